@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
 import org.eclipse.rdf4j.common.iteration.CloseableIteration;
 import org.eclipse.rdf4j.common.iteration.CloseableIteratorIteration;
 import org.eclipse.rdf4j.common.order.StatementOrder;
@@ -38,7 +39,7 @@ import org.fulgurite.internal.NativeQuads;
  * <p>Outside of a transaction, each read has a snapshot of its own, which is closed with its result. In a transaction,
  * reads see its changes. The native transaction begins with RDF4J's at {@code SNAPSHOT} and {@code SERIALIZABLE}, and
  * with the first change at the other levels; until then, reads have snapshots there too. Before a change, results that
- * are still open are read into memory ({@link DetachableIteration}), so each result is of one state.
+ * are still open are read into memory ({@link ResultIteration}), so each result is of one state.
  */
 final class FulguriteStoreConnection extends AbstractNotifyingSailConnection implements InferencerConnection {
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
@@ -47,7 +48,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     private final QueryEvaluation evaluation;
 
     /** Results that read the transaction. */
-    private final Set<DetachableIteration<?>> open = ConcurrentHashMap.newKeySet();
+    private final Set<ResultIteration<?>> open = ConcurrentHashMap.newKeySet();
 
     /** The changes of running SPARQL updates, which are made when their operation ends. */
     private final Map<UpdateContext, UpdateChanges> updates = new HashMap<>();
@@ -77,18 +78,23 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     }
 
     private <T> CloseableIteration<T> read(Read<T> read) {
-        StoreView view;
         synchronized (lock) {
             if (readsTransaction()) {
                 flushPending();
-                DetachableIteration<T> iteration = new DetachableIteration<>(read.from(transaction), this);
-                open.add(iteration);
-                return iteration;
+                ResultIteration<T> result = result(read, transaction.forRead());
+                open.add(result);
+                return result;
             }
-            view = SailErrors.convert(store::snapshot);
         }
+        return result(read, SailErrors.convert(store::snapshot));
+    }
+
+    private <T> ResultIteration<T> result(Read<T> read, StoreView view) {
         try {
-            return new ClosingIteration<>(read.from(view), view);
+            CloseableIteration<? extends T> source = read.from(view);
+            AtomicReference<ResultIteration<T>> result = new AtomicReference<>();
+            result.set(new ResultIteration<>(source, view, () -> open.remove(result.get())));
+            return result.get();
         } catch (RuntimeException error) {
             view.close();
             throw error;
@@ -124,10 +130,6 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
             transaction = refreshed;
         }
         return true;
-    }
-
-    void forget(DetachableIteration<?> iteration) {
-        open.remove(iteration);
     }
 
     @Override
@@ -249,7 +251,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     }
 
     private void detachOpen() {
-        for (DetachableIteration<?> iteration : open) {
+        for (ResultIteration<?> iteration : open) {
             iteration.detach();
             open.remove(iteration);
         }

@@ -7,6 +7,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.eclipse.rdf4j.common.transaction.IsolationLevels;
 import org.eclipse.rdf4j.model.Value;
 import org.fulgurite.exceptions.ClosedException;
+import org.fulgurite.exceptions.ErrorKind;
+import org.fulgurite.internal.Exceptions;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.Native;
 import org.fulgurite.internal.NativeQuads;
@@ -36,6 +38,11 @@ final class StoreView implements AutoCloseable, TermSource {
     private final Handle handle;
     private final boolean isTransaction;
     private final boolean isSerializable;
+
+    /** The view that has the handle; null if it is this one. */
+    private final StoreView parent;
+
+    private volatile boolean isClosed;
     private final Map<Value, Long> cachedIds = new HashMap<>();
     private final Set<Long> iterators = ConcurrentHashMap.newKeySet();
 
@@ -45,9 +52,24 @@ final class StoreView implements AutoCloseable, TermSource {
         this.siblings = siblings;
         this.isTransaction = isTransaction;
         this.isSerializable = isSerializable;
+        this.parent = null;
         String name = isTransaction ? "transaction" : "snapshot";
         this.handle = new Handle(this, raw, name, false, siblings);
         handle.checkParent(store);
+    }
+
+    private StoreView(StoreView parent) {
+        this.store = parent.store;
+        this.siblings = parent.siblings;
+        this.isTransaction = parent.isTransaction;
+        this.isSerializable = parent.isSerializable;
+        this.parent = parent;
+        this.handle = parent.handle;
+    }
+
+    /** Returns a view of the same state for one read. Closing it ends the read, and leaves this view open. */
+    StoreView forRead() {
+        return new StoreView(this);
     }
 
     /**
@@ -72,6 +94,9 @@ final class StoreView implements AutoCloseable, TermSource {
     }
 
     long raw() {
+        if (isClosed) {
+            throw Exceptions.of(ErrorKind.CLOSED, "the result is closed");
+        }
         return handle.raw();
     }
 
@@ -91,7 +116,7 @@ final class StoreView implements AutoCloseable, TermSource {
     long id(Value value) {
         if (value instanceof StoredValue) {
             StoredValue stored = (StoredValue) value;
-            if (stored.source() == this || isCommittedIn(stored.source())) {
+            if (isValidHere(stored.source())) {
                 return stored.id();
             }
         }
@@ -102,7 +127,7 @@ final class StoreView implements AutoCloseable, TermSource {
             }
         }
         TermBytes terms = new TermBytes().number(1).term(value);
-        long id = NativeQuads.ids(handle.raw(), terms.array(), terms.length())[0];
+        long id = NativeQuads.ids(raw(), terms.array(), terms.length())[0];
         if (id != UNKNOWN) {
             synchronized (cachedIds) {
                 if (cachedIds.size() == CACHED_IDS_MAX) {
@@ -114,8 +139,12 @@ final class StoreView implements AutoCloseable, TermSource {
         return id;
     }
 
-    private boolean isCommittedIn(TermSource source) {
-        return source instanceof StoreView && !((StoreView) source).isTransaction && ((StoreView) source).store == store;
+    private boolean isValidHere(TermSource source) {
+        if (!(source instanceof StoreView)) {
+            return false;
+        }
+        StoreView other = (StoreView) source;
+        return other.isTransaction ? other.handle == handle : other.store == store;
     }
 
     @Override
@@ -130,10 +159,10 @@ final class StoreView implements AutoCloseable, TermSource {
 
     /** Begins to read quads, and returns the handle of an iterator, or 0 if no index has the order. */
     long open(long subject, long predicate, long object, long graph, int kinds, int sortedBy) {
-        long raw = NativeQuads.quads(handle.raw(), subject, predicate, object, graph, kinds, sortedBy);
+        long raw = NativeQuads.quads(raw(), subject, predicate, object, graph, kinds, sortedBy);
         if (raw != 0) {
             iterators.add(raw);
-            if (!handle.isOpen()) {
+            if (isClosed || !handle.isOpen()) {
                 close(raw);
             }
         }
@@ -147,16 +176,16 @@ final class StoreView implements AutoCloseable, TermSource {
     }
 
     long count(long subject, long predicate, long object, long graph, int kinds) {
-        return NativeQuads.count(handle.raw(), subject, predicate, object, graph, kinds);
+        return NativeQuads.count(raw(), subject, predicate, object, graph, kinds);
     }
 
     long[] graphs() {
-        return NativeQuads.graphs(handle.raw());
+        return NativeQuads.graphs(raw());
     }
 
     /** Returns the namespaces by their prefixes, in the order of the store. */
     Map<String, String> namespaces() {
-        TermReader texts = new TermReader(NativeQuads.namespaces(handle.raw()));
+        TermReader texts = new TermReader(NativeQuads.namespaces(raw()));
         Map<String, String> namespaces = new java.util.LinkedHashMap<>();
         while (texts.hasMore()) {
             String prefix = texts.text();
@@ -168,7 +197,10 @@ final class StoreView implements AutoCloseable, TermSource {
     /** Closes the view and its iterators. A transaction that was not committed is rolled back. */
     @Override
     public void close() {
-        handle.close();
+        isClosed = true;
+        if (parent == null) {
+            handle.close();
+        }
         for (Long iterator : iterators) {
             close(iterator);
         }
