@@ -78,7 +78,7 @@ impl Observed {
     /// Checks that all patterns have the same quads in both states. They must be [resolved](Self::resolve).
     ///
     /// # Errors
-    /// A conflict if they have not, or there are too many to tell; errors of the store.
+    /// A conflict if they have not, or if there are too many to compare; errors of the store.
     pub fn check(&self, before: &impl Restricted, after: &impl Restricted) -> Result<()> {
         let mut compared = 0;
         let mut is_same = self.resolved.len() <= PATTERNS_MAX;

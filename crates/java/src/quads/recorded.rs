@@ -248,3 +248,121 @@ impl Recorded {
         Ok(outcome?.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fulgurite_rdf::oxrdf::{Literal, NamedNode};
+    use fulgurite_rdf::sparql::{Query, QueryResults};
+    use fulgurite_rdf::{Error, Quads, StoreOptions};
+
+    use super::super::terms::push_term;
+    use super::*;
+
+    fn iri(name: &str) -> Term {
+        NamedNode::new(format!("http://example.org/{name}")).unwrap().into()
+    }
+
+    /// A batch of one quad of the default graph.
+    fn batch(terms: &[Term; 3]) -> Change {
+        let mut bytes = 3_u32.to_le_bytes().to_vec();
+        terms.iter().for_each(|term| push_term(&mut bytes, term));
+        for number in [1, 0, 1, 2, u32::MAX] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        Change::Insert { batch: bytes.into(), inferred: false }
+    }
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::create(directory.path().join("a.ful"), StoreOptions::new()).unwrap();
+        (directory, store)
+    }
+
+    fn both(store: &Store, level: IsolationLevel) -> [Recorded; 2] {
+        [0, 1].map(|_| Recorded::begin(store.clone(), level).unwrap())
+    }
+
+    #[test]
+    fn transactions_of_the_same_new_terms_both_commit() {
+        for level in IsolationLevel::ALL {
+            let (_directory, store) = store();
+            let [mut first, mut second] = both(&store, level);
+            for (recorded, number) in [(&mut first, 1), (&mut second, 2)] {
+                let terms = [iri("s"), iri("p"), Literal::from(number).into()];
+                assert_eq!(recorded.change(batch(&terms)).unwrap(), 1);
+                assert_eq!(recorded.change(batch(&[iri("s"), iri("p"), iri("o")])).unwrap(), 1);
+            }
+            first.commit().unwrap();
+            second.commit().unwrap();
+            assert_eq!(store.snapshot().unwrap().count(&IdPattern::ALL).unwrap(), 3, "{level}");
+        }
+    }
+
+    #[test]
+    fn what_another_has_changed_and_this_one_has_read_is_a_conflict_at_serializable_only() {
+        for level in IsolationLevel::ALL {
+            let (_directory, store) = store();
+            let [mut first, mut second] = both(&store, level);
+            second.observe(&IdPattern::ALL, StatementKinds::All);
+            assert_eq!(second.view().unwrap().count(&IdPattern::ALL).unwrap(), 0);
+            for recorded in [&mut first, &mut second] {
+                recorded.change(batch(&[iri("s"), iri("p"), iri("o")])).unwrap();
+            }
+            first.commit().unwrap();
+            let prepared = second.prepare();
+            let committed = second.commit();
+            let is_serializable = level == IsolationLevel::Serializable;
+            assert_eq!(matches!(prepared, Err(Failure::Changed)), is_serializable, "{level}");
+            assert_eq!(matches!(committed, Err(Failure::Changed)), is_serializable, "{level}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_with_a_term_that_another_adds_is_a_conflict_if_it_has_statements_then() {
+        for (read, is_conflict) in [("s", true), ("elsewhere", false)] {
+            let (_directory, store) = store();
+            let [mut first, mut second] = both(&store, IsolationLevel::Serializable);
+            second.observe_unknown(Box::new([Some(iri(read)), None, None]), Graphs::All);
+            second.change(batch(&[iri("other"), iri("p"), iri("o")])).unwrap();
+            first.change(batch(&[iri("s"), iri("p"), iri("o")])).unwrap();
+            first.commit().unwrap();
+            assert_eq!(second.prepare().is_err(), is_conflict, "{read}");
+            assert_eq!(second.commit().is_err(), is_conflict, "{read}");
+        }
+    }
+
+    #[test]
+    fn rust_reads_what_java_wrote_and_says_which_statements_it_cannot_express() {
+        let (_directory, store) = store();
+        let triple = fulgurite_rdf::oxrdf::Triple::new(
+            NamedNode::new("http://example.org/s").unwrap(),
+            NamedNode::new("http://example.org/p").unwrap(),
+            iri("o"),
+        );
+        let mut recorded = Recorded::begin(store.clone(), IsolationLevel::SnapshotRead).unwrap();
+        recorded.change(batch(&[triple.into(), iri("certainty"), Literal::from(7).into()])).unwrap();
+        recorded.commit().unwrap();
+        let snapshot = store.snapshot().unwrap();
+        let query = Query::parse("SELECT ?s { ?s ?p 7 }", None).unwrap();
+        let QueryResults::Solutions(mut solutions) = query.evaluate(&snapshot).unwrap() else { unreachable!() };
+        let subject = solutions.next().unwrap().unwrap().get("s").unwrap().clone();
+        assert!(matches!(subject, Term::Triple(_)), "{subject}");
+        let read = snapshot.statements(&IdPattern::ALL).next();
+        assert!(matches!(read, Some(Err(Error::TripleSubject { .. }))), "{read:?}");
+        assert!(store.check().unwrap().is_sound());
+    }
+
+    #[test]
+    fn a_small_transaction_sees_what_others_commit_below_snapshot() {
+        let (_directory, store) = store();
+        let [mut first, mut second] = both(&store, IsolationLevel::SnapshotRead);
+        second.change(batch(&[iri("s"), iri("p"), Literal::from(2).into()])).unwrap();
+        // Reserving numbers of terms is a commit too.
+        second.refresh().unwrap();
+        assert!(!second.refresh().unwrap());
+        first.change(batch(&[iri("s"), iri("p"), Literal::from(1).into()])).unwrap();
+        first.commit().unwrap();
+        assert!(second.refresh().unwrap());
+        assert_eq!(second.view().unwrap().count(&IdPattern::ALL).unwrap(), 2);
+    }
+}
