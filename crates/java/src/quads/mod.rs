@@ -1,7 +1,7 @@
 //! The native methods of `org.fulgurite.internal.NativeQuads`: RDF stores.
 //!
-//! Quads cross as 64-bit term ids, four for each quad: subject, predicate, object, graph. The graph is 0 for the default
-//! graph. Terms cross as bytes (`terms`), many in a call.
+//! Quads cross as term ids of 64 bits, four for each quad: subject, predicate, object, graph. The graph is 0 for the
+//! default graph. Terms cross as bytes (`terms`), many in a call.
 
 mod changes;
 mod observed;
