@@ -56,6 +56,16 @@ pub fn check(root: &Path) -> Outcome {
     }
 }
 
+/// Builds the binding with all optimisations and installs it into the local Maven repository, without tests.
+///
+/// # Errors
+/// The reason why it cannot be built.
+pub fn install(root: &Path) -> Result<(), String> {
+    tools::ensure_maven(root)?;
+    let arguments = ["--quiet", "-DskipTests", "-Dmaven.javadoc.skip=true"];
+    build(root, "release", &arguments).map_err(|failure| failure.to_string())
+}
+
 fn build(root: &Path, profile: &str, maven: &[&str]) -> Result<(), Failure> {
     cargo(root, &["build", "--profile", profile, "--package", "fulgurite-java"])?;
     let natives = copy_library(root, profile).map_err(Failure::Failed)?;

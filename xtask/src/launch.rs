@@ -25,40 +25,6 @@ All other arguments go to the program. `cargo xtask demo -- --help` lists them."
     run: demo,
 };
 
-/// `cargo xtask bench`
-pub const BENCH: Command = Command {
-    name: "bench",
-    summary: "measure Fulgurite beside other engines",
-    help: "\
-Usage: cargo xtask bench SUITE [ARGUMENTS]
-       cargo xtask bench compare A B
-
-Builds the benchmark and the other engines with full optimisation, and runs one suite:
-  core      point reads, scans, loads and single puts beside LMDB, with bars
-  writers   transactions of one and of several threads beside LMDB, fjall and RocksDB (if the package librocksdb-dev is
-            installed), with bars
-  sustained puts that outlast every buffer beside the same engines: speed, bytes written, space, pauses, and gets beside
-            the puts, with bars
-  geaflow   every table of a report on the LMDB backend of Apache GeaFlow, with the report's claims
-  lightning every table of a report on Lightning DB, with the report's claims
-  ycsb      the workloads A to F of the Yahoo! Cloud Serving Benchmark
-  rdf4j     the quad store: loads, scans, reads of several threads, space and SPARQL, beside RDF4J's LmdbStore (if a JDK,
-            11 or later, and Maven are installed) and Oxigraph (if libclang is installed, to build its RocksDB), with bars.
-            `cargo xtask bench rdf4j --generate FILE --statements N` only writes the data
-  limits    what this machine can do at best: loads, bandwidth, page faults, page cache, disk, huge pages, calls, threads.
-            Every other suite reports six of these floors, measured before and after its run
-
-compare shows what changed beyond noise between two files that `--json FILE` of any suite wrote. It exits with 1 if
-something is slower; `cargo xtask bench compare --help` has an example.
-
-geaflow, lightning and ycsb measure LMDB, RocksDB and LevelDB (if the packages librocksdb-dev and libleveldb-dev are
-installed), fjall, redb, SQLite, Bf-Tree, and libmdbx (if libclang is installed).
-
-All arguments go to the benchmark; `cargo xtask bench -- --help` lists the suites.
-Example: cargo xtask bench core --format json",
-    run: bench,
-};
-
 /// `cargo xtask model`
 pub const MODEL: Command = Command {
     name: "model",
@@ -269,75 +235,6 @@ fn demo_of(root: &Path, profile: &str, arguments: &[&str]) -> Result<(), Failure
     cargo(root, &all)
 }
 
-fn bench(arguments: &[String]) -> Result<(), Failure> {
-    let root = workspace::root()?;
-    let arguments = without_dashes(arguments);
-    let is_of_quads = arguments.first() == Some(&"rdf4j");
-    let features = if is_of_quads { rivals_of_quads(has_libclang()).to_owned() } else { rivals(has_libclang()) };
-    let all = ["run", "--locked", "--release", "--package", "fulgurite-bench", "--features", &features, "--"];
-    let mut command = workspace::child(&root, "cargo", &all);
-    command.args(&arguments);
-    let asks_java = is_of_quads && !arguments.iter().any(|argument| WITHOUT_JAVA.contains(argument));
-    if asks_java {
-        match tools::ensure_rdf4j(&root) {
-            Ok(directory) => drop(command.env("FULGURITE_RDF4J", directory)),
-            Err(reason) => eprintln!("lmdbstore is left out: {reason}"),
-        }
-    }
-    wait(command)
-}
-
-/// What the suite of quads does without other engines.
-const WITHOUT_JAVA: [&str; 4] = ["--generate", "--help", "--self-test", "-h"];
-
-/// The rivals of the store of quads that are features of the benchmarks.
-fn rivals_of_quads(libclang: bool) -> &'static str {
-    if libclang {
-        return "oxigraph";
-    }
-    eprintln!("oxigraph is left out: the bindings of its RocksDB need libclang to be built (the package libclang-dev)");
-    ""
-}
-
-/// The rivals that are features of the benchmarks.
-fn rivals(libclang: bool) -> String {
-    const ALWAYS: &str = "bf-tree,fjall,redb,sqlite";
-    if libclang {
-        return format!("{ALWAYS},libmdbx");
-    }
-    eprintln!("libmdbx is left out: its bindings need libclang to be built (the package libclang-dev)");
-    ALWAYS.to_owned()
-}
-
-/// Whether libclang is where the makers of bindings look for it.
-fn has_libclang() -> bool {
-    let named = std::env::var_os("LIBCLANG_PATH").map(std::path::PathBuf::from);
-    let usual = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
-    let llvm = directories_below("/usr/lib")
-        .into_iter()
-        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("llvm")));
-    let places = usual.iter().map(std::path::PathBuf::from).chain(llvm.map(|path| path.join("lib"))).chain(named);
-    places.into_iter().any(|place| match place.is_dir() {
-        true => holds_libclang(&place),
-        false => place.is_file(),
-    })
-}
-
-fn directories_below(path: &str) -> Vec<std::path::PathBuf> {
-    let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
-    entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
-}
-
-/// `libclang-cpp` is another library.
-fn holds_libclang(directory: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(directory) else { return false };
-    entries.flatten().any(|entry| {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        name.contains(".so")
-            && (name.starts_with("libclang.so") || name.starts_with("libclang-1") || name.starts_with("libclang-2"))
-    })
-}
-
 fn proof(name: &str, arguments: &[String]) -> Result<(), Failure> {
     let root = workspace::root()?;
     run_proof(&root, name, &without_dashes(arguments))
@@ -413,7 +310,7 @@ pub fn judge(shown: &str, status: ExitStatus) -> Result<(), Failure> {
 }
 
 /// The arguments for the program: two dashes only keep them from us.
-fn without_dashes(arguments: &[String]) -> Vec<&str> {
+pub fn without_dashes(arguments: &[String]) -> Vec<&str> {
     let mut dashes_seen = false;
     arguments
         .iter()
@@ -445,20 +342,6 @@ mod tests {
         let (of_programs, of_tests) = (packages("normal"), packages("normal,dev"));
         let otherwise: Vec<_> = of_programs.iter().filter(|package| !of_tests.contains(package)).collect();
         assert!(!of_programs.is_empty() && otherwise.is_empty(), "these would be built twice: {otherwise:?}");
-    }
-
-    #[test]
-    fn libclang_is_told_from_the_library_beside_it() {
-        let directory = std::env::temp_dir().join(format!("xtask-libclang-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).expect("the directory of temporary files takes another");
-        let holds = |name: &str| {
-            std::fs::write(directory.join(name), "").expect("it is ours");
-            holds_libclang(&directory)
-        };
-        assert!(!holds("libclang-cpp.so.14") && holds("libclang-14.so.1"));
-        std::fs::remove_dir_all(&directory).expect("it is ours");
-        assert!(rivals(true).ends_with("libmdbx") && !rivals(false).contains("libmdbx"));
-        assert_eq!((rivals_of_quads(true), rivals_of_quads(false)), ("oxigraph", ""));
     }
 
     #[test]

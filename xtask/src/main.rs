@@ -5,6 +5,7 @@
 //! checks), [`tidy`] (rules on the sources that no compiler knows), [`java`] (the Java binding), [`page`] (the editor
 //! in the page of the server, and tries of it), [`tools`] (what these install).
 
+mod bench;
 mod ci;
 mod command;
 mod commands;

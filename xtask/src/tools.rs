@@ -150,7 +150,7 @@ pub fn ensure_suites(root: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Makes sure that the Java program that measures RDF4J's LmdbStore is built below target/rdf4j, with the libraries
+/// Makes sure that the Java program that measures stores of RDF4J is built below target/rdf4j, with the libraries
 /// that its benchmarks/bench/java/pom.xml pins, and returns where.
 ///
 /// # Errors

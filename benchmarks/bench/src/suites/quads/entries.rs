@@ -26,7 +26,7 @@ pub struct Entry {
 }
 
 /// The entries of [`ENGINE_NAMES`].
-pub fn entries() -> [Entry; 4] {
+pub fn entries() -> [Entry; 5] {
     const OWN: fn() -> Option<String> = || None;
     [
         Entry {
@@ -41,8 +41,9 @@ pub fn entries() -> [Entry; 4] {
             perform: Some(perform::<DefaultOrders>),
             describe: || (env!("CARGO_PKG_VERSION").to_owned(), "orders spo pos osp, default settings".to_owned()),
         },
-        Entry { name: java::NAME, missing: java::missing, perform: None, describe: java::describe },
+        Entry { name: java::LMDBSTORE, missing: java::missing, perform: None, describe: java::describe },
         oxigraph(),
+        Entry { name: java::FULGURITE, missing: java::missing, perform: None, describe: java::describe_fulgurite },
     ]
 }
 

@@ -8,7 +8,7 @@ use fulgurite_rivals::Failure;
 use crate::error::Result;
 
 /// Every engine, the measured one first.
-pub const ENGINE_NAMES: [&str; 4] = ["fulgurite", "fulgurite-default", "lmdbstore", "oxigraph"];
+pub const ENGINE_NAMES: [&str; 5] = ["fulgurite", "fulgurite-default", "lmdbstore", "oxigraph", "fulgurite-rdf4j"];
 
 /// Statements that are asked for: those that have these terms.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,5 @@
-//! RDF4J's LmdbStore, as a program in Java (`benchmarks/bench/java`), which `cargo xtask bench rdf4j` builds where
-//! there are a JDK and Maven.
+//! Stores of RDF4J: its LmdbStore, and Fulgurite's. A program in Java measures them (`benchmarks/bench/java`), which
+//! `cargo xtask bench rdf4j` builds if a JDK and Maven are installed.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,8 +7,11 @@ use std::process::Command;
 use crate::error::{Error, Result};
 use crate::suites::quads::engines::engine::ENGINE_NAMES;
 
-/// Its name in reports.
-pub const NAME: &str = ENGINE_NAMES[2];
+/// The name of LmdbStore in reports.
+pub const LMDBSTORE: &str = ENGINE_NAMES[2];
+
+/// The name of Fulgurite's store in reports.
+pub const FULGURITE: &str = ENGINE_NAMES[4];
 
 /// The variable that names the directory of the built program.
 const DIRECTORY: &str = "FULGURITE_RDF4J";
@@ -19,7 +22,7 @@ const VERSION: &str = "5.2.0";
 /// Room for the heap: more than the largest load asks for.
 const HEAP: &str = "-Xmx4g";
 
-/// Why it cannot be measured here.
+/// Why they cannot be measured here.
 pub fn missing() -> Option<String> {
     match directory() {
         Some(_) => None,
@@ -35,22 +38,29 @@ fn directory() -> Option<PathBuf> {
     (directory.join("classes").is_dir() && directory.join("jars").is_dir()).then_some(directory)
 }
 
-/// Version and settings.
+/// The version and settings of LmdbStore.
 pub fn describe() -> (String, String) {
     let settings =
         "indexes spoc sopc psoc posc ospc opsc, isolation NONE for loads, not synced, otherwise default settings";
     (VERSION.to_owned(), format!("{settings}; java {HEAP}"))
 }
 
-/// The command that does the task with these arguments.
+/// The version and settings of Fulgurite's store.
+pub fn describe_fulgurite() -> (String, String) {
+    let settings = "the same indexes, isolation NONE for loads, commits survive the process, evaluation by RDF4J";
+    (env!("CARGO_PKG_VERSION").to_owned(), format!("{settings} {VERSION}; java {HEAP}"))
+}
+
+/// The command that does the task with these arguments, for the engine of this name.
 ///
 /// # Errors
 /// [`Error::Usage`] if the program was not built.
-pub fn command(arguments: Vec<String>) -> Result<Command> {
+pub fn command(engine: &str, arguments: Vec<String>) -> Result<Command> {
     let directory =
         directory().ok_or_else(|| Error::Usage(format!("the variable {DIRECTORY} does not name the built program")))?;
     let classes = format!("{}:{}/*", directory.join("classes").display(), directory.join("jars").display());
     let mut command = Command::new("java");
-    command.args([HEAP, "-cp", &classes, "fulgurite.bench.Quads"]).args(arguments);
+    let store = format!("-Dfulgurite.bench.store={engine}");
+    command.args([HEAP, &store, "-cp", &classes, "fulgurite.bench.Quads"]).args(arguments);
     Ok(command)
 }

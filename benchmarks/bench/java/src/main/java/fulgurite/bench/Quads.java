@@ -17,8 +17,9 @@ import org.eclipse.rdf4j.rio.helpers.AbstractRDFHandler;
 import org.eclipse.rdf4j.rio.ntriples.NTriplesParser;
 
 /**
- * Does one measurement with RDF4J's LmdbStore and says on standard output what it found. The protocol is that of
- * benchmarks/bench/src/suites/quads/task.rs and answer.rs: arguments MEASURE RUN-DIRECTORY STORE-DIRECTORY STATEMENTS THREADS MILLISECONDS BATCH; lines
+ * Does one measurement with a store of RDF4J, and prints what it found. The protocol is that of
+ * benchmarks/bench/src/suites/quads/task.rs and answer.rs: arguments MEASURE RUN-DIRECTORY STORE-DIRECTORY STATEMENTS
+ * THREADS MILLISECONDS BATCH; lines
  * "sample NAME OPERATIONS CPU-NS WALL-NS P50-NS P99-NS", "amount NAME VALUE" and "answer NAME ROWS HASH".
  */
 public final class Quads {
@@ -88,7 +89,7 @@ public final class Quads {
     }
 
     private void loadInto(File directory, File input, boolean whole) throws Exception {
-        try (Stock opened = new Stock(directory); SailRepositoryConnection connection = opened.repository.getConnection()) {
+        try (OpenStore opened = new OpenStore(directory); SailRepositoryConnection connection = opened.repository.getConnection()) {
             connection.begin(IsolationLevels.NONE);
             if (whole) {
                 connection.add(input, "", RDFFormat.NTRIPLES);
@@ -121,13 +122,13 @@ public final class Quads {
     }
 
     private void verify() throws Exception {
-        try (Stock opened = new Stock(store); SailRepositoryConnection connection = opened.repository.getConnection()) {
+        try (OpenStore opened = new OpenStore(store); SailRepositoryConnection connection = opened.repository.getConnection()) {
             Question.ALL.whole(connection).print("verify");
         }
     }
 
     private void questions(String name, List<Question> questions) throws Exception {
-        try (Stock opened = new Stock(store); SailRepositoryConnection connection = opened.repository.getConnection()) {
+        try (OpenStore opened = new OpenStore(store); SailRepositoryConnection connection = opened.repository.getConnection()) {
             Sum whole = new Sum();
             for (Question question : questions) {
                 whole.add(question.whole(connection));
@@ -163,7 +164,7 @@ public final class Quads {
 
     private void sideBySide() throws Exception {
         List<Question> questions = Question.read(run.resolve("subjects.nt"), false);
-        try (Stock opened = new Stock(store)) {
+        try (OpenStore opened = new OpenStore(store)) {
             Sum expected = new Sum();
             try (SailRepositoryConnection connection = opened.repository.getConnection()) {
                 for (Question question : questions) {
@@ -181,7 +182,7 @@ public final class Quads {
     }
 
     /** Every thread asks for as long as a measurement lasts; returns the rows of all. */
-    private long askSideBySide(Stock opened, List<Question> questions) throws Exception {
+    private long askSideBySide(OpenStore opened, List<Question> questions) throws Exception {
         long[] rows = new long[threads];
         List<Thread> all = new ArrayList<>();
         long end = System.nanoTime() + leastNanos;
@@ -212,7 +213,7 @@ public final class Quads {
         Sum sum = new Sum();
         for (int opening = 0; opening < OPENINGS; opening++) {
             long started = System.nanoTime();
-            Stock opened = new Stock(store);
+            OpenStore opened = new OpenStore(store);
             try (SailRepositoryConnection connection = opened.repository.getConnection()) {
                 sum.add(questions.get(opening % questions.size()).whole(connection));
             }
@@ -225,7 +226,7 @@ public final class Quads {
     }
 
     private void sparql() throws Exception {
-        try (Stock opened = new Stock(store); SailRepositoryConnection connection = opened.repository.getConnection()) {
+        try (OpenStore opened = new OpenStore(store); SailRepositoryConnection connection = opened.repository.getConnection()) {
             for (String line : Files.readAllLines(run.resolve("queries.txt"))) {
                 String[] parts = line.split("\t", 2);
                 query(connection, parts[0], parts[1]);
