@@ -20,7 +20,7 @@ const ROUNDS: usize = 3;
 
 /// What `rdf4j --help` prints.
 const HELP: &str = "\
-Measures Fulgurite's store of quads beside RDF4J's LmdbStore and Oxigraph.
+Measures Fulgurite's RDF store, from Rust and from RDF4J, beside RDF4J's LmdbStore and Oxigraph.
 
 Usage: fulgurite-bench rdf4j [OPTIONS]
 

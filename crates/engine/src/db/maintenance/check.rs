@@ -12,23 +12,23 @@ use crate::txn::snapshot::state::Trees;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckReport {
-    /// Tables that were checked: those that are not empty.
+    /// The number of tables that were checked. Empty tables are not counted.
     pub tables: u64,
-    /// Entries in their trees.
+    /// The number of entries in the trees.
     pub entries: u64,
-    /// Entries in runs above the trees: changes, deletes among them.
+    /// The number of entries in the runs: puts and deletes.
     pub run_entries: u64,
-    /// Keys changed by commits that are neither in a tree nor in a run, deletes among them: they are in the log and
-    /// in memory, and were not checked. [`CheckReport::entries`] leaves them out, and
-    /// [`Read::count`](crate::Read::count) counts them.
+    /// The number of keys that were changed by commits that are not in a tree or in runs yet. These changes are in the
+    /// log and in memory, and were not checked. `entries` does not include them; [`Read::count`](crate::Read::count)
+    /// does.
     pub delta_entries: u64,
-    /// Pages that were read: of trees and runs, of long keys and values, and of filters.
+    /// The number of pages that were read.
     pub pages: u64,
-    /// All that is wrong.
+    /// All damage that was found.
     pub damages: Vec<Damage>,
 }
 
-/// One damaged place: where it is and what is wrong, as text.
+/// One damaged place. `Display` says where it is and what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage(String);
 

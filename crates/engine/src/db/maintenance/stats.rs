@@ -21,70 +21,71 @@ use crate::txn::snapshot::state::State;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Length of the data file.
+    /// The length of the data file in bytes.
     pub file_bytes: u64,
-    /// Size of a page.
+    /// The size of a page in bytes.
     pub page_size_bytes: u64,
-    /// The page of the metas.
+    /// Bytes of the page with the two metas.
     pub meta_bytes: u64,
-    /// Live pages of trees, and of the runs above them.
+    /// Bytes of live pages of trees and of runs.
     pub tree_bytes: u64,
-    /// Live pages of long keys and large values, and of the filters of runs.
+    /// Bytes of live pages with long keys, large values and filters of runs.
     pub value_bytes: u64,
-    /// The table of extents.
+    /// Bytes of the extent table.
     pub extent_table_bytes: u64,
-    /// Pages that a running checkpoint, a transaction that has spilled, or a commit that is not yet in a tree, has
-    /// taken.
+    /// Bytes of pages in use by a running checkpoint, by a transaction that has spilled, or by a commit that is not in
+    /// a tree yet.
     pub placed_bytes: u64,
-    /// Dead pages that open snapshots still read.
+    /// Bytes of pages that only open snapshots still need.
     pub pinned_bytes: u64,
-    /// Free pages, to be reused.
+    /// Bytes of free pages.
     pub free_bytes: u64,
-    /// Pages past the end, reserved ahead of need.
+    /// Bytes at the end of the file that are allocated in advance.
     pub reserve_bytes: u64,
-    /// Extents in use.
+    /// The number of extents in use.
     pub extents: u64,
-    /// Length of the log's segments, and of one that waits to be used again.
+    /// The length of all segments of the log in bytes, including a spare one.
     pub log_bytes: u64,
-    /// What of it recovery does not need, and is kept for [`Database::changes`]: see [`crate::Options::keep_log`].
+    /// The part of `log_bytes` that is kept for [`Database::changes`] and not needed by recovery: see
+    /// [`crate::Options::keep_log`].
     pub log_kept_bytes: u64,
-    /// What of that is over the bound, and stays because a [`crate::Changes`] that has not ended may still read it.
+    /// The part of `log_kept_bytes` above the limit, kept because a [`crate::Changes`] that has not ended may read it.
     pub log_held_bytes: u64,
-    /// The oldest commit that [`Database::changes`] can still give. None if the log is not kept, or has no commit.
+    /// The oldest commit that [`Database::changes`] can return. `None` if the log is not kept or has no commit.
     pub oldest_change: Option<u64>,
-    /// Memory of commits that are not yet in a tree, about.
+    /// The approximate memory of commits that are not in a tree yet, in bytes.
     pub delta_bytes: u64,
-    /// The newest visible commit.
+    /// The sequence of the newest visible commit.
     pub sequence: u64,
-    /// The newest commit that is known to be durable.
+    /// The sequence of the newest commit that is known to be durable.
     pub durable_sequence: u64,
-    /// Commits that were refused since this process opened the database.
+    /// Conflicts since this process opened the database.
     pub conflicts: Conflicts,
-    /// Flushes of the log since then.
+    /// Flushes of the log since this process opened the database.
     pub flushes: u64,
-    /// Commits that became durable by them: more than one a flush where threads commit at once.
+    /// Commits that these flushes made durable. With concurrent threads, one flush serves several commits.
     pub flushed_commits: u64,
-    /// Bytes that commits added to the log since then.
+    /// Bytes written to the log since this process opened the database.
     pub log_written_bytes: u64,
-    /// Bytes that transactions have spilled to the file since then: see [`crate::Options::write_set_bytes`].
+    /// Bytes that transactions have spilled to the file since this process opened the database: see
+    /// [`crate::Options::write_set_bytes`].
     pub spilled_bytes: u64,
-    /// How long ago the state that the oldest snapshot of this process reads was replaced by a checkpoint: so long
-    /// ago died the oldest pages that it keeps. None if no snapshot keeps any.
+    /// The time since a checkpoint replaced the state that the oldest snapshot of this process reads. `None` if no
+    /// snapshot keeps pages from being reused.
     pub oldest_snapshot: Option<Duration>,
-    /// The number of the newest meta. It rises whenever a state of the trees is published: with each checkpoint, each
-    /// load and each merge of runs, by one or two.
+    /// The number of the newest meta. It rises by one or two with each checkpoint, each load and each merge of runs.
     pub checkpoints: u64,
-    /// The newest commit that is in the trees, or in runs above them.
+    /// The sequence of the newest commit that is in the trees or in runs.
     pub checkpoint_sequence: u64,
     /// Whether pages are read through a memory map.
     pub mapped: bool,
-    /// Bytes of the map that are in memory, and those of them that are mapped by huge pages.
+    /// Bytes of the map that are in memory.
     pub resident_bytes: u64,
-    /// See [`Stats::resident_bytes`].
+    /// The part of `resident_bytes` that is in huge pages.
     pub huge_page_bytes: u64,
     /// The instruction set that searches use.
     pub search: &'static str,
-    /// The tables, by name.
+    /// The tables, sorted by name.
     pub tables: Vec<TableStats>,
 }
 
@@ -94,21 +95,21 @@ pub struct Stats {
 pub struct TableStats {
     /// The table's name.
     pub name: String,
-    /// Its merge operator, if it has one.
+    /// The table's merge operator.
     pub merge_operator: Option<MergeOperator>,
-    /// The name of the function of the program that merges its values, if one does.
+    /// The name of the table's merge function.
     pub merge_function: Option<String>,
-    /// Entries in its tree.
+    /// The number of entries in the tree.
     pub entries: u64,
-    /// Runs above the tree, which are merged into it later.
+    /// The number of runs, which are merged into the tree later.
     pub runs: u64,
-    /// The most runs that lie above one key: so many more places a read may have to look at.
+    /// The largest number of runs above one key. A read of it may have to search all of them.
     pub runs_deep: u64,
-    /// Entries in the runs: changes, deletes among them.
+    /// The number of entries in the runs: puts and deletes.
     pub run_entries: u64,
-    /// Levels of branches above its leaves.
+    /// The number of levels of branches above the leaves.
     pub levels: u8,
-    /// Keys changed by commits that are neither in the tree nor in a run.
+    /// The number of keys that were changed by commits that are not in the tree or in runs yet.
     pub delta_entries: u64,
 }
 

@@ -4,38 +4,37 @@ use std::fmt;
 
 /// How [`crate::WriteTxn::merge`] changes the values of a table; see [`crate::TableOptions::merge`].
 ///
-/// What one transaction merges into a key is put together first, in the order of its calls, and is merged into the
-/// key's value when it commits.
+/// A transaction combines its operands for a key in the order of its calls. Its commit merges the result into the
+/// key's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum MergeOperator {
     // On disk: never renumber, only append.
-    /// The sum, which wraps around. The value type is an integer, or none: then values are numbers of 8 bytes,
-    /// big-endian. A key without a value counts as 0.
+    /// The sum of both, modulo the range of the type. The value type is an integer type, or the table has no value type;
+    /// values are then unsigned big-endian integers of 8 bytes. A missing value counts as 0.
     Add = 1,
-    /// The greater of both: as numbers, if the value type is an integer, otherwise byte by byte.
+    /// The greater of both. Integer types compare as numbers, all others as byte strings.
     Max = 2,
-    /// The operand after what was there: byte strings and text, one after the other.
+    /// The value followed by the operand, for byte strings and texts.
     Append = 3,
-    /// As [`MergeOperator::Add`], but a sum that the type cannot hold becomes the least or the greatest number that
-    /// it can hold.
+    /// As [`MergeOperator::Add`], but a sum outside the range of the type becomes the nearest number in the range.
     AddSaturating = 4,
-    /// As [`MergeOperator::Add`], but a sum that the type cannot hold is an error: [`crate::Error::Unmergeable`] of
-    /// the call if the operands of one transaction have none, otherwise of the commit.
+    /// As [`MergeOperator::Add`], but a sum outside the range of the type is the error [`crate::Error::Unmergeable`].
+    /// The call returns it if the operands of the transaction alone are outside the range, otherwise the commit does.
     AddChecked = 5,
-    /// The lesser of both: as for [`MergeOperator::Max`].
+    /// The lesser of both, compared as for [`MergeOperator::Max`].
     Min = 6,
-    /// The bits that are set in both, of the types that [`MergeOperator::Add`] takes.
+    /// The bits that are set in both, for the types of [`MergeOperator::Add`].
     And = 7,
-    /// The bits that are set in either, likewise.
+    /// The bits that are set in at least one, for the same types.
     Or = 8,
-    /// The bits that are set in one of both, likewise.
+    /// The bits that are set in exactly one, for the same types.
     Xor = 9,
 }
 
 impl MergeOperator {
-    /// All of them.
+    /// All operators.
     pub const ALL: [Self; 9] = [
         Self::Add,
         Self::Max,
