@@ -11,8 +11,8 @@ use std::fmt;
 #[repr(u8)]
 pub enum MergeOperator {
     // On disk: never renumber, only append.
-    /// The sum of both, modulo the range of the type. The value type is an integer type, or the table has no value type;
-    /// values are then unsigned big-endian integers of 8 bytes. A missing value counts as 0.
+    /// The sum of both, modulo the range of the type. The value type is an integer type, or the table has no value
+    /// type; values are then unsigned big-endian integers of 8 bytes. A missing value counts as 0.
     Add = 1,
     /// The greater of both. Integer types compare as numbers, all others as byte strings.
     Max = 2,
