@@ -11,7 +11,7 @@ use jni::sys::jlong;
 
 use crate::error::{Failure, Result};
 use crate::openings::{Opened, Opening};
-use crate::quads::{Recorded, Rows};
+use crate::quads::{Load, Recorded, Rows};
 
 /// A write transaction and its savepoints.
 pub struct Writing {
@@ -47,6 +47,8 @@ pub enum Object {
     Recorded(Box<Mutex<Recorded>>),
     /// An iterator of quads.
     Quads(Box<Mutex<Rows>>),
+    /// A bulk load.
+    Load(Load),
 }
 
 impl Object {
@@ -61,6 +63,7 @@ impl Object {
             Self::Snapshot(_) => "snapshot",
             Self::Recorded(_) => "transaction of a store",
             Self::Quads(_) => "iterator of quads",
+            Self::Load(_) => "load",
         }
     }
 
@@ -124,6 +127,14 @@ impl Object {
     pub fn recorded(&self) -> Result<MutexGuard<'_, Recorded>> {
         let Self::Recorded(recorded) = self else { return Err(self.is_not("transaction of a store")) };
         recorded.lock().map_err(|_| broken())
+    }
+
+    /// The bulk load.
+    ///
+    /// # Errors
+    /// [`Failure::Invalid`] if it is another object.
+    pub fn load(&self) -> Result<&Load> {
+        if let Self::Load(load) = self { Ok(load) } else { Err(self.is_not("load")) }
     }
 
     /// The iterator of quads.

@@ -4,6 +4,7 @@
 //! default graph. Terms cross as bytes (`terms`), many in a call.
 
 mod changes;
+mod loads;
 mod observed;
 mod pattern;
 mod reads;
@@ -12,5 +13,6 @@ mod rows;
 mod stores;
 mod terms;
 
+pub use loads::Load;
 pub use recorded::Recorded;
 pub use rows::Rows;

@@ -33,6 +33,16 @@ final class OpenStore implements AutoCloseable {
         }
     }
 
+    /** Loads a file in the store's own way. Returns false if it has none. */
+    boolean bulkLoad(File file) {
+        Sail sail = repository.getSail();
+        if (!(sail instanceof FulguriteStore)) {
+            return false;
+        }
+        ((FulguriteStore) sail).bulkLoad().file(file.toPath()).run();
+        return true;
+    }
+
     @Override
     public void close() {
         repository.shutDown();

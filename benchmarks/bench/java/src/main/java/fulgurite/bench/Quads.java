@@ -89,14 +89,19 @@ public final class Quads {
     }
 
     private void loadInto(File directory, File input, boolean whole) throws Exception {
-        try (OpenStore opened = new OpenStore(directory); SailRepositoryConnection connection = opened.repository.getConnection()) {
-            connection.begin(IsolationLevels.NONE);
-            if (whole) {
-                connection.add(input, "", RDFFormat.NTRIPLES);
-            } else {
-                addInBatches(connection, input);
+        try (OpenStore opened = new OpenStore(directory)) {
+            if (whole && opened.bulkLoad(input)) {
+                return;
             }
-            connection.commit();
+            try (SailRepositoryConnection connection = opened.repository.getConnection()) {
+                connection.begin(IsolationLevels.NONE);
+                if (whole) {
+                    connection.add(input, "", RDFFormat.NTRIPLES);
+                } else {
+                    addInBatches(connection, input);
+                }
+                connection.commit();
+            }
         }
     }
 

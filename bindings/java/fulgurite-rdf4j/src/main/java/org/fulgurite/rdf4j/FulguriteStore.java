@@ -172,6 +172,22 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         temporary = null;
     }
 
+    /**
+     * Begins a bulk load of files. The store must be initialized.
+     *
+     * @return the load, which {@link BulkLoad#run} runs
+     */
+    public BulkLoad bulkLoad() {
+        return new BulkLoad(this);
+    }
+
+    long raw() {
+        if (handle == null) {
+            throw new SailException("the store is not initialized; call init() first");
+        }
+        return handle.raw();
+    }
+
     StoreView snapshot() {
         return StoreView.snapshot(handle, views);
     }

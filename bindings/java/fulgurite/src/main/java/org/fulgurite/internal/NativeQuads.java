@@ -47,5 +47,14 @@ public final class NativeQuads {
 
     public static native long remove(long txn, int given, byte[] terms, int length, boolean inferred);
 
+    public static native long newLoad();
+
+    public static native void load(
+            long store, long load, String[] files, String graph, boolean lenient, long[] report);
+
+    public static native String loadProgress(long load, long[] progress);
+
+    public static native void cancelLoad(long load);
+
     public static native void setNamespace(long txn, String prefix, String iri);
 }

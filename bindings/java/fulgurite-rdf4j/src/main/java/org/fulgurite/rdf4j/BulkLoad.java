@@ -1,0 +1,195 @@
+package org.fulgurite.rdf4j;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.eclipse.rdf4j.model.IRI;
+import org.eclipse.rdf4j.sail.SailException;
+import org.fulgurite.exceptions.FulguriteException;
+import org.fulgurite.internal.Handle;
+import org.fulgurite.internal.NativeQuads;
+
+/**
+ * A bulk load of files: the fastest way to fill a store. It parses the files by all processors and inserts everything or
+ * nothing. While it builds the indexes, commits of connections wait.
+ *
+ * <pre>{@code
+ * BulkLoad.Report report = store.bulkLoad().file(Path.of("data.nt.gz")).run();
+ * }</pre>
+ *
+ * <p>The extension gives the format: {@code .nt}, {@code .nq}, {@code .ttl}, {@code .trig}, {@code .rdf} and
+ * {@code .jsonld}; compressed files (gzip, bzip2, xz, zstd) have a second one, such as {@code .nt.gz}. Connection
+ * listeners are not notified. An interrupt of the thread cancels the load.
+ */
+public final class BulkLoad {
+    private static final long WATCH_MILLISECONDS = 100;
+
+    private final FulguriteStore store;
+    private final List<String> files = new ArrayList<>();
+    private String graph;
+    private boolean lenient;
+    private Listener listener;
+
+    BulkLoad(FulguriteStore store) {
+        this.store = store;
+    }
+
+    /** Is told how far a load is, about every 100 ms, on a thread of its own. */
+    public interface Listener {
+        /**
+         * Is called while the load runs.
+         *
+         * @param stage what the load does
+         * @param bytesRead bytes of the files that were read
+         * @param bytesTotal bytes of all files
+         * @param statements statements so far
+         */
+        void progress(String stage, long bytesRead, long bytesTotal, long statements);
+    }
+
+    /** The result of a load. */
+    public static final class Report {
+        private final long[] counts;
+
+        private Report(long[] counts) {
+            this.counts = counts;
+        }
+
+        /**
+         * Returns the number of statements in the files.
+         *
+         * @return the statements
+         */
+        public long read() {
+            return counts[0];
+        }
+
+        /**
+         * Returns the number of statements that are new.
+         *
+         * @return the new statements
+         */
+        public long inserted() {
+            return counts[1];
+        }
+
+        /**
+         * Returns the number of terms that are new.
+         *
+         * @return the new terms
+         */
+        public long newTerms() {
+            return counts[2];
+        }
+
+        /**
+         * Returns the number of wrong statements that a lenient load has skipped.
+         *
+         * @return the skipped statements
+         */
+        public long skipped() {
+            return counts[3];
+        }
+
+        /**
+         * Returns the duration.
+         *
+         * @return the duration in milliseconds
+         */
+        public long milliseconds() {
+            return counts[4];
+        }
+
+        @Override
+        public String toString() {
+            return read() + " statements read, " + inserted() + " inserted, " + skipped() + " skipped, in "
+                    + milliseconds() + " ms";
+        }
+    }
+
+    /**
+     * Adds a file.
+     *
+     * @param file the file
+     * @return this load
+     */
+    public BulkLoad file(Path file) {
+        files.add(file.toAbsolutePath().toString());
+        return this;
+    }
+
+    /**
+     * Loads statements without a graph into this one, instead of the default graph.
+     *
+     * @param context the graph
+     * @return this load
+     */
+    public BulkLoad into(IRI context) {
+        graph = context.stringValue();
+        return this;
+    }
+
+    /**
+     * Skips wrong statements. Without this, the first one is an error, and nothing is loaded.
+     *
+     * @return this load
+     */
+    public BulkLoad lenient() {
+        lenient = true;
+        return this;
+    }
+
+    /**
+     * Sets who is told how far the load is.
+     *
+     * @param newListener the listener
+     * @return this load
+     */
+    public BulkLoad listener(Listener newListener) {
+        listener = Objects.requireNonNull(newListener, "listener");
+        return this;
+    }
+
+    /**
+     * Loads the files.
+     *
+     * @return what was loaded
+     * @throws SailException if a file cannot be read or is wrong, or the thread was interrupted; nothing is loaded then
+     */
+    public Report run() {
+        long[] counts = new long[5];
+        Handle load = new Handle(this, NativeQuads.newLoad(), "load", false, Handle.newSet());
+        Thread loading = Thread.currentThread();
+        Thread watcher = new Thread(() -> watch(load, loading), "fulgurite-load");
+        watcher.setDaemon(true);
+        watcher.start();
+        try {
+            NativeQuads.load(
+                    store.raw(), load.raw(), files.toArray(new String[0]), graph, lenient, counts);
+            return new Report(counts);
+        } catch (FulguriteException error) {
+            throw SailErrors.of(error);
+        } finally {
+            load.close();
+        }
+    }
+
+    private void watch(Handle load, Thread loading) {
+        long[] progress = new long[3];
+        try {
+            while (load.isOpen()) {
+                Thread.sleep(WATCH_MILLISECONDS);
+                if (loading.isInterrupted()) {
+                    NativeQuads.cancelLoad(load.raw());
+                }
+                String stage = NativeQuads.loadProgress(load.raw(), progress);
+                if (stage != null && listener != null) {
+                    listener.progress(stage, progress[0], progress[1], progress[2]);
+                }
+            }
+        } catch (FulguriteException | InterruptedException ended) {
+            // The load has ended.
+        }
+    }
+}
