@@ -150,9 +150,7 @@ fn terms<'l>(
     let mut bytes = Vec::new();
     REGISTRY.with(view, |object| {
         with_view!(object, StatementKinds::All, view => {
-            for id in ids {
-                push_term(&mut bytes, &view.term(id)?);
-            }
+            view.terms(&ids, &mut |term| push_term(&mut bytes, term))?;
             Ok(())
         })
     })?;

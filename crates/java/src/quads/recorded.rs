@@ -265,7 +265,7 @@ mod tests {
     /// A batch of one quad of the default graph.
     fn batch(terms: &[Term; 3]) -> Change {
         let mut bytes = 3_u32.to_le_bytes().to_vec();
-        terms.iter().for_each(|term| push_term(&mut bytes, term));
+        terms.iter().for_each(|term| push_term(&mut bytes, term.as_ref()));
         for number in [1, 0, 1, 2, u32::MAX] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }

@@ -112,8 +112,6 @@ fn current_terms<'l>(
     let ids = term_ids(env, &ids, count)?;
     let snapshot = REGISTRY.with(store, |object| object.store().cloned())?.snapshot()?;
     let mut bytes = Vec::new();
-    for id in ids {
-        push_term(&mut bytes, &snapshot.term(id)?);
-    }
+    snapshot.terms(&ids, &mut |term| push_term(&mut bytes, term))?;
     array(env, &bytes)
 }

@@ -11,7 +11,7 @@
 //!
 //! Each text is UTF-8 after its length, which has four bytes, little-endian.
 
-use fulgurite_rdf::oxrdf::{BlankNode, Literal, NamedNode, NamedOrBlankNode, Term, Triple};
+use fulgurite_rdf::oxrdf::{BlankNode, Literal, NamedNode, NamedOrBlankNode, Term, TermRef, Triple};
 
 use crate::error::{Failure, Result};
 
@@ -102,11 +102,11 @@ pub fn push_text(bytes: &mut Vec<u8>, text: &str) {
 }
 
 /// Appends a term.
-pub fn push_term(bytes: &mut Vec<u8>, term: &Term) {
+pub fn push_term(bytes: &mut Vec<u8>, term: TermRef<'_>) {
     match term {
-        Term::NamedNode(node) => push_kind(bytes, IRI, node.as_str()),
-        Term::BlankNode(node) => push_kind(bytes, BLANK, node.as_str()),
-        Term::Literal(literal) => match literal.language() {
+        TermRef::NamedNode(node) => push_kind(bytes, IRI, node.as_str()),
+        TermRef::BlankNode(node) => push_kind(bytes, BLANK, node.as_str()),
+        TermRef::Literal(literal) => match literal.language() {
             Some(language) => {
                 push_kind(bytes, LANGUAGE, language);
                 push_text(bytes, literal.value());
@@ -119,11 +119,11 @@ pub fn push_term(bytes: &mut Vec<u8>, term: &Term) {
                 push_text(bytes, literal.value());
             }
         },
-        Term::Triple(triple) => {
+        TermRef::Triple(triple) => {
             bytes.push(TRIPLE);
-            push_term(bytes, &triple.subject.clone().into());
-            push_term(bytes, &triple.predicate.clone().into());
-            push_term(bytes, &triple.object);
+            push_term(bytes, triple.subject.as_ref().into());
+            push_term(bytes, triple.predicate.as_ref().into());
+            push_term(bytes, triple.object.as_ref());
         }
     }
 }
@@ -153,7 +153,7 @@ mod tests {
             Triple::new(iri.clone(), iri, inner).into(),
         ];
         let mut bytes = Vec::new();
-        terms.iter().for_each(|term| push_term(&mut bytes, term));
+        terms.iter().for_each(|term| push_term(&mut bytes, term.as_ref()));
         let mut rest = &bytes[..];
         for term in &terms {
             assert_eq!(&take_term(&mut rest).unwrap(), term);

@@ -6,6 +6,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use fulgurite::{KeySuffix, Table};
+use oxrdf::TermRef;
 
 use crate::dictionary::term_batch::TermBatch;
 use crate::error::{Error, Result};
@@ -51,6 +52,24 @@ pub(crate) trait Source: Send + Sync {
 
     /// The error of a statement whose term cannot be at its position.
     fn misplaced_term(&self, id: TermId) -> Error;
+}
+
+/// Calls `each` with the terms of ids, all of which are read together.
+///
+/// # Errors
+/// As [`Quads::term`](crate::Quads::term).
+pub(crate) fn read_terms(source: &dyn Source, ids: &[TermId], each: &mut dyn FnMut(TermRef<'_>)) -> Result<()> {
+    let mut terms = source.lend_terms();
+    let place = |terms: &mut TermBatch, id| terms.place(id, false).ok_or_else(|| source.misplaced_term(id));
+    let places: Result<Vec<u32>> = ids.iter().map(|&id| place(&mut terms, id)).collect();
+    let read = places.and_then(|places| source.read_terms(&mut terms).map(|()| places));
+    match &read {
+        Ok(places) => places.iter().for_each(|&place| each(terms.term(place))),
+        // Some of its places have no term.
+        Err(_) => terms.clear(),
+    }
+    source.take_back(terms);
+    read.map(drop)
 }
 
 /// Some quads of a range.

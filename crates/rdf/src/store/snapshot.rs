@@ -13,7 +13,7 @@ use crate::model::pattern::{IdPattern, IdQuad, Position};
 use crate::quads::graph_names::GraphNames;
 use crate::quads::index_choice::{Steps, is_a_range};
 use crate::quads::inferred;
-use crate::quads::quad_ids::{QuadIds, Reached, Source, Wanted};
+use crate::quads::quad_ids::{QuadIds, Reached, Source, Wanted, read_terms};
 use crate::quads::reading::Quads;
 use crate::quads::shared::Shared;
 use crate::quads::view::View;
@@ -143,6 +143,10 @@ impl Quads for Snapshot {
 
     fn counts_fast(&self, pattern: &IdPattern) -> bool {
         is_a_range(&self.state.tables, pattern)
+    }
+
+    fn terms(&self, ids: &[TermId], each: &mut dyn FnMut(TermRef<'_>)) -> Result<()> {
+        read_terms(&*self.state, ids, each)
     }
 
     fn term(&self, id: TermId) -> Result<Term> {

@@ -14,7 +14,7 @@ use crate::model::pattern::{IdPattern, IdQuad, Position};
 use crate::quads::graph_names::GraphNames;
 use crate::quads::index_choice::{Steps, is_a_range};
 use crate::quads::inferred::scan;
-use crate::quads::quad_ids::{QuadIds, Reached, Source, Wanted};
+use crate::quads::quad_ids::{QuadIds, Reached, Source, Wanted, read_terms};
 use crate::quads::reading::Quads;
 use crate::tables::{StatementKinds, Tables};
 
@@ -96,6 +96,10 @@ impl Quads for TransactionView {
 
     fn counts_fast(&self, pattern: &IdPattern) -> bool {
         is_a_range(&self.inner.tables(), pattern)
+    }
+
+    fn terms(&self, ids: &[TermId], each: &mut dyn FnMut(TermRef<'_>)) -> Result<()> {
+        read_terms(&*self.source(), ids, each)
     }
 
     fn term(&self, id: TermId) -> Result<Term> {
