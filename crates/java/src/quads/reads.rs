@@ -25,7 +25,8 @@ const _: [NativeMethod<'_>; 7] = [
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
         static extern fn quads(
-            view: jlong, subject: jlong, predicate: jlong, object: jlong, graph: jlong, kinds: jint, sorted_by: jint
+            view: jlong, subject: jlong, predicate: jlong, object: jlong, graph: jlong, kinds: jint, sorted_by: jint,
+            rows: jlong[]
         ) -> jlong,
     },
     native_method! {
@@ -157,12 +158,16 @@ fn terms<'l>(
     array(env, &bytes)
 }
 
-/// Begins to read quads. A subject, predicate or object of 0 matches every term; a graph of −1 matches every graph.
-/// `sorted_by` is the position of [`Position::ALL`] by which the quads are sorted, or −1 for any order. Returns 0 if no
-/// index has the order.
+/// No index has the order.
+const UNSORTED: jlong = -1;
+
+/// Reads quads. A subject, predicate or object of 0 matches every term; a graph of −1 matches every graph. `sorted_by` is
+/// the position of [`Position::ALL`] by which the quads are sorted, or −1 for any order. Puts the first quads into
+/// `rows`, four ids each, and their number into its last element. Returns a handle for [`next`], 0 if these were all,
+/// or [`UNSORTED`].
 #[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
 fn quads<'l>(
-    _: &mut Env<'l>,
+    env: &mut Env<'l>,
     _: JClass<'l>,
     view: jlong,
     subject: jlong,
@@ -171,33 +176,44 @@ fn quads<'l>(
     graph: jlong,
     kinds_of: jint,
     sorted_by: jint,
+    rows: JLongArray<'l>,
 ) -> Result<jlong> {
     let pattern = pattern(subject, predicate, object, graph)?;
     let kinds = kinds(kinds_of)?;
     let position = usize::try_from(sorted_by).ok().and_then(|position| Position::ALL.get(position)).copied();
-    let rows = REGISTRY.with(view, |object| {
+    let found = REGISTRY.with(view, |object| {
         observe(object, &pattern, kinds)?;
         with_view!(object, StatementKinds::All, view => Ok(match position {
             Some(position) => Rows::sorted(|kinds| view.of_kinds(kinds), kinds, &pattern, position),
             None => Some(Rows::new(view.of_kinds(kinds).quads(&pattern))),
         }))
     })?;
-    Ok(rows.map_or(0, |rows| REGISTRY.add(Object::Quads(Box::new(Mutex::new(rows))))))
+    let Some(mut found) = found else { return Ok(UNSORTED) };
+    let length = rows.len(env)?;
+    let count = length / 4;
+    let mut ids = take(&mut found, count)?;
+    let read = ids.len() / 4;
+    // The last element has the number of rows.
+    ids.resize(length.saturating_sub(1), 0);
+    ids.push(read as jlong);
+    rows.set_region(env, 0, &ids)?;
+    Ok(if read < count { 0 } else { REGISTRY.add(Object::Quads(Box::new(Mutex::new(found)))) })
+}
+
+/// The ids of the next `count` quads.
+fn take(rows: &mut Rows, count: usize) -> Result<Vec<jlong>> {
+    let mut ids = Vec::with_capacity(4 * count.min(1 << 16) + 1);
+    for quad in rows.by_ref().take(count) {
+        let quad = quad?;
+        ids.extend([quad.subject, quad.predicate, quad.object, quad.graph].map(|id| id.to_bits().cast_signed()));
+    }
+    Ok(ids)
 }
 
 /// Puts at most `count` quads into `rows`, four ids each, and returns their number: 0 at the end.
 fn next<'l>(env: &mut Env<'l>, _: JClass<'l>, quads: jlong, rows: JLongArray<'l>, count: jint) -> Result<jint> {
     let count = usize::try_from(count).unwrap_or_default();
-    let mut found = Vec::with_capacity(4 * count.min(1 << 16));
-    REGISTRY.with(quads, |object| {
-        let mut quads = object.quads()?;
-        for quad in quads.by_ref().take(count) {
-            let quad = quad?;
-            let ids = [quad.subject, quad.predicate, quad.object, quad.graph];
-            found.extend(ids.map(|id| id.to_bits().cast_signed()));
-        }
-        Ok(())
-    })?;
+    let found = REGISTRY.with(quads, |object| take(&mut *object.quads()?, count))?;
     rows.set_region(env, 0, &found)?;
     Ok((found.len() / 4) as jint)
 }

@@ -17,7 +17,7 @@ use crate::openings::Opening;
 use crate::quads::reads::term_ids;
 use crate::registry::{Object, OpenedStore, REGISTRY};
 
-const _: [NativeMethod<'_>; 7] = [
+const _: [NativeMethod<'_>; 8] = [
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
         static extern fn open_store(path: JString, options: jlong[], indexes: JString) -> jlong,
@@ -25,6 +25,10 @@ const _: [NativeMethod<'_>; 7] = [
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
         static extern fn snapshot(store: jlong) -> jlong,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn is_newest(store: jlong, snapshot: jlong) -> jboolean,
     },
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
@@ -78,6 +82,12 @@ fn open_store<'l>(
 fn snapshot<'l>(_: &mut Env<'l>, _: JClass<'l>, store: jlong) -> Result<jlong> {
     let store = REGISTRY.with(store, |object| object.store().cloned())?;
     Ok(REGISTRY.add(Object::Snapshot(store.snapshot()?)))
+}
+
+/// Whether a snapshot is of the newest state of its store.
+fn is_newest<'l>(_: &mut Env<'l>, _: JClass<'l>, store: jlong, snapshot: jlong) -> Result<bool> {
+    let newest = REGISTRY.with(store, |object| Ok(object.store()?.snapshot()?))?;
+    REGISTRY.with(snapshot, |object| Ok(object.snapshot()?.sees_the_same_as(&newest)))
 }
 
 /// Begins a transaction with the isolation level at this position of [`IsolationLevel::ALL`].

@@ -50,6 +50,12 @@ impl Snapshot {
         Self { state: Arc::new(State { read, tables: all.of(kinds), all: Arc::clone(all), shared }) }
     }
 
+    /// Whether another snapshot is known to be of the same state: see
+    /// [`ReadTxn::sees_the_same_as`](fulgurite::ReadTxn::sees_the_same_as).
+    pub fn sees_the_same_as(&self, other: &Self) -> bool {
+        self.state.read.sees_the_same_as(&other.state.read)
+    }
+
     /// The sequence of the newest commit that it sees.
     pub fn sequence(&self) -> Sequence {
         self.state.read.sequence()

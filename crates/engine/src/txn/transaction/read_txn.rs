@@ -53,6 +53,24 @@ impl ReadTxn {
         Self { snapshot }
     }
 
+    /// Whether another transaction is known to see the same commits and bulk loads. After a checkpoint this is `false`
+    /// for a transaction from before it, even if nothing was committed.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;
+    /// let table = db.open_or_create_table("t", Default::default())?;
+    /// let before = db.read()?;
+    /// assert!(before.sees_the_same_as(&db.read()?));
+    /// db.update(|txn| txn.put(&table, "key", "value"))?;
+    /// assert!(!before.sees_the_same_as(&db.read()?));
+    /// # Ok(()) }
+    /// ```
+    pub fn sees_the_same_as(&self, other: &Self) -> bool {
+        self.snapshot.sequence == other.snapshot.sequence && Arc::ptr_eq(&self.snapshot.state, &other.snapshot.state)
+    }
+
     /// The sequence of the newest commit that this transaction sees.
     pub fn sequence(&self) -> Sequence {
         self.snapshot.sequence

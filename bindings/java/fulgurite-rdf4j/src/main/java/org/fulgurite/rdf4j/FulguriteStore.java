@@ -50,6 +50,11 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
 
     private final FulguriteStoreConfig config;
     private final Set<Handle> views = Handle.newSet();
+    private final Object snapshotLock = new Object();
+
+    /** The newest state that was read; null if it is not known. */
+    private StoreView snapshot;
+
     private Handle handle;
     private File temporary;
     private EvaluationStrategyFactory strategies;
@@ -145,6 +150,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         if (handle == null) {
             return;
         }
+        forgetSnapshot();
         for (Handle view : views) {
             view.close();
         }
@@ -188,8 +194,25 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         return handle.raw();
     }
 
+    /** Returns a view of the newest state. Reads of the same state share a snapshot. */
     StoreView snapshot() {
-        return StoreView.snapshot(handle, views);
+        synchronized (snapshotLock) {
+            if (snapshot == null || !snapshot.isNewest()) {
+                forgetSnapshot();
+                snapshot = StoreView.snapshot(handle, views);
+            }
+            return snapshot.forRead();
+        }
+    }
+
+    /** Closes the shared snapshot, when its reads have ended. The file cannot reuse pages of its state before. */
+    void forgetSnapshot() {
+        synchronized (snapshotLock) {
+            if (snapshot != null) {
+                snapshot.close();
+                snapshot = null;
+            }
+        }
     }
 
     StoreView transaction(IsolationLevels level) {

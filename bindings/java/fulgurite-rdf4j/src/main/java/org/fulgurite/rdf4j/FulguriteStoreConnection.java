@@ -284,6 +284,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
                 if (transaction != null) {
                     detachOpen();
                     SailErrors.run(() -> NativeQuads.commit(transaction.raw()));
+                    store.forgetSnapshot();
                 }
             } finally {
                 end();

@@ -83,9 +83,9 @@ final class QuadPattern {
         return java.util.Arrays.copyOf(found, count);
     }
 
-    /** Returns an iterator of one graph of the pattern, or 0 if no index has the order. */
-    long open(int graph, StatementOrder order) {
-        return view.open(subject, predicate, object, graphs[graph], kinds, order == null ? -1 : order.ordinal());
+    /** Reads one graph of the pattern: see {@link StoreView#open}. */
+    long open(int graph, StatementOrder order, long[] rows) {
+        return view.open(subject, predicate, object, graphs[graph], kinds, order == null ? -1 : order.ordinal(), rows);
     }
 
     /** Returns whether an index has the statements in this order. */
@@ -96,9 +96,9 @@ final class QuadPattern {
         if (graphs.length > 1) {
             return false;
         }
-        long iterator = open(0, order);
+        long iterator = open(0, order, new long[5]);
         view.close(iterator);
-        return iterator != 0;
+        return iterator != StoreView.UNSORTED;
     }
 
     long count() {

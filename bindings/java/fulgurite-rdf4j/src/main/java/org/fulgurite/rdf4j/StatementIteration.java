@@ -2,10 +2,8 @@ package org.fulgurite.rdf4j;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Map;
 import java.util.NoSuchElementException;
 import org.eclipse.rdf4j.common.iteration.CloseableIteration;
 import org.eclipse.rdf4j.common.order.StatementOrder;
@@ -28,16 +26,19 @@ final class StatementIteration implements CloseableIteration<Statement> {
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
     private static final int FIRST_ROWS = 16;
     private static final int ROWS_MAX = 512;
-    private static final int SHARED_VALUES_MAX = 1024;
+    private static final int RECENT = 1024;
+    private static final long HASH = 0x9E3779B97F4A7C15L;
+    private static final int HASH_SHIFT = 54;
 
     private final QuadPattern pattern;
     private final StatementOrder order;
 
-    /** Predicates and graphs, which repeat much. */
-    private final Map<Long, StoredValue> shared = new HashMap<>();
+    /** Recent values, by a hash of their ids; null in the first batch. */
+    private StoredValue[] recent;
 
     private final StoredValue[] last = new StoredValue[4];
-    private long[] rows = new long[4 * FIRST_ROWS];
+    /** Four ids a row; the last element is for {@link NativeQuads#quads}. */
+    private long[] rows = new long[4 * FIRST_ROWS + 1];
     private StoredValue[] values;
     private int count;
     private int row;
@@ -80,26 +81,38 @@ final class StatementIteration implements CloseableIteration<Statement> {
         if (!pattern.isPossible) {
             return false;
         }
-        if (count > 0 && rows.length < 4 * ROWS_MAX) {
-            rows = new long[2 * rows.length];
+        if (count > 0) {
+            grow();
         }
         row = 0;
         count = 0;
         while (count == 0) {
-            if (iterator == 0 && sorted == null && !openNext()) {
-                return false;
-            }
             if (sorted != null) {
                 count = nextSorted();
-                continue;
-            }
-            count = SailErrors.convert(() -> NativeQuads.next(iterator, rows, rows.length / 4));
-            if (count < rows.length / 4) {
-                closeIterator();
+            } else if (iterator != 0) {
+                count = SailErrors.convert(() -> NativeQuads.next(iterator, rows, capacity()));
+                if (count < capacity()) {
+                    closeIterator();
+                }
+            } else if (!openNext()) {
+                return false;
             }
         }
         createValues();
         return true;
+    }
+
+    private int capacity() {
+        return rows.length / 4;
+    }
+
+    private void grow() {
+        if (capacity() < ROWS_MAX) {
+            rows = new long[8 * capacity() + 1];
+        }
+        if (recent == null) {
+            recent = new StoredValue[RECENT];
+        }
     }
 
     private void createValues() {
@@ -112,7 +125,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
                     values[at] = value(column, rows[at], group);
                 }
                 if (pattern.view.isTransaction()) {
-                    SailErrors.run(group::resolve);
+                    SailErrors.run(group::readAll);
                 }
             }
         }
@@ -126,29 +139,32 @@ final class StatementIteration implements CloseableIteration<Statement> {
         if (id == StoreView.DEFAULT_GRAPH) {
             return null;
         }
-        boolean isShared = column == 1 || column == 3;
-        StoredValue value = isShared ? shared.get(id) : null;
-        if (value == null) {
+        int place = (int) (id * HASH >>> HASH_SHIFT);
+        StoredValue value = recent == null ? null : recent[place];
+        if (value == null || value.id() != id) {
             value = group.add(id);
-            if (isShared && shared.size() < SHARED_VALUES_MAX) {
-                shared.put(id, value);
+            if (recent != null) {
+                recent[place] = value;
             }
         }
         last[column] = value;
         return value;
     }
 
+    /** Begins to read the next graph of the pattern, and fetches its first rows. Returns false after the last one. */
     private boolean openNext() {
         if (graph + 1 == pattern.graphs.length) {
             return false;
         }
         graph++;
-        iterator = SailErrors.convert(() -> pattern.open(graph, order));
-        if (iterator == 0) {
+        iterator = SailErrors.convert(() -> pattern.open(graph, order, rows));
+        if (iterator == StoreView.UNSORTED) {
             // More terms are given than when the order was planned, and no index has both.
-            iterator = SailErrors.convert(() -> pattern.open(graph, null));
+            iterator = SailErrors.convert(() -> pattern.open(graph, null, rows));
             sorted = SailErrors.convert(this::readSorted);
-            closeIterator();
+            count = nextSorted();
+        } else {
+            count = (int) rows[rows.length - 1];
         }
         return true;
     }
@@ -156,14 +172,14 @@ final class StatementIteration implements CloseableIteration<Statement> {
     /** Reads all rows of the current graph, and sorts them. */
     private Iterator<long[]> readSorted() {
         List<long[]> found = new ArrayList<>();
-        long[] batch = new long[4 * ROWS_MAX];
-        int read = ROWS_MAX;
-        while (read == ROWS_MAX) {
-            read = NativeQuads.next(iterator, batch, ROWS_MAX);
+        int read = (int) rows[rows.length - 1];
+        while (read > 0) {
             for (int at = 0; at < 4 * read; at += 4) {
-                found.add(Arrays.copyOfRange(batch, at, at + 4));
+                found.add(Arrays.copyOfRange(rows, at, at + 4));
             }
+            read = iterator == 0 ? 0 : NativeQuads.next(iterator, rows, capacity());
         }
+        closeIterator();
         int column = order.ordinal();
         found.sort((left, right) -> Long.compareUnsigned(left[column], right[column]));
         return found.iterator();
@@ -172,7 +188,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
     /** Puts the next sorted rows into the batch, and returns their number. */
     private int nextSorted() {
         int read = 0;
-        while (read < rows.length / 4 && sorted.hasNext()) {
+        while (read < capacity() && sorted.hasNext()) {
             System.arraycopy(sorted.next(), 0, rows, 4 * read++, 4);
         }
         if (!sorted.hasNext()) {
@@ -182,8 +198,10 @@ final class StatementIteration implements CloseableIteration<Statement> {
     }
 
     private void closeIterator() {
-        pattern.view.close(iterator);
-        iterator = 0;
+        if (iterator != 0) {
+            pattern.view.close(iterator);
+            iterator = 0;
+        }
     }
 
     @Override
@@ -196,9 +214,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
     public void close() {
         isClosed = true;
         synchronized (this) {
-            if (iterator != 0) {
-                closeIterator();
-            }
+            closeIterator();
             count = 0;
             row = 0;
         }

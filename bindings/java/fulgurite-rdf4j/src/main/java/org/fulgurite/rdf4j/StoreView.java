@@ -1,9 +1,11 @@
 package org.fulgurite.rdf4j;
 
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.eclipse.rdf4j.common.transaction.IsolationLevels;
 import org.eclipse.rdf4j.model.Value;
 import org.fulgurite.exceptions.ClosedException;
@@ -31,7 +33,10 @@ final class StoreView implements AutoCloseable, TermSource {
     /** The id of a term that the view does not have. */
     static final long UNKNOWN = -1;
 
-    private static final int CACHED_IDS_MAX = 1024;
+    /** No index has the order. */
+    static final long UNSORTED = -1;
+
+    private static final int CACHED_IDS = 1024;
 
     private final Handle store;
     private final Set<Handle> siblings;
@@ -42,9 +47,24 @@ final class StoreView implements AutoCloseable, TermSource {
     /** The view that has the handle; null if it is this one. */
     private final StoreView parent;
 
-    private volatile boolean isClosed;
-    private final Map<Value, Long> cachedIds = new HashMap<>();
+    /** Views that use the handle, and one for the owner; for the view that has the handle. */
+    private final AtomicInteger users = new AtomicInteger(1);
+
+    /** Ids that were looked up, by a hash of their values. */
+    private final AtomicReferenceArray<CachedId> cachedIds;
+
     private final Set<Long> iterators = ConcurrentHashMap.newKeySet();
+    private final AtomicBoolean isClosed = new AtomicBoolean();
+
+    private static final class CachedId {
+        final Value value;
+        final long id;
+
+        CachedId(Value value, long id) {
+            this.value = value;
+            this.id = id;
+        }
+    }
 
     private StoreView(
             Handle store, Set<Handle> siblings, long raw, boolean isTransaction, boolean isSerializable) {
@@ -53,6 +73,7 @@ final class StoreView implements AutoCloseable, TermSource {
         this.isTransaction = isTransaction;
         this.isSerializable = isSerializable;
         this.parent = null;
+        this.cachedIds = new AtomicReferenceArray<>(CACHED_IDS);
         String name = isTransaction ? "transaction" : "snapshot";
         this.handle = new Handle(this, raw, name, false, siblings);
         handle.checkParent(store);
@@ -64,12 +85,31 @@ final class StoreView implements AutoCloseable, TermSource {
         this.isTransaction = parent.isTransaction;
         this.isSerializable = parent.isSerializable;
         this.parent = parent;
+        this.cachedIds = parent.cachedIds;
         this.handle = parent.handle;
     }
 
-    /** Returns a view of the same state for one read. Closing it ends the read, and leaves this view open. */
+    /**
+     * Returns a view of the same state for one read. Closing it ends the read. The state is closed with the last view
+     * of it.
+     */
     StoreView forRead() {
+        users.incrementAndGet();
         return new StoreView(this);
+    }
+
+    static StoreView snapshot(Handle store, Set<Handle> siblings) {
+        return new StoreView(store, siblings, NativeQuads.snapshot(store.raw()), false, false);
+    }
+
+    static StoreView transaction(Handle store, Set<Handle> siblings, IsolationLevels level) {
+        long raw = NativeQuads.begin(store.raw(), level.ordinal());
+        return new StoreView(store, siblings, raw, true, level == IsolationLevels.SERIALIZABLE);
+    }
+
+    /** Returns whether a snapshot is of the newest state. */
+    boolean isNewest() {
+        return NativeQuads.isNewest(store.raw(), raw());
     }
 
     /**
@@ -84,17 +124,9 @@ final class StoreView implements AutoCloseable, TermSource {
         return new StoreView(store, siblings, handle.release(), true, isSerializable);
     }
 
-    static StoreView snapshot(Handle store, Set<Handle> siblings) {
-        return new StoreView(store, siblings, NativeQuads.snapshot(store.raw()), false, false);
-    }
-
-    static StoreView transaction(Handle store, Set<Handle> siblings, IsolationLevels level) {
-        long raw = NativeQuads.begin(store.raw(), level.ordinal());
-        return new StoreView(store, siblings, raw, true, level == IsolationLevels.SERIALIZABLE);
-    }
 
     long raw() {
-        if (isClosed) {
+        if (isClosed.get()) {
             throw Exceptions.of(ErrorKind.CLOSED, "the result is closed");
         }
         return handle.raw();
@@ -120,31 +152,31 @@ final class StoreView implements AutoCloseable, TermSource {
                 return stored.id();
             }
         }
-        synchronized (cachedIds) {
-            Long cached = cachedIds.get(value);
-            if (cached != null) {
-                return cached;
-            }
+        int place = value.hashCode() & CACHED_IDS - 1;
+        CachedId cached = cachedIds.get(place);
+        if (cached != null && cached.value.equals(value)) {
+            return cached.id;
         }
         TermBytes terms = new TermBytes().number(1).term(value);
         long id = NativeQuads.ids(raw(), terms.array(), terms.length())[0];
         if (id != UNKNOWN) {
-            synchronized (cachedIds) {
-                if (cachedIds.size() == CACHED_IDS_MAX) {
-                    cachedIds.clear();
-                }
-                cachedIds.put(value, id);
-            }
+            cachedIds.set(place, new CachedId(value, id));
         }
         return id;
     }
 
+    /** Whether ids of {@code source} are valid in this view. */
     private boolean isValidHere(TermSource source) {
         if (!(source instanceof StoreView)) {
             return false;
         }
         StoreView other = (StoreView) source;
         return other.isTransaction ? other.handle == handle : other.store == store;
+    }
+
+    @Override
+    public boolean sharesIdsWith(TermSource other) {
+        return isValidHere(other) && ((StoreView) other).isValidHere(this);
     }
 
     @Override
@@ -157,12 +189,15 @@ final class StoreView implements AutoCloseable, TermSource {
         }
     }
 
-    /** Begins to read quads, and returns the handle of an iterator, or 0 if no index has the order. */
-    long open(long subject, long predicate, long object, long graph, int kinds, int sortedBy) {
-        long raw = NativeQuads.quads(raw(), subject, predicate, object, graph, kinds, sortedBy);
-        if (raw != 0) {
+    /**
+     * Reads quads: puts the first ones into {@code rows}, and their number into its last element. Returns an iterator
+     * for the others, 0 if there are none, or {@link #UNSORTED} if no index has the order.
+     */
+    long open(long subject, long predicate, long object, long graph, int kinds, int sortedBy, long[] rows) {
+        long raw = NativeQuads.quads(raw(), subject, predicate, object, graph, kinds, sortedBy, rows);
+        if (raw != 0 && raw != UNSORTED) {
             iterators.add(raw);
-            if (isClosed || !handle.isOpen()) {
+            if (isClosed.get() || !handle.isOpen()) {
                 close(raw);
             }
         }
@@ -197,12 +232,17 @@ final class StoreView implements AutoCloseable, TermSource {
     /** Closes the view and its iterators. A transaction that was not committed is rolled back. */
     @Override
     public void close() {
-        isClosed = true;
-        if (parent == null) {
-            handle.close();
+        if (!isClosed.compareAndSet(false, true)) {
+            return;
         }
         for (Long iterator : iterators) {
             close(iterator);
+        }
+        StoreView owner = parent == null ? this : parent;
+        boolean isLast = owner.users.decrementAndGet() == 0;
+        // A transaction ends at once, whoever still reads it.
+        if (isLast || isTransaction && parent == null) {
+            handle.close();
         }
     }
 }

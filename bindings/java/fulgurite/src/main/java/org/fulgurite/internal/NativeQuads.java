@@ -16,6 +16,8 @@ public final class NativeQuads {
 
     public static native long snapshot(long store);
 
+    public static native boolean isNewest(long store, long snapshot);
+
     public static native long begin(long store, int level);
 
     public static native long commit(long txn);
@@ -33,7 +35,14 @@ public final class NativeQuads {
     public static native byte[] terms(long view, long[] ids, int count);
 
     public static native long quads(
-            long view, long subject, long predicate, long object, long graph, int kinds, int sortedBy);
+            long view,
+            long subject,
+            long predicate,
+            long object,
+            long graph,
+            int kinds,
+            int sortedBy,
+            long[] rows);
 
     public static native int next(long quads, long[] rows, int count);
 

@@ -1,7 +1,6 @@
 package org.fulgurite.rdf4j.values;
 
 import org.eclipse.rdf4j.model.BNode;
-import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.model.base.AbstractBNode;
 
 /** A blank node of a store. */
@@ -28,18 +27,20 @@ final class StoredBlankNode extends AbstractBNode implements StoredValue {
     }
 
     @Override
-    public Value known() {
-        return term;
+    public boolean isRead() {
+        return term != null;
     }
 
     @Override
-    public void resolved(Value read) {
-        term = (BNode) read;
+    public void read(TermReader terms) {
+        term = (BNode) terms.term();
     }
 
     private BNode term() {
-        BNode known = term;
-        return known != null ? known : (BNode) group.resolve(this);
+        if (term == null) {
+            group.read(this);
+        }
+        return term;
     }
 
     @Override

@@ -1,8 +1,8 @@
 package org.fulgurite.rdf4j.values;
 
-import org.eclipse.rdf4j.model.IRI;
-import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.model.base.AbstractIRI;
+import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
+import org.eclipse.rdf4j.model.util.URIUtil;
 
 /** An IRI of a store. */
 final class StoredIri extends AbstractIRI implements StoredValue {
@@ -10,7 +10,7 @@ final class StoredIri extends AbstractIRI implements StoredValue {
 
     private final long id;
     private final transient ValueGroup group;
-    private volatile IRI term;
+    private volatile String text;
 
     StoredIri(long id, ValueGroup group) {
         this.id = id;
@@ -28,33 +28,33 @@ final class StoredIri extends AbstractIRI implements StoredValue {
     }
 
     @Override
-    public Value known() {
-        return term;
+    public boolean isRead() {
+        return text != null;
     }
 
     @Override
-    public void resolved(Value read) {
-        term = (IRI) read;
-    }
-
-    private IRI term() {
-        IRI known = term;
-        return known != null ? known : (IRI) group.resolve(this);
+    public void read(TermReader terms) {
+        text = terms.iri();
     }
 
     @Override
     public String stringValue() {
-        return term().stringValue();
+        if (text == null) {
+            group.read(this);
+        }
+        return text;
     }
 
     @Override
     public String getNamespace() {
-        return term().getNamespace();
+        String iri = stringValue();
+        return iri.substring(0, URIUtil.getLocalNameIndex(iri));
     }
 
     @Override
     public String getLocalName() {
-        return term().getLocalName();
+        String iri = stringValue();
+        return iri.substring(URIUtil.getLocalNameIndex(iri));
     }
 
     @Override
@@ -68,6 +68,6 @@ final class StoredIri extends AbstractIRI implements StoredValue {
     }
 
     private Object writeReplace() {
-        return term();
+        return SimpleValueFactory.getInstance().createIRI(stringValue());
     }
 }

@@ -3,7 +3,6 @@ package org.fulgurite.rdf4j.values;
 import java.util.Optional;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Literal;
-import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.model.base.AbstractLiteral;
 import org.eclipse.rdf4j.model.base.CoreDatatype;
 
@@ -31,18 +30,20 @@ final class StoredLiteral extends AbstractLiteral implements StoredValue {
     }
 
     @Override
-    public Value known() {
-        return term;
+    public boolean isRead() {
+        return term != null;
     }
 
     @Override
-    public void resolved(Value read) {
-        term = (Literal) read;
+    public void read(TermReader terms) {
+        term = (Literal) terms.term();
     }
 
     private Literal term() {
-        Literal known = term;
-        return known != null ? known : (Literal) group.resolve(this);
+        if (term == null) {
+            group.read(this);
+        }
+        return term;
     }
 
     @Override

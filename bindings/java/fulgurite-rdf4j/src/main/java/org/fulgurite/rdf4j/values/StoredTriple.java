@@ -30,18 +30,20 @@ final class StoredTriple extends AbstractTriple implements StoredValue {
     }
 
     @Override
-    public Value known() {
-        return term;
+    public boolean isRead() {
+        return term != null;
     }
 
     @Override
-    public void resolved(Value read) {
-        term = (Triple) read;
+    public void read(TermReader terms) {
+        term = (Triple) terms.term();
     }
 
     private Triple term() {
-        Triple known = term;
-        return known != null ? known : (Triple) group.resolve(this);
+        if (term == null) {
+            group.read(this);
+        }
+        return term;
     }
 
     @Override

@@ -18,13 +18,27 @@ public interface StoredValue extends Value {
      */
     TermSource source();
 
-    /** The term, or null if it was not read yet. */
-    Value known();
+    /**
+     * Returns whether the term was read.
+     *
+     * @return whether it was read
+     */
+    boolean isRead();
 
-    /** Sets the term. */
-    void resolved(Value term);
+    /**
+     * Reads the term.
+     *
+     * @param terms where it is next
+     */
+    void read(TermReader terms);
 
-    /** Creates the value of an id. The first byte of an id is the kind of its term. */
+    /**
+     * Creates the value of an id. The first byte of an id is the kind of its term.
+     *
+     * @param id the id
+     * @param group the values that are read together
+     * @return the value
+     */
     static StoredValue of(long id, ValueGroup group) {
         switch ((int) (id >>> 56)) {
             case 1:

@@ -1,6 +1,8 @@
 package org.fulgurite.rdf4j.values;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Resource;
 import org.eclipse.rdf4j.model.Value;
@@ -10,6 +12,10 @@ import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 /** Reads terms from bytes, in the form that {@code crates/java/src/quads/terms.rs} describes. */
 public final class TermReader {
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
+    private static final int DATATYPES_MAX = 1024;
+
+    /** Datatypes, which repeat much. */
+    private static final Map<String, IRI> DATATYPES = new ConcurrentHashMap<>();
 
     private final byte[] bytes;
     private int at;
@@ -45,6 +51,18 @@ public final class TermReader {
     }
 
     /**
+     * Reads an IRI.
+     *
+     * @return its text
+     */
+    public String iri() {
+        if (bytes[at++] != TermBytes.IRI) {
+            throw new IllegalStateException("the native library returned another kind of term than an IRI");
+        }
+        return text();
+    }
+
+    /**
      * Reads a term.
      *
      * @return the term
@@ -61,7 +79,10 @@ public final class TermReader {
                 String language = text();
                 return VALUES.createLiteral(text(), language);
             case TermBytes.TYPED:
-                IRI datatype = VALUES.createIRI(text());
+                IRI datatype = DATATYPES.computeIfAbsent(text(), VALUES::createIRI);
+                if (DATATYPES.size() > DATATYPES_MAX) {
+                    DATATYPES.clear();
+                }
                 return VALUES.createLiteral(text(), datatype);
             case TermBytes.TRIPLE:
                 Resource subject = (Resource) term();

@@ -10,4 +10,12 @@ public interface TermSource {
      * @return the terms
      */
     TermReader terms(long[] ids, int count);
+
+    /**
+     * Returns whether an id means the same term here and there.
+     *
+     * @param other another source
+     * @return whether ids can be compared
+     */
+    boolean sharesIdsWith(TermSource other);
 }

@@ -1,7 +1,6 @@
 package org.fulgurite.rdf4j.values;
 
 import java.util.Arrays;
-import org.eclipse.rdf4j.model.Value;
 
 /** Values of one batch of statements. The first one whose text is needed reads the texts of all, in one call. */
 public final class ValueGroup {
@@ -23,24 +22,22 @@ public final class ValueGroup {
     }
 
     /**
-     * Adds a new value.
+     * Adds a new value. All values are added before the first one is read.
      *
      * @param id its id
      * @return the value
      */
-    public StoredValue add(long id) {
+    public synchronized StoredValue add(long id) {
         StoredValue value = StoredValue.of(id, this);
-        synchronized (this) {
-            if (count == values.length) {
-                values = Arrays.copyOf(values, 2 * count);
-            }
-            values[count++] = value;
+        if (count == values.length) {
+            values = Arrays.copyOf(values, 2 * count);
         }
+        values[count++] = value;
         return value;
     }
 
     /** Reads the terms of all values that have none. */
-    public synchronized void resolve() {
+    public synchronized void readAll() {
         if (count == 0) {
             return;
         }
@@ -50,19 +47,16 @@ public final class ValueGroup {
         }
         TermReader terms = source.terms(ids, count);
         for (int index = 0; index < count; index++) {
-            values[index].resolved(terms.term());
-            values[index] = null;
+            values[index].read(terms);
         }
+        values = null;
         count = 0;
     }
 
-    /** The term of a value of this group. */
-    synchronized Value resolve(StoredValue value) {
-        Value term = value.known();
-        if (term == null) {
-            resolve();
-            term = value.known();
+    /** Reads the term of a value of this group, and with it those of all others. */
+    synchronized void read(StoredValue value) {
+        if (!value.isRead()) {
+            readAll();
         }
-        return term;
     }
 }
