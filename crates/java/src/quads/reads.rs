@@ -55,16 +55,16 @@ const UNKNOWN: u64 = u64::MAX;
 /// The graph of a pattern that matches all graphs.
 const ANY_GRAPH: jlong = -1;
 
-/// Evaluates an expression with the view of an object, of either kind, restricted to statements of some kinds.
+/// Evaluates an expression with the view of an object, of either kind.
 macro_rules! with_view {
-    ($object:expr, $kinds:expr, $view:ident => $body:expr) => {
+    ($object:expr, $view:ident => $body:expr) => {
         match $object {
             Object::Recorded(_) => {
-                let $view = $object.recorded()?.view()?.of_kinds($kinds);
+                let $view = &$object.recorded()?.view()?;
                 $body
             }
             other => {
-                let $view = other.snapshot()?.of_kinds($kinds);
+                let $view = other.snapshot()?;
                 $body
             }
         }
@@ -128,7 +128,7 @@ fn ids<'l>(
     let mut rest = &terms[..];
     let mut ids = Vec::new();
     REGISTRY.with(view, |object| {
-        with_view!(object, StatementKinds::All, view => {
+        with_view!(object, view => {
             for _ in 0..take_number(&mut rest)? {
                 let id = view.id(take_term(&mut rest)?.as_ref())?;
                 ids.push(id.map_or(UNKNOWN, TermId::to_bits));
@@ -150,7 +150,7 @@ fn terms<'l>(
     let ids = term_ids(env, &ids, count)?;
     let mut bytes = Vec::new();
     REGISTRY.with(view, |object| {
-        with_view!(object, StatementKinds::All, view => {
+        with_view!(object, view => {
             view.terms(&ids, &mut |term| push_term(&mut bytes, term))?;
             Ok(())
         })
@@ -183,8 +183,9 @@ fn quads<'l>(
     let position = usize::try_from(sorted_by).ok().and_then(|position| Position::ALL.get(position)).copied();
     let found = REGISTRY.with(view, |object| {
         observe(object, &pattern, kinds)?;
-        with_view!(object, StatementKinds::All, view => Ok(match position {
+        with_view!(object, view => Ok(match position {
             Some(position) => Rows::sorted(|kinds| view.of_kinds(kinds), kinds, &pattern, position),
+            None if kinds == StatementKinds::All => Some(Rows::new(view.quads(&pattern))),
             None => Some(Rows::new(view.of_kinds(kinds).quads(&pattern))),
         }))
     })?;
@@ -234,7 +235,10 @@ fn count<'l>(
     let kinds = kinds(kinds_of)?;
     let count = REGISTRY.with(view, |object| {
         observe(object, &pattern, kinds)?;
-        with_view!(object, kinds, view => Ok(view.count(&pattern)?))
+        with_view!(object, view => Ok(match kinds {
+            StatementKinds::All => view.count(&pattern)?,
+            kinds => view.of_kinds(kinds).count(&pattern)?,
+        }))
     })?;
     Ok(count.cast_signed())
 }
@@ -244,7 +248,7 @@ fn graphs<'l>(env: &mut Env<'l>, _: JClass<'l>, view: jlong) -> Result<JLongArra
     let mut found = Vec::new();
     REGISTRY.with(view, |object| {
         observe(object, &IdPattern::ALL, StatementKinds::All)?;
-        with_view!(object, StatementKinds::All, view => {
+        with_view!(object, view => {
             for graph in view.graph_names() {
                 let graph = graph?;
                 if view.count(&IdPattern::of_graph(graph))? > 0 {
@@ -261,7 +265,7 @@ fn graphs<'l>(env: &mut Env<'l>, _: JClass<'l>, view: jlong) -> Result<JLongArra
 fn namespaces<'l>(env: &mut Env<'l>, _: JClass<'l>, view: jlong) -> Result<JByteArray<'l>> {
     let mut bytes = Vec::new();
     REGISTRY.with(view, |object| {
-        with_view!(object, StatementKinds::All, view => {
+        with_view!(object, view => {
             for (prefix, iri) in view.namespaces()? {
                 push_text(&mut bytes, &prefix);
                 push_text(&mut bytes, &iri);

@@ -18,9 +18,9 @@ import org.fulgurite.rdf4j.values.StoredValue;
 import org.fulgurite.rdf4j.values.ValueGroup;
 
 /**
- * The statements of a pattern. It fetches rows of ids in batches that grow from 16 to 512. The texts of a column of a
- * batch are read in one call when the first of them is needed; in a transaction they are read at once, because its ids
- * may change until the commit.
+ * The statements of a pattern. It fetches rows of ids in batches that grow from 16 to 512. The texts of the first batch,
+ * and of each column of a later batch, are read in one call when the first of them is needed. In a transaction they are
+ * read at once, because its ids may change until the commit.
  */
 final class StatementIteration implements CloseableIteration<Statement> {
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
@@ -117,17 +117,22 @@ final class StatementIteration implements CloseableIteration<Statement> {
 
     private void createValues() {
         values = new StoredValue[4 * count];
+        // The values of the first batch are few, so they are read in one call.
+        ValueGroup first = new ValueGroup(pattern.view);
         for (int column = 0; column < 4; column++) {
             boolean isGiven = column == 0 && pattern.subjectValue != null || column == 1 && pattern.predicateValue != null;
             if (!isGiven) {
-                ValueGroup group = new ValueGroup(pattern.view);
+                ValueGroup group = recent == null ? first : new ValueGroup(pattern.view);
                 for (int at = column; at < values.length; at += 4) {
                     values[at] = value(column, rows[at], group);
                 }
-                if (pattern.view.isTransaction()) {
+                if (pattern.view.isTransaction() && group != first) {
                     SailErrors.run(group::readAll);
                 }
             }
+        }
+        if (pattern.view.isTransaction()) {
+            SailErrors.run(first::readAll);
         }
     }
 
