@@ -1,14 +1,15 @@
 //! Bulk loads of files.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use fulgurite_rdf::oxrdf::NamedNode;
-use fulgurite_rdf::{CancellationToken, LoadInput, LoadOptions, LoadProgress};
+use fulgurite_rdf::{LoadInput, LoadOptions, LoadProgress};
 use jni::objects::{JClass, JLongArray, JObjectArray, JString};
 use jni::sys::jlong;
 use jni::{Env, NativeMethod, native_method};
 
+use super::Load;
 use crate::arguments::text;
 use crate::error::{Result, Throw};
 use crate::registry::{Object, REGISTRY};
@@ -34,19 +35,12 @@ const _: [NativeMethod<'_>; 4] = [
     },
 ];
 
-/// A load that is about to run, runs, or has run.
-#[derive(Clone, Default)]
-pub struct Load {
-    progress: Arc<Mutex<Option<LoadProgress>>>,
-    token: CancellationToken,
-}
-
 fn new_load<'l>(_: &mut Env<'l>, _: JClass<'l>) -> Result<jlong> {
     Ok(REGISTRY.add(Object::Load(Load::default())))
 }
 
-/// Loads files into a graph, or into the graphs that they name if `graph` is null. Puts the numbers of read and inserted
-/// quads, new terms, skipped statements, and milliseconds into `report`.
+/// Loads files into a graph, or into the graphs that they name if `graph` is null. Puts the numbers of read and
+/// inserted quads, new terms, skipped statements, and milliseconds into `report`.
 #[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
 fn load<'l>(
     env: &mut Env<'l>,

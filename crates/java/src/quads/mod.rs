@@ -4,6 +4,7 @@
 //! default graph. Terms cross as bytes (`terms`), many in a call.
 
 mod changes;
+mod load_state;
 mod loads;
 mod observed;
 mod pattern;
@@ -13,6 +14,6 @@ mod rows;
 mod stores;
 mod terms;
 
-pub use loads::Load;
+pub use load_state::Load;
 pub use recorded::Recorded;
 pub use rows::Rows;

@@ -161,8 +161,8 @@ fn terms<'l>(
 /// No index has the order.
 const UNSORTED: jlong = -1;
 
-/// Reads quads. A subject, predicate or object of 0 matches every term; a graph of −1 matches every graph. `sorted_by` is
-/// the position of [`Position::ALL`] by which the quads are sorted, or −1 for any order. Puts the first quads into
+/// Reads quads. A subject, predicate or object of 0 matches every term; a graph of −1 matches every graph. `sorted_by`
+/// is the position of [`Position::ALL`] by which the quads are sorted, or −1 for any order. Puts the first quads into
 /// `rows`, four ids each, and their number into its last element. Returns a handle for [`next`], 0 if these were all,
 /// or [`UNSORTED`].
 #[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]

@@ -54,7 +54,7 @@ pub(crate) trait Source: Send + Sync {
     fn misplaced_term(&self, id: TermId) -> Error;
 }
 
-/// Calls `each` with the terms of ids, all of which are read together.
+/// Calls `each` with the terms of these ids, in their order. They are read together.
 ///
 /// # Errors
 /// As [`Quads::term`](crate::Quads::term).
