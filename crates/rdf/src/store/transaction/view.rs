@@ -73,8 +73,8 @@ impl TransactionView {
         Arc::new(ViewSource { inner, statements: self.statements, tables })
     }
 
-    /// Returns the same view restricted to statements of these kinds. [`Transaction::view`] has all kinds. Terms, graph
-    /// names and namespaces are not affected.
+    /// Returns the same view restricted to statements of these kinds.
+    /// [`Transaction::view`](crate::Transaction::view) has all kinds. Terms, graph names and namespaces are not affected.
     #[must_use]
     pub fn of_kinds(&self, kinds: StatementKinds) -> Self {
         Self { inner: Arc::clone(&self.inner), statements: kinds }
