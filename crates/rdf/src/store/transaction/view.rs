@@ -74,7 +74,8 @@ impl TransactionView {
     }
 
     /// Returns the same view restricted to statements of these kinds.
-    /// [`Transaction::view`](crate::Transaction::view) has all kinds. Terms, graph names and namespaces are not affected.
+    /// [`Transaction::view`](crate::Transaction::view) has all kinds. Terms, graph names and namespaces are not
+    /// affected.
     #[must_use]
     pub fn of_kinds(&self, kinds: StatementKinds) -> Self {
         Self { inner: Arc::clone(&self.inner), statements: kinds }
