@@ -124,10 +124,9 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
             }
             beginNative();
         }
-        StoreView refreshed = SailErrors.convert(transaction::refreshed);
-        if (refreshed != transaction) {
-            detachOpen();
-            transaction = refreshed;
+        // A state that open results read is not replaced.
+        if (open.isEmpty()) {
+            transaction = SailErrors.convert(transaction::refreshed);
         }
         return true;
     }

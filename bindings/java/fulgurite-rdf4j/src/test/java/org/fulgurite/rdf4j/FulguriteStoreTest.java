@@ -275,6 +275,35 @@ class FulguriteStoreTest {
     }
 
     @Test
+    void anOpenResultKeepsItsStateWhenOthersCommit() {
+        Repository repository = open();
+        IRI bob = VALUES.createIRI("http://example.org/bob");
+        try (RepositoryConnection first = repository.getConnection();
+                RepositoryConnection second = repository.getConnection()) {
+            for (IsolationLevels level : IsolationLevels.values()) {
+                first.begin(level);
+                for (int number = 0; number < 100; number++) {
+                    first.add(ANN, NAME, VALUES.createLiteral(number));
+                }
+                try (var result = first.getStatements(ANN, null, null, false)) {
+                    result.next();
+                    second.add(bob, NAME, VALUES.createLiteral(level.name()));
+                    assertEquals(100, QueryResults.asList(first.getStatements(ANN, null, null, false)).size());
+                    int rest = 0;
+                    while (result.hasNext()) {
+                        result.next();
+                        rest++;
+                    }
+                    assertEquals(99, rest, level::name);
+                }
+                first.rollback();
+            }
+            assertEquals(IsolationLevels.values().length, second.size());
+        }
+        repository.shutDown();
+    }
+
+    @Test
     void aClosedStoreIsAnError() {
         FulguriteStore store = new FulguriteStore(directory.toFile());
         store.init();
