@@ -112,8 +112,8 @@ fn rustdoc(root: &Path) -> Outcome {
     outcome(launch::wait(command))
 }
 
-/// Packages the crates that are published, with changes that are not committed yet. The packages are not compiled: cargo
-/// keeps the unpacked sources of a version, and would compile those of an earlier run.
+/// Packages the crates that are published, with changes that are not committed yet. The packages are not compiled:
+/// cargo keeps the unpacked sources of a version, and would compile those of an earlier run.
 fn packages(root: &Path) -> Outcome {
     let selected = PUBLISHED.iter().flat_map(|package| ["--package", package]);
     let package = ["package", "--locked", "--allow-dirty", "--no-verify", "--quiet"];
