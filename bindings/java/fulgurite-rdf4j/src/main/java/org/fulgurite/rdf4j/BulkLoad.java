@@ -35,12 +35,12 @@ public final class BulkLoad {
         this.store = store;
     }
 
-    /** Is told how far a load is, about every 100 ms, on a thread of its own. */
+    /** Receives the progress of a load, about every 100 ms, on a separate thread. */
     public interface Listener {
         /**
-         * Is called while the load runs.
+         * Receives the progress.
          *
-         * @param stage what the load does
+         * @param stage the current step of the load
          * @param bytesRead bytes of the files that were read
          * @param bytesTotal bytes of all files
          * @param statements statements so far
@@ -141,7 +141,7 @@ public final class BulkLoad {
     }
 
     /**
-     * Sets who is told how far the load is.
+     * Sets the listener that receives the progress of the load.
      *
      * @param newListener the listener
      * @return this load

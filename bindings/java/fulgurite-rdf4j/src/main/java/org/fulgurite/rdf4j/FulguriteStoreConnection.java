@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import org.eclipse.rdf4j.common.iteration.CloseableIteration;
 import org.eclipse.rdf4j.common.iteration.CloseableIteratorIteration;
 import org.eclipse.rdf4j.common.order.StatementOrder;
@@ -32,14 +33,15 @@ import org.eclipse.rdf4j.sail.helpers.AbstractNotifyingSailConnection;
 import org.eclipse.rdf4j.sail.helpers.DefaultSailChangedEvent;
 import org.eclipse.rdf4j.sail.inferencer.InferencerConnection;
 import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.values.TermReader;
 
 /**
  * A connection to a store.
  *
- * <p>Outside of a transaction, each read has a snapshot of its own, which is closed with its result. In a transaction,
- * reads see its changes. The native transaction begins with RDF4J's at {@code SNAPSHOT} and {@code SERIALIZABLE}, and
- * with the first change at the other levels; until then, reads have snapshots there too. Before a change, results that
- * are still open are read into memory ({@link ResultIteration}), so each result is of one state.
+ * <p>Outside of a transaction, each read has a snapshot of the newest state. In a transaction, reads see its changes. The
+ * native transaction begins with RDF4J's at {@code SNAPSHOT} and {@code SERIALIZABLE}, and with the first change at the
+ * other levels; until then, reads have snapshots there too. Before a change, results that are still open are read into
+ * memory ({@link ResultIteration}), so each result is of one state.
  */
 final class FulguriteStoreConnection extends AbstractNotifyingSailConnection implements InferencerConnection {
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
@@ -72,7 +74,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
 
     // Reads
 
-    /** A read of one view, which it closes if the view is its own. */
+    /** A read of one view. */
     private interface Read<T> {
         CloseableIteration<? extends T> from(StoreView view);
     }
@@ -102,7 +104,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     }
 
     /** Computes a result that does not remain open. */
-    private <T> T compute(java.util.function.Function<StoreView, T> compute) {
+    private <T> T compute(Function<StoreView, T> compute) {
         synchronized (lock) {
             if (readsTransaction()) {
                 flushPending();
@@ -176,7 +178,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         return compute(view -> {
             List<Resource> contexts = new ArrayList<>();
             long[] graphs = view.graphs();
-            org.fulgurite.rdf4j.values.TermReader terms = view.terms(graphs, graphs.length);
+            TermReader terms = view.terms(graphs, graphs.length);
             while (terms.hasMore()) {
                 contexts.add((Resource) terms.term());
             }
@@ -237,8 +239,12 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         if (pending.isEmpty()) {
             return 0;
         }
+        return insertPending(false);
+    }
+
+    private long insertPending(boolean inferred) {
         prepareChange();
-        return SailErrors.convert(() -> pending.insert(transaction));
+        return SailErrors.convert(() -> pending.insert(transaction, inferred));
     }
 
     /** Begins the native transaction, and detaches what reads it. */
@@ -323,7 +329,11 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
 
     @Override
     protected void addStatementInternal(Resource subject, IRI predicate, Value object, Resource... contexts) {
-        add(subject, predicate, object, hasConnectionListeners(), contexts);
+        if (hasConnectionListeners()) {
+            addAndNotify(subject, predicate, object, contexts);
+        } else {
+            add(subject, predicate, object, contexts);
+        }
     }
 
     @Override
@@ -354,24 +364,26 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
                 : VALUES.createStatement(subject, predicate, object, context);
     }
 
-    /** Adds an explicit statement; listeners are told if it is new and they are to be notified. */
-    private void add(Resource subject, IRI predicate, Value object, boolean notify, Resource... contexts) {
+    private void add(Resource subject, IRI predicate, Value object, Resource... contexts) {
         synchronized (lock) {
             changed.setStatementsAdded(true);
             for (Resource context : orDefault(contexts)) {
                 checkContext(context);
-                if (notify) {
-                    if (addNow(subject, predicate, object, context, false)) {
-                        notifyStatementAdded(statement(subject, predicate, object, context), false);
-                    }
-                } else {
-                    if (!pending.accepts(false)) {
-                        flushPending();
-                    }
-                    pending.add(subject, predicate, object, context, false);
-                    if (pending.isFull()) {
-                        flushPending();
-                    }
+                pending.add(subject, predicate, object, context);
+                if (pending.isFull()) {
+                    flushPending();
+                }
+            }
+        }
+    }
+
+    /** Adds an explicit statement, and notifies the listeners if it is new. */
+    private void addAndNotify(Resource subject, IRI predicate, Value object, Resource... contexts) {
+        synchronized (lock) {
+            for (Resource context : orDefault(contexts)) {
+                checkContext(context);
+                if (addNow(subject, predicate, object, context, false)) {
+                    notifyStatementAdded(statement(subject, predicate, object, context), false);
                 }
             }
         }
@@ -388,47 +400,58 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     private boolean addNow(Resource subject, IRI predicate, Value object, Resource context, boolean inferred) {
         changed.setStatementsAdded(true);
         flushPending();
-        pending.add(subject, predicate, object, context, inferred);
-        return flushPending() > 0;
+        pending.add(subject, predicate, object, context);
+        return insertPending(inferred) > 0;
     }
 
     @Override
     protected void removeStatementsInternal(Resource subject, IRI predicate, Value object, Resource... contexts) {
-        remove(subject, predicate, object, false, hasConnectionListeners(), contexts);
+        removeAndNotify(subject, predicate, object, false, contexts);
     }
 
     @Override
     public boolean removeInferredStatement(Resource subject, IRI predicate, Value object, Resource... contexts) {
         verifyIsOpen();
         verifyIsActive();
-        return remove(subject, predicate, object, true, hasConnectionListeners(), contexts) > 0;
+        return removeAndNotify(subject, predicate, object, true, contexts) > 0;
     }
 
     @Override
     protected void clearInternal(Resource... contexts) {
-        remove(null, null, null, false, hasConnectionListeners(), contexts);
+        removeAndNotify(null, null, null, false, contexts);
     }
 
     @Override
     public void clearInferred(Resource... contexts) {
         verifyIsOpen();
         verifyIsActive();
-        remove(null, null, null, true, hasConnectionListeners(), contexts);
+        removeAndNotify(null, null, null, true, contexts);
     }
 
     /** Removes statements, and returns how many. No contexts are all contexts. */
-    private long remove(
-            Resource subject, IRI predicate, Value object, boolean inferred, boolean notify, Resource... contexts) {
+    private long remove(Resource subject, IRI predicate, Value object, boolean inferred, Resource... contexts) {
         synchronized (lock) {
             flushPending();
             prepareChange();
-            List<Statement> removed = notify
-                    ? matching(subject, predicate, object, inferred, contexts)
-                    : List.of();
             long count = SailErrors.convert(() -> removeMatching(subject, predicate, object, inferred, contexts));
             if (count > 0) {
                 changed.setStatementsRemoved(true);
             }
+            return count;
+        }
+    }
+
+    /** As {@link #remove}, and notifies the listeners, if there are any. */
+    private long removeAndNotify(
+            Resource subject, IRI predicate, Value object, boolean inferred, Resource... contexts) {
+        synchronized (lock) {
+            List<Statement> removed = List.of();
+            if (hasConnectionListeners()) {
+                flushPending();
+                prepareChange();
+                removed = matching(subject, predicate, object, inferred, contexts);
+            }
+            long count = remove(subject, predicate, object, inferred, contexts);
             removed.forEach(statement -> notifyStatementRemoved(statement, inferred));
             return count;
         }
@@ -530,8 +553,8 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         if (changes != null) {
             // Listeners were notified when the changes were announced.
             changes.apply(
-                    (subject, predicate, object, contexts) -> remove(subject, predicate, object, false, false, contexts),
-                    (subject, predicate, object, contexts) -> add(subject, predicate, object, false, contexts));
+                    (subject, predicate, object, contexts) -> remove(subject, predicate, object, false, contexts),
+                    this::add);
         }
     }
 

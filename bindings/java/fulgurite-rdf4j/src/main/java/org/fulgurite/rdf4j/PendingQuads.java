@@ -18,7 +18,6 @@ final class PendingQuads {
     private final TermBytes terms = new TermBytes();
     private int[] rows = new int[256];
     private int count;
-    private boolean inferred;
 
     boolean isEmpty() {
         return count == 0;
@@ -28,13 +27,7 @@ final class PendingQuads {
         return count >= QUADS_MAX || terms.length() >= BYTES_MAX;
     }
 
-    /** Returns whether a statement of this kind can be added without flushing the others. */
-    boolean accepts(boolean isInferred) {
-        return count == 0 || inferred == isInferred;
-    }
-
-    void add(Resource subject, IRI predicate, Value object, Resource context, boolean isInferred) {
-        inferred = isInferred;
+    void add(Resource subject, IRI predicate, Value object, Resource context) {
         if (4 * count + 4 > rows.length) {
             rows = java.util.Arrays.copyOf(rows, 2 * rows.length);
         }
@@ -60,8 +53,8 @@ final class PendingQuads {
         return position;
     }
 
-    /** Inserts the statements, and returns how many are new. */
-    long insert(StoreView transaction) {
+    /** Inserts the statements as explicit or inferred ones, and returns how many are new. */
+    long insert(StoreView transaction, boolean inferred) {
         terms.setNumber(0, positions.size());
         terms.number(count);
         for (int index = 0; index < 4 * count; index++) {

@@ -37,6 +37,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
     private StoredValue[] recent;
 
     private final StoredValue[] last = new StoredValue[4];
+
     /** Four ids a row; the last element is for {@link NativeQuads#quads}. */
     private long[] rows = new long[4 * FIRST_ROWS + 1];
     private StoredValue[] values;

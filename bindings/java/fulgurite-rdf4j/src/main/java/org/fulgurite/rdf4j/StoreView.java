@@ -1,5 +1,6 @@
 package org.fulgurite.rdf4j;
 
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -124,7 +125,6 @@ final class StoreView implements AutoCloseable, TermSource {
         return new StoreView(store, siblings, handle.release(), true, isSerializable);
     }
 
-
     long raw() {
         if (isClosed.get()) {
             throw Exceptions.of(ErrorKind.CLOSED, "the result is closed");
@@ -221,7 +221,7 @@ final class StoreView implements AutoCloseable, TermSource {
     /** Returns the namespaces by their prefixes, in the order of the store. */
     Map<String, String> namespaces() {
         TermReader texts = new TermReader(NativeQuads.namespaces(raw()));
-        Map<String, String> namespaces = new java.util.LinkedHashMap<>();
+        Map<String, String> namespaces = new LinkedHashMap<>();
         while (texts.hasMore()) {
             String prefix = texts.text();
             namespaces.put(prefix, texts.text());
@@ -240,7 +240,7 @@ final class StoreView implements AutoCloseable, TermSource {
         }
         StoreView owner = parent == null ? this : parent;
         boolean isLast = owner.users.decrementAndGet() == 0;
-        // A transaction ends at once, whoever still reads it.
+        // Closing a transaction rolls it back, even if results still read it.
         if (isLast || isTransaction && parent == null) {
             handle.close();
         }
