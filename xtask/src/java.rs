@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::ci::Outcome;
 use crate::command::{Command, Failure};
 use crate::launch::{cargo, wait};
+use crate::step::Outcome;
 use crate::{tools, workspace};
 
 /// `cargo xtask java`

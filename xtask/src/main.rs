@@ -16,6 +16,7 @@ mod lanes;
 mod launch;
 mod miri;
 mod page;
+mod step;
 mod tidy;
 mod tools;
 mod workspace;

@@ -1,8 +1,8 @@
 //! The native methods of Fulgurite's Java binding.
 //!
 //! `org.fulgurite.internal.Native` and `NativeQuads` in `bindings/java` declare them. This crate converts arguments,
-//! results and errors, and repeats transactions of RDF stores after conflicts (`quads::Recorded`). The engine does the
-//! work, and the Java classes define the API.
+//! results and errors, and repeats transactions of RDF stores after conflicts (`quads::objects::Recorded`). The engine
+//! does the work, and the Java classes define the API.
 //!
 //! Nothing that Java code does wrong may end the virtual machine:
 //!

@@ -11,7 +11,7 @@ use jni::sys::jlong;
 
 use crate::error::{Failure, Result};
 use crate::openings::{Opened, Opening};
-use crate::quads::{Load, Recorded, Rows};
+use crate::quads::objects::{Load, Recorded, Rows};
 
 /// A write transaction and its savepoints.
 pub struct Writing {

@@ -9,6 +9,8 @@ use std::sync::{Arc, OnceLock};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::random::mix;
+
 /// The bytes of one file. Cloning is cheap and copies nothing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Content {
@@ -224,14 +226,6 @@ impl Page {
 /// Which page holds the byte at `offset`, and where.
 fn place(offset: u64) -> (usize, usize) {
     ((offset / PAGE_BYTES as u64) as usize, (offset % PAGE_BYTES as u64) as usize)
-}
-
-/// Spreads a number over all 64 bits (the finisher of splitmix64).
-pub(crate) fn mix(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 const PAGE_BYTES: usize = 4096;

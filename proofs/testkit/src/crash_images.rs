@@ -10,10 +10,11 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::content::{Payload, mix};
+use crate::content::Payload;
 use crate::crash_disk::CrashDisk;
 use crate::crash_recording::{Change, FileNumber, Mark, Operation, Recording, State};
 use crate::random::Random;
+use crate::random::mix;
 
 impl Recording {
     /// What a power cut may leave on the medium: see [`Kinds`]. Images that are equal in their bytes, names and notes

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::content::{Content, Payload, mix};
+use crate::content::{Content, Payload};
+use crate::random::mix;
 
 /// A file of a [`Recording`], whatever its name is at the moment: files are numbered as they are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use fulgurite::{Error, Read, ReadTxn, Result, Table};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use crate::content::mix;
+use crate::random::mix;
 
 /// All tables by name. A clone is cheap until it or the original changes.
 #[derive(Clone, Debug, Default)]

@@ -3,8 +3,6 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::content::mix;
-
 /// A seed for a run that was given none: another one each time, and short enough to be typed again.
 pub fn drawn_seed() -> u64 {
     // The standard library seeds its hash maps from the system; it offers no other way to the system's random
@@ -72,6 +70,14 @@ impl Random {
             items.swap(last, self.index(last + 1));
         }
     }
+}
+
+/// Spreads a number over all 64 bits (the finisher of splitmix64).
+pub(crate) fn mix(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

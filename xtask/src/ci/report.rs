@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::step::{Outcome, Step};
+use crate::step::{Outcome, Step};
 
 /// A step that has ended.
 #[derive(Debug)]

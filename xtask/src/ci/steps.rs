@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
-use super::step::{Outcome, Step, Work};
 use crate::command::Failure;
 use crate::lanes::Program;
+use crate::step::{Outcome, Step, Work};
 use crate::{instructions, java, launch, miri, tidy, tools, workspace};
 
 /// All steps, in the order in which they run.

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::report::{self, Record};
-use super::step::{Outcome, Step, Work};
 use super::steps::{self, STEPS};
 use crate::command::{Command, Failure};
 use crate::lanes::{self, Task};
+use crate::step::{Outcome, Step, Work};
 use crate::workspace;
 
 /// `cargo xtask test`

@@ -5,9 +5,8 @@ use jni::objects::{JByteArray, JClass, JString};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
-use super::pattern::Graphs;
-use super::recorded::Change;
-use super::terms::take_term;
+use super::objects::terms::take_term;
+use super::objects::{Change, Graphs};
 use crate::arguments::{Bytes, text};
 use crate::error::{Failure, Result, Throw};
 use crate::registry::REGISTRY;

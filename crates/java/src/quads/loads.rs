@@ -9,7 +9,7 @@ use jni::objects::{JClass, JLongArray, JObjectArray, JString};
 use jni::sys::jlong;
 use jni::{Env, NativeMethod, native_method};
 
-use super::Load;
+use super::objects::Load;
 use crate::arguments::text;
 use crate::error::{Result, Throw};
 use crate::registry::{Object, REGISTRY};

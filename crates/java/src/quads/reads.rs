@@ -7,8 +7,8 @@ use jni::objects::{JByteArray, JClass, JLongArray};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
-use super::Rows;
-use super::terms::{push_term, push_text, take_number, take_term};
+use super::objects::Rows;
+use super::objects::terms::{push_term, push_text, take_number, take_term};
 use crate::arguments::{Bytes, array, longs};
 use crate::error::{Failure, Result, Throw};
 use crate::registry::{Object, REGISTRY};

@@ -8,8 +8,8 @@ use jni::objects::{JByteArray, JClass, JLongArray, JString};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
-use super::Recorded;
-use super::terms::push_term;
+use super::objects::Recorded;
+use super::objects::terms::push_term;
 use crate::arguments::{array, numbers, text};
 use crate::database::options;
 use crate::error::{Failure, Result, Throw};

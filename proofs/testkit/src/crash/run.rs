@@ -12,12 +12,12 @@ use fulgurite::Options;
 use super::history::{Expected, History, label, newest};
 use super::verify::{Defect, DefectKind, Recovered, verify};
 use super::workloads::Workload;
-use crate::content::mix;
 use crate::crash_disk::CrashDisk;
 use crate::crash_images::{CrashImage, ImageId, Kinds};
 use crate::crash_recording::{Mark, Recording};
 use crate::panics;
 use crate::random::Random;
+use crate::random::mix;
 
 /// What to run.
 #[derive(Clone, Debug)]

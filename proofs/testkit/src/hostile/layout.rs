@@ -150,7 +150,7 @@ impl Layout {
 
     /// Seed of the checksum of a page.
     pub fn page_seed(&self, page: &Page) -> u64 {
-        self.tag_seed ^ crate::content::mix(u64::from(page.extent) << 32 | u64::from(page.slot))
+        self.tag_seed ^ crate::random::mix(u64::from(page.extent) << 32 | u64::from(page.slot))
     }
 
     /// XXH3 of the bytes with the database's seed.

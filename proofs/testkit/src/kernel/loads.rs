@@ -3,9 +3,9 @@
 
 use fulgurite::{Database, Error, Read, ReadTxn, Table, TableOptions};
 
-use crate::content::mix;
 use crate::kill::Unlike;
 use crate::random::Random;
+use crate::random::mix;
 
 /// The tables of all threads.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::content::mix;
 use crate::random::Random;
+use crate::random::mix;
 
 /// What one commit changes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fulgurite::{MergeOperator, Sequence, Table, TableOptions};
 
-use crate::content::mix;
 use crate::merge_function;
+use crate::random::mix;
 
 /// All tables that are, or were and may be seen.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::content::mix;
+use crate::random::mix;
 
 /// The key with this number. Neighbouring numbers are far apart in the table.
 pub fn key(number: u64) -> [u8; 16] {

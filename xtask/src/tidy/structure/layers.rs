@@ -1,4 +1,5 @@
-//! Rule: imports between the modules of a crate point down, by a table for each crate ([`CRATES`]); in the engine,
+//! Rule: imports between the modules of a crate point down, by a table for each crate
+//! ([`super::layer_tables`]); in the engine,
 //! locks and files come from one place.
 //!
 //! Understood are `use` in all its forms (groups, nesting, renames, globs), paths inside expressions, macros and
@@ -9,98 +10,9 @@ use std::collections::BTreeMap;
 use proc_macro2::TokenTree;
 
 use super::code_paths::{Named, collect, expand_use};
+use super::layer_tables::{CRATES, ENGINE, Layered, WITHOUT_LAYERS};
 use crate::tidy::finding::Finding;
 use crate::tidy::tree::{self, File, Tree};
-
-/// A crate with layers.
-struct Layered {
-    /// The folder of its sources.
-    folder: &'static str,
-    /// Its modules, lowest layer first. A module may import from lower layers and from itself, but not from its own
-    /// layer or from higher ones.
-    ///
-    /// Rooms of a module have layers of their own. Files that are directly in the module's folder are in its layer,
-    /// above its rooms.
-    layers: &'static [&'static [&'static str]],
-}
-
-/// Every crate with layers.
-const CRATES: &[Layered] = &[
-    Layered { folder: ENGINE, layers: ENGINE_LAYERS },
-    Layered { folder: "crates/rdf/src/", layers: RDF_LAYERS },
-    Layered { folder: "crates/server/src/", layers: SERVER_LAYERS },
-    Layered { folder: "crates/cli/src/", layers: CLI_LAYERS },
-    Layered { folder: "benchmarks/bench/src/", layers: BENCH_LAYERS },
-];
-
-/// See [`Layered::layers`].
-const RDF_LAYERS: &[&[&str]] = &[
-    &["error", "meter"],
-    &["model", "xml"],
-    &["tables"],
-    &["dictionary"],
-    &["quads", "writing"],
-    &["store"],
-    &["load", "maintenance"],
-    &["sparql"],
-    &["tests"],
-];
-
-/// See [`Layered::layers`].
-const SERVER_LAYERS: &[&[&str]] =
-    &[&["error", "options", "page"], &["federation"], &["http"], &["protocol"], &["serving"]];
-
-/// See [`Layered::layers`].
-const CLI_LAYERS: &[&[&str]] = &[
-    &["notation"],
-    &["arguments", "failure", "internal_error", "json"],
-    &["column", "database"],
-    &["entries"],
-    &["records"],
-    &["output"],
-    &["progress"],
-    &["commands"],
-];
-
-/// See [`Layered::layers`].
-const BENCH_LAYERS: &[&[&str]] = &[
-    &["error", "json"],
-    &["data"],
-    &["measure"],
-    &["engines", "floors"],
-    &["harness"],
-    &["compare", "suites"],
-    &["compare_proof"],
-];
-
-/// See [`Layered::layers`].
-const ENGINE_LAYERS: &[&[&str]] = &[
-    &["ids", "sync"],
-    &["error", "planted"],
-    &["process"],
-    &["format", "merge_functions", "metrics"],
-    &["io"],
-    &["monitor", "options", "sort"],
-    &["pager"],
-    &["log"],
-    &["tree"],
-    &["delta"],
-    &["txn::coordination"],
-    &["txn::snapshot"],
-    &["txn::writes"],
-    &["txn::reads"],
-    &["txn::commit"],
-    &["txn::transaction"],
-    &["txn"],
-    &["db::storage"],
-    &["db::recovery"],
-    &["db::checkpoint"],
-    &["db::background"],
-    &["db::handle"],
-    &["db::access"],
-    &["db::maintenance"],
-    &["db"],
-];
 
 /// Paths of std that belong to one module: everybody else goes through that module, so that tests can take its place.
 const OWNED: &[(&str, &str, &str)] = &[
@@ -113,11 +25,21 @@ const OWNED: &[(&str, &str, &str)] = &[
     ("std::sync::atomic", "sync", "take atomics from `crate::sync`, where a model checker can replace them"),
 ];
 
-/// Where the engine's modules live.
-const ENGINE: &str = "crates/engine/src/";
-
 pub fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     CRATES.iter().for_each(|layered| layered.check(tree, findings));
+    check_that_every_crate_has_a_table(tree, findings);
+}
+
+fn check_that_every_crate_has_a_table(tree: &Tree, findings: &mut Vec<Finding>) {
+    for (file, _) in tree.rust_files() {
+        let root = file.path.strip_suffix("lib.rs").or_else(|| file.path.strip_suffix("main.rs"));
+        let Some(folder) = root.filter(|folder| folder.ends_with("/src/")) else { continue };
+        let has_table = CRATES.iter().any(|layered| layered.folder == folder);
+        if !has_table && !WITHOUT_LAYERS.contains(&folder) {
+            let mend = "give it a table in xtask's tidy/structure/layer_tables.rs";
+            findings.push(Finding::new(&file.path, 1, "this crate has no layers", mend));
+        }
+    }
 }
 
 impl Layered {
@@ -166,8 +88,7 @@ impl Layered {
         }
         let Some(target) = exported.or_else(|| self.owner(&path.parts[1..])) else {
             let offence = format!("`crate::{first}` is in no layer");
-            let mend =
-                "name the module that owns it, or give a new module its layer in xtask's tidy/structure/layers.rs";
+            let mend = "name the module that owns it, or give a new module its layer in xtask's tidy/structure/layer_tables.rs";
             findings.push(Finding::new(&file.path, path.line, offence, mend));
             return;
         };
@@ -220,7 +141,7 @@ impl Layered {
             });
             let needs_layer = home.is_empty() || (is_room && !name.ends_with("::tests"));
             if declared && needs_layer && self.layer(&name).is_none() {
-                let mend = "add it to the table of its crate in xtask's tidy/structure/layers.rs";
+                let mend = "add it to the table of its crate in xtask's tidy/structure/layer_tables.rs";
                 findings.push(Finding::new(
                     &file.path,
                     tree::line_of(token),
@@ -297,6 +218,12 @@ mod tests {
             places(check, &files),
             ["crates/cli/src/main.rs:2", "crates/cli/src/records/reader.rs:2", "crates/server/src/http/answer.rs:2"]
         );
+    }
+
+    #[test]
+    fn a_crate_without_a_table_is_found() {
+        let files = [("crates/new/src/lib.rs", "pub mod a;\n"), ("proofs/loom-models/src/lib.rs", "mod sync;\n")];
+        assert_eq!(places(check, &files), ["crates/new/src/lib.rs:1"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod cycles;
 pub mod dependencies;
 pub mod folders;
 pub mod format_hash;
+mod layer_tables;
 pub mod layers;
 pub mod length;
 pub mod rust;

@@ -6,7 +6,7 @@
 
 use super::super::super::history::{Key, Value};
 use super::halt::Halt;
-use crate::content::mix;
+use crate::random::mix;
 
 /// The keys of one world.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@ package org.fulgurite.internal;
 /**
  * The native methods for RDF stores, which {@code crates/java/src/quads} implements. A view is the handle of a snapshot
  * or of a transaction. Quads are four term ids: subject, predicate, object, graph; the graph is 0 for the default graph.
- * {@code crates/java/src/quads/terms.rs} describes terms as bytes, and {@code recorded.rs} batches of quads.
+ * {@code crates/java/src/quads/objects/terms.rs} describes terms as bytes, and {@code recorded.rs} batches of quads.
  */
 public final class NativeQuads {
     static {

@@ -13,7 +13,7 @@ import org.eclipse.rdf4j.model.Triple;
 import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.model.base.CoreDatatype;
 
-/** Terms as bytes, in the form that {@code crates/java/src/quads/terms.rs} describes. */
+/** Terms as bytes, in the form that {@code crates/java/src/quads/objects/terms.rs} describes. */
 public final class TermBytes {
     static final byte IRI = 1;
     static final byte BLANK = 2;

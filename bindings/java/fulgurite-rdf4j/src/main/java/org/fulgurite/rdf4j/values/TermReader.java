@@ -9,7 +9,7 @@ import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.model.ValueFactory;
 import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 
-/** Reads terms from bytes, in the form that {@code crates/java/src/quads/terms.rs} describes. */
+/** Reads terms from bytes, in the form that {@code crates/java/src/quads/objects/terms.rs} describes. */
 public final class TermReader {
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
     private static final int DATATYPES_MAX = 1024;

@@ -1,0 +1,183 @@
+//! The layers of every crate.
+
+/// A crate with layers.
+pub struct Layered {
+    /// The folder of its sources.
+    pub folder: &'static str,
+    /// Its modules, lowest layer first. A module may import from lower layers and from itself, but not from its own
+    /// layer or from higher ones.
+    ///
+    /// Rooms of a module have layers of their own. Files that are directly in the module's folder are in its layer,
+    /// above its rooms.
+    pub layers: &'static [&'static [&'static str]],
+}
+
+/// Where the engine's modules live.
+pub const ENGINE: &str = "crates/engine/src/";
+
+/// The model checker's crate has no table: it consists mostly of the engine's files, which the engine's table covers,
+/// compiled with other locks.
+pub const WITHOUT_LAYERS: &[&str] = &["proofs/loom-models/src/"];
+
+/// Every crate with layers.
+pub const CRATES: &[Layered] = &[
+    Layered { folder: ENGINE, layers: ENGINE_LAYERS },
+    Layered { folder: "crates/keys/src/", layers: KEYS_LAYERS },
+    Layered { folder: "crates/rdf/src/", layers: RDF_LAYERS },
+    Layered { folder: "crates/server/src/", layers: SERVER_LAYERS },
+    Layered { folder: "crates/cli/src/", layers: CLI_LAYERS },
+    Layered { folder: "crates/java/src/", layers: JAVA_LAYERS },
+    Layered { folder: "benchmarks/bench/src/", layers: BENCH_LAYERS },
+    Layered { folder: "benchmarks/rivals/src/", layers: RIVALS_LAYERS },
+    Layered { folder: "proofs/testkit/src/", layers: TESTKIT_LAYERS },
+    Layered { folder: "proofs/rdf-testkit/src/", layers: RDF_TESTKIT_LAYERS },
+    Layered { folder: "proofs/conformance/src/", layers: CONFORMANCE_LAYERS },
+    Layered { folder: "proofs/instructions/src/", layers: INSTRUCTIONS_LAYERS },
+    Layered { folder: "examples/demo/src/", layers: DEMO_LAYERS },
+    Layered { folder: "xtask/src/", layers: XTASK_LAYERS },
+];
+
+/// See [`Layered::layers`].
+const ENGINE_LAYERS: &[&[&str]] = &[
+    &["ids", "sync"],
+    &["error", "planted"],
+    &["process"],
+    &["format", "merge_functions", "metrics"],
+    &["io"],
+    &["monitor", "options", "sort"],
+    &["pager"],
+    &["log"],
+    &["tree"],
+    &["delta"],
+    &["txn::coordination"],
+    &["txn::snapshot"],
+    &["txn::writes"],
+    &["txn::reads"],
+    &["txn::commit"],
+    &["txn::transaction"],
+    &["txn"],
+    &["db::storage"],
+    &["db::recovery"],
+    &["db::checkpoint"],
+    &["db::background"],
+    &["db::handle"],
+    &["db::access"],
+    &["db::maintenance"],
+    &["db"],
+];
+
+/// See [`Layered::layers`].
+const KEYS_LAYERS: &[&[&str]] = &[
+    &["buffer", "error", "scanner"],
+    &["escape", "types"],
+    &["reader"],
+    &["key", "multimap", "value"],
+    &["compound", "datum", "scalars", "strings"],
+    &["text"],
+];
+
+/// See [`Layered::layers`].
+const RDF_LAYERS: &[&[&str]] = &[
+    &["error", "meter"],
+    &["model", "xml"],
+    &["tables"],
+    &["dictionary"],
+    &["quads", "writing"],
+    &["store"],
+    &["load", "maintenance"],
+    &["sparql"],
+    &["tests"],
+];
+
+/// See [`Layered::layers`].
+const SERVER_LAYERS: &[&[&str]] =
+    &[&["error", "options", "page"], &["federation"], &["http"], &["protocol"], &["serving"]];
+
+/// See [`Layered::layers`].
+const CLI_LAYERS: &[&[&str]] = &[
+    &["notation"],
+    &["arguments", "failure", "internal_error", "json"],
+    &["column", "database"],
+    &["entries"],
+    &["records"],
+    &["output"],
+    &["progress"],
+    &["commands"],
+];
+
+/// See [`Layered::layers`].
+const JAVA_LAYERS: &[&[&str]] = &[
+    &["error", "openings"],
+    &["arguments", "batch", "quads::objects"],
+    &["registry"],
+    &["database"],
+    &["quads", "reads", "tables", "writes"],
+];
+
+/// See [`Layered::layers`].
+const BENCH_LAYERS: &[&[&str]] = &[
+    &["error", "json"],
+    &["data"],
+    &["measure"],
+    &["engines", "floors"],
+    &["harness"],
+    &["compare", "suites"],
+    &["compare_proof"],
+];
+
+/// See [`Layered::layers`].
+const RIVALS_LAYERS: &[&[&str]] = &[
+    &["interface", "versions"],
+    &["c_interface"],
+    &["bf_tree", "fjall", "leveldb", "libmdbx", "lmdb", "redb", "rocksdb", "sqlite"],
+];
+
+/// See [`Layered::layers`].
+const TESTKIT_LAYERS: &[&[&str]] = &[
+    &["arguments", "fault", "merge_function", "panics", "random"],
+    &["content", "fault_disk"],
+    &["crash_recording", "holdings"],
+    &["crash_disk", "golden"],
+    &["crash_images", "disk_contract"],
+    &["crash", "hostile", "isolation", "kill", "model", "simulate", "soak"],
+    &["faults"],
+    &["kernel"],
+];
+
+/// See [`Layered::layers`].
+const RDF_TESTKIT_LAYERS: &[&[&str]] = &[&["contents"], &["workload"], &["damage", "power"]];
+
+/// See [`Layered::layers`].
+const CONFORMANCE_LAYERS: &[&[&str]] = &[
+    &["archive", "comparison", "isomorphism", "known"],
+    &["answer", "suites"],
+    &["subject"],
+    &["manifest", "ours", "reference"],
+    &["report", "run"],
+];
+
+/// See [`Layered::layers`].
+const INSTRUCTIONS_LAYERS: &[&[&str]] =
+    &[&["error", "keys"], &["stores"], &["quads"], &["operations"], &["callgrind"], &["table"]];
+
+/// See [`Layered::layers`].
+const DEMO_LAYERS: &[&[&str]] = &[
+    &["debian", "error", "figures", "wordnet"],
+    &["report", "schema"],
+    &["crash", "load", "packages", "questions"],
+    &["change"],
+    &["run"],
+];
+
+/// See [`Layered::layers`].
+const XTASK_LAYERS: &[&[&str]] = &[
+    &["command"],
+    &["workspace"],
+    &["tidy", "tools"],
+    &["launch"],
+    &["docs", "instructions", "lanes", "page"],
+    &["miri", "step"],
+    &["java"],
+    &["bench", "ci"],
+    &["commands"],
+];
