@@ -154,10 +154,10 @@ pub fn broken() -> Failure {
 
 /// One place for an object.
 #[derive(Default)]
-struct Slot(RwLock<Place>);
+struct Slot(RwLock<SlotState>);
 
 #[derive(Default)]
-struct Place {
+struct SlotState {
     /// Starts at 1 with the first object.
     generation: u32,
     object: Option<Object>,

@@ -5,12 +5,12 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
-/// Room for a key without the heap. Integers, ids, dates, short words and most tuples of these fit.
+/// The capacity in bytes without the heap. Integers, ids, dates, short words and most tuples of them fit.
 const INLINE_BYTES: usize = 64;
 
-/// Bytes of an encoded key: up to 64 of them are in the buffer itself, more of them on the heap.
+/// The bytes of an encoded key. Up to 64 bytes are in the buffer itself, longer keys on the heap.
 ///
-/// It can be cleared and used again; a heap allocation made once is kept. Buffers compare as the bytes in them do.
+/// It can be cleared and reused; the heap allocation is kept. Buffers compare as their bytes do.
 ///
 /// Invariant: `spilled` is empty while the bytes are inline, and holds all of them once they are not.
 #[derive(Clone)]
@@ -38,7 +38,7 @@ impl KeyBuffer {
         }
     }
 
-    /// Forgets the bytes and keeps the memory.
+    /// Removes all bytes and keeps the allocation.
     #[inline]
     pub fn clear(&mut self) {
         self.inline_length = 0;

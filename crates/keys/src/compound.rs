@@ -1,4 +1,4 @@
-//! Keys made of keys: references, options, and tuples of up to eight elements with the beginnings of these.
+//! Keys made of keys: references, options, and tuples of up to eight elements with their prefixes.
 
 use crate::buffer::KeyBuffer;
 use crate::error::Result;

@@ -1,7 +1,7 @@
-//! Values whose type is known at run time only, and their way to bytes and back.
+//! Values whose type is known only at run time, and their encodings.
 //!
-//! One walk over the type serves keys and values: what differs is in the two implementations of [`Form`], which hand
-//! on to the same code that statically typed tables use.
+//! Keys and values share one traversal of the type. They differ in the two implementations of [`Form`], which call the
+//! code that statically typed tables use.
 
 use crate::buffer::KeyBuffer;
 use crate::error::{Error, Result};
@@ -50,7 +50,7 @@ impl Type {
     /// The key of this type that is stored as `bytes`.
     ///
     /// # Errors
-    /// If the bytes are no encoding of this type.
+    /// Returns an error if the bytes are not an encoding of this type.
     pub fn decode_key(&self, bytes: &[u8]) -> Result<Datum> {
         decode_whole::<KeyForm>(self, bytes)
     }
@@ -68,7 +68,7 @@ impl Type {
     /// The value of this type that is stored as `bytes`.
     ///
     /// # Errors
-    /// If the bytes are no encoding of this type.
+    /// Returns an error if the bytes are not an encoding of this type.
     pub fn decode_value(&self, bytes: &[u8]) -> Result<Datum> {
         decode_whole::<ValueForm>(self, bytes)
     }
@@ -81,7 +81,7 @@ enum Position {
     Last,
 }
 
-/// One of the two ways to store something.
+/// The encoding of keys or that of values.
 trait Form {
     type Out;
 

@@ -1,11 +1,11 @@
-//! Everything that can be wrong with stored bytes, with text for a key, or with a type's name.
+//! Errors in stored bytes, in the text form of keys and values, and in names of types.
 
 use std::fmt;
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why bytes or text could not be read. No input, however hostile, does worse than return one of these.
+/// Why bytes or text could not be read. Hostile input causes one of these errors, never a panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -28,28 +28,28 @@ pub enum Error {
         /// The byte that follows.
         byte: u8,
     },
-    /// A byte that distinguishes two cases has neither of their values.
+    /// A tag byte is neither `00` nor `01`.
     BadTag {
-        /// What it belongs to: `bool` or `option`.
+        /// The type of the element: `bool` or `option`.
         element: &'static str,
         /// The byte found.
         byte: u8,
     },
     /// The bytes of a string are not UTF-8.
     NotUtf8 {
-        /// How many of its bytes are.
+        /// The length of the valid part, in bytes.
         valid_up_to: usize,
     },
-    /// A number that is no Unicode scalar value stands where a `char` should.
+    /// A number in the place of a `char` is not a Unicode scalar value.
     NotAChar {
         /// The number.
         number: u32,
     },
-    /// A key of a fixed-width multimap has another width.
+    /// A key of a fixed-width multimap has the wrong width.
     WrongWidth {
         /// The multimap's width.
         expected_bytes: usize,
-        /// The key's.
+        /// The key's width.
         found_bytes: usize,
     },
     /// Text is not a value of the type.
@@ -66,9 +66,9 @@ pub enum Error {
         /// What is wrong, and where.
         reason: String,
     },
-    /// A value of one type was given where another is wanted.
+    /// A value has another type than the one expected.
     TypeMismatch {
-        /// The name of the type that is wanted.
+        /// The name of the expected type.
         type_name: String,
     },
 }

@@ -5,19 +5,19 @@ use crate::error::Result;
 use crate::reader::Reader;
 use crate::types::Type;
 
-/// Something that encodes as a key of type `K`: a `K` itself, or a borrowed form of it.
+/// A value that encodes as a key of type `K`: a `K` or a borrowed form of it.
 ///
-/// A table with `String` keys is asked with a `&str`, one with `(u32, String)` keys with a `(u32, &str)`; in `(7, "x")`
-/// the number is then a `u32` without saying so.
+/// Look up `String` keys with a `&str`, and `(u32, String)` keys with a `(u32, &str)`. The number in `(7, "x")` is then
+/// inferred to be a `u32`.
 ///
-/// Each key has two encodings. The *inner* one is self-delimiting: no inner encoding is a prefix of another one's, so
-/// that more can follow. The *last* one ends with the key's bytes and may leave out what only delimits. In both, the
+/// Each key has two encodings. The *inner* encoding is self-delimiting: no inner encoding is a prefix of another one,
+/// so more elements can follow. The *last* encoding ends the key and needs no delimiter. In both, the
 /// order of the encodings (as bytes, shorter first among equal beginnings) is the order of the keys.
 pub trait AsKey<K> {
     /// Appends the self-delimiting encoding, after which more may follow.
     fn encode_inner(&self, out: &mut KeyBuffer);
 
-    /// Appends the encoding that ends a key. Types of fixed width need not say more than the inner one.
+    /// Appends the encoding that ends a key. The default is the inner encoding, which suits types of fixed width.
     #[inline]
     fn encode_last(&self, out: &mut KeyBuffer) {
         self.encode_inner(out);
@@ -34,7 +34,7 @@ pub trait AsKey<K> {
 
 /// A type whose values are keys, stored so that their bytes sort as they do.
 ///
-/// Implement it for a type of your own by handing on to the types it is made of:
+/// To implement it for your own type, call the implementations of its fields:
 ///
 /// ```
 /// use fulgurite_keys::{AsKey, Key, KeyBuffer, Reader, Result, Type};
@@ -77,22 +77,22 @@ pub trait AsKey<K> {
 /// - no inner encoding is a proper prefix of another one;
 /// - decoding returns what was encoded, and refuses bytes that no value encodes to.
 pub trait Key: AsKey<Self> + Sized {
-    /// The length of every encoding of this type, if they are all equally long. Both encodings are then the same.
+    /// The length in bytes of every encoding of this type, if it is fixed. Both encodings are then the same.
     const FIXED_WIDTH: Option<usize>;
 
-    /// The description that a database keeps beside a table of such keys, and compares when the table is opened.
+    /// The type that the database records for a table with such keys, and compares when the table is opened.
     fn key_type() -> Type;
 
-    /// Takes an inner encoding from the reader.
+    /// Reads an inner encoding.
     ///
     /// # Errors
-    /// If the bytes are no encoding of this type.
+    /// Returns an error if the bytes are not an encoding of this type.
     fn decode_inner(reader: &mut Reader<'_>) -> Result<Self>;
 
-    /// Takes an encoding that ends a key from the reader.
+    /// Reads an encoding that ends a key.
     ///
     /// # Errors
-    /// If the bytes are no encoding of this type.
+    /// Returns an error if the bytes are not an encoding of this type.
     #[inline]
     fn decode_last(reader: &mut Reader<'_>) -> Result<Self> {
         Self::decode_inner(reader)
@@ -101,7 +101,7 @@ pub trait Key: AsKey<Self> + Sized {
     /// The key that is stored as `bytes`.
     ///
     /// # Errors
-    /// If the bytes are no encoding of this type.
+    /// Returns an error if the bytes are not an encoding of this type.
     #[inline]
     fn decode(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes);
@@ -116,9 +116,9 @@ pub trait Key: AsKey<Self> + Sized {
     }
 }
 
-/// The beginning of keys of type `K`, to scan all keys that begin so.
+/// A prefix of keys of type `K`, to scan all keys that start with it.
 ///
-/// The beginnings of a tuple are the tuples of its first elements, those of a string or byte string are its own.
+/// A prefix of a tuple is a tuple of its first elements. A prefix of a string is a string.
 /// ```
 /// use fulgurite_keys::{AsKey, KeyBuffer, KeyPrefix};
 ///
@@ -132,11 +132,11 @@ pub trait Key: AsKey<Self> + Sized {
 /// assert!(!key.starts_with(&prefix::<(String, String, u32)>(&("smi",))));
 /// ```
 pub trait KeyPrefix<K> {
-    /// Appends the bytes with which exactly the keys begin that begin so.
+    /// Appends the bytes that all keys with this prefix, and no other keys, start with.
     fn encode_prefix(&self, out: &mut KeyBuffer);
 }
 
-/// The least byte string that is above all that begin with `prefix`; none if there is no such.
+/// Returns the smallest byte string above all strings that start with `prefix`, or `None` if no string is.
 ///
 /// ```
 /// # use fulgurite_keys::prefix_end;

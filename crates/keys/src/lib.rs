@@ -1,4 +1,4 @@
-//! Typed keys whose bytes sort as the keys do, and typed values, for tables of bytes.
+//! Typed keys, whose encodings sort in the order of the keys, and typed values.
 //!
 //! ```
 //! use fulgurite_keys::{AsKey, Key};
@@ -12,7 +12,7 @@
 //! ```
 //!
 //! # Keys
-//! A key is the encodings of its elements, one after the other, and nothing else. Tuples and options may be nested.
+//! A key is the concatenation of the encodings of its elements. Tuples and options may be nested.
 //!
 //! | type | name | bytes | order |
 //! |---|---|---|---|
@@ -27,19 +27,19 @@
 //! | `Option<T>` | `option<T>` | `00`; or `01` and the encoding of `T` | `None` first |
 //! | `(A, B, …)` up to 8 | `(A,B,…)` | the encodings of the elements | by the first that differs |
 //!
-//! *Escaped* means: each byte `00` becomes `00 FF`, and `00 00` ends the string. *Last* is a string with which the key
-//! ends, *inner* one after which more follows. So a `String` or `Vec<u8>` that is the whole key, or the last element of
-//! a tuple that is the whole key, is stored as its plain bytes; every other one can be told from what follows. The same
-//! holds inside: in `((u8, String), u8)` the string is inner.
+//! *Escaped* means: each byte `00` becomes `00 FF`, and `00 00` ends the string. A *last* string ends the key; after an
+//! *inner* string more follows. A `String` or `Vec<u8>` that is the whole key, or the last element of a
+//! tuple that is the whole key, is stored as its plain bytes. Every other string is escaped and terminated: in
+//! `((u8, String), u8)` the string is inner.
 //!
-//! Floats: all bit patterns are distinct keys and come back unchanged. −0 sorts right before +0 and is another key;
-//! NaNs with the sign bit sort before −∞, those without after +∞. Where that is not wanted, normalise before storing.
+//! Floats: all bit patterns are distinct keys and decode unchanged. −0 sorts directly before +0 and is a different key.
+//! NaNs with the sign bit sort before −∞, other NaNs after +∞. Normalise floats before storing them if this matters.
 //!
-//! `usize` and `isize` are not keys, for their width depends on the machine.
+//! `usize` and `isize` cannot be keys, because their width depends on the machine.
 //!
 //! # Values
 //! Numbers, `char` (as `u32`) and floats are little-endian; `bool`, arrays, options and tuples are as in keys; strings
-//! are raw at the end, and behind their length as `u32` inside. See [`ValueCodec`].
+//! are raw at the end, and follow their length as `u32` inside. See [`ValueCodec`].
 //!
 //! # Multimaps
 //! See [`MultimapLayout`].

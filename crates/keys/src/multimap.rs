@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::escape::{escape, escape_open};
 use crate::reader::Reader;
 
-/// The form of a multimap's entries: the escaped key, `00 00`, and the value as it is. Where all keys have one width
-/// the key stands as it is, with nothing between it and the value.
+/// The form of a multimap's entries: the escaped key, `00 00`, and the unchanged value. If all keys have the same
+/// width, an entry is the unchanged key followed by the value.
 ///
 /// Entries sort by key, then by value.
 ///
@@ -46,10 +46,10 @@ impl MultimapLayout {
 
     /// Appends the entry of `key` and `value`.
     ///
-    /// With an empty `value` this is the beginning that all entries of `key` share, and no others have.
+    /// With an empty `value`, all entries of `key` and no other entries start with these bytes.
     ///
     /// # Errors
-    /// [`Error::WrongWidth`] if keys have a fixed width and this one has another.
+    /// [`Error::WrongWidth`] if keys have a fixed width and this key has another width.
     pub fn join(self, key: &[u8], value: &[u8], out: &mut KeyBuffer) -> Result<()> {
         match self.key_width {
             None => escape(key, out),
@@ -60,8 +60,8 @@ impl MultimapLayout {
         Ok(())
     }
 
-    /// Appends the beginning that the entries of all keys share which begin with `prefix`, and no others have. A
-    /// `prefix` longer than the fixed width of keys is cut to it.
+    /// Appends the bytes that the entries of all keys with this `prefix`, and no other entries, start with. A
+    /// `prefix` longer than the fixed width of keys is truncated.
     pub fn join_prefix(self, prefix: &[u8], out: &mut KeyBuffer) {
         match self.key_width {
             None => escape_open(prefix, out),
@@ -72,7 +72,7 @@ impl MultimapLayout {
     /// The key and the value of an entry. Borrows both unless the key has bytes that are escaped.
     ///
     /// # Errors
-    /// If the bytes are no entry of this form.
+    /// Returns an error if the bytes are not an entry of this form.
     pub fn split(self, entry: &[u8]) -> Result<(Cow<'_, [u8]>, &[u8])> {
         let mut reader = Reader::new(entry);
         let key = match self.key_width {

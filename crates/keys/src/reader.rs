@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::error::{Error, Result};
 use crate::escape::unescape;
 
-/// Bytes not decoded yet. Every method takes from the front, or fails and says why.
+/// Bytes that are not decoded yet. Every method removes bytes from the front or returns an error.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes an escaped byte string with its end, as strings inside of keys are stored.
+    /// Takes an escaped byte string and its terminator, the form of strings inside keys.
     ///
     /// # Errors
     /// [`Error::Unterminated`] or [`Error::BadEscape`].
@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// Takes a byte string behind its length (`u32`, little-endian), as strings inside of values are stored.
+    /// Takes a byte string after its length (`u32`, little-endian), the form of strings inside values.
     ///
     /// # Errors
     /// [`Error::Truncated`] if fewer bytes are left than the length says.
@@ -75,23 +75,23 @@ impl<'a> Reader<'a> {
         self.take(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
-    /// Takes all that is left.
+    /// Takes all remaining bytes.
     #[inline]
     pub fn take_rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.rest)
     }
 
-    /// Ends the reading.
+    /// Checks that no bytes remain.
     ///
     /// # Errors
-    /// [`Error::TrailingBytes`] if anything is left.
+    /// [`Error::TrailingBytes`] if bytes remain.
     #[inline]
     pub const fn finish(self) -> Result<()> {
         if self.rest.is_empty() { Ok(()) } else { Err(Error::TrailingBytes { count: self.rest.len() }) }
     }
 }
 
-/// The text that `bytes` hold.
+/// Decodes `bytes` as UTF-8.
 pub(crate) fn utf8(bytes: Cow<'_, [u8]>) -> Result<String> {
     let result = match bytes {
         Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map(str::to_owned),
@@ -100,7 +100,7 @@ pub(crate) fn utf8(bytes: Cow<'_, [u8]>) -> Result<String> {
     result.map_err(|error| Error::NotUtf8 { valid_up_to: error.valid_up_to() })
 }
 
-/// The character with this number.
+/// The character with this scalar value.
 pub(crate) fn character(number: u32) -> Result<char> {
     char::from_u32(number).ok_or(Error::NotAChar { number })
 }

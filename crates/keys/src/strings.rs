@@ -1,4 +1,4 @@
-//! Keys of any length: text and byte strings. Raw at the end of a key, escaped and ended inside of one.
+//! Keys of any length: text and byte strings. They are raw at the end of a key, escaped and terminated inside it.
 
 use std::borrow::Cow;
 

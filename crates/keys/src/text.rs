@@ -20,7 +20,7 @@ impl Type {
     /// A stored key as text, from which [`Type::parse_key`] makes the same bytes.
     ///
     /// # Errors
-    /// If the bytes are no encoding of this type.
+    /// Returns an error if the bytes are not an encoding of this type.
     pub fn format_key(&self, bytes: &[u8]) -> Result<String> {
         self.decode_key(bytes).map(|datum| datum.to_string())
     }
@@ -36,7 +36,7 @@ impl Type {
     /// A stored value as text, from which [`Type::parse_value`] makes the same bytes.
     ///
     /// # Errors
-    /// If the bytes are no encoding of this type.
+    /// Returns an error if the bytes are not an encoding of this type.
     pub fn format_value(&self, bytes: &[u8]) -> Result<String> {
         self.decode_value(bytes).map(|datum| datum.to_string())
     }

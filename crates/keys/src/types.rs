@@ -56,7 +56,7 @@ pub enum Type {
     String,
     /// Bytes of any length.
     Bytes,
-    /// So many bytes.
+    /// Exactly this many bytes.
     ByteArray(usize),
     /// A value of the type inside, or nothing.
     Option(Box<Type>),
@@ -65,11 +65,11 @@ pub enum Type {
 }
 
 impl Type {
-    /// The most elements of a tuple.
+    /// The maximum number of elements of a tuple.
     pub const TUPLE_ELEMENTS_MAX: usize = 8;
-    /// The longest array that has a name.
+    /// The maximum length of an array, in bytes.
     pub const BYTE_ARRAY_MAX: usize = 64 << 20;
-    /// How deeply tuples and options may be nested in a name.
+    /// The maximum nesting depth of tuples and options.
     pub const NESTING_MAX: usize = 16;
 
     /// The length of every key of this type, if they are all equally long; see [`crate::Key::FIXED_WIDTH`].

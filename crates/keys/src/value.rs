@@ -1,7 +1,7 @@
 //! Values of typed tables. They need no order, so numbers are little-endian and strings inside carry their length.
 //!
-//! As with keys there is an inner form, after which more follows, and a last one: a string at the end is raw, so that
-//! a table of strings holds plain text.
+//! Like keys, values have an inner form, after which more follows, and a last form. A string at the end is raw, so a
+//! table of strings holds plain text.
 
 use std::borrow::Cow;
 
@@ -9,15 +9,15 @@ use crate::error::Result;
 use crate::reader::{Reader, character, utf8};
 use crate::types::Type;
 
-/// Something that encodes as a value of type `V`: a `V` itself, or a borrowed form of it.
+/// A value that encodes as a value of type `V`: a `V` or a borrowed form of it.
 pub trait AsValue<V> {
     /// Appends the self-delimiting encoding, after which more may follow.
     ///
-    /// A string of 4 GiB or more has no such encoding: what is appended for it is as long as the string, and therefore
-    /// refused by every table.
+    /// A string of 4 GiB or more has no such encoding. The bytes appended for it are as long as the string, so every
+    /// table refuses them.
     fn encode_value_inner(&self, out: &mut Vec<u8>);
 
-    /// Appends the encoding that ends a value. Types of fixed width need not say more than the inner one.
+    /// Appends the encoding that ends a value. The default is the inner encoding, which suits types of fixed width.
     #[inline]
     fn encode_value_last(&self, out: &mut Vec<u8>) {
         self.encode_value_inner(out);
@@ -32,21 +32,21 @@ pub trait AsValue<V> {
     }
 }
 
-/// A type that typed tables can hold as values.
+/// A type of values in typed tables.
 pub trait ValueCodec: AsValue<Self> + Sized {
-    /// The description that a database keeps beside a table of such values, and compares when the table is opened.
+    /// The type that the database records for a table with such values, and compares when the table is opened.
     fn value_type() -> Type;
 
-    /// Takes an inner encoding from the reader.
+    /// Reads an inner encoding.
     ///
     /// # Errors
-    /// If the bytes are no encoding of this type.
+    /// Returns an error if the bytes are not an encoding of this type.
     fn decode_value_inner(reader: &mut Reader<'_>) -> Result<Self>;
 
-    /// Takes an encoding that ends a value from the reader.
+    /// Reads an encoding that ends a value.
     ///
     /// # Errors
-    /// If the bytes are no encoding of this type.
+    /// Returns an error if the bytes are not an encoding of this type.
     #[inline]
     fn decode_value_last(reader: &mut Reader<'_>) -> Result<Self> {
         Self::decode_value_inner(reader)
@@ -55,7 +55,7 @@ pub trait ValueCodec: AsValue<Self> + Sized {
     /// The value that is stored as `bytes`.
     ///
     /// # Errors
-    /// If the bytes are no encoding of this type.
+    /// Returns an error if the bytes are not an encoding of this type.
     #[inline]
     fn decode_value(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes);

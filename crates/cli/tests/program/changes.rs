@@ -2,11 +2,11 @@
 
 use std::io::{BufRead, BufReader};
 
-use crate::fixture::Place;
+use crate::fixture::TestDirectory;
 
 /// A database of two commits and a load, whose log is kept.
-fn kept() -> Place {
-    let place = Place::new();
+fn kept() -> TestDirectory {
+    let place = TestDirectory::new();
     let put = |arguments: &[&str]| place.run(&[&["put", "a.ful"], arguments, &["--keep-log", "16"]].concat()).ok();
     put(&["prices", "apple", "2", "--create", "--value", "u64"]);
     let import = ["import", "a.ful", "prices", "--keep-log", "16"];

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::fixture::{PROGRAM, Place, Run, crash};
+use crate::fixture::{PROGRAM, Run, TestDirectory, crash};
 
 /// A file system in memory, mounted at a directory until dropped.
 struct Mount(PathBuf);
@@ -106,7 +106,7 @@ fn go_on(run: impl Fn(&[&str], &[u8]) -> Run, name: &str, entries: u64) {
 #[test]
 fn a_full_disk_fails_cleanly_loses_nothing_and_takes_more_when_there_is_room() {
     const TEST: &str = "a_full_disk_fails_cleanly_loses_nothing_and_takes_more_when_there_is_room";
-    let place = Place::new();
+    let place = TestDirectory::new();
     let small = place.path("small");
     let _mount = match Mount::new(&small, "size=10m") {
         Ok(mount) => mount,
@@ -173,7 +173,7 @@ const COPIES: [&[&str]; 5] = [
 #[test]
 fn every_verb_that_reads_works_on_a_disk_without_a_free_byte() {
     const TEST: &str = "every_verb_that_reads_works_on_a_disk_without_a_free_byte";
-    let place = Place::new();
+    let place = TestDirectory::new();
     let full = place.path("full");
     let _mount = match Mount::new(&full, "size=48m") {
         Ok(mount) => mount,
@@ -221,7 +221,7 @@ fn fill_up(ballast: &Path) {
 
 #[test]
 fn a_limit_of_file_size_fails_like_a_full_disk() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let loaded = fill(|arguments, input| {
         // The signal would kill the program before it sees the error.
         let mut shell = Command::new("sh");
@@ -236,7 +236,7 @@ fn a_limit_of_file_size_fails_like_a_full_disk() {
 #[test]
 fn in_a_read_only_directory_reading_works_and_writing_fails() {
     const TEST: &str = "in_a_read_only_directory_reading_works_and_writing_fails";
-    let place = Place::new();
+    let place = TestDirectory::new();
     let directory = place.path("sealed");
     std::fs::create_dir(&directory).unwrap();
     let is_root = std::fs::metadata(&directory).unwrap().uid() == 0;

@@ -6,13 +6,13 @@
 
 use std::path::Path;
 
-use crate::fixture::{PROGRAM, Place};
+use crate::fixture::{PROGRAM, TestDirectory};
 
 #[test]
 fn the_examples_of_the_documentation_print_what_it_says() {
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/cli.md");
     let document = std::fs::read_to_string(document).unwrap();
-    let place = Place::new();
+    let place = TestDirectory::new();
     let mut commands = 0;
     for block in document.split("```console\n").skip(1) {
         let block = block.split("```").next().unwrap();
@@ -31,7 +31,7 @@ fn the_examples_of_the_documentation_print_what_it_says() {
     assert!(commands >= 20, "only {commands} examples");
 }
 
-fn shell(place: &Place, command: &str) -> String {
+fn shell(place: &TestDirectory, command: &str) -> String {
     let directory = Path::new(PROGRAM).parent().unwrap();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths([directory.to_owned()].into_iter().chain(std::env::split_paths(&path))).unwrap();

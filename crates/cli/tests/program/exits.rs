@@ -4,11 +4,11 @@ use std::io::Read;
 
 use fulgurite::Database;
 
-use crate::fixture::{Place, Run};
+use crate::fixture::{Run, TestDirectory};
 
 #[test]
 fn a_truncated_file_is_damaged_and_the_page_is_named() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let lines: String = (0..20_000).map(|number| format!("{number},{}\n", "x".repeat(40))).collect();
     let import = ["import", "a.ful", "t", "--create", "--key", "u64", "--format", "csv"];
     place.run_with_input(&import, format!("key,value\n{lines}").as_bytes()).ok();
@@ -26,7 +26,7 @@ fn a_truncated_file_is_damaged_and_the_page_is_named() {
 
 #[test]
 fn a_damaged_page_is_named_by_whatever_meets_it() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let lines: String = (0..20_000).map(|number| format!("{number},{}\n", "x".repeat(40))).collect();
     let import = ["import", "a.ful", "t", "--create", "--key", "u64", "--format", "csv"];
     place.run_with_input(&import, format!("key,value\n{lines}").as_bytes()).ok();
@@ -45,7 +45,7 @@ fn a_damaged_page_is_named_by_whatever_meets_it() {
 
 #[test]
 fn what_is_no_database_is_told_so() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.file("text.ful", "just a text, longer than nothing\n".repeat(1000));
     place.file("empty.ful", "");
     for name in ["text.ful", "empty.ful"] {
@@ -61,7 +61,7 @@ fn what_is_no_database_is_told_so() {
 
 #[test]
 fn without_a_database_verbs_fail_and_create_nothing() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.file("in.csv", "key,value\na,1\n");
     for verb in [
         &["tables", "no.ful"][..],
@@ -85,7 +85,7 @@ fn without_a_database_verbs_fail_and_create_nothing() {
 
 #[test]
 fn a_directory_that_is_missing_is_named_by_every_verb_that_would_create_the_file() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.file("in.csv", "key,value\na,1\n");
     place.file("in.nt", "");
     for verb in [
@@ -110,7 +110,7 @@ fn a_directory_that_is_missing_is_named_by_every_verb_that_would_create_the_file
 
 #[test]
 fn without_a_table_verbs_name_those_there_are() {
-    let place = Place::new().with_fruit("a.ful");
+    let place = TestDirectory::new().with_fruit("a.ful");
     let before = place.read("a.ful");
     for verb in [
         &["get", "a.ful", "t", "k"][..],
@@ -127,7 +127,7 @@ fn without_a_table_verbs_name_those_there_are() {
 
 #[test]
 fn wrong_usage_is_told_apart() {
-    let place = Place::new().with_fruit("a.ful");
+    let place = TestDirectory::new().with_fruit("a.ful");
     for arguments in [
         &[][..],
         &["frobnicate", "a.ful"],
@@ -148,7 +148,7 @@ fn wrong_usage_is_told_apart() {
 
 #[test]
 fn a_second_writer_is_told_the_first_ones_pid_and_readers_go_on() {
-    let place = Place::new().with_fruit("a.ful");
+    let place = TestDirectory::new().with_fruit("a.ful");
     let writer = Database::open(place.path("a.ful")).unwrap();
     let second = place.run(&["put", "a.ful", "fruit", "cherry", "black"]).fails(4);
     assert!(second.contains(&format!("(pid {})", std::process::id())), "{second}");
@@ -163,7 +163,7 @@ fn a_second_writer_is_told_the_first_ones_pid_and_readers_go_on() {
 
 #[test]
 fn after_a_crash_verbs_that_read_show_every_commit_and_write_nothing() {
-    let place = Place::new().with_fruit("a.ful");
+    let place = TestDirectory::new().with_fruit("a.ful");
     let number = 300;
     place.crash("a.ful", number);
     let files = || -> Vec<(String, Vec<u8>)> {
@@ -192,7 +192,7 @@ fn after_a_crash_verbs_that_read_show_every_commit_and_write_nothing() {
 
 #[test]
 fn a_reader_that_has_had_enough_ends_the_program_quietly() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let lines: String = (0..50_000).map(|number| format!("{{\"key\":{number},\"value\":\"x\"}}\n")).collect();
     place.run_with_input(&["import", "a.ful", "t", "--create"], lines.as_bytes()).ok();
     for arguments in [

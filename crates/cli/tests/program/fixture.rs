@@ -12,7 +12,7 @@ use tempfile::TempDir;
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_fulgurite");
 
 /// A directory that goes when the test ends.
-pub struct Place {
+pub struct TestDirectory {
     directory: TempDir,
 }
 
@@ -24,7 +24,7 @@ pub struct Run {
     pub messages: String,
 }
 
-impl Place {
+impl TestDirectory {
     pub fn new() -> Self {
         Self { directory: tempfile::tempdir().unwrap() }
     }
@@ -98,7 +98,7 @@ impl Place {
     }
 }
 
-/// See [`Place::crash`].
+/// See [`TestDirectory::crash`].
 pub fn crash(directory: &Path, database: &str, commits: u64) {
     let (elsewhere, path) = (tempfile::tempdir().unwrap(), directory.join(database));
     let made = elsewhere.path().join(database);

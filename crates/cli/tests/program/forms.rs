@@ -1,7 +1,7 @@
 //! What is exported in any form, and imported from it, is the same bytes; what is wrong with an input is named with its
 //! place, and then nothing is loaded.
 
-use crate::fixture::Place;
+use crate::fixture::TestDirectory;
 
 const FORMS: [&str; 4] = ["ndjson", "csv", "tsv", "binary"];
 
@@ -41,7 +41,7 @@ const TABLES: [(&[&str], &str); 5] = [
 #[test]
 fn every_form_gives_back_the_same_bytes() {
     for (options, input) in TABLES {
-        let place = Place::new();
+        let place = TestDirectory::new();
         let create = |database: &str, more: &[&str]| {
             let arguments = [&["import", database, "t", "--create"], options, more].concat();
             place.run_with_input(&arguments, input.as_bytes()).ok();
@@ -65,14 +65,14 @@ fn every_form_gives_back_the_same_bytes() {
 
 #[test]
 fn the_binary_form_is_lengths_and_bytes() {
-    let place = Place::new().with_fruit("a.ful");
+    let place = TestDirectory::new().with_fruit("a.ful");
     let exported = place.run(&["export", "a.ful", "fruit", "--format", "binary", "--prefix", "a"]);
     assert_eq!(exported.data, b"\x05\0\0\0\x03\0\0\0applered");
 }
 
 #[test]
 fn a_form_is_known_by_the_files_ending() {
-    let place = Place::new().with_fruit("a.ful");
+    let place = TestDirectory::new().with_fruit("a.ful");
     for (name, begins) in [("f.csv", "key,value\n"), ("f.tsv", "key\tvalue\n"), ("f.ndjson", "{\"key\":\"apple\"")] {
         place.run(&["export", "a.ful", "fruit", name]).ok();
         assert!(place.read(name).starts_with(begins.as_bytes()), "{name}");
@@ -83,7 +83,7 @@ fn a_form_is_known_by_the_files_ending() {
 
 #[test]
 fn an_export_replaces_no_file() {
-    let place = Place::new().with_fruit("a.ful");
+    let place = TestDirectory::new().with_fruit("a.ful");
     place.file("there.csv", "mine");
     let message = place.run(&["export", "a.ful", "fruit", "there.csv"]).fails(1);
     assert!(message.starts_with("there.csv: cannot be created: "), "{message}");
@@ -92,7 +92,7 @@ fn an_export_replaces_no_file() {
 
 #[test]
 fn an_import_replaces_the_values_of_keys_that_are_there() {
-    let place = Place::new().with_fruit("a.ful");
+    let place = TestDirectory::new().with_fruit("a.ful");
     let input = "key,value\ncherry,black\nbanana,green\ncherry,dark\n";
     let run = place.run_with_input(&["import", "a.ful", "fruit", "--format", "csv"], input.as_bytes());
     assert!(run.messages.starts_with("2 entries imported in "), "{}", run.messages);
@@ -102,7 +102,7 @@ fn an_import_replaces_the_values_of_keys_that_are_there() {
 
 #[test]
 fn fields_are_taken_by_name_or_the_whole_record_is_kept() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let json = "{\"id\": 7, \"name\": \"x\", \"n\": 1.50}\n";
     place.file("in.ndjson", json);
     place.file("in.csv", "name,id,n\n\"x, y\",7,1.50\n");
@@ -152,7 +152,7 @@ fn a_wrong_input_is_named_with_its_place_and_loads_nothing() {
         ),
         ("binary", "\x01\0\0\0\x00\0\0\0\0".into(), "byte 0: the key: not a u64: cut short"),
     ] {
-        let place = Place::new();
+        let place = TestDirectory::new();
         let run =
             place.run_with_input(&[&["import", "a.ful", "t", "--format", form], &table[..]].concat(), input.as_bytes());
         let message = run.fails(1);
@@ -171,7 +171,7 @@ fn a_wrong_input_is_named_with_its_place_and_loads_nothing() {
 
 #[test]
 fn text_that_is_not_utf_8_is_named_with_its_place() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let run = place.run_with_input(&["import", "a.ful", "t", "--create"], b"{\"key\":\"a\",\"value\":\"\xFF\"}\n");
     let message = run.fails(1);
     assert!(message.contains("line 1: not UTF-8 at byte 21 of the line; "), "{message}");
@@ -179,7 +179,7 @@ fn text_that_is_not_utf_8_is_named_with_its_place() {
 
 #[test]
 fn a_wrong_key_type_is_refused() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let message = place.run(&["put", "a.ful", "t", "7", "x", "--create", "--key", "u64", "--value", "u8"]).fails(1);
     assert_eq!(message, "value `x`: not a u8: `x`: invalid digit found in string");
     assert_eq!(place.names(), [""; 0]);
@@ -197,7 +197,7 @@ fn a_wrong_key_type_is_refused() {
 
 #[test]
 fn sorted_input_is_loaded_as_it_comes_and_the_record_named_that_is_not() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let import = ["import", "a.ful", "t", "--create", "--sorted", "--format", "csv"];
     place.run_with_input(&import, b"key,value\na,1\nb,2\n").ok();
     let message = place.run_with_input(&import, b"key,value\nc,1\ne,2\nd,3\n").fails(1);
@@ -211,7 +211,7 @@ fn sorted_input_is_loaded_as_it_comes_and_the_record_named_that_is_not() {
 
 #[test]
 fn an_import_larger_than_its_memory_is_sorted_through_files() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let mut input = String::from("key,value\n");
     // A multiplicative order that visits every number once.
     for index in 0..30_000_u64 {

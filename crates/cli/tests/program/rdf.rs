@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 
-use crate::fixture::Place;
+use crate::fixture::TestDirectory;
 
 const PEOPLE: &str = "\
 @prefix ex: <http://example.org/> .
@@ -19,8 +19,8 @@ const QUADS: &str = "\
 <http://example.org/a> <http://example.org/p> <<( <http://example.org/a> <http://example.org/p> \"1.50\"^^<http://www.w3.org/2001/XMLSchema#decimal> )>> <http://example.org/g> .
 ";
 
-fn with_people() -> Place {
-    let place = Place::new();
+fn with_people() -> TestDirectory {
+    let place = TestDirectory::new();
     place.file("people.ttl", PEOPLE);
     place.run(&["rdf", "load", "people.ful", "people.ttl", "--create"]).ok();
     place
@@ -53,7 +53,7 @@ fn answers_come_in_every_form() {
 
 #[test]
 fn what_is_dumped_is_what_was_loaded() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.file("quads.nq", QUADS);
     place.run(&["rdf", "load", "first.ful", "quads.nq", "--create"]).ok();
     let sorted = |text: String| {
@@ -92,7 +92,7 @@ fn prefixes_of_what_was_loaded_shorten_what_is_dumped_and_need_not_be_declared()
 
 #[test]
 fn a_form_without_graphs_takes_one_graph_and_never_drops_the_others() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.file("quads.nq", QUADS);
     place.run(&["rdf", "load", "a.ful", "quads.nq", "--create"]).ok();
     let refused = place.run(&["rdf", "dump", "a.ful", "--format", "nt"]).fails(1);
@@ -107,7 +107,7 @@ fn a_form_without_graphs_takes_one_graph_and_never_drops_the_others() {
 
 #[test]
 fn a_bad_line_is_named_and_nothing_is_loaded_unless_it_may_be_passed_over() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.file("bad.nt", "<x:a> <x:p> \"1\" .\n<x:a> <x:p> nonsense .\n<x:a> <x:p> \"3\" .\n");
     let message = place.run(&["rdf", "load", "a.ful", "bad.nt", "--create"]).fails(1);
     assert!(message.starts_with("nothing was loaded: bad.nt:2:"), "{message}");
@@ -121,7 +121,7 @@ fn a_bad_line_is_named_and_nothing_is_loaded_unless_it_may_be_passed_over() {
 
 #[test]
 fn inputs_may_be_several_packed_or_piped_and_go_to_the_graph_that_is_asked_for() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     packer.write_all(b"<x:packed> <x:p> <x:o> .\n").unwrap();
     place.file("a.nt.gz", packer.finish().unwrap());
@@ -159,7 +159,7 @@ fn an_update_is_carried_out_whole_or_not_at_all() {
 
 #[test]
 fn without_a_store_verbs_fail_and_create_nothing() {
-    let place = Place::new().with_fruit("fruit.ful");
+    let place = TestDirectory::new().with_fruit("fruit.ful");
     place.file("in.nt", "<x:a> <x:p> <x:o> .\n");
     let names = place.names();
     for verb in [
@@ -202,7 +202,7 @@ fn verbs_that_read_write_nothing() {
 
 #[test]
 fn a_query_that_would_run_for_hours_is_stopped_by_its_limits() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let triples: String = (0..300).map(|number| format!("<x:{number}> <x:p> <x:{}> .\n", number * 7 % 300)).collect();
     place.file("a.nt", triples);
     place.run(&["rdf", "load", "a.ful", "a.nt", "--create"]).ok();
@@ -246,7 +246,7 @@ fn explain_tells_the_rows_of_each_step_instead_of_the_answer() {
 
 #[test]
 fn stats_tell_the_quads_of_each_graph() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.file("quads.nq", QUADS);
     place.run(&["rdf", "load", "a.ful", "quads.nq", "--create"]).ok();
     let stats = place.run(&["rdf", "stats", "a.ful", "--format", "csv"]).ok();
@@ -306,7 +306,7 @@ fn plain_verbs_read_the_tables_of_a_store_and_do_not_change_them() {
 
 #[test]
 fn a_table_that_only_looks_like_one_of_a_store_can_be_changed() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.run(&["put", "a.ful", "meta", "format", "of ours", "--create"]).ok();
     place.run(&["put", "a.ful", "spo", "k", "v", "--create"]).ok();
     assert_eq!(place.run(&["get", "a.ful", "spo", "k"]).ok(), "v\n");
@@ -330,7 +330,7 @@ fn a_second_writer_is_told_the_first_ones_pid() {
 
 #[test]
 fn unused_terms_are_counted_and_swept() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let subject = "<http://e.org/x/a> <http://e.org/x/p>";
     place.file("a.nt", format!("{subject} \"a text of some length\" .\n{subject} <http://e.org/x/b> .\n"));
     place.run(&["rdf", "load", "a.ful", "a.nt", "--create"]).ok();
@@ -350,7 +350,7 @@ fn unused_terms_are_counted_and_swept() {
 fn inferred_quads_are_shown_and_are_dumped_when_they_are_asked_for() {
     use fulgurite_rdf::oxrdf::{GraphName, NamedNode, Quad};
 
-    let place = Place::new();
+    let place = TestDirectory::new();
     let node = |name: &str| NamedNode::new_unchecked(format!("http://e.org/{name}"));
     let quad = |name: &str| Quad::new(node(name), node("is"), node("animal"), GraphName::DefaultGraph);
     let options = fulgurite_rdf::StoreOptions::new();
@@ -370,7 +370,7 @@ fn inferred_quads_are_shown_and_are_dumped_when_they_are_asked_for() {
 
 #[test]
 fn a_load_into_a_damaged_store_exits_with_3() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let quads = |name: &str| -> String {
         (0..5_000).map(|number| format!("<x:{name}{number}> <x:p{}> \"{name} {number}\" .\n", number % 7)).collect()
     };

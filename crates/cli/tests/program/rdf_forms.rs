@@ -1,7 +1,7 @@
 //! Forms of RDF as users meet them: RDF/XML that is no document, bases, byte order marks, xz, and what a form cannot
 //! say.
 
-use crate::fixture::Place;
+use crate::fixture::TestDirectory;
 
 const HEAD: &str = "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" xmlns:e=\"http://e/\">";
 
@@ -11,7 +11,7 @@ fn wrapped(inner: &str) -> String {
 
 #[test]
 fn rdf_xml_that_is_no_document_loads_nothing_and_says_where_it_ends() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let node = "<rdf:Description rdf:about=\"http://e/s\"><e:k>1</e:k></rdf:Description>";
     let cut = format!("{HEAD}{node}<rdf:Description rdf:about=\"http://e/s2\"><e:k>hal");
     let two_roots = format!("{}{}", wrapped(node), wrapped(node));
@@ -33,7 +33,7 @@ fn rdf_xml_that_is_no_document_loads_nothing_and_says_where_it_ends() {
 
 #[test]
 fn bases_of_rdf_xml_are_resolved_and_their_lack_is_told() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let document = |base: &str, about: &str| {
         let head = HEAD.replace('>', &format!("{base}>"));
         format!("{head}<rdf:Description rdf:about=\"{about}\"><e:p>1</e:p></rdf:Description></rdf:RDF>")
@@ -56,7 +56,7 @@ fn bases_of_rdf_xml_are_resolved_and_their_lack_is_told() {
 
 #[test]
 fn an_unknown_parse_type_is_a_literal() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.file("a.rdf", wrapped("<rdf:Description rdf:about=\"http://e/s\"><e:odd rdf:parseType=\"daml:collection\"><e:q/></e:odd></rdf:Description>"));
     place.run(&["rdf", "load", "a.ful", "a.rdf", "--create"]).ok();
     let dumped = place.run(&["rdf", "dump", "a.ful", "--format", "nt"]).ok();
@@ -65,7 +65,7 @@ fn an_unknown_parse_type_is_a_literal() {
 
 #[test]
 fn what_a_form_cannot_say_is_named_before_anything_is_written() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let controls = "<http://e/s> <http://e/p> \"a\\u0000\\uFFFF\" .\n";
     let select = "SELECT * { ?s ?p ?o }";
     let construct = "CONSTRUCT WHERE { ?s ?p ?o }";
@@ -96,7 +96,7 @@ fn what_a_form_cannot_say_is_named_before_anything_is_written() {
 
 #[test]
 fn byte_order_marks_are_passed_over() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let triple = "<http://e/s> <http://e/p> \"o\" .\n";
     let xml = wrapped("<rdf:Description rdf:about=\"http://e/s\"><e:p>o</e:p></rdf:Description>");
     let json = "{\"@id\": \"http://e/s\", \"http://e/p\": \"o\"}";
@@ -118,7 +118,7 @@ fn byte_order_marks_are_passed_over() {
 
 #[test]
 fn statements_of_json_ld_that_need_a_base_are_counted() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.file("a.jsonld", "[{\"@id\": \"rel\", \"http://e/p\": [1, 2]}, {\"@id\": \"http://e/s\", \"http://e/p\": [3, {\"@id\": \"#x\"}]}]");
     let run = place.run(&["rdf", "load", "a.ful", "a.jsonld", "--create"]);
     assert_eq!(run.code, 0, "{run:?}");
@@ -135,7 +135,7 @@ fn statements_of_json_ld_that_need_a_base_are_counted() {
 #[test]
 fn xz_is_unpacked_and_a_file_that_is_cut_is_told() {
     const PACKED: &[u8] = b"\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\xe0\x00\x13\x00\x12\x5d\x00\x1e\x1e\x03\x46\x21\xbc\xde\x8e\x5a\x7b\x61\x4a\xc2\x47\xd0\x24\x64\x00\x00\x00\x00\x88\xdb\x07\x12\x91\xc5\xe1\xaa\x00\x01\x2e\x14\x7a\x68\x5b\x31\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04\x59\x5a";
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.file("a.nt.xz", PACKED);
     place.file("two.nt.xz", [PACKED, PACKED].concat());
     for name in ["a.nt.xz", "two.nt.xz"] {

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStderr};
 
-use crate::fixture::Place;
+use crate::fixture::TestDirectory;
 
 /// A running server; killed if the test fails.
 struct Serving {
@@ -22,7 +22,7 @@ impl Drop for Serving {
 }
 
 impl Serving {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
+    fn start(place: &TestDirectory, arguments: &[&str]) -> Self {
         let arguments = [&["rdf", "serve", "people.ful", "--bind", "127.0.0.1:0", "-v"], arguments].concat();
         let mut child = place.spawn(&arguments);
         let mut messages = BufReader::new(child.stderr.take().unwrap());
@@ -63,8 +63,8 @@ impl Serving {
 
 const COUNT: &str = "/sparql?query=SELECT%20(COUNT(*)%20AS%20%3Fn)%20%7B%20%3Fs%20%3Fp%20%3Fo%20%7D";
 
-fn with_people() -> Place {
-    let place = Place::new();
+fn with_people() -> TestDirectory {
+    let place = TestDirectory::new();
     place.file("people.nt", "<http://a/ada> <http://a/born> \"1815\" .\n");
     place.run(&["rdf", "load", "people.ful", "people.nt", "--create"]).ok();
     place
@@ -87,7 +87,7 @@ fn a_store_is_served_beside_a_process_that_writes_to_it() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_a_server_in_order_and_what_was_changed_is_there() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let serving = Serving::start(&place, &["--read-write", "--create"]);
     let text = "INSERT DATA { <http://a/s> <http://a/p> 1 }";
     let done = serving.ask("POST", "/sparql", "Content-Type: application/sparql-update\r\n", text);
@@ -115,7 +115,7 @@ fn an_address_that_cannot_be_had_is_an_error_that_names_it() {
 #[cfg(unix)]
 #[test]
 fn a_second_interrupt_ends_a_server_at_once() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let text: String = (0..1000).map(|n| format!("<http://a/{n}> <http://a/p> \"{n}\" .\n")).collect();
     place.file("people.nt", &text);
     place.run(&["rdf", "load", "people.ful", "people.nt", "--create"]).ok();

@@ -2,11 +2,11 @@
 
 use fulgurite::{Database, TableOptions};
 
-use crate::fixture::{Place, Run};
+use crate::fixture::{Run, TestDirectory};
 
 /// A table of u64 keys from 0 to 99, and a multimap.
-fn numbers() -> Place {
-    let place = Place::new();
+fn numbers() -> TestDirectory {
+    let place = TestDirectory::new();
     let lines: String = (0..100).map(|number| format!("{number},{}\n", number * number)).collect();
     let import = ["import", "n.ful", "squares", "--create", "--key", "u64", "--value", "u64", "--format", "csv"];
     place.run_with_input(&import, format!("key,value\n{lines}").as_bytes()).ok();
@@ -31,7 +31,7 @@ words    multimap  string  u64     none         4
 
 #[test]
 fn a_table_is_created_with_a_merge_operator_that_fits_and_keeps_it() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let put = |arguments: &[&str]| place.run(&[&["put", "m.ful", "hits", "home", "5", "--create"], arguments].concat());
     let says = |run: Run, what: &str| {
         let message = run.fails(1);
@@ -52,7 +52,7 @@ hits   table  plain  u64     add          1
 
 #[test]
 fn a_table_is_created_with_the_name_of_a_merge_function_which_is_shown_and_kept() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let put =
         |arguments: &[&str]| place.run(&[&["put", "m.ful", "tags", "sea", "a b", "--create"], arguments].concat());
     let says = |run: Run, what: &str| {
@@ -124,7 +124,7 @@ fn a_multimap_shows_key_and_value_apart() {
 
 #[test]
 fn get_prints_what_is_there_and_then_names_what_is_not() {
-    let place = Place::new().with_fruit("a.ful");
+    let place = TestDirectory::new().with_fruit("a.ful");
     let run = place.run(&["get", "a.ful", "fruit", "apple", "pear", "banana", "fig"]);
     assert_eq!(run.text(), "red\nyellow\n");
     assert_eq!(run.fails(1), "no keys `pear`, `fig` in table `fruit`");
@@ -134,7 +134,7 @@ fn get_prints_what_is_there_and_then_names_what_is_not() {
 
 #[test]
 fn a_value_from_standard_input_is_taken_byte_for_byte() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let bytes = b"\xFF\x00\r\nhex:\n";
     place.run_with_input(&["put", "a.ful", "t", "k", "-", "--create"], bytes).ok();
     assert_eq!(place.run(&["get", "a.ful", "t", "k", "--raw"]).data, bytes);
@@ -147,7 +147,7 @@ fn a_value_from_standard_input_is_taken_byte_for_byte() {
 
 #[test]
 fn keys_are_deleted_all_or_none() {
-    let place = Place::new().with_fruit("a.ful");
+    let place = TestDirectory::new().with_fruit("a.ful");
     let message = place.run(&["del", "a.ful", "fruit", "apple", "pear"]).fails(1);
     assert_eq!(message, "no key `pear` in table `fruit`; nothing was deleted");
     assert_eq!(place.run(&["count", "a.ful", "fruit"]).ok(), "2\n");
@@ -180,7 +180,7 @@ fn stats_account_for_every_byte_of_the_file() {
 
 #[test]
 fn runs_above_a_tree_are_told_and_gone_after_compacting() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let db =
         Database::options().create(true).background(false).delta_bytes(256 << 10).open(place.path("r.ful")).unwrap();
     let table = db.create_table("t", TableOptions::new()).unwrap();
@@ -269,7 +269,7 @@ fn compacting_keeps_everything() {
 
 #[test]
 fn completions_and_manual_pages_cover_every_verb() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.run(&["man", "pages"]).ok();
     let page = |name: &str| std::fs::read_to_string(place.path("pages").join(name)).unwrap();
     assert!(page("fulgurite.1").contains(".TH fulgurite 1"));

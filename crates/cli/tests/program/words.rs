@@ -1,9 +1,9 @@
 //! What the verbs for quads say of a text that is none, and the columns of one that is.
 
-use crate::fixture::Place;
+use crate::fixture::TestDirectory;
 
-fn with_one_quad() -> Place {
-    let place = Place::new();
+fn with_one_quad() -> TestDirectory {
+    let place = TestDirectory::new();
     place.run(&["rdf", "update", "a.ful", "INSERT DATA { <x:z> <x:p> 1 }", "--create"]).ok();
     place
 }

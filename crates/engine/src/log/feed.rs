@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use super::read_back::Commit;
 use super::retention::{ReadEnd, SegmentPin};
 use super::segment::{corrupt, list_segments, segment_path};
-use super::segment_reader::{Break, Expected, Found, Memory, Next, SegmentReader, first_sequence, names_another};
+use super::segment_reader::{
+    Break, Expected, Memory, Next, SegmentReader, StoredCommit, first_sequence, names_another,
+};
 use crate::error::{Error, Result};
 use crate::ids::{SegmentNumber, Sequence};
 use crate::io::Disk;
@@ -126,7 +128,7 @@ impl Feed {
         self.last
     }
 
-    fn find_next(&mut self) -> Result<Option<Found>> {
+    fn find_next(&mut self) -> Result<Option<StoredCommit>> {
         while self.last < self.through {
             if self.reader.is_none() && !self.open_next()? {
                 return Err(self.missing());

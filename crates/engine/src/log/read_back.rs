@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::image::Image;
 use super::retention::Retention;
 use super::segment::{corrupt, directory_of, list_segments, remove_segments, remove_spare, segment_path};
-use super::segment_reader::{Break, Expected, Found, Memory, Next, SegmentReader, refuse_foreign};
+use super::segment_reader::{Break, Expected, Memory, Next, SegmentReader, StoredCommit, refuse_foreign};
 use crate::error::{Error, Result};
 use crate::format::{CommitReader, Operation, SegmentHeader, prefetch};
 use crate::ids::{SegmentNumber, Sequence};
@@ -220,7 +220,7 @@ impl Replay {
         }
     }
 
-    fn commit(&self, found: Found) -> Option<Commit<'_>> {
+    fn commit(&self, found: StoredCommit) -> Option<Commit<'_>> {
         let image = self.kept.images.len();
         self.reader.as_ref().map(|reader| Commit { image, ..Commit::read(reader, &found) })
     }
@@ -351,7 +351,7 @@ impl LogEnd {
 
 impl<'r> Commit<'r> {
     /// One that a reader has just found, and that is in no image.
-    pub(super) fn read(reader: &'r SegmentReader, found: &Found) -> Self {
+    pub(super) fn read(reader: &'r SegmentReader, found: &StoredCommit) -> Self {
         Self {
             sequence: found.sequence,
             records: reader.commit_bytes(found),

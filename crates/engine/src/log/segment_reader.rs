@@ -134,7 +134,7 @@ impl Expected {
 
 /// A commit as it is stored in the segment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct StoredCommit {
     pub(super) sequence: Sequence,
     /// Checksum of its last record.
     pub(super) checksum: u64,
@@ -157,7 +157,7 @@ pub(super) struct Break {
 /// What [`SegmentReader::next_commit`] came upon.
 #[derive(Debug)]
 pub(super) enum Next {
-    Commit(Found),
+    Commit(StoredCommit),
     /// No intact commit that continues the log.
     Broken(Break),
 }
@@ -265,14 +265,19 @@ impl SegmentReader {
             offset += header.padded_length();
             if header.kind == RecordKind::Commit {
                 self.position = offset;
-                return Ok(Next::Commit(Found { sequence: header.sequence, checksum: header.checksum, start, end }));
+                return Ok(Next::Commit(StoredCommit {
+                    sequence: header.sequence,
+                    checksum: header.checksum,
+                    start,
+                    end,
+                }));
             }
             before = Some(header);
         }
     }
 
     /// The bytes of a commit that was just found.
-    pub(super) fn commit_bytes(&self, found: &Found) -> &[u8] {
+    pub(super) fn commit_bytes(&self, found: &StoredCommit) -> &[u8] {
         let (bytes, first) = match &self.bytes {
             Bytes::Window(window) => (&window.bytes[..], window.start),
             Bytes::Image(image) => (image.bytes(), 0),

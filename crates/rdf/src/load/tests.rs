@@ -20,16 +20,16 @@ use crate::StoreOptions;
 use crate::TermId;
 use crate::error::{Error, Result};
 use crate::load::options::LoadMethod;
-use crate::load::pipeline::progress::Watch;
+use crate::load::pipeline::progress::LoadMonitor;
 use crate::store::database::Store;
 use crate::tables::TermHasher;
 
-struct Place {
+struct TestStore {
     store: Store,
     directory: TempDir,
 }
 
-impl Place {
+impl TestStore {
     fn new() -> Self {
         Self::with(StoreOptions::new())
     }
@@ -116,7 +116,7 @@ fn by(way: LoadMethod) -> LoadOptions {
     LoadOptions { way: Some(way), ..LoadOptions::new() }
 }
 
-impl Place {
+impl TestStore {
     fn load_with(&self, text: &str, options: &LoadOptions) -> Result<LoadReport> {
         self.store.load(vec![input(text, RdfFormat::NQuads)], options)
     }
@@ -145,7 +145,7 @@ fn every_format_is_read() {
         (json, JSON_LD),
     ];
     for (text, format) in texts {
-        for place in [Place::new(), Place::with_one()] {
+        for place in [TestStore::new(), TestStore::with_one()] {
             let report = place.load(text, format).expect("it is loaded");
             assert_eq!((report.read, report.inserted, report.skipped), (1, 1, 0));
             assert!(place.texts().is_superset(&expected), "{format}");
@@ -159,7 +159,7 @@ fn what_is_loaded_is_what_is_read_in_every_way_and_after_reopening() {
     let expected = lines(&text);
     let small = || LoadOptions::new().memory_bytes(1);
     for options in [LoadOptions::new(), LoadOptions::new().threads(1), small().threads(3), small().threads(1)] {
-        let place = Place::new();
+        let place = TestStore::new();
         let report = place.store.load(vec![input(&text, RdfFormat::NQuads)], &options).expect("it is loaded");
         assert_eq!((report.read, report.inserted), (5000, expected.len() as u64));
         assert_eq!(place.texts(), expected);
@@ -177,7 +177,7 @@ fn what_is_loaded_is_what_is_read_in_every_way_and_after_reopening() {
 
 #[test]
 fn every_index_has_every_quad() {
-    for place in [Place::new(), Place::with_one()] {
+    for place in [TestStore::new(), TestStore::with_one()] {
         place.load(&many(2000), RdfFormat::NQuads).expect("it is loaded");
         let snapshot = place.store.snapshot().expect("a snapshot");
         let tables = snapshot.all_tables();
@@ -198,7 +198,7 @@ fn terms_with_one_hash_are_told_apart_by_loads() {
     let text = many(500);
     let expected = lines(&text);
     for memory_bytes in [1, 1 << 30] {
-        let place = Place::with(StoreOptions::new().hasher(TermHasher::narrow(3)));
+        let place = TestStore::with(StoreOptions::new().hasher(TermHasher::narrow(3)));
         let options = LoadOptions::new().memory_bytes(memory_bytes);
         place.store.load(vec![input(&text, RdfFormat::NQuads)], &options).expect("it is loaded");
         assert_eq!(place.texts(), expected);
@@ -212,7 +212,7 @@ fn terms_with_one_hash_are_told_apart_by_loads() {
 fn several_inputs_are_loaded_at_once_and_their_blank_nodes_are_apart() {
     let first = "_:a <http://a/p> _:b . _:a <http://a/q> _:b .";
     let lines = "_:a <http://a/p> _:b .\n_:a <http://a/q> _:b .\n";
-    for place in [Place::new(), Place::with_one()] {
+    for place in [TestStore::new(), TestStore::with_one()] {
         let before = place.texts().len();
         let inputs =
             vec![input(first, RdfFormat::Turtle), input(lines, RdfFormat::NTriples), input(first, RdfFormat::Turtle)];
@@ -233,7 +233,7 @@ fn blank_nodes_within_triple_terms_are_those_outside() {
     let text = "_:a <http://a/says> <<( _:b <http://a/p> <<( _:a <http://a/q> _:b )>> )>> .\n_:b <http://a/is> \"here\" .\n\
                 <http://a/x> <http://a/says> <<( <http://a/x> <http://a/p> \"y\" )>> .\n";
     for memory_bytes in [1, 1 << 30] {
-        for place in [Place::new(), Place::with_one()] {
+        for place in [TestStore::new(), TestStore::with_one()] {
             let options = LoadOptions::new().memory_bytes(memory_bytes);
             place.store.load(vec![input(text, RdfFormat::NTriples)], &options).expect("it is loaded");
             let snapshot = place.store.snapshot().expect("a snapshot");
@@ -263,7 +263,7 @@ fn a_bad_line_is_reported_with_its_place_and_nothing_is_loaded() {
     let mut text = many(30_000);
     text.push_str("<http://a/s> <http://a/p> oops .\n");
     text.push_str(&many(100));
-    for place in [Place::new(), Place::with_one()] {
+    for place in [TestStore::new(), TestStore::with_one()] {
         let before = place.texts();
         let error = place.load(&text, RdfFormat::NQuads).expect_err("a bad line");
         let Error::Syntax { input, line, column, .. } = &error else { panic!("{error}") };
@@ -282,7 +282,7 @@ fn what_is_wrong_is_told_without_the_place_that_the_parser_has_for_it() {
     for end in
         ["<http://a/s> <http://a/p> \"open .\n", "<http://a/s> <http://a/p> <http://a/ /> .\n", "<http://a/s> oops .\n"]
     {
-        let error = Place::new().load(&(many(30_000) + end), RdfFormat::NQuads).expect_err("a bad line");
+        let error = TestStore::new().load(&(many(30_000) + end), RdfFormat::NQuads).expect_err("a bad line");
         let Error::Syntax { line: 30_001, message, .. } = &error else { panic!("{error}") };
         assert!(!message.contains("line ") && !message.contains("column"), "{message}");
     }
@@ -297,7 +297,7 @@ fn a_lenient_load_passes_over_bad_statements_and_counts_them() {
         (text.as_str(), RdfFormat::NTriples, 2),
         ("<http://a/s> <http://a/p> 'a' . <http://a/s> oops . <http://a/s> <http://a/p> 'b' .", RdfFormat::Turtle, 1),
     ] {
-        let place = Place::new();
+        let place = TestStore::new();
         let report = place.store.load(vec![input(text, format)], &options).expect("it is loaded");
         assert_eq!(
             (report.skipped, report.skipped_first.len(), report.inserted),
@@ -307,7 +307,7 @@ fn a_lenient_load_passes_over_bad_statements_and_counts_them() {
         assert!(report.skipped_first.iter().all(|bad| bad.line > 0 && !bad.message.is_empty()));
     }
     let xml = "<?xml version='1.0'?><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'><oops></rdf:RDF>";
-    let place = Place::new();
+    let place = TestStore::new();
     let report =
         place.store.load(vec![input(xml, RdfFormat::RdfXml), input("{", JSON_LD)], &options).expect("it is loaded");
     assert_eq!((report.read, report.skipped), (0, 2));
@@ -323,11 +323,11 @@ fn triple_terms_that_are_nested_too_deep_are_bad_statements() {
     text.push_str(&" )>>".repeat(100_000));
     text.push_str(" .\n");
     text.push_str("<http://a/s> <http://a/p> <http://a/o> .\n");
-    let place = Place::new();
+    let place = TestStore::new();
     let options = LoadOptions::new().lenient(true);
     let report = place.store.load(vec![input(&text, RdfFormat::NTriples)], &options).expect("it is loaded");
     assert_eq!((report.inserted, report.skipped, report.skipped_first[0].line), (1, 1, 1));
-    let place = Place::new();
+    let place = TestStore::new();
     assert!(matches!(place.load(&text, RdfFormat::NTriples), Err(Error::Syntax { line: 1, .. })));
     assert!(matches!(place.load(&text, RdfFormat::Turtle), Err(Error::Input { .. })));
     assert!(place.texts().is_empty());
@@ -335,7 +335,7 @@ fn triple_terms_that_are_nested_too_deep_are_bad_statements() {
 
 #[test]
 fn inputs_that_are_not_there_or_of_no_known_format_are_refused() {
-    let place = Place::new();
+    let place = TestStore::new();
     let load = |input| place.store.load(vec![input], &LoadOptions::new());
     assert!(matches!(load(LoadInput::file("/no/such/file.nt")), Err(Error::Input { .. })));
     assert!(matches!(load(LoadInput::file("/no/such/file.what")), Err(Error::Invalid { .. })));
@@ -352,7 +352,7 @@ fn inputs_that_are_not_there_or_of_no_known_format_are_refused() {
 #[test]
 fn files_are_loaded_compressed_or_not() {
     use std::io::Write;
-    let place = Place::new();
+    let place = TestStore::new();
     let text = many(3000);
     let plain = place.directory.path().join("a.nq");
     std::fs::write(&plain, &text).expect("it is written");
@@ -377,7 +377,7 @@ fn files_are_loaded_compressed_or_not() {
 #[test]
 fn a_file_that_is_named_packed_and_is_cut_off_is_an_error_that_names_it() {
     use std::io::Write;
-    let place = Place::new();
+    let place = TestStore::new();
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(many(300).as_bytes()).expect("it is written to memory");
     let packed = encoder.finish().expect("it is written to memory");
@@ -411,7 +411,7 @@ fn a_load_into_a_store_that_has_something_adds_what_is_new_and_knows_the_terms()
     for (first, second) in WAYS.into_iter().flat_map(|first| WAYS.map(|second| (first, second))) {
         for narrow in [false, true] {
             let options = if narrow { StoreOptions::new().hasher(TermHasher::narrow(3)) } else { StoreOptions::new() };
-            let place = Place::with(options);
+            let place = TestStore::with(options);
             let (half, all) = (many(500), many(1000));
             let one = place.load_with(&half, &by(first)).expect("it is loaded");
             let two = place.load_with(&all, &by(second).memory_bytes(1)).expect("it is loaded");
@@ -441,7 +441,7 @@ fn few_quads_for_a_large_store_go_by_a_transaction_and_others_into_trees() {
 #[test]
 fn iris_of_a_load_are_stored_by_their_namespaces_on_either_way() {
     for way in WAYS {
-        let place = Place::with_one();
+        let place = TestStore::with_one();
         place.load_with(&many(100), &by(way)).expect("it is loaded");
         let snapshot = place.store.snapshot().expect("a snapshot");
         let range = snapshot.read().range(&snapshot.all_tables().iri_namespaces, ..).expect("it is read");
@@ -473,7 +473,7 @@ fn iris_of_a_load_are_stored_by_their_namespaces_on_either_way() {
 #[test]
 fn options_beyond_their_bounds_are_taken_for_the_nearest() {
     for (threads, memory_bytes) in [(0, 0), (usize::MAX, usize::MAX), (1000, 1)] {
-        let place = Place::new();
+        let place = TestStore::new();
         let options = LoadOptions::new().threads(threads).memory_bytes(memory_bytes);
         let report = place.load_with(&many(300), &options).expect("it is loaded");
         assert_eq!(report.inserted, lines(&many(300)).len() as u64);
@@ -486,7 +486,7 @@ fn a_lenient_load_says_that_the_rest_of_a_document_was_passed_over() {
         "<?xml version='1.0'?><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns:a='http://a/'>";
     let good = |name: &str| format!("<rdf:Description rdf:about='http://a/{name}'><a:p>o</a:p></rdf:Description>");
     let xml = format!("{head}{}<rdf:Description rdf:ID='not a name'/>{}</rdf:RDF>", good("s"), good("t"));
-    let place = Place::new();
+    let place = TestStore::new();
     let options = LoadOptions::new().lenient(true);
     let report = place.store.load(vec![input(&xml, RdfFormat::RdfXml)], &options).expect("it is loaded");
     assert_eq!((report.inserted, report.skipped), (1, 1));
@@ -498,7 +498,7 @@ fn a_lenient_load_says_that_the_rest_of_a_document_was_passed_over() {
 
 #[test]
 fn after_a_store_is_cleared_loads_find_the_terms_that_are_left_and_go_into_trees() {
-    let place = Place::new();
+    let place = TestStore::new();
     let first = place.load(&many(1000), RdfFormat::NQuads).expect("it is loaded");
     let old = place.store.snapshot().expect("a snapshot");
     assert_eq!(place.store.update(|txn| txn.clear()).expect("it is cleared"), first.inserted);
@@ -519,7 +519,7 @@ fn after_a_store_is_cleared_loads_find_the_terms_that_are_left_and_go_into_trees
 
 #[test]
 fn an_empty_load_leaves_an_empty_store() {
-    let place = Place::new();
+    let place = TestStore::new();
     let report = place.store.load(Vec::new(), &LoadOptions::new()).expect("there is nothing to load");
     assert_eq!((report.read, report.inserted, report.new_terms), (0, 0, 0));
     place.load("", RdfFormat::NTriples).expect("an empty file");
@@ -529,7 +529,7 @@ fn an_empty_load_leaves_an_empty_store() {
 
 #[test]
 fn numbers_and_short_texts_alone_need_no_dictionary() {
-    let place = Place::new();
+    let place = TestStore::new();
     let report = place.load("_:a <http://a/p> 1, 2, 'x' .", RdfFormat::Turtle).expect("it is loaded");
     assert_eq!((report.inserted, report.new_terms), (3, 1));
 }
@@ -553,7 +553,7 @@ fn documents_that_are_nested_too_deep_are_refused_before_they_overflow_the_stack
         let value = format!("{{\"@type\": \"@json\", \"@value\": {begins}{ends}}}");
         format!("{{\"@id\": \"http://a/s\", \"http://a/p\": {value}}}")
     };
-    let place = Place::new();
+    let place = TestStore::new();
     let deep = [(xml(depth), RdfFormat::RdfXml), (context(60_000), JSON_LD), (value(60_000), JSON_LD)];
     for (text, format) in deep {
         let error = place.load(&text, format).expect_err("it is too deep");
@@ -574,7 +574,7 @@ fn entities_that_would_fill_the_memory_are_refused_and_others_are_put_in_place()
         )
     };
     let long = format!("<!ENTITY long \"{}\">", "x".repeat(100_000));
-    let place = Place::new();
+    let place = TestStore::new();
     let error = place.load(&document(&long, &"&long;".repeat(100_000)), RdfFormat::RdfXml).expect_err("10 GB");
     assert!(matches!(&error, Error::Syntax { line: 6, .. }) && error.to_string().contains("the entities"), "{error}");
     let nested = "<!ENTITY a \"1\"><!ENTITY b \"&a;2\">";
@@ -584,7 +584,7 @@ fn entities_that_would_fill_the_memory_are_refused_and_others_are_put_in_place()
 
 #[test]
 fn documents_that_inputs_refer_to_are_refused_if_they_are_nested_too_deep() {
-    let place = Place::new();
+    let place = TestStore::new();
     let text = "{\"@context\": \"http://a/context\", \"@id\": \"http://a/s\", \"http://a/p\": \"o\"}";
     let load = |depth: usize| {
         let (begins, ends) = ("[".repeat(depth), "]".repeat(depth));

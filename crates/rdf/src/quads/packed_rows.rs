@@ -37,11 +37,11 @@ impl Ranges {
 /// How rows become one number: the places in the order in which they are compared, those that come first in the upper
 /// bits.
 pub struct Packing<const N: usize> {
-    places: [Place; N],
+    places: [PackedColumn; N],
 }
 
 /// The numbers at a place of the rows.
-struct Place {
+struct PackedColumn {
     /// Which of a row's four.
     column: usize,
     /// What is taken from a number of each tag when it is packed.
@@ -53,7 +53,7 @@ struct Place {
     mask: u64,
 }
 
-impl Place {
+impl PackedColumn {
     fn new(ranges: &[Range; 256], column: usize) -> Self {
         let (mut less, mut starts, mut start) = (Box::new([0; 256]), Vec::new(), 0_u64);
         for (less, range) in less.iter_mut().zip(ranges) {
@@ -87,7 +87,7 @@ impl Place {
 impl<const N: usize> Packing<N> {
     /// `None` if rows take more than 128 bits.
     pub fn new(ranges: &Ranges, columns: [usize; N]) -> Option<Self> {
-        let places = columns.map(|column| Place::new(&ranges.0[column], column));
+        let places = columns.map(|column| PackedColumn::new(&ranges.0[column], column));
         let bits: u32 = places.iter().map(|place| place.bits).sum();
         (bits <= u128::BITS).then_some(Self { places })
     }

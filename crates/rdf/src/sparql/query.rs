@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::sparql::evaluation::best_rows::Best;
 use crate::sparql::evaluation::dataset::{EvaluationDataset, failure};
 use crate::sparql::evaluation::interrupt;
-use crate::sparql::evaluation::limits::{Limits, Stopped, Watch};
+use crate::sparql::evaluation::limits::{EvaluationMonitor, Limits, Stopped};
 use crate::sparql::evaluation::scope::{DatasetChoice, Scope};
 use crate::sparql::evaluation::terms::Terms;
 use crate::sparql::expressions::functions;
@@ -238,7 +238,7 @@ impl Query {
     }
 
     fn evaluate_on_this_thread<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
-        let watch = Watch::start(&self.limits);
+        let watch = EvaluationMonitor::start(&self.limits);
         let Prepared { plan, dataset, functions } =
             interrupt::without_panic("the planner", || self.prepare(quads, &watch, plan::plan_query))?;
         let evaluator = functions.register(functions::evaluator(plan.calls_functions).clone());
@@ -272,7 +272,7 @@ impl Query {
     pub(super) fn prepare<Q: Quads>(
         &self,
         quads: &Q,
-        watch: &Watch,
+        watch: &EvaluationMonitor,
         planned: impl FnOnce(&spargebra::Query, JoinOrder, &Terms<Q>, &Scope) -> Result<Plan, Stopped>,
     ) -> Result<Prepared<Q>> {
         self.limits.check()?;

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::sparql::evaluation::dataset::failure;
 use crate::sparql::evaluation::heap::HeapBytes;
 use crate::sparql::evaluation::interrupt;
-use crate::sparql::evaluation::limits::Watch;
+use crate::sparql::evaluation::limits::EvaluationMonitor;
 use crate::writing::{self, GraphWriter, SolutionsWriter, Spool};
 
 /// The results of a query.
@@ -50,7 +50,7 @@ pub struct Triples {
 /// What an evaluation returns, under its watch.
 pub(crate) enum Rows<T> {
     /// Evaluated where they are asked for.
-    Here { rows: Box<dyn Iterator<Item = Result<T, QueryEvaluationError>>>, watch: Watch, returned: u64 },
+    Here { rows: Box<dyn Iterator<Item = Result<T, QueryEvaluationError>>>, watch: EvaluationMonitor, returned: u64 },
     /// Evaluated by another thread.
     There { rows: Receiver<Result<T>>, thread: OtherThread },
     /// All returned.
@@ -90,7 +90,10 @@ impl Drop for OtherThread {
 }
 
 impl<T> Rows<T> {
-    pub(crate) fn here(rows: impl Iterator<Item = Result<T, QueryEvaluationError>> + 'static, watch: Watch) -> Self {
+    pub(crate) fn here(
+        rows: impl Iterator<Item = Result<T, QueryEvaluationError>> + 'static,
+        watch: EvaluationMonitor,
+    ) -> Self {
         Self::Here { rows: Box::new(rows), watch, returned: 0 }
     }
 
@@ -124,7 +127,7 @@ impl<T: HeapBytes> Iterator for Rows<T> {
 
 fn next_here<T: HeapBytes>(
     rows: &mut dyn Iterator<Item = Result<T, QueryEvaluationError>>,
-    watch: &Watch,
+    watch: &EvaluationMonitor,
     returned: &mut u64,
 ) -> Option<Result<T>> {
     let row = match watch.step().and_then(|()| interrupt::run(watch, || rows.next())) {
@@ -149,7 +152,7 @@ fn next_here<T: HeapBytes>(
 }
 
 impl Solutions {
-    pub(crate) fn here(solutions: QuerySolutionIter<'static>, watch: Watch) -> Self {
+    pub(crate) fn here(solutions: QuerySolutionIter<'static>, watch: EvaluationMonitor) -> Self {
         let variables = solutions.variables().into();
         Self { variables, rows: Rows::here(solutions, watch) }
     }
@@ -211,7 +214,7 @@ impl Iterator for Solutions {
 }
 
 impl Triples {
-    pub(crate) fn here(triples: QueryTripleIter<'static>, watch: Watch) -> Self {
+    pub(crate) fn here(triples: QueryTripleIter<'static>, watch: EvaluationMonitor) -> Self {
         Self { rows: Rows::here(triples, watch) }
     }
 

@@ -43,7 +43,7 @@ fn text(quad: &Quad) -> String {
 /// Transactions of many insertions, with few of all else between them.
 fn run(seed: u64, hasher: TermHasher, infers: bool) {
     println!("seed {seed}, {hasher:?}");
-    let place = Place::new(StoreOptions::new().hasher(hasher));
+    let place = TestStore::new(StoreOptions::new().hasher(hasher));
     let (mut random, mut committed) = (Random(seed), BTreeSet::new());
     if infers {
         change(&place.store, |txn| txn.insert_inferred(&fact()));
@@ -111,7 +111,7 @@ fn a_store_that_has_had_inferred_quads_takes_what_is_added_all_the_same() {
 
 #[test]
 fn what_a_transaction_that_is_dropped_has_added_is_nowhere() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let mut txn = place.store.begin().expect("a transaction");
     txn.insert(&quad("a", "b", iri("c"), Some("g"))).expect("it is inserted");
     drop(txn);

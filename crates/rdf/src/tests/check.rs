@@ -3,7 +3,7 @@
 use fulgurite::{Database, Read, Table, WriteTxn};
 use oxrdf::{Literal, Triple};
 
-use super::Place;
+use super::TestStore;
 use super::iri;
 use super::quad;
 use crate::LoadInput;
@@ -17,8 +17,8 @@ use crate::tables::TermHasher;
 
 const LONG: &str = "a text that is longer than a number";
 
-fn place() -> Place {
-    let place = Place::new(StoreOptions::new().hash_seed(7));
+fn place() -> TestStore {
+    let place = TestStore::new(StoreOptions::new().hash_seed(7));
     let changed = place.store.update(|txn| {
         txn.set_namespace("ex", "http://example.org/")?;
         txn.insert(&quad("a", "p", iri("o"), Some("g")))?;
@@ -59,7 +59,7 @@ fn encoded(term: impl Into<oxrdf::Term>) -> Vec<u8> {
 #[test]
 fn what_all_calls_leave_is_sound_and_unused_terms_are_counted() {
     for hasher in [TermHasher::of_seed(1), TermHasher::narrow(2), TermHasher::narrow(0)] {
-        let place = Place::new(StoreOptions::new().hasher(hasher));
+        let place = TestStore::new(StoreOptions::new().hasher(hasher));
         let document = format!("_:x <http://example.org/p> \"{LONG}\", <<( _:x <http://example.org/p> _:y )>> .");
         let input = LoadInput::reader("a", std::io::Cursor::new(document), RdfFormat::Turtle);
         place.store.load(vec![input], &LoadOptions::new()).expect("it is loaded");

@@ -2,7 +2,7 @@
 
 use fulgurite::{Database, Read, Table};
 
-use super::Place;
+use super::TestStore;
 use super::iri;
 use super::quad;
 use crate::Error;
@@ -19,7 +19,7 @@ fn opened_after(
     table: &str,
     change: impl Fn(&mut fulgurite::WriteTxn, &Table) -> fulgurite::Result<()>,
 ) -> crate::Result<Store> {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     place.store.update(|txn| txn.insert(&quad("a", "p", iri("o"), Some("g")))).expect("it is committed");
     let path = place.directory.path().join("a.ful");
     place.store.close().expect("it closes");
@@ -114,7 +114,7 @@ fn a_quad_of_terms_that_cannot_be_in_their_places_is_damage_to_who_reads_stateme
 
 #[test]
 fn a_term_that_is_not_there_is_damage_if_a_quad_of_whatever_kind_has_it() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let long = oxrdf::Literal::new_simple_literal("a text that is longer than a number");
     place.store.update(|txn| txn.insert_inferred(&quad("a", "p", long.clone(), None))).expect("it is committed");
     let snapshot = place.store.snapshot().expect("a snapshot");

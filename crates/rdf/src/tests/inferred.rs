@@ -5,7 +5,7 @@ use fulgurite::{Read, Table};
 use oxrdf::{Literal, Quad};
 
 use super::LEVELS;
-use super::Place;
+use super::TestStore;
 use super::change;
 use super::count;
 use super::expect_sound;
@@ -48,7 +48,7 @@ fn state_of(store: &Store, quad: &Quad) -> (bool, bool) {
 
 #[test]
 fn a_quad_is_explicit_or_inferred_or_both_and_taking_one_away_leaves_the_other() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let (store, fact) = (&place.store, &fact());
     assert!(change(store, |txn| txn.insert_inferred(fact)));
     assert_eq!(state_of(store, fact), (false, true));
@@ -71,7 +71,7 @@ fn a_quad_is_explicit_or_inferred_or_both_and_taking_one_away_leaves_the_other()
 
 #[test]
 fn views_read_merge_and_count_what_they_are_asked_for() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     change(&place.store, |txn| {
         for number in 0..60 {
             let graph = (number % 5 == 0).then_some("g");
@@ -106,7 +106,7 @@ fn views_read_merge_and_count_what_they_are_asked_for() {
 
 #[test]
 fn where_nothing_is_inferred_there_are_no_tables_for_it_and_its_view_is_empty() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     change(&place.store, |txn| {
         txn.insert(&quad("a", "b", Literal::from(1), Some("g")))?;
         assert!(!txn.remove_inferred(&fact())?);
@@ -138,7 +138,7 @@ fn where_nothing_is_inferred_there_are_no_tables_for_it_and_its_view_is_empty() 
 
 #[test]
 fn a_snapshot_from_before_the_first_inferred_quad_reads_on() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     change(&place.store, |txn| txn.insert(&quad("a", "b", Literal::from(1), None)));
     let before = place.store.snapshot().expect("a snapshot");
     let txn = place.store.begin_with(Isolation::Snapshot).expect("a transaction");
@@ -153,7 +153,7 @@ fn a_snapshot_from_before_the_first_inferred_quad_reads_on() {
 fn two_that_make_one_quad_explicit_and_inferred_keep_it_once_whichever_is_first() {
     for (level, inferred_first) in LEVELS.into_iter().flat_map(|level| [(level, false), (level, true)]) {
         for has_tables in [false, true] {
-            let place = Place::new(StoreOptions::new());
+            let place = TestStore::new(StoreOptions::new());
             let (store, fact) = (&place.store, &fact());
             // So that their terms are no conflict.
             change(store, |txn| txn.insert(fact).and_then(|_| txn.remove(fact)));
@@ -190,7 +190,7 @@ fn two_that_make_one_quad_explicit_and_inferred_keep_it_once_whichever_is_first(
 
 #[test]
 fn a_load_of_what_was_inferred_makes_it_both() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let known = quad("s", "p", iri("known"), Some("g"));
     change(&place.store, |txn| {
         txn.insert_inferred(&fact())?;
@@ -216,7 +216,7 @@ fn a_load_of_what_was_inferred_makes_it_both() {
 
 #[test]
 fn clearing_and_dropping_take_inferred_quads_too_and_sweeps_spare_their_terms() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let long = || Literal::new_simple_literal("a text that is longer than a number");
     let fill = |txn: &mut Transaction| {
         txn.insert_inferred(&quad("s", "p", long(), Some("g")))?;
@@ -239,7 +239,7 @@ fn clearing_and_dropping_take_inferred_quads_too_and_sweeps_spare_their_terms() 
 
 #[test]
 fn sparql_sees_both_unless_asked_otherwise_and_deletes_what_is_explicit() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     change(&place.store, |txn| {
         txn.insert_inferred(&fact())?;
         txn.insert(&quad("dog", "is", iri("animal"), None))
@@ -262,7 +262,7 @@ fn sparql_sees_both_unless_asked_otherwise_and_deletes_what_is_explicit() {
 #[test]
 fn a_quad_that_is_twice_or_said_to_be_both_and_is_not_is_told() {
     let defects_after = |damage: &dyn Fn(&mut fulgurite::WriteTxn, [&Table; 3]) -> fulgurite::Result<()>| {
-        let place = Place::new(StoreOptions::new());
+        let place = TestStore::new(StoreOptions::new());
         change(&place.store, |txn| txn.insert_inferred(&fact()));
         change(&place.store, |txn| txn.insert(&quad("a", "is", iri("b"), None)));
         let database = place.store.database();
@@ -284,7 +284,7 @@ fn a_quad_that_is_twice_or_said_to_be_both_and_is_not_is_told() {
         txn.put(both, &[&key?, &[0][..]].concat(), &[])
     });
     assert!(defects.contains("the quad is not explicit"), "{defects}");
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     change(&place.store, |txn| txn.insert_inferred(&fact()));
     let meta = place.store.database().open_table("meta").expect("it is there");
     place.store.database().update(|txn| txn.delete(&meta, b"inferred")).expect("it is changed");

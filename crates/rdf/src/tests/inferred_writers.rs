@@ -6,7 +6,7 @@ use fulgurite::Isolation;
 use oxrdf::Quad;
 
 use super::LEVELS;
-use super::Place;
+use super::TestStore;
 use super::change;
 use super::count;
 use super::expect_sound;
@@ -46,7 +46,7 @@ fn who_sets_namespaces_alone_is_in_no_conflict_with_loads_new_terms_and_the_firs
         ("the first inferred quad", |store| assert!(change(store, |txn| txn.insert_inferred(&fact())))),
     ];
     for (level, (what, other)) in LEVELS.into_iter().flat_map(|level| others.map(|other| (level, other))) {
-        let place = Place::new(StoreOptions::new());
+        let place = TestStore::new(StoreOptions::new());
         let mut txn = place.store.begin_with(level).expect("a transaction");
         txn.set_namespace("ex", "http://example.org/").expect("it is set");
         other(&place.store);
@@ -69,7 +69,7 @@ fn who_goes_by_that_nothing_is_inferred_is_in_conflict_with_the_first_inferred_q
         ("drops", |txn| assert!(txn.drop_graph(oxrdf::GraphNameRef::DefaultGraph).expect("it is dropped"))),
     ];
     for (level, (what, of_quads)) in LEVELS.into_iter().flat_map(|level| uses.map(|of_quads| (level, of_quads))) {
-        let place = Place::new(StoreOptions::new());
+        let place = TestStore::new(StoreOptions::new());
         change(&place.store, |txn| txn.insert(&fact()));
         let mut txn = place.store.begin_with(level).expect("a transaction");
         of_quads(&mut txn);
@@ -95,7 +95,7 @@ fn who_takes_what_is_inferred_from_one_graph_is_in_no_conflict_with_inferences_i
     let (here, there) = (quad("a", "p", iri("b"), Some("here")), quad("a", "p", iri("b"), Some("there")));
     let alone = quad("b", "p", iri("a"), Some("here"));
     for (level, drops) in LEVELS.into_iter().flat_map(|level| [(level, true), (level, false)]) {
-        let place = Place::new(StoreOptions::new());
+        let place = TestStore::new(StoreOptions::new());
         change(&place.store, |txn| {
             txn.insert(&here)?;
             txn.insert(&there)?;
@@ -123,7 +123,7 @@ fn who_takes_what_is_inferred_from_one_graph_is_in_no_conflict_with_inferences_i
 #[test]
 fn who_clears_all_is_in_conflict_with_who_infers_what_was_explicit() {
     for level in LEVELS {
-        let place = Place::new(StoreOptions::new());
+        let place = TestStore::new(StoreOptions::new());
         change(&place.store, |txn| {
             txn.insert(&fact())?;
             txn.insert_inferred(&quad("dog", "is", iri("animal"), None))
@@ -141,7 +141,7 @@ fn who_clears_all_is_in_conflict_with_who_infers_what_was_explicit() {
 
 #[test]
 fn inferred_quads_of_every_pattern_are_cleared_and_no_others() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let graphs = [None, Some("g"), Some("h")];
     let quads: Vec<Quad> = graphs
         .into_iter()
@@ -186,7 +186,7 @@ fn inferred_quads_of_every_pattern_are_cleared_and_no_others() {
 
 #[test]
 fn iterators_from_before_the_first_inferred_quad_of_their_transaction_see_it() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     change(&place.store, |txn| txn.insert(&quad("a", "b", iri("c"), None)));
     let mut txn = place.store.begin().expect("a transaction");
     let view = txn.view();
@@ -204,7 +204,7 @@ fn iterators_from_before_the_first_inferred_quad_of_their_transaction_see_it() {
 
 #[test]
 fn what_is_read_for_one_kind_of_statements_is_made_once() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     for has_inferred in [false, true] {
         if has_inferred {
             change(&place.store, |txn| txn.insert_inferred(&fact()));

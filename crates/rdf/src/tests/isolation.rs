@@ -2,7 +2,7 @@
 
 use oxrdf::Literal;
 
-use super::Place;
+use super::TestStore;
 use super::iri;
 use super::quad;
 use crate::IdPattern;
@@ -15,19 +15,19 @@ use crate::Transaction;
 use IsolationLevel::{None as NoIsolation, ReadCommitted, ReadUncommitted, Serializable, Snapshot, SnapshotRead};
 
 /// A store with `a p 1` and `b p 1`.
-fn place() -> Place {
-    let place = Place::new(StoreOptions::new());
+fn place() -> TestStore {
+    let place = TestStore::new(StoreOptions::new());
     set(&place, "a", 1);
     set(&place, "b", 1);
     place
 }
 
-fn set(place: &Place, subject: &str, value: i64) {
+fn set(place: &TestStore, subject: &str, value: i64) {
     let added = place.store.update(|txn| txn.insert(&quad(subject, "p", Literal::from(value), None)));
     assert!(added.expect("it is committed"));
 }
 
-fn begin(place: &Place, level: IsolationLevel) -> Transaction {
+fn begin(place: &TestStore, level: IsolationLevel) -> Transaction {
     place.store.begin_with(level).expect("a transaction")
 }
 

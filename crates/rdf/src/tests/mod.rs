@@ -27,12 +27,12 @@ use crate::Transaction;
 const LEVELS: [Isolation; 2] = [Isolation::Serializable, Isolation::Snapshot];
 
 /// A store in a directory of its own.
-struct Place {
+struct TestStore {
     store: Store,
     directory: TempDir,
 }
 
-impl Place {
+impl TestStore {
     fn new(options: StoreOptions) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let store = Store::create(directory.path().join("a.ful"), options).expect("a new store");
@@ -93,7 +93,7 @@ fn count(snapshot: &Snapshot) -> u64 {
 
 #[test]
 fn a_store_is_created_once_and_opened_by_its_path() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let path = place.directory.path().join("a.ful");
     place.store.update(|txn| txn.insert(&quad("a", "b", Literal::from(1), None))).expect("it is committed");
     let again = Store::create(&path, StoreOptions::new());
@@ -116,7 +116,7 @@ fn a_database_of_something_else_is_no_store() {
 
 #[test]
 fn graphs_are_remembered_until_they_are_dropped_and_namespaces_until_they_are_removed() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let graph = iri("g");
     let created = place.store.update(|txn| {
         txn.set_namespace("ex", "http://example.org/")?;
@@ -143,7 +143,7 @@ fn graphs_are_remembered_until_they_are_dropped_and_namespaces_until_they_are_re
 
 #[test]
 fn the_view_of_a_transaction_sees_its_changes_and_ends_with_it() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let mut txn = place.store.begin().expect("a transaction");
     let view = txn.view();
     txn.insert(&quad("a", "b", iri("c"), None)).expect("it is inserted");
@@ -157,7 +157,7 @@ fn the_view_of_a_transaction_sees_its_changes_and_ends_with_it() {
 
 #[test]
 fn statistics_count_quads_terms_and_graphs() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let inserted = place.store.update(|txn| {
         txn.insert(&quad("a", "b", Literal::from(1), None))?;
         txn.insert(&quad("a", "b", Literal::from(2), Some("g")))

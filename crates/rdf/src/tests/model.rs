@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use oxrdf::{GraphName, GraphNameRef, Literal, Quad, QuadRef, Term};
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
-use super::Place;
+use super::TestStore;
 use super::iri;
 use super::quad;
 use crate::GraphPattern;
@@ -275,7 +275,7 @@ fn change_inferred(chance: &mut Chance, txn: &mut Transaction, inferred: &mut BT
 fn run(seed: u64, options: StoreOptions, infers: bool) {
     println!("seed {seed}");
     let chance = &mut Chance::new(seed);
-    let mut place = Place::new(options);
+    let mut place = TestStore::new(options);
     let mut model = Model::default();
     for _ in 0..40 {
         let mut changed = model.clone();
@@ -341,7 +341,7 @@ fn a_store_with_few_orders_or_all_of_them_answers_the_same() {
 fn an_index_that_sorts_but_does_not_begin_with_the_pattern_is_told() {
     let few = ["spo", "pso", "osp", "gspo"].into_iter().filter_map(Order::parse);
     for (options, goes_over_others) in [(StoreOptions::new(), false), (StoreOptions::new().orders(few), true)] {
-        let place = Place::new(options);
+        let place = TestStore::new(options);
         place.store.update(|txn| txn.insert(&quad("a", "p", iri("b"), None))).expect("it is committed");
         let snapshot = place.store.snapshot().expect("a snapshot");
         let predicate = snapshot.id(iri("p").as_ref().into()).expect("it is looked up");

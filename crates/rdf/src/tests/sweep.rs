@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use oxrdf::{Literal, NamedNode, Quad, Term, Triple};
 
 use super::LEVELS;
-use super::Place;
+use super::TestStore;
 use super::expect_sound;
 use super::iri;
 use super::quad;
@@ -42,8 +42,8 @@ fn remove(store: &Store, removed: &Quad) {
 }
 
 /// A store with `a p <object>` and, unused, the term `dead`.
-fn with_a_dead_term(options: StoreOptions) -> Place {
-    let place = Place::new(options);
+fn with_a_dead_term(options: StoreOptions) -> TestStore {
+    let place = TestStore::new(options);
     let gone = quad("a", "p", long("dead"), None);
     place.store.update(|txn| txn.insert(&gone)).expect("it is committed");
     place.store.update(|txn| txn.insert(&quad("a", "p", iri("o"), None))).expect("it is committed");
@@ -61,7 +61,7 @@ fn kinds() -> [StoreOptions; 2] {
 fn what_no_quad_uses_goes_and_all_else_stays() {
     let hashers = [TermHasher::of_seed(1), TermHasher::narrow(2), TermHasher::narrow(0)];
     for (options, hasher) in kinds().into_iter().flat_map(|options| hashers.map(|hasher| (options.clone(), hasher))) {
-        let place = Place::new(options.hasher(hasher));
+        let place = TestStore::new(options.hasher(hasher));
         let inner = Triple::new(iri("inner"), iri("p"), long("inner"));
         let kept = [
             quad("a", "p", inner.clone(), None),
@@ -137,7 +137,7 @@ fn a_number_that_was_kept_over_a_sweep_is_told_as_that_and_not_as_damage() {
 #[test]
 fn a_snapshot_from_before_reads_on() {
     for options in kinds() {
-        let place = Place::new(options);
+        let place = TestStore::new(options);
         let quads = [quad("a", "p", long("one"), None), quad("x", "y", long("two"), Some("g"))];
         place
             .store
@@ -209,7 +209,7 @@ fn a_term_that_is_used_again_while_a_sweep_is_under_way_stays() {
 #[test]
 fn threads_that_use_terms_while_they_are_swept_lose_none() {
     for options in kinds() {
-        let place = Place::new(options);
+        let place = TestStore::new(options);
         let (ended, swept) = (AtomicU64::new(0), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for (thread, level) in LEVELS.into_iter().enumerate() {
@@ -260,7 +260,7 @@ fn namespaces(store: &Store) -> u64 {
 
 #[test]
 fn namespaces_without_iris_go_and_who_knew_them_stores_no_iri_by_their_numbers() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     // Another handle, which learns for itself.
     let other = Store::open(place.store.database().path()).expect("it opens");
     for (namespace, store) in [("one", &place.store), ("two", &other), ("three", &place.store)] {
@@ -292,7 +292,7 @@ fn namespaces_without_iris_go_and_who_knew_them_stores_no_iri_by_their_numbers()
 
 #[test]
 fn a_new_namespace_after_a_sweep_of_others_is_no_conflict() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     for namespace in ["one", "two"] {
         place.store.update(|txn| txn.insert(&in_namespace(namespace, "a"))).expect("it is committed");
     }
@@ -311,7 +311,7 @@ fn a_load_after_a_sweep_of_namespaces_stores_no_iri_by_their_numbers() {
     use crate::LoadOptions;
     use crate::RdfFormat;
 
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let other = Store::open(place.store.database().path()).expect("it opens");
     for namespace in ["one", "two"] {
         place.store.update(|txn| txn.insert(&in_namespace(namespace, "a"))).expect("it is committed");
@@ -348,7 +348,7 @@ fn a_sweep_waits_for_others_as_long_as_it_is_told_and_reports_progress() {
 
 #[test]
 fn more_terms_than_are_taken_away_together_go_all() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let inserted = place.store.update(|txn| {
         (0..1500).try_for_each(|number| txn.insert(&quad("a", "p", long(&number.to_string()), None)).map(drop))
     });
@@ -370,7 +370,7 @@ fn namespaces_beyond_the_first_16384_numbers_are_written_and_read_like_others() 
     use crate::LoadOptions;
     use crate::RdfFormat;
 
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     // As sweeps of thousands leave it: the one with the highest number.
     let (number, text) = (20_000_u32.to_be_bytes(), "http://example.org/last/");
     let table = place.store.database().open_table("iri_namespaces").expect("it is there");

@@ -4,7 +4,7 @@ use fulgurite::Read;
 use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, BlankNode, Literal, NamedNode, Term, Triple};
 
-use super::Place;
+use super::TestStore;
 use super::count;
 use super::iri;
 use super::quad;
@@ -41,7 +41,7 @@ fn terms() -> Vec<Term> {
 
 #[test]
 fn terms_of_any_kind_and_length_come_back_exactly_after_reopening() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     for term in terms() {
         let inserted = place.store.update(|txn| txn.insert(&quad("s", "p", term.clone(), None)));
         assert_eq!(inserted.ok(), Some(true), "{term}");
@@ -74,7 +74,7 @@ fn terms_of_any_kind_and_length_come_back_exactly_after_reopening() {
 #[test]
 fn terms_with_one_hash_are_told_apart() {
     // With two bits most hashes have a chain of several terms.
-    let place = Place::new(StoreOptions::new().hasher(TermHasher::narrow(2)));
+    let place = TestStore::new(StoreOptions::new().hasher(TermHasher::narrow(2)));
     let insert = |number: usize| {
         let object = Literal::new_simple_literal(format!("a longer text {number}"));
         place.store.update(|txn| txn.insert(&quad(&format!("s{number}"), "p", object.clone(), None)))
@@ -102,7 +102,7 @@ fn triple_terms_that_are_nested_too_deep_are_refused_and_the_transaction_goes_on
     for _ in 0..100 {
         term = Triple::new(iri("a"), iri("b"), term).into();
     }
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let mut txn = place.store.begin().expect("a transaction");
     let error = txn.insert(&quad("s", "p", term, None)).expect_err("too deep");
     assert!(matches!(error, crate::Error::TooDeep { .. }));
@@ -113,7 +113,7 @@ fn triple_terms_that_are_nested_too_deep_are_refused_and_the_transaction_goes_on
 
 #[test]
 fn new_blank_nodes_are_new_and_are_found_by_their_labels() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let txn = place.store.begin().expect("a transaction");
     let (first, second) = (txn.new_blank_node(), txn.new_blank_node());
     assert_ne!(first, second);
@@ -124,7 +124,7 @@ fn new_blank_nodes_are_new_and_are_found_by_their_labels() {
 
 #[test]
 fn iris_share_their_namespaces_in_the_file() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let inserted = place.store.update(|txn| txn.insert(&quad("one", "two", iri("three"), None)));
     assert_eq!(inserted.ok(), Some(true));
     let snapshot = place.store.snapshot().expect("a snapshot");

@@ -2,7 +2,7 @@
 
 use oxrdf::Literal;
 
-use super::Place;
+use super::TestStore;
 use super::count;
 use super::iri;
 use super::quad;
@@ -13,7 +13,7 @@ use crate::StoreOptions;
 
 #[test]
 fn transactions_that_add_different_terms_are_in_no_conflict() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let mut first = place.store.begin().expect("a transaction");
     let mut second = place.store.begin().expect("a transaction");
     first.insert(&quad("a", "p1", Literal::new_simple_literal("the first text"), None)).expect("it is inserted");
@@ -26,7 +26,7 @@ fn transactions_that_add_different_terms_are_in_no_conflict() {
 #[test]
 fn of_two_that_add_one_new_term_the_second_is_refused_and_gets_the_first_one_s_number_when_it_begins_again() {
     for isolation in [Isolation::Serializable, Isolation::Snapshot] {
-        let place = Place::new(StoreOptions::new());
+        let place = TestStore::new(StoreOptions::new());
         let mut first = place.store.begin_with(isolation).expect("a transaction");
         let mut second = place.store.begin_with(isolation).expect("a transaction");
         first.insert(&quad("a", "p", iri("o1"), None)).expect("it is inserted");
@@ -42,7 +42,7 @@ fn of_two_that_add_one_new_term_the_second_is_refused_and_gets_the_first_one_s_n
 
 #[test]
 fn many_threads_that_add_the_same_terms_end_with_one_number_for_each() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     std::thread::scope(|scope| {
         for thread in 0..4 {
             let store = &place.store;
@@ -67,7 +67,7 @@ fn many_threads_that_add_the_same_terms_end_with_one_number_for_each() {
 
 #[test]
 fn a_rolled_back_term_is_given_another_number_and_is_found_by_it() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let mut txn = place.store.begin().expect("a transaction");
     let before = txn.savepoint();
     txn.insert(&quad("a", "p", iri("o"), None)).expect("it is inserted");
@@ -82,7 +82,7 @@ fn a_rolled_back_term_is_given_another_number_and_is_found_by_it() {
 
 #[test]
 fn quads_of_terms_that_make_none_are_refused() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let mut txn = place.store.begin().expect("a transaction");
     let literal = txn.intern(Literal::from(1).as_ref().into()).expect("a number");
     let node = txn.intern(iri("a").as_ref().into()).expect("a number");
@@ -100,7 +100,7 @@ fn quads_of_terms_that_make_none_are_refused() {
 
 #[test]
 fn numbers_of_terms_that_are_not_there_are_refused() {
-    let place = Place::new(StoreOptions::new());
+    let place = TestStore::new(StoreOptions::new());
     let mut txn = place.store.begin().expect("a transaction");
     let node = txn.intern(iri("a").as_ref().into()).expect("a number");
     let before = txn.savepoint();
@@ -126,7 +126,7 @@ fn numbers_of_terms_that_are_not_there_are_refused() {
 fn a_graph_that_one_drops_while_another_inserts_into_it_is_listed_if_it_has_quads() {
     for isolation in [Isolation::Serializable, Isolation::Snapshot] {
         for (drops_first, clears) in [(true, false), (false, false), (true, true), (false, true)] {
-            let place = Place::new(StoreOptions::new());
+            let place = TestStore::new(StoreOptions::new());
             let into = |object: &str| quad("a", "p", iri(object), Some("g"));
             place.store.update(|txn| txn.insert(&into("o"))).expect("it is committed");
             place.store.update(|txn| txn.intern(iri("new").as_ref().into())).expect("it is committed");
@@ -158,7 +158,7 @@ fn a_graph_that_one_drops_while_another_inserts_into_it_is_listed_if_it_has_quad
 #[test]
 fn those_that_insert_into_one_graph_are_in_no_conflict_for_it() {
     for isolation in [Isolation::Serializable, Isolation::Snapshot] {
-        let place = Place::new(StoreOptions::new());
+        let place = TestStore::new(StoreOptions::new());
         place.store.update(|txn| txn.insert(&quad("a", "g", iri("p"), None))).expect("it is committed");
         let mut txns = [(); 2].map(|()| place.store.begin_with(isolation).expect("a transaction"));
         for (txn, object) in txns.iter_mut().zip([1, 2]) {

@@ -14,7 +14,7 @@ use crate::http::answer::{AnswerWriter, compute, stream, written};
 use crate::http::negotiation::{DATASETS, negotiate};
 use crate::http::refusal::Refusal;
 use crate::protocol::document::Change;
-use crate::protocol::document::{self, Document, Place, Watch};
+use crate::protocol::document::{self, CancelCheck, Document, TargetGraph};
 use crate::protocol::service::Service;
 use crate::protocol::sparql_request::RequestLimits;
 
@@ -27,7 +27,7 @@ pub async fn read(service: &Service, headers: HeaderMap, bounds: RequestLimits) 
     let write = move |token: CancellationToken, out: &mut AnswerWriter| {
         let (media_type, format) = negotiate(&headers, DATASETS)?;
         out.media_type(media_type);
-        let watch = Watch::begin(token, bounds);
+        let watch = CancelCheck::begin(token, bounds);
         let explicit = served.store.snapshot()?.of_kinds(StatementKinds::Explicit);
         written(dump(&explicit, &IdPattern::ALL, format, out, |_| watch.check()))
     };
@@ -46,12 +46,12 @@ pub async fn change(
 ) -> Result<StatusCode, Refusal> {
     let served = Arc::clone(&service.served);
     compute(&service.admission, move |token| {
-        let watch = Watch::begin(token, bounds);
+        let watch = CancelCheck::begin(token, bounds);
         served.store.update(|transaction| {
             if change == Change::Replace {
                 clear(transaction, StatementKinds::Explicit, &watch)?;
             }
-            document::insert(&sent, Place::AsItSays, transaction, &watch)?;
+            document::insert(&sent, TargetGraph::AsItSays, transaction, &watch)?;
             watch.check()
         })?;
         Ok(StatusCode::NO_CONTENT)
@@ -66,7 +66,7 @@ pub async fn change(
 pub async fn delete(service: &Service, bounds: RequestLimits) -> Result<StatusCode, Refusal> {
     let served = Arc::clone(&service.served);
     compute(&service.admission, move |token| {
-        let watch = Watch::begin(token, bounds);
+        let watch = CancelCheck::begin(token, bounds);
         served.store.update(|transaction| {
             clear(transaction, StatementKinds::All, &watch)?;
             watch.check()
@@ -77,7 +77,7 @@ pub async fn delete(service: &Service, bounds: RequestLimits) -> Result<StatusCo
 }
 
 /// Deletes quads one by one, to check the time limit, and then the empty graphs.
-fn clear(transaction: &mut Transaction, kinds: StatementKinds, watch: &Watch) -> Result<(), Error> {
+fn clear(transaction: &mut Transaction, kinds: StatementKinds, watch: &CancelCheck) -> Result<(), Error> {
     for quad in transaction.view().of_kinds(kinds).quads(&IdPattern::ALL) {
         watch.check()?;
         let quad = quad?;

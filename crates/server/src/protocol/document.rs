@@ -28,13 +28,13 @@ pub enum Change {
 }
 
 /// Checks whether a request must end early.
-pub struct Watch {
+pub struct CancelCheck {
     pub token: CancellationToken,
     pub begun: Instant,
     pub timeout: Option<Duration>,
 }
 
-impl Watch {
+impl CancelCheck {
     /// For a request whose evaluation begins now.
     pub fn begin(token: CancellationToken, bounds: RequestLimits) -> Self {
         Self { token, begun: Instant::now(), timeout: bounds.timeout }
@@ -55,7 +55,7 @@ impl Watch {
 
 /// The graph for the statements of a document.
 #[derive(Clone, Copy, Debug)]
-pub enum Place<'g> {
+pub enum TargetGraph<'g> {
     /// This graph. The document must not name graphs.
     Graph(&'g GraphName),
     /// The graph that each statement names.
@@ -66,8 +66,13 @@ pub enum Place<'g> {
 /// store, unless the store has them.
 ///
 /// # Errors
-/// If it is not a valid document, or names graphs where it must not; as [`Watch::check`]; errors of the store.
-pub fn insert(sent: &Document, place: Place<'_>, transaction: &mut Transaction, watch: &Watch) -> Result<()> {
+/// If it is not a valid document, or names graphs where it must not; as [`CancelCheck::check`]; errors of the store.
+pub fn insert(
+    sent: &Document,
+    place: TargetGraph<'_>,
+    transaction: &mut Transaction,
+    watch: &CancelCheck,
+) -> Result<()> {
     let mut nodes = NewNodes::default();
     let mut quads = parse_document("the document", Cursor::new(sent.bytes.clone()), sent.format, Some(&sent.base))?;
     for quad in &mut quads {
@@ -75,16 +80,16 @@ pub fn insert(sent: &Document, place: Place<'_>, transaction: &mut Transaction, 
         let quad = quad?;
         let own;
         let graph = match (place, quad.graph_name) {
-            (Place::Graph(graph), GraphName::DefaultGraph) => graph,
-            (Place::Graph(_), name) => {
+            (TargetGraph::Graph(graph), GraphName::DefaultGraph) => graph,
+            (TargetGraph::Graph(_), name) => {
                 let message = format!("the document names the graph {name}; send a document without graphs");
                 return Err(Error::Invalid { message });
             }
-            (Place::AsItSays, GraphName::BlankNode(node)) => {
+            (TargetGraph::AsItSays, GraphName::BlankNode(node)) => {
                 own = GraphName::BlankNode(nodes.node(node, transaction)?);
                 &own
             }
-            (Place::AsItSays, name) => {
+            (TargetGraph::AsItSays, name) => {
                 own = name;
                 &own
             }

@@ -12,7 +12,7 @@ use fulgurite_rdf::{Error, GraphPattern, IdPattern, Quads, StatementKinds, TermI
 use crate::http::answer::{AnswerWriter, compute, stream, written};
 use crate::http::negotiation::{GRAPHS, negotiate};
 use crate::http::refusal::Refusal;
-use crate::protocol::document::{self, Change, Document, Place, Watch};
+use crate::protocol::document::{self, CancelCheck, Change, Document, TargetGraph};
 use crate::protocol::service::{ServedStore, Service};
 use crate::protocol::sparql_request::RequestLimits;
 
@@ -28,7 +28,7 @@ pub async fn read(
 ) -> Result<Response, Refusal> {
     let served = Arc::clone(&service.served);
     stream(&service.admission, move |token, out| {
-        let watch = Watch::begin(token, bounds);
+        let watch = CancelCheck::begin(token, bounds);
         write(&served, &headers, &graph, &watch, out)
     })
     .await
@@ -38,7 +38,7 @@ fn write(
     served: &ServedStore,
     headers: &HeaderMap,
     graph: &GraphName,
-    watch: &Watch,
+    watch: &CancelCheck,
     out: &mut AnswerWriter,
 ) -> Result<(), Refusal> {
     let (media_type, format) = negotiate(headers, GRAPHS)?;
@@ -67,7 +67,7 @@ pub async fn change(
 ) -> Result<StatusCode, Refusal> {
     let served = Arc::clone(&service.served);
     compute(&service.admission, move |token| {
-        let watch = Watch::begin(token, bounds);
+        let watch = CancelCheck::begin(token, bounds);
         let created = served.store.update(|transaction| {
             let mut is_new = false;
             if let GraphName::NamedNode(name) = &graph {
@@ -77,7 +77,7 @@ pub async fn change(
                 let id = existing(&transaction.view(), &graph)?;
                 id.map_or(Ok(()), |id| clear_explicit(id, transaction, &watch))?;
             }
-            document::insert(&sent, Place::Graph(&graph), transaction, &watch)?;
+            document::insert(&sent, TargetGraph::Graph(&graph), transaction, &watch)?;
             watch.check()?;
             Ok(is_new)
         })?;
@@ -108,7 +108,7 @@ pub async fn create(service: &Service, base: &str, sent: Document, bounds: Reque
 pub async fn delete(service: &Service, graph: GraphName, bounds: RequestLimits) -> Result<Response, Refusal> {
     let served = Arc::clone(&service.served);
     compute(&service.admission, move |token| {
-        let watch = Watch::begin(token, bounds);
+        let watch = CancelCheck::begin(token, bounds);
         let deleted = served.store.update(|transaction| {
             let id = existing(&transaction.view(), &graph)?;
             if let Some(id) = id {
@@ -136,7 +136,7 @@ fn no_graph(graph: &GraphName) -> Refusal {
 }
 
 /// Takes all explicit quads of a graph away, one by one, so that it ends in time.
-fn clear_explicit(graph: TermId, transaction: &mut Transaction, watch: &Watch) -> Result<(), Error> {
+fn clear_explicit(graph: TermId, transaction: &mut Transaction, watch: &CancelCheck) -> Result<(), Error> {
     for quad in transaction.view().of_kinds(StatementKinds::Explicit).quads(&IdPattern::of_graph(graph)) {
         watch.check()?;
         transaction.remove_ids(&quad?)?;
@@ -145,7 +145,7 @@ fn clear_explicit(graph: TermId, transaction: &mut Transaction, watch: &Watch) -
 }
 
 /// As [`clear_explicit`], of inferred quads too.
-fn clear_all(graph: TermId, transaction: &mut Transaction, watch: &Watch) -> Result<(), Error> {
+fn clear_all(graph: TermId, transaction: &mut Transaction, watch: &CancelCheck) -> Result<(), Error> {
     for quad in transaction.view().quads(&IdPattern::of_graph(graph)) {
         watch.check()?;
         let quad = quad?;
@@ -185,10 +185,11 @@ mod tests {
         let quad = |graph: &GraphName, number: i32| {
             Quad::new(name.clone(), name.clone(), Literal::from(number), graph.clone())
         };
-        let over = Watch { token: CancellationToken::new(), begun: Instant::now(), timeout: Some(Duration::ZERO) };
-        let unwanted = Watch { token: CancellationToken::new(), begun: Instant::now(), timeout: None };
+        let over =
+            CancelCheck { token: CancellationToken::new(), begun: Instant::now(), timeout: Some(Duration::ZERO) };
+        let unwanted = CancelCheck { token: CancellationToken::new(), begun: Instant::now(), timeout: None };
         unwanted.token.cancel();
-        let patient = Watch { token: CancellationToken::new(), begun: Instant::now(), timeout: None };
+        let patient = CancelCheck { token: CancellationToken::new(), begun: Instant::now(), timeout: None };
         // What is explicit, what is inferred, and what goes when all goes.
         for (explicit, inferred) in [(0..10, 0..0), (0..10, 5..15), (0..0, 0..10)] {
             for graph in [GraphName::DefaultGraph, name.clone().into()] {

@@ -14,7 +14,7 @@ use crate::planted::{Situation, met};
 use crate::sync;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Instant, Mutex, Thread, sleep};
-use crate::txn::commit::core::{Core, Relief};
+use crate::txn::commit::core::{Core, MemoryRelief};
 use crate::txn::commit::spilled_proposal::SpilledProposal;
 use crate::txn::coordination::budget::{Allowance, Budget, DeltaUsage};
 
@@ -31,7 +31,7 @@ pub struct WorkerRelief {
     pub(super) began: Instant,
 }
 
-impl Relief for WorkerRelief {
+impl MemoryRelief for WorkerRelief {
     fn relieve(&self, bytes: u64) -> Result<()> {
         let Some(core) = self.core.upgrade() else { return Ok(()) };
         let budget = &core.writer()?.budget;

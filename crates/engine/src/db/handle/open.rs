@@ -220,7 +220,7 @@ fn start(core: Arc<Core>, options: Options, checkpointer: Checkpointer, meta: Me
 /// Whether the newest meta must be in both slots before any page is used again: the other one holds none, or may hold
 /// one that has its log still, and would pass for the newest. It has if that is kept, or if the newest is of a merge
 /// of runs or a load, whose second slot was not written any more.
-fn must_restore_slot(options: &Options, found: &metas::Found) -> bool {
+fn must_restore_slot(options: &Options, found: &metas::NewestMeta) -> bool {
     let log_may_be_older = options.keep_log_bytes > 0 || found.meta.features.log_is_kept() || found.shares_log;
     found.damaged_slot.is_some() || (log_may_be_older && !found.is_doubled)
 }
@@ -280,7 +280,7 @@ fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
 }
 
 /// Reads the newest meta and pins its checkpoint, so that a writer keeps its pages.
-fn pin_newest(file: &dyn File, path: &Path, presence: &Presence) -> Result<metas::Found> {
+fn pin_newest(file: &dyn File, path: &Path, presence: &Presence) -> Result<metas::NewestMeta> {
     let mut found = metas::read(file, path)?;
     loop {
         presence.pin(found.meta.birth).map_err(|error| Error::io("announce a reader of", path, error))?;

@@ -44,7 +44,7 @@ pub struct Recovered {
 pub fn recover(
     options: &Options,
     path: &Path,
-    found: &metas::Found,
+    found: &metas::NewestMeta,
     opened: &State,
     space: &Mutex<Space>,
 ) -> Result<Recovered> {
@@ -79,7 +79,7 @@ pub fn recover(
 ///
 /// # Errors
 /// As [`recover`].
-pub fn show(disk: &Arc<dyn Disk>, path: &Path, found: &metas::Found, opened: &State) -> Result<State> {
+pub fn show(disk: &Arc<dyn Disk>, path: &Path, found: &metas::NewestMeta, opened: &State) -> Result<State> {
     let mut showing = Showing { identity: *opened.pages.identity() };
     let mut log = read_back(disk, path, found.meta.uuid, from(found))?;
     let mut tables = Tables::new(opened);
@@ -89,7 +89,7 @@ pub fn show(disk: &Arc<dyn Disk>, path: &Path, found: &metas::Found, opened: &St
     Ok(tables.state)
 }
 
-fn from(found: &metas::Found) -> ReplayFrom {
+fn from(found: &metas::NewestMeta) -> ReplayFrom {
     let meta = &found.meta;
     ReplayFrom { sequence: meta.sequence, first_segment: meta.log_first_segment, first_segment_exists: meta.log_exists }
 }

@@ -11,7 +11,7 @@ use crate::io::File;
 
 /// The newest meta of a file, and how the other slot fares.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct NewestMeta {
     /// The newest valid meta.
     pub meta: Meta,
     /// The slot that holds no valid meta, if one does not: torn by a crash, or damaged since.
@@ -27,7 +27,7 @@ pub struct Found {
 /// # Errors
 /// [`Error::NotADatabase`] if neither begins as a meta does, [`Error::Corrupt`] if none is whole,
 /// [`Error::UnsupportedFormat`] if the newest asks for what this version does not know.
-pub fn read(file: &dyn File, path: &Path) -> Result<Found> {
+pub fn read(file: &dyn File, path: &Path) -> Result<NewestMeta> {
     let slots = [read_slot(file, path, 0)?, read_slot(file, path, 1)?];
     match slots {
         [Ok(first), Ok(second)] => {
@@ -37,13 +37,13 @@ pub fn read(file: &dyn File, path: &Path) -> Result<Found> {
             let (meta, other) = if first.number > second.number { (first, second) } else { (second, first) };
             let shares_log = meta.log_first_segment == other.log_first_segment;
             let is_doubled = Meta { number: meta.number, ..other } == meta;
-            Ok(Found { meta, damaged_slot: None, is_doubled, shares_log })
+            Ok(NewestMeta { meta, damaged_slot: None, is_doubled, shares_log })
         }
         [Err(MetaError::Unsupported(found)), _] | [_, Err(MetaError::Unsupported(found))] => {
             Err(Error::UnsupportedFormat { path: path.to_path_buf(), found })
         }
-        [Ok(meta), Err(_)] => Ok(Found { meta, damaged_slot: Some(1), is_doubled: false, shares_log: false }),
-        [Err(_), Ok(meta)] => Ok(Found { meta, damaged_slot: Some(0), is_doubled: false, shares_log: false }),
+        [Ok(meta), Err(_)] => Ok(NewestMeta { meta, damaged_slot: Some(1), is_doubled: false, shares_log: false }),
+        [Err(_), Ok(meta)] => Ok(NewestMeta { meta, damaged_slot: Some(0), is_doubled: false, shares_log: false }),
         [Err(MetaError::NotAMeta), Err(MetaError::NotAMeta)] => Err(Error::NotADatabase { path: path.to_path_buf() }),
         [Err(first), Err(second)] => {
             let offence = format!("slot 0: {first}; slot 1: {second}");

@@ -1,7 +1,7 @@
 //! Inserts into the tree: descents for writing, splits, and places that are found ahead of an insert.
 
 use crate::delta::arena::Unit;
-use crate::delta::btree::node::{Found, Inner, Leaf, Located, Locked, LockedInner, Stamp};
+use crate::delta::btree::node::{Inner, KeySearch, Leaf, Located, Locked, LockedInner, Stamp};
 use crate::delta::btree::tree::{Kind, Tree};
 use crate::delta::change::Change;
 use crate::delta::record::{RecordRef, Stored, Unpublished, write_record};
@@ -225,7 +225,7 @@ impl Tree {
 
     /// One attempt, at the key's place in the leaf. None: as for [`Tree::insert_at`].
     #[inline]
-    fn insert_found(&self, path: &Path<'_>, found: Found, attempts: &mut Attempts<'_>) -> Option<Inserted> {
+    fn insert_found(&self, path: &Path<'_>, found: KeySearch, attempts: &mut Attempts<'_>) -> Option<Inserted> {
         if !found.exact && path.leaf.is_full() {
             return self.split_leaf(path, found, attempts);
         }
@@ -236,7 +236,7 @@ impl Tree {
     ///
     /// Requires: the key is in the leaf, or the leaf had room when it was unchanged since the path's stamp.
     #[inline]
-    fn insert_within(&self, path: &Path<'_>, found: Found, attempts: &mut Attempts<'_>) -> Option<Inserted> {
+    fn insert_within(&self, path: &Path<'_>, found: KeySearch, attempts: &mut Attempts<'_>) -> Option<Inserted> {
         let (leaf, key) = (path.leaf, attempts.entry.key);
         if found.exact {
             let record = leaf.key(found.position)?;
@@ -289,7 +289,7 @@ impl Tree {
     /// Splits the full leaf of `path`. Where keys are inserted in order, they fill the left leaf to its end, and then
     /// a key of theirs begins a leaf of its own. Otherwise nothing is inserted yet, and the result is `None`.
     #[cold]
-    fn split_leaf(&self, path: &Path<'_>, found: Found, attempts: &mut Attempts<'_>) -> Option<Inserted> {
+    fn split_leaf(&self, path: &Path<'_>, found: KeySearch, attempts: &mut Attempts<'_>) -> Option<Inserted> {
         let left = path.leaf;
         let (count, position) = (left.count(), found.position);
         let ascending = left.follows_last_insert(position);

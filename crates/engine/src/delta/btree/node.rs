@@ -102,7 +102,7 @@ pub(in crate::delta) struct Stamp(u64);
 
 /// Where a key is in a node, or where it would be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::delta) struct Found {
+pub(in crate::delta) struct KeySearch {
     /// Keys below it.
     pub(in crate::delta) position: usize,
     /// Whether the key at `position` is equal.
@@ -300,7 +300,11 @@ impl<const N: usize> Keys<N> {
 
     /// Looks for `key`. None if what it read cannot be: a writer is at work.
     #[inline(always)]
-    pub(in crate::delta) fn search<'d>(&self, key: &[u8], resolve: impl Fn(RecordRef) -> &'d [u8]) -> Option<Found> {
+    pub(in crate::delta) fn search<'d>(
+        &self,
+        key: &[u8],
+        resolve: impl Fn(RecordRef) -> &'d [u8],
+    ) -> Option<KeySearch> {
         let located = self.locate(key, &resolve)?;
         self.confirm(key, located, resolve)
     }
@@ -335,13 +339,13 @@ impl<const N: usize> Keys<N> {
         key: &[u8],
         located: Located,
         resolve: impl Fn(RecordRef) -> &'d [u8],
-    ) -> Option<Found> {
+    ) -> Option<KeySearch> {
         let Located { position, tie: Some(head) } = located else {
-            return Some(Found { position: located.position, exact: false });
+            return Some(KeySearch { position: located.position, exact: false });
         };
         match resolve(self.key(position)?).cmp(key) {
-            Order::Equal => Some(Found { position, exact: true }),
-            Order::Greater => Some(Found { position, exact: false }),
+            Order::Equal => Some(KeySearch { position, exact: true }),
+            Order::Greater => Some(KeySearch { position, exact: false }),
             Order::Less => self.search_ties(key, head, position + 1, resolve),
         }
     }
@@ -360,18 +364,18 @@ impl<const N: usize> Keys<N> {
         head: u64,
         mut low: usize,
         resolve: impl Fn(RecordRef) -> &'d [u8],
-    ) -> Option<Found> {
+    ) -> Option<KeySearch> {
         let count = self.count();
         let mut high = if head == u64::MAX { count } else { self.heads_below(head + 1).min(count) };
         while low < high {
             let middle = low.midpoint(high);
             match resolve(self.key(middle)?).cmp(key) {
                 Order::Less => low = middle + 1,
-                Order::Equal => return Some(Found { position: middle, exact: true }),
+                Order::Equal => return Some(KeySearch { position: middle, exact: true }),
                 Order::Greater => high = middle,
             }
         }
-        Some(Found { position: low, exact: false })
+        Some(KeySearch { position: low, exact: false })
     }
 
     /// How many heads are below `head`: whole blocks by their last heads, then within one block. No branch depends on

@@ -28,12 +28,12 @@ impl<'p> PackedLeaf<'p> {
 pub struct Unpacked<'p> {
     page: &'p [u8],
     keys: Vec<u8>,
-    entries: Vec<Place>,
+    entries: Vec<EntryParts>,
 }
 
 /// Where an entry's parts are.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct EntryParts {
     /// In `keys`.
     key_at: u32,
     key_length: u16,
@@ -72,7 +72,7 @@ impl<'p> Unpacked<'p> {
             unpacked.make_room(next + stored.shared + stored.rest_length);
             unpacked.share(start, next, stored.shared);
             unpacked.append(next + stored.shared, stored.rest_at, stored.rest_length);
-            unpacked.entries.push(Place {
+            unpacked.entries.push(EntryParts {
                 key_at: next as u32,
                 key_length: (stored.shared + stored.rest_length) as u16,
                 value_at: stored.value_at as u16,
@@ -198,7 +198,7 @@ impl<'p> Unpacked<'p> {
 pub struct UnpackedEntries<'u> {
     page: &'u [u8],
     keys: &'u [u8],
-    entries: std::slice::Iter<'u, Place>,
+    entries: std::slice::Iter<'u, EntryParts>,
 }
 
 impl<'u> Iterator for UnpackedEntries<'u> {
@@ -223,12 +223,12 @@ impl DoubleEndedIterator for UnpackedEntries<'_> {
 }
 
 #[inline(always)]
-fn key<'u>(keys: &'u [u8], place: &Place) -> &'u [u8] {
+fn key<'u>(keys: &'u [u8], place: &EntryParts) -> &'u [u8] {
     &keys[place.key_at as usize..place.key_at as usize + usize::from(place.key_length)]
 }
 
 #[inline(always)]
-fn value<'u>(page: &'u [u8], place: &Place) -> &'u [u8] {
+fn value<'u>(page: &'u [u8], place: &EntryParts) -> &'u [u8] {
     &page[usize::from(place.value_at)..usize::from(place.value_at) + usize::from(place.value_length)]
 }
 

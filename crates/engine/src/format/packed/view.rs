@@ -50,7 +50,7 @@ impl Stored {
 
 /// Where a key belongs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct KeyPlace {
     /// Of the first entry whose key is not below it.
     pub index: usize,
     /// Where that entry is in the page, if there is one. What it shares with the one before it, it shares with the key.
@@ -241,10 +241,10 @@ impl<'p> PackedLeaf<'p> {
 
     /// A key longer than any packed key is placed by its first bytes.
     #[inline]
-    pub(super) fn place_of(self, key: &[u8]) -> Place {
+    pub(super) fn place_of(self, key: &[u8]) -> KeyPlace {
         match self.blocks_up_to(key) {
-            None => Place { index: self.count(), at: 0, is_found: false },
-            Some(0) => Place { index: 0, at: self.block_at(0), is_found: false },
+            None => KeyPlace { index: self.count(), at: 0, is_found: false },
+            Some(0) => KeyPlace { index: 0, at: self.block_at(0), is_found: false },
             Some(blocks) => self.place_in(blocks - 1, key),
         }
     }
@@ -287,7 +287,7 @@ impl<'p> PackedLeaf<'p> {
 
     /// The place of a key in a block, which begins with a key that is at most it; or at the block's end.
     #[inline]
-    fn place_in(self, block: usize, key: &[u8]) -> Place {
+    fn place_in(self, block: usize, key: &[u8]) -> KeyPlace {
         let entries = self.block_of(block * BLOCK_ENTRIES);
         let (mut at, fixed) = (self.block_at(block), self.value_length());
         prefetch(self.page, at + 64);
@@ -309,14 +309,14 @@ impl<'p> PackedLeaf<'p> {
             }
             if shared < common {
                 // It differs from the entry before where that one did not differ from the key.
-                return Place { index, at, is_found: false };
+                return KeyPlace { index, at, is_found: false };
             }
             if index > entries.start {
                 // Mostly the first byte decides. There is one: only the first key of all can be empty. The key has
                 // one too, or the entry before would not have been below it.
                 let (first, wanted) = (self.page[rest_at], (wanted >> 56) as u8);
                 if first > wanted {
-                    return Place { index, at, is_found: false };
+                    return KeyPlace { index, at, is_found: false };
                 }
                 if first < wanted {
                     at = end;
@@ -330,10 +330,10 @@ impl<'p> PackedLeaf<'p> {
                 same = common_prefix(&self.page[rest_at..rest_at + rest_length], &key[common..]);
             }
             if same == left {
-                return Place { index, at, is_found: same == rest_length };
+                return KeyPlace { index, at, is_found: same == rest_length };
             }
             if same < rest_length && self.page[rest_at + same] > key[common + same] {
-                return Place { index, at, is_found: false };
+                return KeyPlace { index, at, is_found: false };
             }
             at = end;
             if same > 0 {
@@ -341,7 +341,7 @@ impl<'p> PackedLeaf<'p> {
                 wanted = head8(key, common);
             }
         }
-        Place { index: entries.end, at, is_found: false }
+        KeyPlace { index: entries.end, at, is_found: false }
     }
 
     /// Eight bytes of the page as a number, the first the most significant.

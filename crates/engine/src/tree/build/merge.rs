@@ -441,7 +441,7 @@ fn below(key: &[u8], fence: Option<&[u8]>) -> bool {
 
 /// Where a key belongs in a leaf.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct KeyPlace {
     /// Of the first entry that is not below the key.
     index: usize,
     /// Whether that entry has the key.
@@ -450,20 +450,20 @@ struct Place {
 
 /// Finds a key's place from entry `from` on: step by step while it may be near, for dense changes, then by search.
 #[inline]
-fn place_of(pages: &Pages, leaf: &Entries<'_>, from: usize, key: &[u8]) -> Result<Place> {
+fn place_of(pages: &Pages, leaf: &Entries<'_>, from: usize, key: &[u8]) -> Result<KeyPlace> {
     let count = leaf.count();
     for index in from..(from + NEAR_ENTRIES).min(count) {
         match leaf.compare(index, key, pages)? {
             Ordering::Less => {}
-            order => return Ok(Place { index, found: order.is_eq() }),
+            order => return Ok(KeyPlace { index, found: order.is_eq() }),
         }
     }
     if from + NEAR_ENTRIES >= count {
-        return Ok(Place { index: count, found: false });
+        return Ok(KeyPlace { index: count, found: false });
     }
     let index = leaf.lower_bound(key, pages)?.max(from);
     let found = index < count && leaf.compare(index, key, pages)?.is_eq();
-    Ok(Place { index, found })
+    Ok(KeyPlace { index, found })
 }
 
 struct LowerBound<'a> {

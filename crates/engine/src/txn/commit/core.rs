@@ -84,7 +84,7 @@ pub struct Writer {
     /// The number for the next table.
     pub next_table: AtomicU32,
     /// Called when commits pile up.
-    pub relief: OnceLock<Box<dyn Relief>>,
+    pub relief: OnceLock<Box<dyn MemoryRelief>>,
     /// How much memory the active deltas may take.
     pub budget: Budget,
     /// Bytes of memory that the changes of one transaction may take.
@@ -125,7 +125,7 @@ pub struct Logged {
 
 /// The database's background work, as transactions call it: memory and disk space for commits, the beginning of the
 /// log, commits of spilled transactions, and work that is put off.
-pub trait Relief: Send + Sync {
+pub trait MemoryRelief: Send + Sync {
     /// The active deltas take `bytes`, which is over their budget, or the disk is to be measured. Called without any
     /// lock; may wait.
     ///

@@ -16,13 +16,13 @@ pub struct Cursor<'t> {
     layers: Layers<'t>,
     walk: Option<Walk>,
     upward: bool,
-    place: Place<'t>,
+    place: CursorState<'t>,
     /// Notes where it goes, for a transaction that must know.
     reads: Option<CursorReads<'t>>,
 }
 
 #[derive(Debug)]
-enum Place<'t> {
+enum CursorState<'t> {
     BeforeFirst,
     At(Value<'t>),
     AfterLast,
@@ -31,7 +31,7 @@ enum Place<'t> {
 impl<'t> Cursor<'t> {
     pub(crate) fn new(layers: Layers<'t>) -> Self {
         let reads = layers.reads.map(|reads| CursorReads::new(reads, layers.view.info.id));
-        Self { layers, walk: None, upward: true, place: Place::BeforeFirst, reads }
+        Self { layers, walk: None, upward: true, place: CursorState::BeforeFirst, reads }
     }
 
     /// Moves to the first entry whose key is at least `key`, and returns it. If there is none, moves after the last
@@ -67,7 +67,7 @@ impl<'t> Cursor<'t> {
     pub fn next(&mut self) -> Result<Option<Pair<'t>>> {
         self.layers.state.check_process()?;
         match (&self.place, &mut self.walk) {
-            (Place::AfterLast, _) => Ok(None),
+            (CursorState::AfterLast, _) => Ok(None),
             (_, Some(walk)) if self.upward => {
                 let entry = walk.next(&self.layers)?;
                 if let Some(reads) = &mut self.reads {
@@ -75,8 +75,8 @@ impl<'t> Cursor<'t> {
                 }
                 Ok(self.stand(entry))
             }
-            (Place::BeforeFirst, _) => self.start(Start::First),
-            (Place::At(key), _) => {
+            (CursorState::BeforeFirst, _) => self.start(Start::First),
+            (CursorState::At(key), _) => {
                 let key = key.clone();
                 self.start(Start::Above(&key))
             }
@@ -90,7 +90,7 @@ impl<'t> Cursor<'t> {
     pub fn previous(&mut self) -> Result<Option<Pair<'t>>> {
         self.layers.state.check_process()?;
         match (&self.place, &mut self.walk) {
-            (Place::BeforeFirst, _) => Ok(None),
+            (CursorState::BeforeFirst, _) => Ok(None),
             (_, Some(walk)) if !self.upward => {
                 let entry = walk.next(&self.layers)?;
                 if let Some(reads) = &mut self.reads {
@@ -98,8 +98,8 @@ impl<'t> Cursor<'t> {
                 }
                 Ok(self.stand(entry))
             }
-            (Place::AfterLast, _) => self.start(Start::Last),
-            (Place::At(key), _) => {
+            (CursorState::AfterLast, _) => self.start(Start::Last),
+            (CursorState::At(key), _) => {
                 let key = key.clone();
                 self.start(Start::Below(&key))
             }
@@ -123,9 +123,9 @@ impl<'t> Cursor<'t> {
 
     fn stand(&mut self, entry: Option<Pair<'t>>) -> Option<Pair<'t>> {
         self.place = match &entry {
-            Some((key, _)) => Place::At(key.clone()),
-            None if self.upward => Place::AfterLast,
-            None => Place::BeforeFirst,
+            Some((key, _)) => CursorState::At(key.clone()),
+            None if self.upward => CursorState::AfterLast,
+            None => CursorState::BeforeFirst,
         };
         entry
     }

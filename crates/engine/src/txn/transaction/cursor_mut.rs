@@ -41,7 +41,7 @@ impl WriteTxn {
     pub fn cursor_mut(&mut self, table: &Table) -> Result<CursorMut<'_>> {
         self.layers(table)?;
         let path = self.read_set().map(|reads| CursorPath::new(reads, table.info.id));
-        let (pass, place) = (Pass::default(), Place::BeforeFirst);
+        let (pass, place) = (Pass::default(), CursorState::BeforeFirst);
         Ok(CursorMut { txn: self, table: table.clone(), pass, upward: true, place, path })
     }
 }
@@ -56,12 +56,12 @@ pub struct CursorMut<'w> {
     /// Its last key is that of the entry at which the cursor stands.
     pass: Pass,
     upward: bool,
-    place: Place,
+    place: CursorState,
     path: Option<CursorPath>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum CursorState {
     BeforeFirst,
     At,
     /// Where an entry was that is deleted.
@@ -102,10 +102,10 @@ impl CursorMut<'_> {
     #[allow(clippy::should_implement_trait)] // It moves both ways, and lends what it returns, which no iterator does.
     pub fn next(&mut self) -> Result<Option<(Value<'_>, Value<'_>)>> {
         match self.place {
-            Place::AfterLast => Ok(None),
-            Place::BeforeFirst => self.start(Start::First),
-            Place::At | Place::Deleted if self.upward => self.go(Start::First),
-            Place::At | Place::Deleted => {
+            CursorState::AfterLast => Ok(None),
+            CursorState::BeforeFirst => self.start(Start::First),
+            CursorState::At | CursorState::Deleted if self.upward => self.go(Start::First),
+            CursorState::At | CursorState::Deleted => {
                 let key = std::mem::take(&mut self.pass.last);
                 self.start(Start::Above(&key))
             }
@@ -118,10 +118,10 @@ impl CursorMut<'_> {
     /// As [`CursorMut::seek`].
     pub fn previous(&mut self) -> Result<Option<(Value<'_>, Value<'_>)>> {
         match self.place {
-            Place::BeforeFirst => Ok(None),
-            Place::AfterLast => self.start(Start::Last),
-            Place::At | Place::Deleted if !self.upward => self.go(Start::Last),
-            Place::At | Place::Deleted => {
+            CursorState::BeforeFirst => Ok(None),
+            CursorState::AfterLast => self.start(Start::Last),
+            CursorState::At | CursorState::Deleted if !self.upward => self.go(Start::Last),
+            CursorState::At | CursorState::Deleted => {
                 let key = std::mem::take(&mut self.pass.last);
                 self.start(Start::Below(&key))
             }
@@ -134,10 +134,10 @@ impl CursorMut<'_> {
     /// # Errors
     /// As [`WriteTxn::put`].
     pub fn delete_current(&mut self) -> Result<bool> {
-        let is_at_entry = self.place == Place::At;
+        let is_at_entry = self.place == CursorState::At;
         if is_at_entry {
             self.txn.mark_deleted(&self.table, &self.pass.last)?;
-            self.place = Place::Deleted;
+            self.place = CursorState::Deleted;
         }
         Ok(is_at_entry)
     }
@@ -148,7 +148,7 @@ impl CursorMut<'_> {
     /// # Errors
     /// As [`WriteTxn::put`].
     pub fn put_current(&mut self, value: impl AsRef<[u8]>) -> Result<bool> {
-        let is_at_entry = self.place == Place::At;
+        let is_at_entry = self.place == CursorState::At;
         if is_at_entry {
             self.txn.put(&self.table, &self.pass.last, value)?;
         }
@@ -159,7 +159,7 @@ impl CursorMut<'_> {
     fn start(&mut self, start: Start<'_>) -> Result<Option<(Value<'_>, Value<'_>)>> {
         self.upward = start.is_upward();
         self.pass = Pass { spills: self.txn.spills(), ..Pass::default() };
-        self.place = if self.upward { Place::BeforeFirst } else { Place::AfterLast };
+        self.place = if self.upward { CursorState::BeforeFirst } else { CursorState::AfterLast };
         if let (Some(path), Some(reads)) = (&mut self.path, self.txn.read_set()) {
             // Should what follows fail, it counts as gone over whole.
             path.jump(reads, start.bound(), self.upward, None);
@@ -174,9 +174,9 @@ impl CursorMut<'_> {
             path.step(self.upward, entry.as_ref().map(|(key, _)| &**key));
         }
         self.place = match &entry {
-            Some(_) => Place::At,
-            None if self.upward => Place::AfterLast,
-            None => Place::BeforeFirst,
+            Some(_) => CursorState::At,
+            None if self.upward => CursorState::AfterLast,
+            None => CursorState::BeforeFirst,
         };
         Ok(entry)
     }

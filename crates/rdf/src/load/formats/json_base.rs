@@ -58,13 +58,13 @@ pub fn rewritten(text: &[u8]) -> Vec<u8> {
 /// Where in a text we are.
 #[derive(Default)]
 struct Rewriting {
-    place: Place,
+    place: JsonPosition,
     /// The string so far, as long as it may be one that counts.
     string: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Place {
+enum JsonPosition {
     #[default]
     Outside,
     /// In a string that may be the key.
@@ -84,52 +84,52 @@ enum Place {
 impl Rewriting {
     fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for &byte in bytes {
-            if self.place != Place::Value {
+            if self.place != JsonPosition::Value {
                 out.push(byte);
             }
             self.place = self.after(byte, out);
         }
     }
 
-    fn after(&mut self, byte: u8, out: &mut Vec<u8>) -> Place {
+    fn after(&mut self, byte: u8, out: &mut Vec<u8>) -> JsonPosition {
         match (self.place, byte) {
-            (Place::Colon, b'"') => {
+            (JsonPosition::Colon, b'"') => {
                 self.string.clear();
-                Place::Value
+                JsonPosition::Value
             }
-            (Place::Outside | Place::Key, b'"') => {
+            (JsonPosition::Outside | JsonPosition::Key, b'"') => {
                 self.string.clear();
-                Place::String
+                JsonPosition::String
             }
-            (Place::Key | Place::Colon, b' ' | b'\t' | b'\n' | b'\r') => self.place,
-            (Place::Key, b':') => Place::Colon,
-            (Place::Outside | Place::Key | Place::Colon, _) => Place::Outside,
-            (Place::String, b'"') if self.string == b"@base" => Place::Key,
-            (Place::String | Place::LongString, b'"') => Place::Outside,
-            (Place::String | Place::LongString, b'\\') => Place::Escape,
-            (Place::Escape, _) => Place::LongString,
-            (Place::String, _) if self.string.len() < b"@base".len() => {
+            (JsonPosition::Key | JsonPosition::Colon, b' ' | b'\t' | b'\n' | b'\r') => self.place,
+            (JsonPosition::Key, b':') => JsonPosition::Colon,
+            (JsonPosition::Outside | JsonPosition::Key | JsonPosition::Colon, _) => JsonPosition::Outside,
+            (JsonPosition::String, b'"') if self.string == b"@base" => JsonPosition::Key,
+            (JsonPosition::String | JsonPosition::LongString, b'"') => JsonPosition::Outside,
+            (JsonPosition::String | JsonPosition::LongString, b'\\') => JsonPosition::Escape,
+            (JsonPosition::Escape, _) => JsonPosition::LongString,
+            (JsonPosition::String, _) if self.string.len() < b"@base".len() => {
                 self.string.push(byte);
-                Place::String
+                JsonPosition::String
             }
-            (Place::String | Place::LongString, _) => Place::LongString,
-            (Place::Value, b'"') => {
+            (JsonPosition::String | JsonPosition::LongString, _) => JsonPosition::LongString,
+            (JsonPosition::Value, b'"') => {
                 self.release(out);
                 out.push(byte);
-                Place::Outside
+                JsonPosition::Outside
             }
-            (Place::Value, b'\\') => {
+            (JsonPosition::Value, b'\\') => {
                 out.append(&mut self.string);
                 out.push(byte);
-                Place::Escape
+                JsonPosition::Escape
             }
-            (Place::Value, _) => {
+            (JsonPosition::Value, _) => {
                 self.string.push(byte);
                 if self.string.len() < VALUE_BYTES_MAX {
-                    return Place::Value;
+                    return JsonPosition::Value;
                 }
                 out.append(&mut self.string);
-                Place::LongString
+                JsonPosition::LongString
             }
         }
     }
@@ -145,7 +145,7 @@ impl Rewriting {
 
     /// The text has ended: what was held back is written as it is.
     fn finish(&mut self, out: &mut Vec<u8>) {
-        if self.place == Place::Value {
+        if self.place == JsonPosition::Value {
             out.append(&mut self.string);
         }
     }

@@ -10,7 +10,7 @@ use fulgurite::{Read, ReadTxn};
 
 use super::merge::{Known, Numbered, Numbering, TermMerge, number_blanks, resolve_scoped, unscoped};
 use super::prefixes::Prefixes;
-use super::progress::{Stage, Watch};
+use super::progress::{LoadMonitor, Stage};
 use super::scratch::{Scratch, Segment, SegmentReader};
 use super::sink::Sink;
 use super::sort::{Block, Columns, RowSorter};
@@ -36,7 +36,7 @@ pub struct Builder<'b> {
     pub shared: &'b Shared,
     pub tables: &'b Tables,
     pub scratch: &'b Scratch,
-    pub watch: &'b Watch,
+    pub watch: &'b LoadMonitor,
     pub batches: &'b [Stashed],
     /// Namespaces that are worth a number, the best first.
     pub namespaces: &'b [&'b str],
@@ -325,7 +325,7 @@ impl Iterator for Terms<'_> {
 /// The keys of one index, from the blocks of the thread that sorts.
 struct Keys<'k> {
     blocks: &'k Receiver<Block>,
-    watch: &'k Watch,
+    watch: &'k LoadMonitor,
     scratch: &'k Scratch,
     block: Block,
     next: usize,
@@ -334,7 +334,7 @@ struct Keys<'k> {
 }
 
 impl<'k> Keys<'k> {
-    fn new(blocks: &'k Receiver<Block>, watch: &'k Watch, scratch: &'k Scratch) -> Self {
+    fn new(blocks: &'k Receiver<Block>, watch: &'k LoadMonitor, scratch: &'k Scratch) -> Self {
         Self { blocks, watch, scratch, block: Block::End, next: 0, has_begun: false, is_at_end: false }
     }
 

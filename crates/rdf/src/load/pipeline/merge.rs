@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 
 use fulgurite::ReadTxn;
 
-use super::progress::Watch;
+use super::progress::LoadMonitor;
 use super::scratch::{Scratch, Segment, SegmentReader};
 use super::stash::{Entry, Stashed, blank_node, next_by_hash, next_in_order, push_hashed};
 use crate::dictionary::{self, bytes};
@@ -106,7 +106,7 @@ pub fn number_blanks(
     scratch: &Scratch,
     batches: &[Stashed],
     numberings: &mut [Numbering],
-    watch: &Watch,
+    watch: &LoadMonitor,
     memory_bytes: usize,
 ) -> Result<()> {
     let buffer_bytes = buffer_bytes(memory_bytes, batches.len());
@@ -202,7 +202,7 @@ impl<'m> Groups<'m> {
     }
 
     /// Gathers the places of the next hash.
-    fn gather(&mut self, watch: &Watch) -> Result<Option<u128>> {
+    fn gather(&mut self, watch: &LoadMonitor) -> Result<Option<u128>> {
         let Some(&Reverse((hash, _))) = self.heap.peek() else { return Ok(None) };
         self.group.clear();
         while let Some(&Reverse((next, reader))) = self.heap.peek()
@@ -266,7 +266,7 @@ pub struct Numbered {
 /// The entries of the table `ids` that are new or changed, in order.
 pub struct TermMerge<'m> {
     scratch: &'m Scratch,
-    watch: &'m Watch,
+    watch: &'m LoadMonitor,
     numbered: Numbered,
     groups: Groups<'m>,
     /// `None` if the store has no terms.
@@ -281,7 +281,7 @@ impl<'m> TermMerge<'m> {
     /// # Errors
     /// [`crate::Error::Scratch`].
     pub fn new(
-        (scratch, watch): (&'m Scratch, &'m Watch),
+        (scratch, watch): (&'m Scratch, &'m LoadMonitor),
         batches: &'m [Stashed],
         scoped: &'m [(usize, Segment)],
         numberings: Vec<Numbering>,

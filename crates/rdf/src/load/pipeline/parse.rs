@@ -11,7 +11,7 @@ use oxrdfio::RdfFormat;
 use super::batch::Batch;
 use super::feeder::{Feeder, Work};
 use super::prefixes::SharedPrefixes;
-use super::progress::Watch;
+use super::progress::LoadMonitor;
 use crate::error::{Error, Result};
 use crate::load::formats::input::Document;
 use crate::load::formats::lines::PlainLines;
@@ -23,7 +23,7 @@ use crate::tables::TermHasher;
 /// What all threads that parse share.
 pub struct Parsing<'p> {
     pub feeder: &'p Feeder,
-    pub watch: &'p Watch,
+    pub watch: &'p LoadMonitor,
     pub hasher: TermHasher,
     pub lenient: bool,
     pub document_loader: Option<&'p DocumentLoader>,

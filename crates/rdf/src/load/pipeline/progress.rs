@@ -10,7 +10,7 @@ use crate::load::formats::input::BytesRead;
 use crate::load::options::{LoadOptions, LoadProgress};
 
 /// Watches a load: all its threads pass here again and again.
-pub struct Watch {
+pub struct LoadMonitor {
     options: LoadOptions,
     bytes_read: Arc<BytesRead>,
     begun: Instant,
@@ -46,7 +46,7 @@ impl Stage {
     }
 }
 
-impl Watch {
+impl LoadMonitor {
     pub fn new(options: &LoadOptions, bytes_read: Arc<BytesRead>) -> Self {
         let (quads, failed, cause) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::new(None));
         let told = Mutex::new((Stage::Parsing, None));

@@ -14,7 +14,7 @@ use crate::load::pipeline::build::{Builder, Built};
 use crate::load::pipeline::feeder::Feeder;
 use crate::load::pipeline::parse::{BadStatements, Parsing};
 use crate::load::pipeline::prefixes::SharedPrefixes;
-use crate::load::pipeline::progress::{Stage, Watch};
+use crate::load::pipeline::progress::{LoadMonitor, Stage};
 use crate::load::pipeline::scratch::Scratch;
 use crate::load::pipeline::sink::Sink;
 use crate::load::pipeline::stash::Stashed;
@@ -60,7 +60,7 @@ impl Store {
         drop(shared.database.try_write()?);
         let bytes_read = Arc::new(BytesRead::default());
         let inputs = input::describe(inputs, &bytes_read)?;
-        let watch = Watch::new(options, Arc::clone(&bytes_read));
+        let watch = LoadMonitor::new(options, Arc::clone(&bytes_read));
         let (feeder, bad) = (Feeder::new(inputs, bytes_read), BadStatements::default());
         let prefixes = SharedPrefixes::default();
         let memory_bytes = options.memory_bytes.unwrap_or(MEMORY_BYTES).max(MEMORY_BYTES_MIN);
@@ -101,7 +101,7 @@ impl Store {
 
 struct Load<'l> {
     shared: &'l Shared,
-    watch: &'l Watch,
+    watch: &'l LoadMonitor,
     parsing: Parsing<'l>,
     options: &'l LoadOptions,
     threads: usize,
@@ -216,7 +216,7 @@ impl Load<'_> {
 }
 
 /// Ends the work of the other threads if its own panics.
-struct Alarm<'l>(&'l Watch);
+struct Alarm<'l>(&'l LoadMonitor);
 
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use fulgurite::{BulkLoad, Durability, Table, WriteTxn};
 
-use super::progress::Watch;
+use super::progress::LoadMonitor;
 use crate::error::{Error, Result};
 use crate::load::options::LoadMethod;
 use crate::quads::changes;
@@ -44,7 +44,7 @@ impl<'l> Sink<'l> {
     ///
     /// # Errors
     /// [`Error::WriterBusy`] if that took longer than `wait`; [`Error::Cancelled`]; what the engine reports.
-    pub fn begin(way: LoadMethod, shared: &Shared, watch: &Watch, wait: Duration) -> Result<Self> {
+    pub fn begin(way: LoadMethod, shared: &Shared, watch: &LoadMonitor, wait: Duration) -> Result<Self> {
         let (begun, database) = (Instant::now(), &shared.database);
         loop {
             watch.look()?;

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::mpsc::SyncSender;
 
-use super::progress::Watch;
+use super::progress::LoadMonitor;
 use super::scratch::{Scratch, Segment, SegmentReader};
 use crate::error::{Error, Result};
 use crate::model::pattern::Position;
@@ -41,7 +41,7 @@ impl Columns {
 /// Takes rows and gives them sorted, for several indexes.
 pub struct RowSorter<'s> {
     scratch: &'s Scratch,
-    watch: &'s Watch,
+    watch: &'s LoadMonitor,
     columns: Vec<Columns>,
     rows: Vec<Row>,
     rows_max: usize,
@@ -50,7 +50,7 @@ pub struct RowSorter<'s> {
 }
 
 impl<'s> RowSorter<'s> {
-    pub fn new(scratch: &'s Scratch, watch: &'s Watch, columns: Vec<Columns>, memory_bytes: usize) -> Self {
+    pub fn new(scratch: &'s Scratch, watch: &'s LoadMonitor, columns: Vec<Columns>, memory_bytes: usize) -> Self {
         let runs = columns.iter().map(|_| Vec::new()).collect();
         // While the rows of one index are sorted, they are there twice at most.
         let rows_max = (memory_bytes / size_of::<Row>() / 2).max(ROWS_MIN);

@@ -31,7 +31,7 @@ fn one(name: &str) -> Quad {
 #[test]
 fn a_load_that_is_cancelled_at_any_stage_leaves_nothing_and_the_store_goes_on() {
     for (way, stage) in each_way_and_stage() {
-        for place in [Place::new(), Place::with_one()] {
+        for place in [TestStore::new(), TestStore::with_one()] {
             let before = (place.texts(), place.store.stats().expect("statistics"));
             let token = CancellationToken::new();
             let cancel = token.clone();
@@ -51,7 +51,7 @@ fn a_load_that_is_cancelled_at_any_stage_leaves_nothing_and_the_store_goes_on() 
 #[test]
 fn a_load_that_panics_at_any_stage_leaves_nothing_and_others_go_on() {
     for (way, stage) in each_way_and_stage() {
-        let place = Place::with_one();
+        let place = TestStore::with_one();
         let before = (place.texts(), place.store.stats().expect("statistics"));
         let options = at_stage(way, stage, || panic!("planted"));
         let outcome = catch_unwind(AssertUnwindSafe(|| place.load_with(&many(20_000), &options)));
@@ -67,7 +67,7 @@ fn a_load_that_panics_at_any_stage_leaves_nothing_and_others_go_on() {
 }
 
 /// Runs `meanwhile` while a load is held at a stage.
-fn while_at(place: &Place, way: LoadMethod, stage: &'static str, meanwhile: impl FnOnce()) -> Result<LoadReport> {
+fn while_at(place: &TestStore, way: LoadMethod, stage: &'static str, meanwhile: impl FnOnce()) -> Result<LoadReport> {
     let (reached, wait) = sync_channel::<()>(0);
     let (go_on, gate) = sync_channel::<()>(0);
     let gate = Mutex::new(Some(gate));
@@ -89,7 +89,7 @@ fn while_at(place: &Place, way: LoadMethod, stage: &'static str, meanwhile: impl
 #[test]
 fn while_a_load_runs_readers_see_what_was_before_and_wait_for_nothing() {
     for (way, stage) in each_way_and_stage() {
-        let place = Place::with_one();
+        let place = TestStore::with_one();
         let before = place.texts();
         let report = while_at(&place, way, stage, || {
             let second = Store::open(place.path()).expect("a second handle");
@@ -107,7 +107,7 @@ fn while_a_load_runs_readers_see_what_was_before_and_wait_for_nothing() {
 #[test]
 fn writers_go_on_while_a_load_parses_and_wait_while_it_builds() {
     for way in WAYS {
-        let place = Place::with_one();
+        let place = TestStore::with_one();
         for stage in ["parsing", "waiting for writers"] {
             while_at(&place, way, stage, || {
                 assert!(place.store.update(|txn| txn.insert(&one(stage))).expect("it is committed"));
@@ -128,7 +128,7 @@ fn writers_go_on_while_a_load_parses_and_wait_while_it_builds() {
 #[test]
 fn a_second_load_waits_for_the_first_and_says_what_to_do_if_that_takes_too_long() {
     for (way, other) in [(LoadMethod::Trees, LoadMethod::Transaction), (LoadMethod::Transaction, LoadMethod::Trees)] {
-        let place = Place::with_one();
+        let place = TestStore::with_one();
         while_at(&place, way, "building terms", || {
             let options = by(other).wait(Duration::from_millis(20));
             let error = place.load_with(&many(10), &options).expect_err("the first runs still");
@@ -156,7 +156,7 @@ fn a_transaction_that_began_before_a_load_and_commits_after_it_is_checked_agains
         .into_iter()
         .flat_map(|way| [Isolation::Serializable, Isolation::Snapshot].map(|isolation| (way, isolation)))
     {
-        let place = Place::with_one();
+        let place = TestStore::with_one();
         let quad = |name: &str| {
             let name = NamedNode::new_unchecked(name);
             Quad::new(name.clone(), name, Literal::from(1), oxrdf::GraphName::DefaultGraph)
@@ -177,7 +177,7 @@ fn scratch_bytes_that_are_not_those_that_were_kept_are_errors_and_no_panics() {
     for seed in 0..300_u64 {
         let options = LoadOptions { scratch_damage: Some(seed << 32 | seed), ..LoadOptions::new() };
         let options = options.memory_bytes(1 << 17).threads(1);
-        let place = Place::new();
+        let place = TestStore::new();
         let triples = "_:a <http://a/says> <<( _:b <http://a/p> _:a )>> .\n".repeat(2);
         let text = many(400) + &triples;
         let store = &place.store;
@@ -197,7 +197,7 @@ fn scratch_bytes_that_are_not_those_that_were_kept_are_errors_and_no_panics() {
 
 #[test]
 fn of_several_errors_the_first_is_told() {
-    let watch = Watch::new(&LoadOptions::new(), Arc::default());
+    let watch = LoadMonitor::new(&LoadOptions::new(), Arc::default());
     watch.fail(Error::Cancelled);
     watch.fail(Error::TooDeep { limit: 1 });
     watch.fail(Error::TooDeep { limit: 2 });

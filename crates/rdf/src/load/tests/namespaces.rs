@@ -3,7 +3,7 @@
 use super::*;
 
 /// The namespaces that the store has, but for those that documents of a form cannot do without.
-fn namespaces(place: &Place) -> Vec<(String, String)> {
+fn namespaces(place: &TestStore) -> Vec<(String, String)> {
     let all = place.store.snapshot().expect("a snapshot").namespaces().expect("they are read");
     all.into_iter().filter(|(prefix, _)| prefix != "rdf").collect()
 }
@@ -32,7 +32,7 @@ fn prefixes_of_every_form_become_namespaces() {
             "" => pairs(&[("", "http://d/"), ("ex", "http://a/")]),
             other => pairs(&[(other, "http://d/"), ("ex", "http://a/")]),
         };
-        let place = Place::new();
+        let place = TestStore::new();
         place.load(text, format).expect("it is loaded");
         assert_eq!(namespaces(&place), expected, "{format}, loaded");
         assert_eq!(namespaces(&place.reopen()), expected, "{format}, opened again");
@@ -46,7 +46,7 @@ fn prefixes_of_every_form_become_namespaces() {
 #[test]
 fn a_namespace_that_the_store_has_stays_whichever_way_the_load_goes() {
     for way in [LoadMethod::Trees, LoadMethod::Transaction] {
-        let place = Place::with_one();
+        let place = TestStore::with_one();
         place.store.update(|txn| txn.set_namespace("ex", "http://first/")).expect("it is committed");
         let text = "@prefix ex: <http://second/> . @prefix new: <http://new/> . ex:s new:p 1 .";
         let options = LoadOptions { way: Some(way), ..LoadOptions::new() };
@@ -60,14 +60,14 @@ fn a_namespace_that_the_store_has_stays_whichever_way_the_load_goes() {
 fn of_several_inputs_the_first_decides() {
     let text = |number: usize| format!("@prefix ex: <http://{number}/> . ex:s ex:p {number} .");
     let inputs = (0..20).map(|number| input(&text(number), RdfFormat::Turtle)).collect();
-    let place = Place::new();
+    let place = TestStore::new();
     place.store.load(inputs, &LoadOptions::new().threads(4)).expect("they are loaded");
     assert_eq!(namespaces(&place), pairs(&[("ex", "http://0/")]));
 }
 
 #[test]
 fn a_load_that_fails_declares_nothing() {
-    let place = Place::with_one();
+    let place = TestStore::with_one();
     place.load("@prefix ex: <http://a/> . ex:s ex:p 1 . ex:s oops", RdfFormat::Turtle).expect_err("it is wrong");
     assert_eq!(namespaces(&place), []);
 }

@@ -12,7 +12,7 @@ use spareval::{ExpressionTerm, InternalQuad, QueryableDataset};
 
 use super::evaluation_term::EvaluationTerm;
 use super::interrupt::{HeldTerm, or_interrupt};
-use super::limits::{Stopped, Watch};
+use super::limits::{EvaluationMonitor, Stopped};
 use super::scope::{DefaultGraph, Scope};
 use super::sort_tables::TermValues;
 use super::terms::Terms;
@@ -113,7 +113,7 @@ struct Sorted {
 }
 
 impl Sorted {
-    fn next(&mut self, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
+    fn next(&mut self, watch: &EvaluationMonitor) -> Result<Option<IdQuad>, Stopped> {
         if self.best.is_descending() && self.read.is_none() {
             let mut read = Vec::new();
             while let Some(quad) = step(&mut self.quads, watch)? {
@@ -191,7 +191,7 @@ enum Source<Q> {
 }
 
 impl<Q: Quads> Source<Q> {
-    fn next(&mut self, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
+    fn next(&mut self, watch: &EvaluationMonitor) -> Result<Option<IdQuad>, Stopped> {
         match self {
             Self::Plain(quads) => step(quads, watch),
             Self::One { quads, quad } => {
@@ -212,7 +212,7 @@ impl<Q: Quads> Source<Q> {
 }
 
 /// The next quad, under the watch.
-fn step(quads: &mut QuadIds, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
+fn step(quads: &mut QuadIds, watch: &EvaluationMonitor) -> Result<Option<IdQuad>, Stopped> {
     watch.step()?;
     match quads.next() {
         None => Ok(None),
@@ -223,7 +223,7 @@ fn step(quads: &mut QuadIds, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
     }
 }
 
-fn contains(quads: &impl Quads, quad: &IdQuad, watch: &Watch) -> Result<bool, Stopped> {
+fn contains(quads: &impl Quads, quad: &IdQuad, watch: &EvaluationMonitor) -> Result<bool, Stopped> {
     watch.keep(meter::uncounted(|| quads.contains(quad)))
 }
 
@@ -237,7 +237,7 @@ struct Listed<Q> {
 }
 
 impl<Q: Quads> Listed<Q> {
-    fn next(&mut self, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
+    fn next(&mut self, watch: &EvaluationMonitor) -> Result<Option<IdQuad>, Stopped> {
         loop {
             if let Some(open) = &mut self.current {
                 if let Some(quad) = step(open, watch)? {
@@ -270,7 +270,7 @@ impl<Q: Quads> Merge<Q> {
         Self { quads, triple, graphs: graphs.to_vec(), next: 0, current: None }
     }
 
-    fn next(&mut self, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
+    fn next(&mut self, watch: &EvaluationMonitor) -> Result<Option<IdQuad>, Stopped> {
         loop {
             if let Some(open) = &mut self.current {
                 match step(open, watch)? {
@@ -286,7 +286,7 @@ impl<Q: Quads> Merge<Q> {
         }
     }
 
-    fn is_in_an_earlier_graph(&self, quad: IdQuad, watch: &Watch) -> Result<bool, Stopped> {
+    fn is_in_an_earlier_graph(&self, quad: IdQuad, watch: &EvaluationMonitor) -> Result<bool, Stopped> {
         for graph in &self.graphs[..self.next - 1] {
             if contains(&self.quads, &IdQuad { graph: *graph, ..quad }, watch)? {
                 return Ok(true);
@@ -321,7 +321,7 @@ impl<Q: Quads> Union<Q> {
         }
     }
 
-    fn next(&mut self, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
+    fn next(&mut self, watch: &EvaluationMonitor) -> Result<Option<IdQuad>, Stopped> {
         loop {
             match step(&mut self.current, watch)? {
                 Some(quad) if !self.in_named => {
@@ -343,7 +343,7 @@ impl<Q: Quads> Union<Q> {
     }
 
     /// Whether no graph before the quad's has its triple.
-    fn is_new(&mut self, quad: IdQuad, watch: &Watch) -> Result<bool, Stopped> {
+    fn is_new(&mut self, quad: IdQuad, watch: &EvaluationMonitor) -> Result<bool, Stopped> {
         let same = |other: IdQuad| IdQuad { graph: quad.graph, ..other } == quad;
         if self.last.is_some_and(same) {
             return Ok(false);
@@ -371,7 +371,7 @@ impl<Q: Quads> Union<Q> {
     /// Whether the quad's graph is the first that the store returns for its triple. Only for triples that are not
     /// remembered: of the graphs of such a triple none has been returned, and this picks the same one whichever comes
     /// along.
-    fn is_first_of_named(&self, quad: IdQuad, watch: &Watch) -> Result<bool, Stopped> {
+    fn is_first_of_named(&self, quad: IdQuad, watch: &EvaluationMonitor) -> Result<bool, Stopped> {
         let IdQuad { subject, predicate, object, graph } = quad;
         let triple = Triple { subject: Some(subject), predicate: Some(predicate), object: Some(object) };
         let first = self.quads.quads(&triple.within(GraphPattern::AnyNamed)).next().transpose();
@@ -382,7 +382,7 @@ impl<Q: Quads> Union<Q> {
 /// Quads of a pattern, as the evaluator takes them.
 pub(crate) struct Steps<Q> {
     source: Option<Source<Q>>,
-    watch: Watch,
+    watch: EvaluationMonitor,
 }
 
 impl<Q: Quads> Iterator for Steps<Q> {
@@ -413,7 +413,7 @@ impl<Q: Quads> Iterator for Steps<Q> {
 /// The names of the scope's named graphs.
 pub(crate) enum GraphTerms {
     Listed(std::vec::IntoIter<EvaluationTerm>),
-    Stored(GraphNames, Watch),
+    Stored(GraphNames, EvaluationMonitor),
     Ended,
 }
 
@@ -501,7 +501,7 @@ impl<Q: Quads> QueryableDataset<'static> for EvaluationDataset<Q> {
 }
 
 /// What an error of the evaluator is to the caller: the watch's failure, if that is behind it.
-pub(crate) fn failure(watch: &Watch, error: spareval::QueryEvaluationError) -> Error {
+pub(crate) fn failure(watch: &EvaluationMonitor, error: spareval::QueryEvaluationError) -> Error {
     use spareval::QueryEvaluationError as E;
     if let Some(failure) = watch.take_failure() {
         return failure;

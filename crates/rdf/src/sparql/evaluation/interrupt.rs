@@ -19,7 +19,7 @@ use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::evaluation_term::{EvaluationTerm, Form};
-use super::limits::{Stopped, Watch};
+use super::limits::{EvaluationMonitor, Stopped};
 use crate::error::Error;
 
 /// Terms are touched so many times between two looks at the limits: some microseconds.
@@ -30,14 +30,14 @@ thread_local! {
     /// The form in which an expression takes this term next: it has compared it with the form.
     static WANTED: Cell<Option<(EvaluationTerm, Form)>> = const { Cell::new(None) };
     /// The watch of the evaluation that this thread is in.
-    static RUNNING: RefCell<Option<Watch>> = const { RefCell::new(None) };
+    static RUNNING: RefCell<Option<EvaluationMonitor>> = const { RefCell::new(None) };
 }
 
 /// The payload that is thrown. Private, so that no other panic can have it.
 struct Interrupted;
 
 /// Runs a part of the evaluator under the watch. `Err` if it was interrupted or panicked: the watch has the failure.
-pub(crate) fn run<T>(watch: &Watch, work: impl FnOnce() -> T) -> Result<T, Stopped> {
+pub(crate) fn run<T>(watch: &EvaluationMonitor, work: impl FnOnce() -> T) -> Result<T, Stopped> {
     let _running = Running::begin(watch);
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(value) => Ok(value),
@@ -63,7 +63,7 @@ fn is_ours(payload: &(dyn Any + Send)) -> bool {
 }
 
 /// The watch of the evaluation that this thread is in.
-pub(crate) fn running() -> Option<Watch> {
+pub(crate) fn running() -> Option<EvaluationMonitor> {
     RUNNING.try_with(|running| running.borrow().clone()).ok().flatten()
 }
 
@@ -117,15 +117,15 @@ fn look() {
 
 /// The time in which a watch is that of the thread. Evaluations whose rows are asked for in turns follow each other.
 struct Running<'w> {
-    watch: &'w Watch,
-    before: Option<Watch>,
+    watch: &'w EvaluationMonitor,
+    before: Option<EvaluationMonitor>,
     wanted_before: Option<(EvaluationTerm, Form)>,
     /// Of the thread, or of the evaluation that this one is within.
     bytes_before: Option<i64>,
 }
 
 impl<'w> Running<'w> {
-    fn begin(watch: &'w Watch) -> Self {
+    fn begin(watch: &'w EvaluationMonitor) -> Self {
         let (before, wanted_before) = (RUNNING.replace(Some(watch.clone())), WANTED.take());
         Self { watch, before, wanted_before, bytes_before: watch.memory().begin() }
     }
@@ -198,10 +198,10 @@ mod tests {
     use crate::sparql::Limits;
     use spareval::CancellationToken;
 
-    fn cancelled() -> Watch {
+    fn cancelled() -> EvaluationMonitor {
         let token = CancellationToken::new();
         token.cancel();
-        Watch::start(&Limits::new().cancellation(token))
+        EvaluationMonitor::start(&Limits::new().cancellation(token))
     }
 
     fn held() -> HeldTerm {
@@ -228,7 +228,7 @@ mod tests {
         for _ in 0..10 * TOUCHES_PER_LOOK {
             std::hint::black_box(term.clone());
         }
-        assert!(run(&Watch::start(&Limits::new()), || ()).is_ok());
+        assert!(run(&EvaluationMonitor::start(&Limits::new()), || ()).is_ok());
         interrupt();
     }
 
@@ -240,14 +240,14 @@ mod tests {
             interrupt();
         });
         let _: Stopped = interrupted.expect_err("it is interrupted before it takes the form");
-        let next = run(&Watch::start(&Limits::new()), || held().wanted_form());
+        let next = run(&EvaluationMonitor::start(&Limits::new()), || held().wanted_form());
         assert!(matches!(next, Ok(None)), "{:?}", next.ok());
     }
 
     #[test]
     fn an_evaluation_within_another_leaves_the_form_that_this_one_asked_for() {
         let form = EvaluationTerm::Form(Form::Text).into();
-        let watch = Watch::start(&Limits::new());
+        let watch = EvaluationMonitor::start(&Limits::new());
         let outer = run(&watch, || {
             assert!(held() == form);
             let inner = run(&watch, || held().wanted_form());
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn another_panic_is_an_error_that_has_its_text() {
-        let watch = Watch::start(&Limits::new());
+        let watch = EvaluationMonitor::start(&Limits::new());
         let panicked = run::<()>(&watch, || resume_unwind(Box::new("another")));
         let error = panicked.expect_err("it panicked").into_failure(&watch);
         let Error::Internal { message } = &error else { panic!("{error}") };

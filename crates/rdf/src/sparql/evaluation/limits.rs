@@ -148,7 +148,7 @@ pub(crate) struct Stopped;
 
 impl Stopped {
     /// The failure behind it.
-    pub(crate) fn into_failure(self, watch: &Watch) -> Error {
+    pub(crate) fn into_failure(self, watch: &EvaluationMonitor) -> Error {
         watch.take_failure().unwrap_or(Error::Cancelled)
     }
 }
@@ -163,7 +163,7 @@ impl std::error::Error for Stopped {}
 
 /// One evaluation's clock, counts and first failure. Clones share them; it stays on the thread of the evaluation.
 #[derive(Clone)]
-pub(crate) struct Watch(Rc<Shared>);
+pub(crate) struct EvaluationMonitor(Rc<Shared>);
 
 struct Shared {
     limits: Limits,
@@ -175,7 +175,7 @@ struct Shared {
     failure: RefCell<Option<Error>>,
 }
 
-impl Watch {
+impl EvaluationMonitor {
     /// The evaluation begins now.
     pub(crate) fn start(limits: &Limits) -> Self {
         // A time that the clock cannot express is none.
@@ -183,7 +183,7 @@ impl Watch {
         Self::start_with_deadline(limits, deadline)
     }
 
-    /// As [`Watch::start`], with the deadline of the surrounding evaluation.
+    /// As [`EvaluationMonitor::start`], with the deadline of the surrounding evaluation.
     pub(crate) fn start_with_deadline(limits: &Limits, deadline: Option<Instant>) -> Self {
         Self(Rc::new(Shared {
             limits: limits.clone(),
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn terms_that_are_kept_take_a_part_of_the_memory_unless_told_otherwise() {
-        let kept = |limits: Limits| Watch::start(&limits).cached_bytes_max();
+        let kept = |limits: Limits| EvaluationMonitor::start(&limits).cached_bytes_max();
         assert_eq!(kept(Limits::new()), CACHED_BYTES_MAX);
         assert_eq!(kept(Limits::new().memory_bytes_max(1 << 20)), 1 << 18);
         assert_eq!(kept(Limits::new().memory_bytes_max(1 << 40)), CACHED_BYTES_MAX);

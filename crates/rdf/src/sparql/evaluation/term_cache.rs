@@ -12,13 +12,13 @@ use crate::TermId;
 
 /// See the module.
 pub(crate) struct TermCache {
-    places: Vec<Place>,
+    places: Vec<CachedText>,
     held: usize,
     text_bytes: u64,
     bytes_max: u64,
 }
 
-enum Place {
+enum CachedText {
     Free,
     /// This term was read last.
     Seen(TermId),
@@ -34,7 +34,7 @@ impl TermCache {
     /// The term of a number, if it is kept.
     pub(crate) fn get(&self, id: TermId) -> Option<&Term> {
         match self.places.get(self.place_of(id))? {
-            Place::Held(number, term) if *number == id => Some(term),
+            CachedText::Held(number, term) if *number == id => Some(term),
             _ => None,
         }
     }
@@ -45,14 +45,14 @@ impl TermCache {
             return;
         }
         let at = self.place_of(id);
-        let was_seen = matches!(self.places[at], Place::Seen(number) if number == id);
+        let was_seen = matches!(self.places[at], CachedText::Seen(number) if number == id);
         let bytes = term.heap_bytes() as u64;
         let is_kept = was_seen && self.bytes() + bytes <= self.bytes_max;
-        if !is_kept && matches!(self.places[at], Place::Held(..)) && self.bytes() + bytes > self.bytes_max {
+        if !is_kept && matches!(self.places[at], CachedText::Held(..)) && self.bytes() + bytes > self.bytes_max {
             return;
         }
-        let new = if is_kept { Place::Held(id, term.clone()) } else { Place::Seen(id) };
-        if let Place::Held(_, old) = std::mem::replace(&mut self.places[at], new) {
+        let new = if is_kept { CachedText::Held(id, term.clone()) } else { CachedText::Seen(id) };
+        if let CachedText::Held(_, old) = std::mem::replace(&mut self.places[at], new) {
             self.held -= 1;
             self.text_bytes -= old.heap_bytes() as u64;
         }
@@ -63,7 +63,7 @@ impl TermCache {
     }
 
     fn bytes(&self) -> u64 {
-        self.text_bytes + (self.places.len() * size_of::<Place>()) as u64
+        self.text_bytes + (self.places.len() * size_of::<CachedText>()) as u64
     }
 
     fn place_of(&self, id: TermId) -> usize {
@@ -75,14 +75,14 @@ impl TermCache {
     /// text. Returns whether it did.
     fn grow(&mut self) -> bool {
         let count = (4 * self.places.len()).max(PLACES_FIRST);
-        let bytes = (count * size_of::<Place>()) as u64;
+        let bytes = (count * size_of::<CachedText>()) as u64;
         if bytes > self.bytes_max / 2 || bytes + self.text_bytes > self.bytes_max {
             return false;
         }
         let before = std::mem::take(&mut self.places);
-        self.places.resize_with(count, || Place::Free);
+        self.places.resize_with(count, || CachedText::Free);
         for place in before {
-            if let Place::Held(id, _) | Place::Seen(id) = place {
+            if let CachedText::Held(id, _) | CachedText::Seen(id) = place {
                 let at = self.place_of(id);
                 // Two that had places of their own have them in a larger table too.
                 self.places[at] = place;

@@ -14,7 +14,7 @@ use oxsdatatypes::Boolean;
 use spareval::ExpressionTerm;
 
 use super::heap::HeapBytes;
-use super::limits::{Stopped, Watch};
+use super::limits::{EvaluationMonitor, Stopped};
 use super::term_cache::TermCache;
 use crate::InlineValue;
 use crate::Quads;
@@ -32,7 +32,7 @@ use crate::sparql::expressions::order::{Key, TimeType};
 /// Translates terms of one evaluation. Clones share the table.
 pub(crate) struct Terms<Q> {
     quads: Q,
-    watch: Watch,
+    watch: EvaluationMonitor,
     computed: Rc<Computed>,
     cache: Rc<RefCell<TermCache>>,
     best: Option<Rc<Best>>,
@@ -58,7 +58,7 @@ struct Computed {
 }
 
 impl<Q: Quads> Terms<Q> {
-    pub(crate) fn new(quads: Q, watch: Watch) -> Self {
+    pub(crate) fn new(quads: Q, watch: EvaluationMonitor) -> Self {
         let cache = Rc::new(RefCell::new(TermCache::new(watch.cached_bytes_max())));
         Self {
             quads,
@@ -84,7 +84,7 @@ impl<Q: Quads> Terms<Q> {
         &self.quads
     }
 
-    pub(crate) fn watch(&self) -> &Watch {
+    pub(crate) fn watch(&self) -> &EvaluationMonitor {
         &self.watch
     }
 

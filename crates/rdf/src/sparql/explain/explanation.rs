@@ -12,7 +12,7 @@ use crate::Quads;
 use crate::error::{Error, Result};
 use crate::sparql::evaluation::dataset::failure;
 use crate::sparql::evaluation::interrupt;
-use crate::sparql::evaluation::limits::{Limits, Watch};
+use crate::sparql::evaluation::limits::{EvaluationMonitor, Limits};
 use crate::sparql::expressions::functions;
 use crate::sparql::parse::text;
 use crate::sparql::plan;
@@ -71,7 +71,7 @@ impl Query {
 
     fn explain_here<Q: Quads>(&self, quads: &Q, evaluate: bool) -> Result<Explanation> {
         let reports_memory = evaluate && MeteringAllocator::is_installed();
-        let watch = Watch::start(&Limits { reports_memory, ..self.limits.clone() });
+        let watch = EvaluationMonitor::start(&Limits { reports_memory, ..self.limits.clone() });
         let Prepared { plan, dataset, functions } =
             interrupt::without_panic("the planner", || self.prepare(quads, &watch, plan::explain_query))?;
         let written = Written::new(functions.written());
@@ -100,7 +100,7 @@ impl Query {
     }
 }
 
-fn exhaust(results: QueryResults<'static>, watch: &Watch) -> Result<()> {
+fn exhaust(results: QueryResults<'static>, watch: &EvaluationMonitor) -> Result<()> {
     let mut rows = 0;
     let mut each = |row: Result<(), spareval::QueryEvaluationError>| {
         row.map_err(|error| failure(watch, error))?;

@@ -20,7 +20,7 @@ use crate::Quads;
 use crate::TermId;
 use crate::dictionary::seeded_hash::SeededHash;
 use crate::sparql::evaluation::evaluation_term::EvaluationTerm;
-use crate::sparql::evaluation::limits::{Stopped, Watch};
+use crate::sparql::evaluation::limits::{EvaluationMonitor, Stopped};
 use crate::sparql::evaluation::scope::{DefaultGraph, Scope};
 use crate::sparql::evaluation::terms::Terms;
 
@@ -170,7 +170,7 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         matches!(self.scope.default, DefaultGraph::Stored)
     }
 
-    pub(super) fn watch(&self) -> &Watch {
+    pub(super) fn watch(&self) -> &EvaluationMonitor {
         self.terms.watch()
     }
 

@@ -13,7 +13,7 @@ use spareval::QuerySolutionIter;
 use super::clause::Clause;
 use super::nesting::{self, DEPTH_MAX};
 use super::response::{ServiceError, ServiceResponse};
-use crate::sparql::evaluation::limits::Watch;
+use crate::sparql::evaluation::limits::EvaluationMonitor;
 
 /// The rows of an answer. Clones share them.
 #[derive(Clone, Debug)]
@@ -28,7 +28,11 @@ impl Answer {
     /// # Errors
     /// If it is not in the form that it is said to be, not of solutions, or too large; if the evaluation has ended
     /// meanwhile.
-    pub(crate) fn read(response: ServiceResponse, clause: &Clause, watch: &Watch) -> Result<Self, ServiceError> {
+    pub(crate) fn read(
+        response: ServiceResponse,
+        clause: &Clause,
+        watch: &EvaluationMonitor,
+    ) -> Result<Self, ServiceError> {
         let ServiceResponse { format, body, rows_max } = response;
         if !nesting::is_within_bounds(format, &body) {
             let message = format!("the answer has parts that are nested deeper than {DEPTH_MAX}; do without them");
@@ -99,7 +103,7 @@ mod tests {
         let variables = ["a", "b"].map(Variable::new_unchecked).to_vec();
         let clause = Clause { query: String::new(), variables, is_silent: false };
         let response = ServiceResponse::new(format, body.as_bytes().to_vec()).rows_max(rows_max);
-        Answer::read(response, &clause, &Watch::start(&Limits::new())).map_err(|error| error.to_string())
+        Answer::read(response, &clause, &EvaluationMonitor::start(&Limits::new())).map_err(|error| error.to_string())
     }
 
     #[test]

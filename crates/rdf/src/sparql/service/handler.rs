@@ -20,7 +20,7 @@ use super::clause::{self, Clause};
 use super::response::{ServiceError, ServiceResponse};
 use crate::error::Error;
 use crate::sparql::evaluation::interrupt;
-use crate::sparql::evaluation::limits::{Stopped, Watch};
+use crate::sparql::evaluation::limits::{EvaluationMonitor, Stopped};
 
 /// Asks other endpoints for `SERVICE` clauses, by whatever protocol: see
 /// [`Query::with_service`](crate::sparql::Query::with_service).
@@ -40,7 +40,7 @@ pub trait ServiceHandler: Send + Sync {
 pub struct ServiceRequest<'r> {
     endpoint: &'r NamedNode,
     query: &'r str,
-    watch: &'r Watch,
+    watch: &'r EvaluationMonitor,
 }
 
 impl ServiceRequest<'_> {
@@ -155,7 +155,7 @@ impl Asking {
     ///
     /// # Errors
     /// If the evaluation has failed, by this or otherwise.
-    fn ask(&self, endpoint: &NamedNode, clause: &Clause, watch: &Watch) -> Result<Option<Answer>, Stopped> {
+    fn ask(&self, endpoint: &NamedNode, clause: &Clause, watch: &EvaluationMonitor) -> Result<Option<Answer>, Stopped> {
         watch.step().and_then(|()| watch.look())?;
         let service = || endpoint.as_str().to_owned();
         let asked = match &self.handler {

@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::meter;
 use crate::sparql::evaluation::dataset::{EvaluationDataset, failure};
 use crate::sparql::evaluation::interrupt;
-use crate::sparql::evaluation::limits::{Limits, Stopped, Watch};
+use crate::sparql::evaluation::limits::{EvaluationMonitor, Limits, Stopped};
 use crate::sparql::evaluation::scope::DatasetChoice;
 use crate::sparql::evaluation::terms::Terms;
 use crate::sparql::expressions::functions;
@@ -84,8 +84,8 @@ impl<'r> Run<'r> {
         Ok(self.report)
     }
 
-    fn watch(&self) -> Watch {
-        Watch::start_with_deadline(&self.options.limits, self.deadline)
+    fn watch(&self) -> EvaluationMonitor {
+        EvaluationMonitor::start_with_deadline(&self.options.limits, self.deadline)
     }
 
     fn operate(&mut self, operation: &GraphUpdateOperation, base: Option<&Iri<String>>) -> Result<()> {
@@ -143,7 +143,7 @@ impl<'r> Run<'r> {
     }
 
     /// `DELETE`/`INSERT` with a `WHERE`.
-    fn change(&mut self, change: &Change<'_>, watch: &Watch) -> Result<()> {
+    fn change(&mut self, change: &Change<'_>, watch: &EvaluationMonitor) -> Result<()> {
         let dataset = &self.options.dataset;
         if dataset.says_which() && change.using.is_some() {
             return Err(Error::Invalid {
@@ -185,7 +185,7 @@ impl<'r> Run<'r> {
     }
 
     /// Removes all quads of a pattern without evaluating it row by row, and adds their number to `removed`.
-    fn remove(&mut self, pattern: &IdPattern, watch: &Watch, removed: &mut u64) -> Result<()> {
+    fn remove(&mut self, pattern: &IdPattern, watch: &EvaluationMonitor, removed: &mut u64) -> Result<()> {
         step(watch, *removed)?;
         if !self.options.limits.bound_changes() {
             *removed += self.transaction.remove_matching(pattern)?;
@@ -238,7 +238,7 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    fn clear(&mut self, graph: GraphNameRef<'_>, watch: &Watch, removed: &mut u64) -> Result<()> {
+    fn clear(&mut self, graph: GraphNameRef<'_>, watch: &EvaluationMonitor, removed: &mut u64) -> Result<()> {
         let view = self.transaction.view();
         let id = match graph {
             GraphNameRef::DefaultGraph => Some(TermId::DEFAULT_GRAPH),
@@ -272,7 +272,7 @@ impl<'r> Run<'r> {
         plan: PatternPlan,
         dataset: EvaluationDataset<TransactionView>,
         view: &TransactionView,
-        watch: &Watch,
+        watch: &EvaluationMonitor,
     ) -> Result<Changes> {
         let (pattern, functions) = xpath::with_functions(plan.pattern);
         let evaluator = functions.register(functions::evaluator(plan.calls_functions).clone());
@@ -299,7 +299,7 @@ impl<'r> Run<'r> {
         watch.take_failure().map_or(Ok(changes), Err)
     }
 
-    fn load(&mut self, source: &NamedNode, destination: &GraphName, watch: &Watch) -> Result<u64> {
+    fn load(&mut self, source: &NamedNode, destination: &GraphName, watch: &EvaluationMonitor) -> Result<u64> {
         if !self.options.loads_files {
             return Err(Error::LoadRefused { iri: source.as_str().to_owned() });
         }
@@ -317,7 +317,7 @@ impl<'r> Run<'r> {
     }
 }
 /// Checks the limits, after an operation has changed this many quads.
-fn step(watch: &Watch, changed: u64) -> Result<()> {
+fn step(watch: &EvaluationMonitor, changed: u64) -> Result<()> {
     watch.step().and_then(|()| watch.check_rows(changed)).map_err(|stopped| stopped.into_failure(watch))
 }
 

@@ -55,16 +55,16 @@ impl Removal {
     /// The pattern in numbers; `None` if the store has not all of its terms, and so nothing to remove.
     pub fn pattern(&self, quads: &impl Quads) -> Result<Option<IdPattern>> {
         let Self(quad) = self;
-        let term = |pattern: &GroundTermPattern| -> Result<Place> {
+        let term = |pattern: &GroundTermPattern| -> Result<PatternTerm> {
             Ok(match pattern {
-                GroundTermPattern::NamedNode(node) => Place::of(quads.id(node.as_ref().into())?),
-                GroundTermPattern::Literal(literal) => Place::of(quads.id(TermRef::from(literal.as_ref()))?),
-                GroundTermPattern::Variable(_) | GroundTermPattern::Triple(_) => Place::Any,
+                GroundTermPattern::NamedNode(node) => PatternTerm::of(quads.id(node.as_ref().into())?),
+                GroundTermPattern::Literal(literal) => PatternTerm::of(quads.id(TermRef::from(literal.as_ref()))?),
+                GroundTermPattern::Variable(_) | GroundTermPattern::Triple(_) => PatternTerm::Any,
             })
         };
         let predicate = match &quad.predicate {
-            NamedNodePattern::NamedNode(node) => Place::of(quads.id(node.as_ref().into())?),
-            NamedNodePattern::Variable(_) => Place::Any,
+            NamedNodePattern::NamedNode(node) => PatternTerm::of(quads.id(node.as_ref().into())?),
+            NamedNodePattern::Variable(_) => PatternTerm::Any,
         };
         let graph = match &quad.graph_name {
             GraphNamePattern::DefaultGraph => GraphPattern::Default,
@@ -75,7 +75,7 @@ impl Removal {
             },
         };
         Ok(match (term(&quad.subject)?, predicate, term(&quad.object)?) {
-            (Place::Unknown, _, _) | (_, Place::Unknown, _) | (_, _, Place::Unknown) => None,
+            (PatternTerm::Unknown, _, _) | (_, PatternTerm::Unknown, _) | (_, _, PatternTerm::Unknown) => None,
             (subject, predicate, object) => {
                 Some(IdPattern { subject: subject.id(), predicate: predicate.id(), object: object.id(), graph })
             }
@@ -84,14 +84,14 @@ impl Removal {
 }
 
 /// What a place of a pattern asks for.
-enum Place {
+enum PatternTerm {
     Any,
     Term(crate::TermId),
     /// A term that the store has not.
     Unknown,
 }
 
-impl Place {
+impl PatternTerm {
     fn of(id: Option<crate::TermId>) -> Self {
         id.map_or(Self::Unknown, Self::Term)
     }

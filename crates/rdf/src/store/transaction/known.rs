@@ -37,7 +37,7 @@ struct KnownTerm {
 }
 
 /// What is known of a term.
-pub(crate) enum Found {
+pub(crate) enum KnownLookup {
     /// Its number, and whether it is not written yet.
     Term(TermId, bool),
     /// Another term has its hash.
@@ -48,12 +48,12 @@ pub(crate) enum Found {
 
 impl KnownTerms {
     /// What is known of the term with this hash and these bytes.
-    pub(crate) fn find(&self, hash: u128, encoded: &[u8]) -> Found {
-        let Some(&place) = self.by_hash.get(&hash) else { return Found::Unknown };
+    pub(crate) fn find(&self, hash: u128, encoded: &[u8]) -> KnownLookup {
+        let Some(&place) = self.by_hash.get(&hash) else { return KnownLookup::Unknown };
         let term = &self.terms[place as usize];
         match self.bytes_of(term) == encoded {
-            true => Found::Term(term.id, term.is_unwritten),
-            false => Found::Collision,
+            true => KnownLookup::Term(term.id, term.is_unwritten),
+            false => KnownLookup::Collision,
         }
     }
 

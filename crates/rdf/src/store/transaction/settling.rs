@@ -5,7 +5,7 @@ use fulgurite::Read;
 use oxrdf::{GraphNameRef, QuadRef, TermRef};
 
 use super::additions::{ENCODED_BYTES_KEPT, QUADS_MAX};
-use super::known::{Found, KnownTerms};
+use super::known::{KnownLookup, KnownTerms};
 use super::state::State;
 use crate::dictionary::{self, bytes};
 use crate::error::{Error, Result};
@@ -120,13 +120,13 @@ impl State {
         let hash = shared.hasher.hash(encoded);
         let mut is_kept = KnownTerms::takes(encoded);
         match self.additions.terms.find(hash, encoded) {
-            Found::Term(id, is_unwritten) => return Ok(Interned { id, is_unwritten }),
-            Found::Collision => {
+            KnownLookup::Term(id, is_unwritten) => return Ok(Interned { id, is_unwritten }),
+            KnownLookup::Collision => {
                 // The dictionary must have the other first.
                 self.settle(shared)?;
                 is_kept = false;
             }
-            Found::Unknown => {}
+            KnownLookup::Unknown => {}
         }
         self.writable()?;
         if is_kept && self.additions.terms.is_full() {
