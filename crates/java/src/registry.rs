@@ -11,7 +11,7 @@ use jni::sys::jlong;
 
 use crate::error::{Failure, Result};
 use crate::openings::{Opened, Opening};
-use crate::quads::objects::{Load, Recorded, Rows};
+use crate::quads::objects::{Load, Recorded, Rows, Statements};
 
 /// A write transaction and its savepoints.
 pub struct Writing {
@@ -47,6 +47,8 @@ pub enum Object {
     Recorded(Box<Mutex<Recorded>>),
     /// An iterator of quads.
     Quads(Box<Mutex<Rows>>),
+    /// Statements of a snapshot that are read in batches.
+    Statements(Box<Mutex<Statements>>),
     /// A bulk load.
     Load(Load),
 }
@@ -63,6 +65,7 @@ impl Object {
             Self::Snapshot(_) => "snapshot",
             Self::Recorded(_) => "transaction of a store",
             Self::Quads(_) => "iterator of quads",
+            Self::Statements(_) => "iterator of statements",
             Self::Load(_) => "load",
         }
     }
@@ -144,6 +147,15 @@ impl Object {
     pub fn quads(&self) -> Result<MutexGuard<'_, Rows>> {
         let Self::Quads(quads) = self else { return Err(self.is_not("iterator of quads")) };
         quads.lock().map_err(|_| broken())
+    }
+
+    /// The statements of a snapshot.
+    ///
+    /// # Errors
+    /// [`Failure::Invalid`] if it is another object, or a call of it has panicked.
+    pub fn statements(&self) -> Result<MutexGuard<'_, Statements>> {
+        let Self::Statements(statements) = self else { return Err(self.is_not("iterator of statements")) };
+        statements.lock().map_err(|_| broken())
     }
 }
 

@@ -7,4 +7,5 @@ mod changes;
 mod loads;
 pub mod objects;
 mod reads;
+mod statements;
 mod stores;

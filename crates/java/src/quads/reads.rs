@@ -72,7 +72,10 @@ macro_rules! with_view {
 }
 
 /// Kinds of statements by their number.
-fn kinds(number: jint) -> Result<StatementKinds> {
+///
+/// # Errors
+/// [`Failure::Invalid`] for another number.
+pub fn kinds(number: jint) -> Result<StatementKinds> {
     match number {
         0 => Ok(StatementKinds::All),
         1 => Ok(StatementKinds::Explicit),
@@ -81,7 +84,11 @@ fn kinds(number: jint) -> Result<StatementKinds> {
     }
 }
 
-fn term_id(bits: u64) -> Result<TermId> {
+/// The id with these bits.
+///
+/// # Errors
+/// [`Failure::Invalid`] if no id has them.
+pub fn term_id(bits: u64) -> Result<TermId> {
     TermId::from_bits(bits).ok_or_else(|| Failure::Invalid(format!("{bits:#x} is no id of a term")))
 }
 

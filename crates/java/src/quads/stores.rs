@@ -28,7 +28,7 @@ const _: [NativeMethod<'_>; 8] = [
     },
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
-        static extern fn is_newest(store: jlong, snapshot: jlong) -> jboolean,
+        static extern fn is_newest(snapshot: jlong) -> jboolean,
     },
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
@@ -85,9 +85,8 @@ fn snapshot<'l>(_: &mut Env<'l>, _: JClass<'l>, store: jlong) -> Result<jlong> {
 }
 
 /// Whether a snapshot is of the newest state of its store.
-fn is_newest<'l>(_: &mut Env<'l>, _: JClass<'l>, store: jlong, snapshot: jlong) -> Result<bool> {
-    let newest = REGISTRY.with(store, |object| Ok(object.store()?.snapshot()?))?;
-    REGISTRY.with(snapshot, |object| Ok(object.snapshot()?.sees_the_same_as(&newest)))
+fn is_newest<'l>(_: &mut Env<'l>, _: JClass<'l>, snapshot: jlong) -> Result<bool> {
+    REGISTRY.with(snapshot, |object| Ok(object.snapshot()?.is_newest()?))
 }
 
 /// Begins a transaction with the isolation level at this position of [`IsolationLevel::ALL`].

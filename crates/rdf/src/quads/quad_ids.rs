@@ -60,16 +60,23 @@ pub(crate) trait Source: Send + Sync {
 /// As [`Quads::term`](crate::Quads::term).
 pub(crate) fn read_terms(source: &dyn Source, ids: &[TermId], each: &mut dyn FnMut(TermRef<'_>)) -> Result<()> {
     let mut terms = source.lend_terms();
-    let place = |terms: &mut TermBatch, id| terms.place(id, false).ok_or_else(|| source.misplaced_term(id));
-    let places: Result<Vec<u32>> = ids.iter().map(|&id| place(&mut terms, id)).collect();
-    let read = places.and_then(|places| source.read_terms(&mut terms).map(|()| places));
-    match &read {
-        Ok(places) => places.iter().for_each(|&place| each(terms.term(place))),
+    let mut places = Vec::with_capacity(ids.len());
+    let read = read_into(&mut terms, source, ids, &mut places);
+    match read {
+        Ok(()) => places.iter().for_each(|&place| each(terms.term(place))),
         // Some of its places have no term.
         Err(_) => terms.clear(),
     }
     source.take_back(terms);
-    read.map(drop)
+    read
+}
+
+/// Reads terms, and notes their places.
+fn read_into(terms: &mut TermBatch, source: &dyn Source, ids: &[TermId], places: &mut Vec<u32>) -> Result<()> {
+    for &id in ids {
+        places.push(terms.place(id, false).ok_or_else(|| source.misplaced_term(id))?);
+    }
+    source.read_terms(terms)
 }
 
 /// Some quads of a range.

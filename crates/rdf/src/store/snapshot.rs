@@ -46,14 +46,21 @@ impl Snapshot {
     #[must_use]
     pub fn of_kinds(&self, kinds: StatementKinds) -> Self {
         let State { read, all, shared, .. } = &*self.state;
+        let tables = all.of(kinds);
+        if Arc::ptr_eq(&tables, &self.state.tables) {
+            return self.clone();
+        }
         let (read, shared) = (Arc::clone(read), Arc::clone(shared));
-        Self { state: Arc::new(State { read, tables: all.of(kinds), all: Arc::clone(all), shared }) }
+        Self { state: Arc::new(State { read, tables, all: Arc::clone(all), shared }) }
     }
 
-    /// Whether another snapshot is known to be of the same state: see
-    /// [`ReadTxn::sees_the_same_as`](fulgurite::ReadTxn::sees_the_same_as).
-    pub fn sees_the_same_as(&self, other: &Self) -> bool {
-        self.state.read.sees_the_same_as(&other.state.read)
+    /// Whether this snapshot is known to see the newest commit. After a checkpoint this is `false` for a snapshot from
+    /// before it, even if nothing was committed.
+    ///
+    /// # Errors
+    /// As [`Store::snapshot`](crate::Store::snapshot).
+    pub fn is_newest(&self) -> Result<bool> {
+        Ok(self.state.read.sees_the_same_as(&self.state.shared.database.read()?))
     }
 
     /// The sequence of the newest commit that it sees.

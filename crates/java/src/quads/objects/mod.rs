@@ -5,9 +5,11 @@ mod observed;
 mod pattern;
 mod recorded;
 mod rows;
+mod statements;
 pub mod terms;
 
 pub use load_state::Load;
 pub use pattern::Graphs;
 pub use recorded::{Change, Recorded};
 pub use rows::Rows;
+pub use statements::{Scratch, Statements};

@@ -33,7 +33,7 @@ fn malformed() -> Failure {
 ///
 /// # Errors
 /// [`Failure::Invalid`] if there are fewer.
-fn take<'b>(bytes: &mut &'b [u8], count: usize) -> Result<&'b [u8]> {
+pub fn take<'b>(bytes: &mut &'b [u8], count: usize) -> Result<&'b [u8]> {
     let (taken, rest) = bytes.split_at_checked(count).ok_or_else(malformed)?;
     *bytes = rest;
     Ok(taken)

@@ -18,11 +18,14 @@ import org.eclipse.rdf4j.sail.SailException;
 import org.eclipse.rdf4j.sail.SailLockedException;
 import org.eclipse.rdf4j.sail.config.SailConfigException;
 import org.eclipse.rdf4j.sail.helpers.AbstractNotifyingSail;
+import org.fulgurite.exceptions.ClosedException;
 import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.exceptions.LockedException;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.config.FulguriteStoreConfig;
+import org.fulgurite.rdf4j.values.IriCache;
+import org.fulgurite.rdf4j.values.TermBytes;
 
 /**
  * An RDF store in one file, as a Sail of RDF4J.
@@ -52,10 +55,12 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     private final Set<Handle> views = Handle.newSet();
     private final Object snapshotLock = new Object();
 
-    /** The newest state that was read; null if it is not known. */
-    private StoreView snapshot;
+    /** The newest state that was read; null if it is not known. Changed under {@link #snapshotLock}. */
+    private volatile StoreView snapshot;
 
-    private Handle handle;
+    private volatile CommittedTerms committed;
+    private volatile IriCache iris;
+    private volatile Handle handle;
     private File temporary;
     private EvaluationStrategyFactory strategies;
     private FederatedServiceResolver resolver;
@@ -126,7 +131,10 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         String path = new File(directory, FILE_NAME).getPath();
         try {
             long raw = NativeQuads.openStore(path, options, config.nativeIndexes());
-            handle = new Handle(this, raw, "store", true, Handle.newSet());
+            Handle opened = new Handle(this, raw, "store", true, Handle.newSet());
+            committed = new CommittedTerms(opened);
+            iris = new IriCache(committed);
+            handle = opened;
         } catch (LockedException error) {
             throw new SailLockedException(path, error.getMessage(), null);
         } catch (FulguriteException error) {
@@ -188,20 +196,83 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     }
 
     long raw() {
-        if (handle == null) {
+        return handle().raw();
+    }
+
+    private Handle handle() {
+        Handle current = handle;
+        if (current == null) {
             throw new SailException("the store is not initialized; call init() first");
         }
-        return handle.raw();
+        return current;
     }
 
     /** Returns a view of the newest state. Reads of the same state share a snapshot. */
     StoreView snapshot() {
         synchronized (snapshotLock) {
             if (snapshot == null || !snapshot.isNewest()) {
-                forgetSnapshot();
-                snapshot = StoreView.snapshot(handle, views);
+                renewSnapshot();
             }
             return snapshot.forRead();
+        }
+    }
+
+    private void renewSnapshot() {
+        synchronized (snapshotLock) {
+            forgetSnapshot();
+            snapshot = StoreView.snapshot(handle(), views, committed.scope());
+        }
+    }
+
+    /** Returns the shared snapshot, for {@link #find}. */
+    StoreView newest() {
+        StoreView current = snapshot;
+        while (current == null) {
+            SailErrors.run(this::renewSnapshot);
+            current = snapshot;
+        }
+        return current;
+    }
+
+    /**
+     * Reads statements: see {@link NativeQuads#find}. Returns null if {@code view} is not of the newest state.
+     *
+     * @param view what {@link #newest} has returned
+     */
+    byte[] find(StoreView view, TermBytes pattern, int kinds, int rows, byte[] room) {
+        byte[] found = null;
+        try {
+            found = NativeQuads.find(view.raw(), pattern.array(), pattern.length(), kinds, rows, room);
+        } catch (ClosedException error) {
+            // Another thread has replaced the snapshot, unless the store itself is closed.
+            if (!handle().isOpen()) {
+                throw SailErrors.of(error);
+            }
+        } catch (FulguriteException error) {
+            throw SailErrors.of(error);
+        }
+        if (found == null) {
+            SailErrors.run(() -> forgetSnapshot(view));
+        }
+        return found;
+    }
+
+    /** Manages the handle of a result, which is closed with the store. */
+    Handle result(Object owner, long raw) {
+        Handle result = new Handle(owner, raw, "result", false, views);
+        result.checkParent(handle());
+        return result;
+    }
+
+    IriCache iris() {
+        return iris;
+    }
+
+    private void forgetSnapshot(StoreView expected) {
+        synchronized (snapshotLock) {
+            if (snapshot == expected) {
+                forgetSnapshot();
+            }
         }
     }
 
@@ -216,7 +287,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     }
 
     StoreView transaction(IsolationLevels level) {
-        return StoreView.transaction(handle, views, level);
+        return StoreView.transaction(handle(), views, committed.scope(), level);
     }
 
     @Override

@@ -118,6 +118,13 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         });
     }
 
+    /** Whether there is a native transaction, or changes for one. */
+    private boolean hasTransaction() {
+        synchronized (lock) {
+            return transaction != null || !pending.isEmpty();
+        }
+    }
+
     /** Whether a read sees the native transaction. */
     private boolean readsTransaction() {
         if (transaction == null) {
@@ -148,6 +155,9 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
             boolean includeInferred,
             Resource... contexts) {
         int kinds = kinds(includeInferred);
+        if (order == null && contexts.length <= 1 && !hasTransaction()) {
+            return SnapshotStatements.find(store, subject, predicate, object, kinds, contexts);
+        }
         return read(view -> SailErrors.convert(() -> new StatementIteration(
                 new QuadPattern(view, subject, predicate, object, kinds, contexts), order)));
     }

@@ -15,6 +15,7 @@ import org.fulgurite.internal.Exceptions;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.Native;
 import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.values.IdScope;
 import org.fulgurite.rdf4j.values.StoredValue;
 import org.fulgurite.rdf4j.values.TermBytes;
 import org.fulgurite.rdf4j.values.TermReader;
@@ -44,6 +45,7 @@ final class StoreView implements AutoCloseable, TermSource {
     private final Handle handle;
     private final boolean isTransaction;
     private final boolean isSerializable;
+    private final IdScope scope;
 
     /** The view that has the handle; null if it is this one. */
     private final StoreView parent;
@@ -67,16 +69,15 @@ final class StoreView implements AutoCloseable, TermSource {
         }
     }
 
-    private StoreView(
-            Handle store, Set<Handle> siblings, long raw, boolean isTransaction, boolean isSerializable) {
+    private StoreView(Handle store, Set<Handle> siblings, long raw, boolean isSerializable, IdScope scope) {
         this.store = store;
         this.siblings = siblings;
-        this.isTransaction = isTransaction;
+        this.isTransaction = scope.isOfTransaction();
         this.isSerializable = isSerializable;
+        this.scope = scope;
         this.parent = null;
         this.cachedIds = new AtomicReferenceArray<>(CACHED_IDS);
-        String name = isTransaction ? "transaction" : "snapshot";
-        this.handle = new Handle(this, raw, name, false, siblings);
+        this.handle = new Handle(this, raw, isTransaction ? "transaction" : "snapshot", false, siblings);
         handle.checkParent(store);
     }
 
@@ -85,6 +86,7 @@ final class StoreView implements AutoCloseable, TermSource {
         this.siblings = parent.siblings;
         this.isTransaction = parent.isTransaction;
         this.isSerializable = parent.isSerializable;
+        this.scope = parent.scope;
         this.parent = parent;
         this.cachedIds = parent.cachedIds;
         this.handle = parent.handle;
@@ -99,18 +101,19 @@ final class StoreView implements AutoCloseable, TermSource {
         return new StoreView(this);
     }
 
-    static StoreView snapshot(Handle store, Set<Handle> siblings) {
-        return new StoreView(store, siblings, NativeQuads.snapshot(store.raw()), false, false);
+    static StoreView snapshot(Handle store, Set<Handle> siblings, IdScope committed) {
+        return new StoreView(store, siblings, NativeQuads.snapshot(store.raw()), false, committed);
     }
 
-    static StoreView transaction(Handle store, Set<Handle> siblings, IsolationLevels level) {
+    static StoreView transaction(Handle store, Set<Handle> siblings, IdScope committed, IsolationLevels level) {
         long raw = NativeQuads.begin(store.raw(), level.ordinal());
-        return new StoreView(store, siblings, raw, true, level == IsolationLevels.SERIALIZABLE);
+        boolean isSerializable = level == IsolationLevels.SERIALIZABLE;
+        return new StoreView(store, siblings, raw, isSerializable, committed.ofTransaction());
     }
 
     /** Returns whether a snapshot is of the newest state. */
     boolean isNewest() {
-        return NativeQuads.isNewest(store.raw(), raw());
+        return NativeQuads.isNewest(raw());
     }
 
     /**
@@ -122,7 +125,7 @@ final class StoreView implements AutoCloseable, TermSource {
             return this;
         }
         // Ids of terms that the transaction added may have changed.
-        return new StoreView(store, siblings, handle.release(), true, isSerializable);
+        return new StoreView(store, siblings, handle.release(), isSerializable, scope.ofRepeated());
     }
 
     long raw() {
@@ -146,37 +149,42 @@ final class StoreView implements AutoCloseable, TermSource {
      * of a transaction are valid in it only.
      */
     long id(Value value) {
-        if (value instanceof StoredValue) {
-            StoredValue stored = (StoredValue) value;
-            if (isValidHere(stored.source())) {
-                return stored.id();
-            }
-        }
-        int place = value.hashCode() & CACHED_IDS - 1;
-        CachedId cached = cachedIds.get(place);
-        if (cached != null && cached.value.equals(value)) {
-            return cached.id;
+        long id = knownId(value);
+        if (id != UNKNOWN) {
+            return id;
         }
         TermBytes terms = new TermBytes().number(1).term(value);
-        long id = NativeQuads.ids(raw(), terms.array(), terms.length())[0];
+        id = NativeQuads.ids(raw(), terms.array(), terms.length())[0];
         if (id != UNKNOWN) {
-            cachedIds.set(place, new CachedId(value, id));
+            remember(value, id);
         }
         return id;
     }
 
-    /** Whether ids of {@code source} are valid in this view. */
-    private boolean isValidHere(TermSource source) {
-        if (!(source instanceof StoreView)) {
-            return false;
+    /** Returns the id of a value if it is known without a native call, or {@link #UNKNOWN}. */
+    long knownId(Value value) {
+        if (value instanceof StoredValue) {
+            StoredValue stored = (StoredValue) value;
+            if (scope.covers(stored.scope())) {
+                return stored.id();
+            }
         }
-        StoreView other = (StoreView) source;
-        return other.isTransaction ? other.handle == handle : other.store == store;
+        CachedId cached = cachedIds.get(place(value));
+        return cached != null && cached.value.equals(value) ? cached.id : UNKNOWN;
+    }
+
+    /** Keeps the id of a value for later questions. */
+    void remember(Value value, long id) {
+        cachedIds.set(place(value), new CachedId(value, id));
+    }
+
+    private static int place(Value value) {
+        return value.hashCode() & CACHED_IDS - 1;
     }
 
     @Override
-    public boolean sharesIdsWith(TermSource other) {
-        return isValidHere(other) && ((StoreView) other).isValidHere(this);
+    public IdScope scope() {
+        return scope;
     }
 
     @Override

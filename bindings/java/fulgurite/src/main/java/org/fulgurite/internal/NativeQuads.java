@@ -16,7 +16,7 @@ public final class NativeQuads {
 
     public static native long snapshot(long store);
 
-    public static native boolean isNewest(long store, long snapshot);
+    public static native boolean isNewest(long snapshot);
 
     public static native long begin(long store, int level);
 
@@ -29,6 +29,11 @@ public final class NativeQuads {
     public static native void observe(long txn, int given, byte[] terms, int length);
 
     public static native byte[] currentTerms(long store, long[] ids, int count);
+
+    public static native byte[] find(
+            long snapshot, byte[] pattern, int length, int kinds, int count, byte[] room);
+
+    public static native byte[] nextStatements(long statements, int count, byte[] room);
 
     public static native long[] ids(long view, byte[] terms, int length);
 

@@ -8,12 +8,21 @@ final class StoredBlankNode extends AbstractBNode implements StoredValue {
     private static final long serialVersionUID = 1L;
 
     private final long id;
+    private final transient IdScope scope;
     private final transient ValueGroup group;
     private volatile BNode term;
 
     StoredBlankNode(long id, ValueGroup group) {
         this.id = id;
+        this.scope = group.scope();
         this.group = group;
+    }
+
+    StoredBlankNode(long id, IdScope scope, TermReader terms) {
+        this.id = id;
+        this.scope = scope;
+        this.group = null;
+        read(terms);
     }
 
     @Override
@@ -22,8 +31,8 @@ final class StoredBlankNode extends AbstractBNode implements StoredValue {
     }
 
     @Override
-    public TermSource source() {
-        return group == null ? null : group.source();
+    public IdScope scope() {
+        return scope;
     }
 
     @Override

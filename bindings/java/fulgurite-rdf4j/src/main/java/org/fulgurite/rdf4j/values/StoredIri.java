@@ -9,12 +9,21 @@ final class StoredIri extends AbstractIRI implements StoredValue {
     private static final long serialVersionUID = 1L;
 
     private final long id;
+    private final transient IdScope scope;
     private final transient ValueGroup group;
     private volatile String text;
 
     StoredIri(long id, ValueGroup group) {
         this.id = id;
+        this.scope = group.scope();
         this.group = group;
+    }
+
+    StoredIri(long id, IdScope scope, TermReader terms) {
+        this.id = id;
+        this.scope = scope;
+        this.group = null;
+        read(terms);
     }
 
     @Override
@@ -23,8 +32,8 @@ final class StoredIri extends AbstractIRI implements StoredValue {
     }
 
     @Override
-    public TermSource source() {
-        return group == null ? null : group.source();
+    public IdScope scope() {
+        return scope;
     }
 
     @Override

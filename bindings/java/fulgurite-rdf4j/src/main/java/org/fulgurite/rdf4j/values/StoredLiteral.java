@@ -11,12 +11,21 @@ final class StoredLiteral extends AbstractLiteral implements StoredValue {
     private static final long serialVersionUID = 1L;
 
     private final long id;
+    private final transient IdScope scope;
     private final transient ValueGroup group;
     private volatile Literal term;
 
     StoredLiteral(long id, ValueGroup group) {
         this.id = id;
+        this.scope = group.scope();
         this.group = group;
+    }
+
+    StoredLiteral(long id, IdScope scope, TermReader terms) {
+        this.id = id;
+        this.scope = scope;
+        this.group = null;
+        read(terms);
     }
 
     @Override
@@ -25,8 +34,8 @@ final class StoredLiteral extends AbstractLiteral implements StoredValue {
     }
 
     @Override
-    public TermSource source() {
-        return group == null ? null : group.source();
+    public IdScope scope() {
+        return scope;
     }
 
     @Override

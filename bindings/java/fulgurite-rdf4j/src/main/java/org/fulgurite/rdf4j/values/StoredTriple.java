@@ -11,12 +11,21 @@ final class StoredTriple extends AbstractTriple implements StoredValue {
     private static final long serialVersionUID = 1L;
 
     private final long id;
+    private final transient IdScope scope;
     private final transient ValueGroup group;
     private volatile Triple term;
 
     StoredTriple(long id, ValueGroup group) {
         this.id = id;
+        this.scope = group.scope();
         this.group = group;
+    }
+
+    StoredTriple(long id, IdScope scope, TermReader terms) {
+        this.id = id;
+        this.scope = scope;
+        this.group = null;
+        read(terms);
     }
 
     @Override
@@ -25,8 +34,8 @@ final class StoredTriple extends AbstractTriple implements StoredValue {
     }
 
     @Override
-    public TermSource source() {
-        return group == null ? null : group.source();
+    public IdScope scope() {
+        return scope;
     }
 
     @Override

@@ -14,9 +14,9 @@ public interface StoredValue extends Value {
     /**
      * Returns where the id is valid.
      *
-     * @return the source of the term
+     * @return the scope of the id
      */
-    TermSource source();
+    IdScope scope();
 
     /**
      * Returns whether the term was read.
@@ -33,7 +33,7 @@ public interface StoredValue extends Value {
     void read(TermReader terms);
 
     /**
-     * Creates the value of an id. The first byte of an id is the kind of its term.
+     * Creates the value of an id, whose term is read later. The first byte of an id is the kind of its term.
      *
      * @param id the id
      * @param group the values that are read together
@@ -50,6 +50,28 @@ public interface StoredValue extends Value {
                 return new StoredTriple(id, group);
             default:
                 return new StoredLiteral(id, group);
+        }
+    }
+
+    /**
+     * Creates the value of an id.
+     *
+     * @param id the id
+     * @param scope where the id is valid
+     * @param terms where its term is next
+     * @return the value
+     */
+    static StoredValue read(long id, IdScope scope, TermReader terms) {
+        switch ((int) (id >>> 56)) {
+            case 1:
+                return new StoredIri(id, scope, terms);
+            case 2:
+            case 3:
+                return new StoredBlankNode(id, scope, terms);
+            case 4:
+                return new StoredTriple(id, scope, terms);
+            default:
+                return new StoredLiteral(id, scope, terms);
         }
     }
 }

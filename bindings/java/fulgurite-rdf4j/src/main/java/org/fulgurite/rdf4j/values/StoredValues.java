@@ -10,6 +10,6 @@ final class StoredValues {
             return false;
         }
         StoredValue stored = (StoredValue) other;
-        return value.id() == stored.id() && value.source() != null && value.source().sharesIdsWith(stored.source());
+        return value.id() == stored.id() && value.scope() != null && value.scope() == stored.scope();
     }
 }

@@ -22,6 +22,11 @@ public final class TermBytes {
     static final byte TYPED = 5;
     static final byte TRIPLE = 6;
 
+    // Positions of patterns that have no term: see crates/java/src/quads/statements.rs.
+    private static final byte ANY = 0;
+    private static final byte ID = 7;
+    private static final byte DEFAULT_GRAPH = 8;
+
     private byte[] bytes = new byte[256];
     private int length;
     private CharsetEncoder encoder;
@@ -99,6 +104,34 @@ public final class TermBytes {
         }
         Triple triple = (Triple) value;
         return kind(TRIPLE).term(triple.getSubject()).term(triple.getPredicate()).term(triple.getObject());
+    }
+
+    /**
+     * Appends a position of a pattern that matches every term.
+     *
+     * @return this object
+     */
+    public TermBytes any() {
+        return kind(ANY);
+    }
+
+    /**
+     * Appends a position of a pattern that matches the default graph.
+     *
+     * @return this object
+     */
+    public TermBytes defaultGraph() {
+        return kind(DEFAULT_GRAPH);
+    }
+
+    /**
+     * Appends a position of a pattern that has the id of a term.
+     *
+     * @param id the id
+     * @return this object
+     */
+    public TermBytes id(long id) {
+        return kind(ID).number((int) id).number((int) (id >>> 32));
     }
 
     private TermBytes literal(Literal literal) {

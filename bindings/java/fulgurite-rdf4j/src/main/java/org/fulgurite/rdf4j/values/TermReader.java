@@ -26,7 +26,18 @@ public final class TermReader {
      * @param bytes the bytes
      */
     public TermReader(byte[] bytes) {
+        this(bytes, 0);
+    }
+
+    /**
+     * Reads from a position.
+     *
+     * @param bytes the bytes
+     * @param at the position
+     */
+    TermReader(byte[] bytes, int at) {
         this.bytes = bytes;
+        this.at = at;
     }
 
     /**
@@ -44,10 +55,24 @@ public final class TermReader {
      * @return the text
      */
     public String text() {
-        int length = (bytes[at] & 0xff) | (bytes[at + 1] & 0xff) << 8 | (bytes[at + 2] & 0xff) << 16 | bytes[at + 3] << 24;
+        int length = length();
         String text = new String(bytes, at + 4, length, StandardCharsets.UTF_8);
         at += 4 + length;
         return text;
+    }
+
+    int position() {
+        return at;
+    }
+
+    private int length() {
+        return (bytes[at] & 0xff) | (bytes[at + 1] & 0xff) << 8 | (bytes[at + 2] & 0xff) << 16 | bytes[at + 3] << 24;
+    }
+
+    /** Passes over an IRI. */
+    void skipIri() {
+        at++;
+        at += 4 + length();
     }
 
     /**

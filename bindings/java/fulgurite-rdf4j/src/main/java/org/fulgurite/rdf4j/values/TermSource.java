@@ -12,10 +12,9 @@ public interface TermSource {
     TermReader terms(long[] ids, int count);
 
     /**
-     * Returns whether an id means the same term here and there.
+     * Returns where the ids of its terms are valid.
      *
-     * @param other another source
-     * @return whether ids can be compared
+     * @return the scope of the ids
      */
-    boolean sharesIdsWith(TermSource other);
+    IdScope scope();
 }

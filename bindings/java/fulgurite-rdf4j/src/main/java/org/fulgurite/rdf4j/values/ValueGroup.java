@@ -17,8 +17,8 @@ public final class ValueGroup {
         this.source = source;
     }
 
-    TermSource source() {
-        return source;
+    IdScope scope() {
+        return source.scope();
     }
 
     /**

@@ -1,0 +1,27 @@
+package org.fulgurite.rdf4j;
+
+import org.fulgurite.internal.Handle;
+import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.values.IdScope;
+import org.fulgurite.rdf4j.values.TermReader;
+import org.fulgurite.rdf4j.values.TermSource;
+
+/** The committed terms of a store. Their ids keep their meaning as long as the store is open. */
+final class CommittedTerms implements TermSource {
+    private final Handle store;
+    private final IdScope scope = IdScope.ofStore();
+
+    CommittedTerms(Handle store) {
+        this.store = store;
+    }
+
+    @Override
+    public TermReader terms(long[] ids, int count) {
+        return new TermReader(NativeQuads.currentTerms(store.raw(), ids, count));
+    }
+
+    @Override
+    public IdScope scope() {
+        return scope;
+    }
+}

@@ -1,0 +1,179 @@
+package org.fulgurite.rdf4j;
+
+import java.util.NoSuchElementException;
+import org.eclipse.rdf4j.common.iteration.CloseableIteration;
+import org.eclipse.rdf4j.model.IRI;
+import org.eclipse.rdf4j.model.Resource;
+import org.eclipse.rdf4j.model.Statement;
+import org.eclipse.rdf4j.model.Value;
+import org.eclipse.rdf4j.model.ValueFactory;
+import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
+import org.eclipse.rdf4j.sail.SailException;
+import org.fulgurite.internal.Handle;
+import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.values.StatementBatch;
+import org.fulgurite.rdf4j.values.TermBytes;
+
+/**
+ * The statements of a pattern in the newest state, for a caller that reads all terms. One native call looks up the terms
+ * of the pattern, and reads the first statements and their terms. Batches grow from 16 statements to 512.
+ *
+ * <p>One thread reads it. Another thread may close it: then the reading thread gets no more statements, or an exception.
+ */
+final class SnapshotStatements implements CloseableIteration<Statement> {
+    private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
+    private static final int FIRST_ROWS = 16;
+    private static final int ROWS_MAX = 512;
+
+    /** A batch with more bytes is not followed by a larger one. */
+    private static final int BATCH_BYTES = 1 << 20;
+
+    private static final int ROOM_BYTES = 1 << 14;
+
+    /** The array for first batches of a thread, which are read before its next call. */
+    private static final ThreadLocal<byte[]> ROOM = ThreadLocal.withInitial(() -> new byte[ROOM_BYTES]);
+
+    private final FulguriteStore store;
+    private final Resource subject;
+    private final IRI predicate;
+
+    /** Null if there are no statements. */
+    private StatementBatch batch;
+
+    private int row;
+    private int rows = FIRST_ROWS;
+
+    /** The iterator for the statements after the batch; null if there are none. */
+    private final Handle following;
+
+    private boolean isLast;
+
+    /** The array for batches after the first one. */
+    private byte[] room = {};
+
+    private volatile boolean isClosed;
+
+    private SnapshotStatements(FulguriteStore store, Resource subject, IRI predicate, StatementBatch first) {
+        this.store = store;
+        this.subject = subject;
+        this.predicate = predicate;
+        this.batch = first;
+        long handle = first == null ? 0 : first.following();
+        this.following = handle == 0 ? null : store.result(this, handle);
+        this.isLast = following == null;
+    }
+
+    /**
+     * Reads a pattern.
+     *
+     * @param kinds as in {@link QuadPattern}
+     * @param contexts at most one context; none for all
+     */
+    static SnapshotStatements find(
+            FulguriteStore store, Resource subject, IRI predicate, Value object, int kinds, Resource... contexts) {
+        StoreView view;
+        byte[] found;
+        do {
+            view = store.newest();
+            TermBytes pattern = new TermBytes();
+            append(pattern, view, subject);
+            append(pattern, view, predicate);
+            append(pattern, view, object);
+            if (contexts.length > 0 && contexts[0] == null) {
+                pattern.defaultGraph();
+            } else {
+                append(pattern, view, contexts.length == 0 ? null : contexts[0]);
+            }
+            found = store.find(view, pattern, kinds, FIRST_ROWS, ROOM.get());
+        } while (found == null);
+        if (found.length == 0) {
+            return new SnapshotStatements(store, subject, predicate, null);
+        }
+        StatementBatch first = new StatementBatch(found, store.iris());
+        remember(view, predicate, first.predicateId());
+        remember(view, object, first.objectId());
+        return new SnapshotStatements(store, subject, predicate, first);
+    }
+
+    private static void append(TermBytes pattern, StoreView view, Value value) {
+        if (value == null) {
+            pattern.any();
+            return;
+        }
+        long id = view.knownId(value);
+        if (id == StoreView.UNKNOWN) {
+            pattern.term(value);
+        } else {
+            pattern.id(id);
+        }
+    }
+
+    private static void remember(StoreView view, Value value, long id) {
+        if (value != null && view.knownId(value) == StoreView.UNKNOWN) {
+            view.remember(value, id);
+        }
+    }
+
+    @Override
+    public boolean hasNext() {
+        if (isClosed || batch == null) {
+            return false;
+        }
+        while (row == batch.count()) {
+            if (isLast) {
+                close();
+                return false;
+            }
+            fetch();
+        }
+        return true;
+    }
+
+    private void fetch() {
+        if (rows < ROWS_MAX && batch.length() < BATCH_BYTES) {
+            rows *= 2;
+        }
+        row = 0;
+        byte[] found = SailErrors.convert(() -> NativeQuads.nextStatements(following.raw(), rows, room));
+        batch = new StatementBatch(found, store.iris());
+        if (found != room && found.length < BATCH_BYTES) {
+            room = new byte[found.length + found.length / 4];
+        }
+        isLast = batch.following() == 0;
+        if (isLast) {
+            following.close();
+        }
+    }
+
+    @Override
+    public Statement next() {
+        if (isClosed) {
+            throw new SailException("the result is closed");
+        }
+        if (!hasNext()) {
+            throw new NoSuchElementException("there are no more statements");
+        }
+        Resource statementSubject = subject != null ? subject : (Resource) batch.value(row, 0);
+        IRI statementPredicate = predicate != null ? predicate : (IRI) batch.value(row, 1);
+        // The object is not taken from the pattern: the store may have a literal with another case of its language.
+        Value object = batch.value(row, 2);
+        Resource context = (Resource) batch.value(row, 3);
+        row++;
+        return context == null
+                ? VALUES.createStatement(statementSubject, statementPredicate, object)
+                : VALUES.createStatement(statementSubject, statementPredicate, object, context);
+    }
+
+    @Override
+    public void remove() {
+        throw new UnsupportedOperationException("statements are removed by a connection");
+    }
+
+    @Override
+    public void close() {
+        isClosed = true;
+        if (following != null) {
+            following.close();
+        }
+    }
+}
