@@ -22,7 +22,7 @@ import org.fulgurite.rdf4j.values.TermBytes;
  */
 final class SnapshotStatements implements CloseableIteration<Statement> {
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
-    private static final int FIRST_ROWS = 16;
+    private static final int FIRST_ROWS = 32;
     private static final int ROWS_MAX = 512;
 
     /** A batch with more bytes is not followed by a larger one. */
