@@ -3,7 +3,7 @@
 //! A handle has the index of a slot in its low 32 bits, and the generation of the slot in its high 32 bits. Closing an
 //! object increments the generation, so an old handle never leads to a newer object. Handles are never 0.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use fulgurite::{Database, ReadTxn, Savepoint, Table, WriteTxn};
 use fulgurite_rdf::{Snapshot, Store};
@@ -11,7 +11,7 @@ use jni::sys::jlong;
 
 use crate::error::{Failure, Result};
 use crate::openings::{Opened, Opening};
-use crate::quads::objects::{Load, Recorded, Rows, Statements};
+use crate::quads::objects::{Load, OpenQuery, Recorded, Rows, RunningQuery, Statements};
 
 /// A write transaction and its savepoints.
 pub struct Writing {
@@ -51,6 +51,8 @@ pub enum Object {
     Statements(Box<Mutex<Statements>>),
     /// A bulk load.
     Load(Load),
+    /// A query, which is cancelled when it is closed.
+    Query(OpenQuery),
 }
 
 impl Object {
@@ -67,6 +69,7 @@ impl Object {
             Self::Quads(_) => "iterator of quads",
             Self::Statements(_) => "iterator of statements",
             Self::Load(_) => "load",
+            Self::Query(_) => "query",
         }
     }
 
@@ -138,6 +141,14 @@ impl Object {
     /// [`Failure::Invalid`] if it is another object.
     pub fn load(&self) -> Result<&Load> {
         if let Self::Load(load) = self { Ok(load) } else { Err(self.is_not("load")) }
+    }
+
+    /// The query.
+    ///
+    /// # Errors
+    /// [`Failure::Invalid`] if it is another object.
+    pub fn query(&self) -> Result<&Arc<RunningQuery>> {
+        if let Self::Query(query) = self { Ok(&query.running) } else { Err(self.is_not("query")) }
     }
 
     /// The iterator of quads.

@@ -6,6 +6,7 @@
 mod changes;
 mod loads;
 pub mod objects;
+mod queries;
 mod reads;
 mod statements;
 mod stores;

@@ -48,7 +48,11 @@ pub fn take_number(bytes: &mut &[u8]) -> Result<u32> {
     Ok(u32::from_le_bytes(number))
 }
 
-fn take_text<'b>(bytes: &mut &'b [u8]) -> Result<&'b str> {
+/// Takes a text.
+///
+/// # Errors
+/// [`Failure::Invalid`] if the bytes are no text.
+pub fn take_text<'b>(bytes: &mut &'b [u8]) -> Result<&'b str> {
     let length = take_number(bytes)? as usize;
     std::str::from_utf8(take(bytes, length)?).map_err(|_| malformed())
 }

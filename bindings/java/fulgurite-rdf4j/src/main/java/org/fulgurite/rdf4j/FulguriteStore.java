@@ -24,6 +24,7 @@ import org.fulgurite.exceptions.LockedException;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.config.FulguriteStoreConfig;
+import org.fulgurite.rdf4j.config.QueryEngine;
 import org.fulgurite.rdf4j.values.IriCache;
 import org.fulgurite.rdf4j.values.TermBytes;
 
@@ -262,6 +263,10 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         Handle result = new Handle(owner, raw, "result", false, views);
         result.checkParent(handle());
         return result;
+    }
+
+    boolean usesOwnQueryEngine() {
+        return config.getQueryEngine() == QueryEngine.STORE;
     }
 
     IriCache iris() {

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
@@ -25,6 +26,8 @@ import org.eclipse.rdf4j.model.impl.SimpleNamespace;
 import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.eclipse.rdf4j.query.BindingSet;
 import org.eclipse.rdf4j.query.Dataset;
+import org.eclipse.rdf4j.query.Query;
+import org.eclipse.rdf4j.query.QueryLanguage;
 import org.eclipse.rdf4j.query.algebra.TupleExpr;
 import org.eclipse.rdf4j.query.explanation.Explanation;
 import org.eclipse.rdf4j.sail.SailException;
@@ -197,9 +200,41 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     }
 
     @Override
+    public Optional<TupleExpr> prepareQuery(
+            QueryLanguage language, Query.QueryType type, String query, String base) {
+        return store.usesOwnQueryEngine()
+                ? StoreQuery.parse(language, type, query, base).map(Function.identity())
+                : Optional.empty();
+    }
+
+    @Override
     protected CloseableIteration<? extends BindingSet> evaluateInternal(
             TupleExpr query, Dataset dataset, BindingSet bindings, boolean includeInferred) {
         int kinds = kinds(includeInferred);
+        if (query instanceof StoreQuery) {
+            StoreQuery whole = (StoreQuery) query;
+            CloseableIteration<? extends BindingSet> results = evaluateByStore(whole, dataset, bindings, kinds);
+            return results == null ? evaluateByRdf4j(whole.getArg(), dataset, bindings, kinds) : results;
+        }
+        return evaluateByRdf4j(query, dataset, bindings, kinds);
+    }
+
+    /** Returns null if RDF4J has to evaluate the query. */
+    private CloseableIteration<? extends BindingSet> evaluateByStore(
+            StoreQuery query, Dataset dataset, BindingSet bindings, int kinds) {
+        if (hasTransaction() || !query.getBindingNames().containsAll(bindings.getBindingNames())) {
+            return null;
+        }
+        return SailErrors.convert(() -> {
+            // The query keeps the state that it reads.
+            try (StoreView view = store.snapshot()) {
+                return StoreResults.of(store, view, query, dataset, bindings, kinds);
+            }
+        });
+    }
+
+    private CloseableIteration<? extends BindingSet> evaluateByRdf4j(
+            TupleExpr query, Dataset dataset, BindingSet bindings, int kinds) {
         QueryEvaluationMode mode = evaluationMode;
         return read(view -> evaluation.evaluate(view, query, dataset, bindings, kinds, mode));
     }
@@ -213,7 +248,8 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
             boolean includeInferred,
             int timeoutSeconds) {
         int kinds = kinds(includeInferred);
-        return compute(view -> evaluation.explain(level, view, query, dataset, bindings, kinds, timeoutSeconds));
+        TupleExpr explained = query instanceof StoreQuery ? ((StoreQuery) query).getArg() : query;
+        return compute(view -> evaluation.explain(level, view, explained, dataset, bindings, kinds, timeoutSeconds));
     }
 
     // Transactions

@@ -35,6 +35,11 @@ public final class NativeQuads {
 
     public static native byte[] nextStatements(long statements, int count, byte[] room);
 
+    public static native long query(
+            long snapshot, String sparql, String base, byte[] given, int length, int kinds);
+
+    public static native byte[] nextSolutions(long query);
+
     public static native long[] ids(long view, byte[] terms, int length);
 
     public static native byte[] terms(long view, long[] ids, int count);

@@ -23,6 +23,7 @@ public class FulguriteStoreConfig extends BaseSailConfig {
 
     private Durability durability = Durability.DISK;
     private long cacheBytes;
+    private QueryEngine queryEngine = QueryEngine.RDF4J;
 
     /** Creates a configuration with the defaults. */
     public FulguriteStoreConfig() {
@@ -132,6 +133,26 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     }
 
     /**
+     * Returns what evaluates queries.
+     *
+     * @return the query engine
+     */
+    public QueryEngine getQueryEngine() {
+        return queryEngine;
+    }
+
+    /**
+     * Sets what evaluates queries. The default is {@link QueryEngine#RDF4J}.
+     *
+     * @param engine the query engine
+     * @return this configuration
+     */
+    public FulguriteStoreConfig setQueryEngine(QueryEngine engine) {
+        queryEngine = Objects.requireNonNull(engine, "engine");
+        return this;
+    }
+
+    /**
      * Returns the indexes in the form of the native library: {@code spoc} becomes {@code spo} for the default graph and
      * {@code spog} for named graphs.
      *
@@ -175,6 +196,10 @@ public class FulguriteStoreConfig extends BaseSailConfig {
         if (cacheBytes > 0) {
             model.add(node, FulguriteStoreSchema.CACHE_BYTES, Values.literal(cacheBytes));
         }
+        if (queryEngine != QueryEngine.RDF4J) {
+            String name = queryEngine.name().toLowerCase(Locale.ROOT);
+            model.add(node, FulguriteStoreSchema.QUERY_ENGINE, Values.literal(name));
+        }
         return node;
     }
 
@@ -188,6 +213,8 @@ public class FulguriteStoreConfig extends BaseSailConfig {
             literal(model, node, FulguriteStoreSchema.CACHE_BYTES, value -> setCacheBytes(value.longValue()));
             literal(model, node, FulguriteStoreSchema.DURABILITY, value ->
                     setDurability(Durability.valueOf(value.getLabel().toUpperCase(Locale.ROOT))));
+            literal(model, node, FulguriteStoreSchema.QUERY_ENGINE, value ->
+                    setQueryEngine(QueryEngine.valueOf(value.getLabel().toUpperCase(Locale.ROOT))));
         } catch (IllegalArgumentException error) {
             throw new SailConfigException("the configuration of a Fulgurite store is wrong: " + error.getMessage(), error);
         }

@@ -17,6 +17,9 @@ public final class FulguriteStoreSchema {
     /** The memory for pages that are not read through the map, in bytes. */
     public static final IRI CACHE_BYTES = Values.iri(NAMESPACE, "cacheBytes");
 
+    /** What evaluates queries: {@code "rdf4j"} or {@code "store"}. */
+    public static final IRI QUERY_ENGINE = Values.iri(NAMESPACE, "queryEngine");
+
     private static final String LMDB = "http://rdf4j.org/config/sail/lmdb#";
 
     /** The indexes of an {@code LmdbStore}. */

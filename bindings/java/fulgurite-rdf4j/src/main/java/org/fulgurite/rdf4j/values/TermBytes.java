@@ -151,7 +151,24 @@ public final class TermBytes {
         return this;
     }
 
-    private TermBytes text(String text) {
+    /**
+     * Appends a byte.
+     *
+     * @param flag true for 1, false for 0
+     * @return this object
+     */
+    public TermBytes flag(boolean flag) {
+        return kind((byte) (flag ? 1 : 0));
+    }
+
+    /**
+     * Appends a text.
+     *
+     * @param text the text
+     * @return this object
+     * @throws IllegalArgumentException if it is not valid Unicode
+     */
+    public TermBytes text(String text) {
         int chars = text.length();
         reserve(4 + 3 * (long) chars);
         int start = length + 4;

@@ -61,6 +61,39 @@ public final class TermReader {
         return text;
     }
 
+    /**
+     * Reads a byte that is 0 or 1.
+     *
+     * @return whether it is 1
+     */
+    public boolean flag() {
+        return bytes[at++] != 0;
+    }
+
+    /**
+     * Reads a number of four bytes.
+     *
+     * @return the number
+     */
+    public int number() {
+        int number = length();
+        at += 4;
+        return number;
+    }
+
+    /**
+     * Reads a term, or a 0 byte.
+     *
+     * @return the term, or null
+     */
+    public Value optionalTerm() {
+        if (bytes[at] == 0) {
+            at++;
+            return null;
+        }
+        return term();
+    }
+
     int position() {
         return at;
     }

@@ -1,0 +1,110 @@
+//! SPARQL queries over snapshots, evaluated by the store.
+
+use std::time::Duration;
+
+use fulgurite_rdf::oxrdf::{GraphName, Term, Variable};
+use fulgurite_rdf::sparql::Query;
+use fulgurite_rdf::{Error, Snapshot};
+use jni::objects::{JByteArray, JClass, JString};
+use jni::sys::{jint, jlong};
+use jni::{Env, NativeMethod, native_method};
+
+use super::objects::RunningQuery;
+use super::objects::terms::{take, take_number, take_term, take_text};
+use super::reads::kinds;
+use crate::arguments::{Bytes, array, text};
+use crate::error::{Failure, Result, Throw};
+use crate::registry::{Object, REGISTRY};
+
+const _: [NativeMethod<'_>; 2] = [
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn query(
+            snapshot: jlong, sparql: JString, base: JString, given: jbyte[], length: jint, kinds: jint
+        ) -> jlong,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn next_solutions(query: jlong) -> jbyte[],
+    },
+];
+
+/// How long a call waits for results, so that Java can look for interrupts.
+const WAIT: Duration = Duration::from_millis(50);
+
+/// The first byte of a graph that is the default graph of the store.
+const DEFAULT_GRAPH: u8 = 8;
+
+/// Begins to evaluate a query, and returns its handle. Returns 0 if this store's SPARQL does not have the syntax of the
+/// query. The bytes of `given` are: 1 if a dataset is given, otherwise 0; if so, the number of default graphs and the
+/// graphs, the number of named graphs and the graphs; the number of bindings, and the name and the term of each. A
+/// number has four bytes, and a graph is a term, or the byte 8 for the default graph of the store.
+#[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
+fn query<'l>(
+    env: &mut Env<'l>,
+    _: JClass<'l>,
+    snapshot: jlong,
+    sparql: JString<'l>,
+    base: JString<'l>,
+    given: JByteArray<'l>,
+    length: jint,
+    kinds_of: jint,
+) -> Result<jlong> {
+    let base = if base.is_null() { None } else { Some(text(env, &base)?) };
+    let query = match Query::parse(&text(env, &sparql)?, base.as_deref()) {
+        Ok(query) => query.union_default_graph(true),
+        Err(Error::SparqlSyntax { .. }) => return Ok(0),
+        Err(error) => return Err(error.into()),
+    };
+    let given = Bytes::of_first(env, &given, length)?;
+    let query = with_given(query, &given)?;
+    let kinds = kinds(kinds_of)?;
+    let snapshot: Snapshot = REGISTRY.with(snapshot, |object| Ok(object.snapshot()?.of_kinds(kinds)))?;
+    Ok(REGISTRY.add(Object::Query(RunningQuery::start(query, snapshot)?)))
+}
+
+/// Sets the dataset and the bindings.
+fn with_given(mut query: Query, mut bytes: &[u8]) -> Result<Query> {
+    if take(&mut bytes, 1)? == [1] {
+        for _ in 0..take_number(&mut bytes)? {
+            query = query.with_default_graph(take_graph(&mut bytes)?);
+        }
+        for _ in 0..take_number(&mut bytes)? {
+            match take_graph(&mut bytes)? {
+                GraphName::NamedNode(name) => query = query.with_named_graph(name),
+                GraphName::BlankNode(name) => query = query.with_named_graph(name),
+                // The default graph has no name, so `GRAPH` does not find it.
+                GraphName::DefaultGraph => {}
+            }
+        }
+    }
+    for _ in 0..take_number(&mut bytes)? {
+        let name = take_text(&mut bytes)?;
+        let variable = Variable::new(name)
+            .map_err(|_| Failure::Invalid(format!("`{name}` is no name of a variable of SPARQL")))?;
+        query = query.with_binding(variable, take_term(&mut bytes)?);
+    }
+    Ok(query)
+}
+
+fn take_graph(bytes: &mut &[u8]) -> Result<GraphName> {
+    if bytes.first() == Some(&DEFAULT_GRAPH) {
+        take(bytes, 1)?;
+        return Ok(GraphName::DefaultGraph);
+    }
+    match take_term(bytes)? {
+        Term::NamedNode(name) => Ok(name.into()),
+        Term::BlankNode(name) => Ok(name.into()),
+        _ => Err(Failure::Invalid("a graph must be an IRI or a blank node".to_owned())),
+    }
+}
+
+/// The next batch of a query: see `objects::query`. Returns null if there is none for a while.
+fn next_solutions<'l>(env: &mut Env<'l>, _: JClass<'l>, query: jlong) -> Result<JByteArray<'l>> {
+    // Closing the query does not wait for this call.
+    let running = REGISTRY.with(query, |object| object.query().cloned())?;
+    match running.next(WAIT)? {
+        Some(batch) => array(env, &batch),
+        None => Ok(JByteArray::default()),
+    }
+}
