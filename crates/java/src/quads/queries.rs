@@ -51,7 +51,8 @@ fn query<'l>(
     kinds_of: jint,
 ) -> Result<jlong> {
     let base = if base.is_null() { None } else { Some(text(env, &base)?) };
-    let query = match Query::parse(&text(env, &sparql)?, base.as_deref()) {
+    let text = text(env, &sparql)?;
+    let query = match Query::parse(&text, base.as_deref()) {
         Ok(query) => query.union_default_graph(true),
         Err(Error::SparqlSyntax { .. }) => return Ok(0),
         Err(error) => return Err(error.into()),
@@ -60,7 +61,7 @@ fn query<'l>(
     let query = with_given(query, &given)?;
     let kinds = kinds(kinds_of)?;
     let snapshot: Snapshot = REGISTRY.with(snapshot, |object| Ok(object.snapshot()?.of_kinds(kinds)))?;
-    Ok(REGISTRY.add(Object::Query(RunningQuery::start(query, snapshot)?)))
+    Ok(REGISTRY.add(Object::Query(RunningQuery::start(&text, query, snapshot)?)))
 }
 
 /// Sets the dataset and the bindings.

@@ -13,7 +13,7 @@ use crate::arguments::{Bytes, array, longs};
 use crate::error::{Failure, Result, Throw};
 use crate::registry::{Object, REGISTRY};
 
-const _: [NativeMethod<'_>; 7] = [
+const _: [NativeMethod<'_>; 8] = [
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
         static extern fn ids(view: jlong, terms: jbyte[], length: jint) -> jlong[],
@@ -28,6 +28,12 @@ const _: [NativeMethod<'_>; 7] = [
             view: jlong, subject: jlong, predicate: jlong, object: jlong, graph: jlong, kinds: jint, sorted_by: jint,
             rows: jlong[]
         ) -> jlong,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn sorts(
+            view: jlong, subject: jlong, predicate: jlong, object: jlong, graph: jlong, kinds: jint, sorted_by: jint
+        ) -> jboolean,
     },
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
@@ -206,6 +212,27 @@ fn quads<'l>(
     ids.push(read as jlong);
     rows.set_region(env, 0, &ids)?;
     Ok(if read < count { 0 } else { REGISTRY.add(Object::Quads(Box::new(Mutex::new(found)))) })
+}
+
+/// Whether an index has the quads of a pattern in an order: see [`quads`].
+#[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
+fn sorts<'l>(
+    _: &mut Env<'l>,
+    _: JClass<'l>,
+    view: jlong,
+    subject: jlong,
+    predicate: jlong,
+    object: jlong,
+    graph: jlong,
+    kinds_of: jint,
+    sorted_by: jint,
+) -> Result<bool> {
+    let pattern = pattern(subject, predicate, object, graph)?;
+    let kinds = kinds(kinds_of)?;
+    let position = usize::try_from(sorted_by).ok().and_then(|position| Position::ALL.get(position)).copied();
+    let position = position.ok_or_else(|| Failure::Invalid(format!("{sorted_by} is no position of a quad")))?;
+    REGISTRY
+        .with(view, |object| with_view!(object, view => Ok(Rows::can_sort(&view.of_kinds(kinds), &pattern, position))))
 }
 
 /// The ids of the next `count` quads.

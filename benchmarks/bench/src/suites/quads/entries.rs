@@ -26,7 +26,7 @@ pub struct Entry {
 }
 
 /// The entries of [`ENGINE_NAMES`].
-pub fn entries() -> [Entry; 5] {
+pub fn entries() -> [Entry; 6] {
     const OWN: fn() -> Option<String> = || None;
     [
         Entry {
@@ -44,6 +44,12 @@ pub fn entries() -> [Entry; 5] {
         Entry { name: java::LMDBSTORE, missing: java::missing, perform: None, describe: java::describe },
         oxigraph(),
         Entry { name: java::FULGURITE, missing: java::missing, perform: None, describe: java::describe_fulgurite },
+        Entry {
+            name: java::FULGURITE_QUERIES,
+            missing: java::missing,
+            perform: None,
+            describe: java::describe_fulgurite_queries,
+        },
     ]
 }
 

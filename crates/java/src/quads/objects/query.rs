@@ -62,20 +62,26 @@ impl Drop for OpenQuery {
 }
 
 impl RunningQuery {
-    /// Begins to evaluate a query.
+    /// Begins to evaluate a query. Its text is `text`.
     ///
     /// # Errors
     /// [`Failure::Invalid`] if the system has no thread for it.
-    pub fn start(query: Query, snapshot: Snapshot) -> Result<OpenQuery> {
+    pub fn start(text: &str, query: Query, snapshot: Snapshot) -> Result<OpenQuery> {
         let token = CancellationToken::new();
-        let query = query.with_limits(Limits::default().cancellation(token.clone()));
         let (sender, batches) = sync_channel(BATCHES_MAX);
-        workers::run(Box::new(move || {
-            if let Err(failure) = evaluate(&query, &snapshot, &sender) {
-                // Without a receiver, the results are closed.
-                let _: std::result::Result<(), _> = sender.send(Err(failure));
-            }
-        }))?;
+        if let Some(whole) = short_queries::evaluate(text, &query, &snapshot) {
+            // The channel has room for it.
+            let _: std::result::Result<(), _> = sender.send(whole);
+        } else {
+            let query = query.with_limits(Limits::default().cancellation(token.clone()));
+            workers::run(Box::new(move || {
+                let mut rows = Rows::new(Some(&sender));
+                if let Err(failure) = evaluate(&query, &snapshot, &mut rows) {
+                    // Without a receiver, the results are closed.
+                    let _: std::result::Result<(), _> = sender.send(Err(failure));
+                }
+            }))?;
+        }
         Ok(OpenQuery { running: Arc::new(Self { batches: Mutex::new(batches), token }) })
     }
 
@@ -93,44 +99,82 @@ impl RunningQuery {
     }
 }
 
-/// Sends the results of a query.
-fn evaluate(query: &Query, snapshot: &Snapshot, sender: &SyncSender<Batch>) -> Result<()> {
+/// Short queries are evaluated at once, because waking a worker takes longer than they do.
+mod short_queries {
+    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    use fulgurite_rdf::Error;
+
+    use super::*;
+
+    /// A query that takes longer begins again on a worker.
+    const TIME_MAX: Duration = Duration::from_micros(150);
+
+    /// How many of the next queries with this hash are taken for long. Queries may become shorter, when data changes or
+    /// is in memory.
+    static LONG: [AtomicU8; 1024] = [const { AtomicU8::new(0) }; 1024];
+
+    /// What a long query sets.
+    const LONG_TIMES: u8 = 50;
+
+    /// All results of a query as one batch; `None` if it is long.
+    pub fn evaluate(text: &str, query: &Query, snapshot: &Snapshot) -> Option<Batch> {
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(text);
+        let is_long = &LONG[hash as usize % LONG.len()];
+        let left = is_long.load(Ordering::Relaxed);
+        if left > 0 {
+            is_long.store(left - 1, Ordering::Relaxed);
+            return None;
+        }
+        let mut rows = Rows::new(None);
+        match super::evaluate(&query.clone().with_timeout(TIME_MAX), snapshot, &mut rows) {
+            Ok(true) => Some(Ok(rows.batch)),
+            Ok(false) | Err(Failure::Store(Error::TimedOut { .. })) => {
+                is_long.store(LONG_TIMES, Ordering::Relaxed);
+                None
+            }
+            Err(failure) => Some(Err(failure)),
+        }
+    }
+}
+
+/// Writes the results of a query, and returns whether these were all.
+fn evaluate(query: &Query, snapshot: &Snapshot, rows: &mut Rows<'_>) -> Result<bool> {
     match query.evaluate(snapshot)? {
         QueryResults::Boolean(answer) => {
-            let mut rows = Rows::new(std::iter::empty(), sender);
+            rows.begin(std::iter::empty());
             rows.count = answer.into();
-            rows.end();
         }
         QueryResults::Solutions(solutions) => {
             let variables = solutions.variables().to_vec();
-            let mut rows = Rows::new(variables.iter().map(|variable| variable.as_str()), sender);
+            rows.begin(variables.iter().map(|variable| variable.as_str()));
             for solution in solutions {
                 let solution = solution?;
                 if !rows.add(variables.iter().map(|variable| solution.get(variable).map(Into::into))) {
-                    return Ok(());
+                    return Ok(false);
                 }
             }
-            rows.end();
         }
         QueryResults::Triples(triples) => {
-            let mut rows = Rows::new(TRIPLE.into_iter(), sender);
+            rows.begin(TRIPLE.into_iter());
             for triple in triples {
                 let triple = triple?;
                 let terms: [TermRef<'_>; 3] =
                     [triple.subject.as_ref().into(), triple.predicate.as_ref().into(), triple.object.as_ref()];
                 if !rows.add(terms.into_iter().map(Some)) {
-                    return Ok(());
+                    return Ok(false);
                 }
             }
-            rows.end();
         }
     }
-    Ok(())
+    Ok(rows.end())
 }
 
 /// Rows on their way to Java.
 struct Rows<'s> {
-    sender: &'s SyncSender<Batch>,
+    /// Sends full batches. `None`: there is one batch, which stays here.
+    sender: Option<&'s SyncSender<Batch>>,
     batch: Vec<u8>,
     /// Where the number of rows is in the batch.
     count_at: usize,
@@ -139,21 +183,26 @@ struct Rows<'s> {
 }
 
 impl<'s> Rows<'s> {
-    fn new<'n>(names: impl Iterator<Item = &'n str>, sender: &'s SyncSender<Batch>) -> Self {
-        let (mut texts, mut count) = (Vec::new(), 0_u32);
-        for name in names {
-            push_text(&mut texts, name);
-            count += 1;
-        }
-        let mut batch = vec![0];
-        batch.extend_from_slice(&count.to_le_bytes());
-        batch.extend_from_slice(&texts);
-        let count_at = batch.len();
-        batch.extend_from_slice(&[0; 4]);
-        Self { sender, batch, count_at, count: 0, count_max: ROWS_FIRST }
+    fn new(sender: Option<&'s SyncSender<Batch>>) -> Self {
+        let count_max = if sender.is_some() { ROWS_FIRST } else { ROWS_MAX };
+        Self { sender, batch: vec![0], count_at: 0, count: 0, count_max }
     }
 
-    /// Adds a row, and sends the batch if it is full. Returns false if the results are closed.
+    /// Writes the names of the variables.
+    fn begin<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
+        let at = self.batch.len();
+        self.batch.extend_from_slice(&[0; 4]);
+        let mut count = 0_u32;
+        for name in names {
+            push_text(&mut self.batch, name);
+            count += 1;
+        }
+        self.batch[at..at + 4].copy_from_slice(&count.to_le_bytes());
+        self.count_at = self.batch.len();
+        self.batch.extend_from_slice(&[0; 4]);
+    }
+
+    /// Adds a row, and sends the batch if it is full. Returns false if there is no place for more rows.
     fn add<'t>(&mut self, terms: impl Iterator<Item = Option<TermRef<'t>>>) -> bool {
         for term in terms {
             match term {
@@ -172,13 +221,14 @@ impl<'s> Rows<'s> {
     fn send(&mut self, is_last: bool) -> bool {
         self.batch[0] = is_last.into();
         self.batch[self.count_at..self.count_at + 4].copy_from_slice(&self.count.to_le_bytes());
+        let Some(sender) = self.sender else { return is_last };
         let batch = std::mem::replace(&mut self.batch, vec![0; 5]);
         self.count_at = 1;
         self.count = 0;
-        self.sender.send(Ok(batch)).is_ok()
+        sender.send(Ok(batch)).is_ok()
     }
 
-    fn end(mut self) {
-        self.send(true);
+    fn end(&mut self) -> bool {
+        self.send(true)
     }
 }

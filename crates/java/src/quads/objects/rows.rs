@@ -17,6 +17,12 @@ impl Rows {
         Self { ranges: vec![quads.peekable()], sorted_by: None }
     }
 
+    /// Whether [`Rows::sorted`] can sort the quads of a view by a position.
+    pub fn can_sort(view: &impl Quads, pattern: &IdPattern, position: Position) -> bool {
+        let sorts = |&graph: &GraphPattern| view.quads_sorted_by(&IdPattern { graph, ..*pattern }, position).is_some();
+        pattern.at(position).is_some() || graphs(&pattern.graph).iter().all(sorts)
+    }
+
     /// Quads sorted by a position. `None` if no index has the order. `view` restricts a view to some kinds of
     /// statements.
     pub fn sorted<V: Quads>(
@@ -28,10 +34,7 @@ impl Rows {
         if pattern.at(position).is_some() {
             return Some(Self::new(view(kinds).quads(pattern)));
         }
-        let graphs: &[GraphPattern] = match pattern.graph {
-            GraphPattern::Any => &[GraphPattern::Default, GraphPattern::AnyNamed],
-            ref graph => std::slice::from_ref(graph),
-        };
+        let graphs = graphs(&pattern.graph);
         let kinds: &[StatementKinds] = match kinds {
             StatementKinds::All => &[StatementKinds::Explicit, StatementKinds::Inferred],
             ref kinds => std::slice::from_ref(kinds),
@@ -44,6 +47,14 @@ impl Rows {
             }
         }
         Some(Self { ranges, sorted_by: Some(position) })
+    }
+}
+
+/// The parts of a pattern's graphs that indexes sort separately.
+fn graphs(pattern: &GraphPattern) -> &[GraphPattern] {
+    match pattern {
+        GraphPattern::Any => &[GraphPattern::Default, GraphPattern::AnyNamed],
+        graph => std::slice::from_ref(graph),
     }
 }
 

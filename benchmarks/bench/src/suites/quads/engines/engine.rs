@@ -8,7 +8,8 @@ use fulgurite_rivals::Failure;
 use crate::error::Result;
 
 /// Every engine, the measured one first.
-pub const ENGINE_NAMES: [&str; 5] = ["fulgurite", "fulgurite-default", "lmdbstore", "oxigraph", "fulgurite-rdf4j"];
+pub const ENGINE_NAMES: [&str; 6] =
+    ["fulgurite", "fulgurite-default", "lmdbstore", "oxigraph", "fulgurite-rdf4j", "fulgurite-rdf4j-queries"];
 
 /// Statements that are asked for: those that have these terms.
 #[derive(Clone, Debug, Default)]

@@ -13,6 +13,9 @@ pub const LMDBSTORE: &str = ENGINE_NAMES[2];
 /// The name of Fulgurite's store in reports.
 pub const FULGURITE: &str = ENGINE_NAMES[4];
 
+/// The name of Fulgurite's store in reports, where it evaluates queries itself.
+pub const FULGURITE_QUERIES: &str = ENGINE_NAMES[5];
+
 /// The variable that names the directory of the built program.
 const DIRECTORY: &str = "FULGURITE_RDF4J";
 
@@ -49,6 +52,12 @@ pub fn describe() -> (String, String) {
 pub fn describe_fulgurite() -> (String, String) {
     let settings = "the same indexes, isolation NONE for loads, commits survive the process, evaluation by RDF4J";
     (env!("CARGO_PKG_VERSION").to_owned(), format!("{settings} {VERSION}; java {HEAP}"))
+}
+
+/// The version and settings of Fulgurite's store that evaluates queries itself.
+pub fn describe_fulgurite_queries() -> (String, String) {
+    let (version, settings) = describe_fulgurite();
+    (version, settings.replace(&format!("evaluation by RDF4J {VERSION}"), "its own evaluation"))
 }
 
 /// The command that does the task with these arguments, for the engine of this name.

@@ -7,6 +7,7 @@ import org.eclipse.rdf4j.sail.lmdb.LmdbStore;
 import org.eclipse.rdf4j.sail.lmdb.config.LmdbStoreConfig;
 import org.fulgurite.rdf4j.FulguriteStore;
 import org.fulgurite.rdf4j.config.FulguriteStoreConfig;
+import org.fulgurite.rdf4j.config.QueryEngine;
 
 /**
  * An open store with its default settings, except that it has all six orders of subject, predicate and object and does
@@ -28,6 +29,9 @@ final class OpenStore implements AutoCloseable {
                 return new LmdbStore(directory, new LmdbStoreConfig(INDEXES));
             case "fulgurite-rdf4j":
                 return new FulguriteStore(directory, new FulguriteStoreConfig(INDEXES, false));
+            case "fulgurite-rdf4j-queries":
+                return new FulguriteStore(
+                        directory, new FulguriteStoreConfig(INDEXES, false).setQueryEngine(QueryEngine.STORE));
             default:
                 throw new IllegalArgumentException("there is no store `" + store + "`");
         }

@@ -13,8 +13,12 @@ final class Watch {
         return SYSTEM.getProcessCpuTime() - cpu;
     }
 
+    long wallNanos() {
+        return System.nanoTime() - wall;
+    }
+
     void print(String name, long operations, Latencies latencies) {
-        long wallNanos = System.nanoTime() - wall;
+        long wallNanos = wallNanos();
         long cpuNanos = cpuNanos();
         String percentiles = latencies == null ? "NaN NaN" : latencies.percentile(0.5) + " " + latencies.percentile(0.99);
         System.out.println("sample " + name + " " + operations + " " + cpuNanos + " " + wallNanos + " " + percentiles);

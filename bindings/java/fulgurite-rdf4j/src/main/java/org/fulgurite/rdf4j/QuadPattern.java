@@ -96,9 +96,7 @@ final class QuadPattern {
         if (graphs.length > 1) {
             return false;
         }
-        long iterator = open(0, order, new long[5]);
-        view.close(iterator);
-        return iterator != StoreView.UNSORTED;
+        return view.sorts(subject, predicate, object, graphs[0], kinds, order.ordinal());
     }
 
     long count() {

@@ -21,6 +21,8 @@ import org.fulgurite.rdf4j.values.ValueGroup;
  * The statements of a pattern. It fetches rows of ids in batches that grow from 16 to 512. The texts of the first batch,
  * and of each column of a later batch, are read in one call when the first of them is needed. In a transaction they are
  * read at once, because its ids may change until the commit.
+ *
+ * <p>It is for one thread: {@link ResultIteration} lets others close a result.
  */
 final class StatementIteration implements CloseableIteration<Statement> {
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
@@ -49,7 +51,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
     /** The rest of the rows of a graph that no index has in the order. */
     private Iterator<long[]> sorted;
 
-    private volatile boolean isClosed;
+    private boolean isClosed;
 
     StatementIteration(QuadPattern pattern, StatementOrder order) {
         this.pattern = pattern;
@@ -57,12 +59,12 @@ final class StatementIteration implements CloseableIteration<Statement> {
     }
 
     @Override
-    public synchronized boolean hasNext() {
+    public boolean hasNext() {
         return !isClosed && (row < count || fetch());
     }
 
     @Override
-    public synchronized Statement next() {
+    public Statement next() {
         if (!hasNext()) {
             throw new NoSuchElementException(isClosed ? "the iteration is closed" : "there are no more statements");
         }
@@ -82,12 +84,13 @@ final class StatementIteration implements CloseableIteration<Statement> {
         if (!pattern.isPossible) {
             return false;
         }
-        if (count > 0) {
-            grow();
-        }
+        boolean isFirst = count == 0;
         row = 0;
         count = 0;
         while (count == 0) {
+            if (!isFirst && (sorted != null || iterator != 0)) {
+                grow();
+            }
             if (sorted != null) {
                 count = nextSorted();
             } else if (iterator != 0) {
@@ -215,14 +218,11 @@ final class StatementIteration implements CloseableIteration<Statement> {
         throw new UnsupportedOperationException("statements are removed by a connection");
     }
 
-    /** Closes the iteration. Another thread that is reading from it finishes its call. */
     @Override
     public void close() {
         isClosed = true;
-        synchronized (this) {
-            closeIterator();
-            count = 0;
-            row = 0;
-        }
+        closeIterator();
+        count = 0;
+        row = 0;
     }
 }

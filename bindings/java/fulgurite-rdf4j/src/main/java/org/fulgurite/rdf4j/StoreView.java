@@ -212,6 +212,11 @@ final class StoreView implements AutoCloseable, TermSource {
         return raw;
     }
 
+    /** Returns whether an index has the quads of a pattern in an order. */
+    boolean sorts(long subject, long predicate, long object, long graph, int kinds, int sortedBy) {
+        return NativeQuads.sorts(raw(), subject, predicate, object, graph, kinds, sortedBy);
+    }
+
     void close(long iterator) {
         if (iterators.remove(iterator)) {
             Native.close(iterator);

@@ -54,6 +54,9 @@ public final class NativeQuads {
             int sortedBy,
             long[] rows);
 
+    public static native boolean sorts(
+            long view, long subject, long predicate, long object, long graph, int kinds, int sortedBy);
+
     public static native int next(long quads, long[] rows, int count);
 
     public static native long count(long view, long subject, long predicate, long object, long graph, int kinds);

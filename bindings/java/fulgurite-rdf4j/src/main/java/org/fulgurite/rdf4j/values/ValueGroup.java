@@ -4,8 +4,11 @@ import java.util.Arrays;
 
 /** Values of one batch of statements. The first one whose text is needed reads the texts of all, in one call. */
 public final class ValueGroup {
+    private static final StoredValue[] NONE = {};
+    private static final int FIRST_VALUES = 8;
+
     private final TermSource source;
-    private StoredValue[] values = new StoredValue[16];
+    private StoredValue[] values = NONE;
     private int count;
 
     /**
@@ -30,7 +33,7 @@ public final class ValueGroup {
     public synchronized StoredValue add(long id) {
         StoredValue value = StoredValue.of(id, this);
         if (count == values.length) {
-            values = Arrays.copyOf(values, 2 * count);
+            values = Arrays.copyOf(values, Math.max(FIRST_VALUES, 2 * count));
         }
         values[count++] = value;
         return value;
@@ -49,7 +52,7 @@ public final class ValueGroup {
         for (int index = 0; index < count; index++) {
             values[index].read(terms);
         }
-        values = null;
+        values = NONE;
         count = 0;
     }
 
