@@ -9,6 +9,7 @@ import org.eclipse.rdf4j.sail.SailException;
 import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.internal.SailErrors;
 
 /**
  * A bulk load of files: the fastest way to fill a store. It parses the files by all processors and inserts everything or

@@ -25,6 +25,8 @@ import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.config.FulguriteStoreConfig;
 import org.fulgurite.rdf4j.config.QueryEngine;
+import org.fulgurite.rdf4j.internal.CommittedTerms;
+import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.values.IriCache;
 import org.fulgurite.rdf4j.values.TermBytes;
 

@@ -36,6 +36,9 @@ import org.eclipse.rdf4j.sail.helpers.AbstractNotifyingSailConnection;
 import org.eclipse.rdf4j.sail.helpers.DefaultSailChangedEvent;
 import org.eclipse.rdf4j.sail.inferencer.InferencerConnection;
 import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.internal.SailErrors;
+import org.fulgurite.rdf4j.queries.StoreQuery;
+import org.fulgurite.rdf4j.queries.UpdateChanges;
 import org.fulgurite.rdf4j.values.TermReader;
 
 /**

@@ -11,6 +11,7 @@ import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.eclipse.rdf4j.sail.SailException;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.values.StatementBatch;
 import org.fulgurite.rdf4j.values.TermBytes;
 

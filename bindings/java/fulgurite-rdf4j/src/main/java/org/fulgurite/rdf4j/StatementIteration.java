@@ -14,6 +14,7 @@ import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.model.ValueFactory;
 import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.values.StoredValue;
 import org.fulgurite.rdf4j.values.ValueGroup;
 

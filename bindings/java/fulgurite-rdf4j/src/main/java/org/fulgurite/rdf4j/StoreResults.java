@@ -18,6 +18,8 @@ import org.eclipse.rdf4j.sail.SailException;
 import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.internal.SailErrors;
+import org.fulgurite.rdf4j.queries.StoreQuery;
 import org.fulgurite.rdf4j.values.TermBytes;
 import org.fulgurite.rdf4j.values.TermReader;
 

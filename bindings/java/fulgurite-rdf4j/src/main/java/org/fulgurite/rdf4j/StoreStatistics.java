@@ -7,6 +7,7 @@ import org.eclipse.rdf4j.query.algebra.StatementPattern;
 import org.eclipse.rdf4j.query.algebra.StatementPattern.Scope;
 import org.eclipse.rdf4j.query.algebra.Var;
 import org.eclipse.rdf4j.query.algebra.evaluation.impl.EvaluationStatistics;
+import org.fulgurite.rdf4j.internal.SailErrors;
 
 /** Exact counts of patterns, for the order of joins. */
 final class StoreStatistics extends EvaluationStatistics {

@@ -19,6 +19,7 @@ import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.eclipse.rdf4j.query.QueryEvaluationException;
 import org.eclipse.rdf4j.query.algebra.evaluation.RDFStarTripleSource;
 import org.eclipse.rdf4j.sail.SailException;
+import org.fulgurite.rdf4j.internal.SailErrors;
 
 /** What RDF4J's evaluation reads: the statements of one view. */
 final class ViewTripleSource implements RDFStarTripleSource {

@@ -87,7 +87,7 @@ public final class Handle extends PhantomReference<Object> {
         return raw.get() != 0;
     }
 
-    /** Ends the management, and returns the handle to whoever closes it: 0 if it is closed already. */
+    /** Ends the management, and returns the handle for the caller to close: 0 if it is closed already. */
     public long release() {
         OPEN.remove(this);
         siblings.remove(this);
@@ -95,12 +95,22 @@ public final class Handle extends PhantomReference<Object> {
         return raw.getAndSet(0);
     }
 
-    /** Closes the native object, after running calls with it have returned. Does nothing if it is closed already. */
+    /**
+     * Closes the native object, after running calls with it have returned. If another thread closes it, waits until that
+     * is done. Does nothing if it is closed already.
+     */
     public void close() {
-        long released = release();
+        closeOnce();
+        release();
+    }
+
+    /** Closes the native object, and returns whether this call has done so. A parent still knows the handle meanwhile. */
+    private synchronized boolean closeOnce() {
+        long released = raw.getAndSet(0);
         if (released != 0) {
             Native.close(released);
         }
+        return released != 0;
     }
 
     private static void closeCollected() {
@@ -116,17 +126,14 @@ public final class Handle extends PhantomReference<Object> {
     }
 
     private void closeLeaked() {
-        long released = release();
-        if (released == 0) {
-            return;
-        }
-        if (reported) {
+        boolean wasOpen = closeOnce();
+        release();
+        if (wasOpen && reported) {
             LOGGER.log(
                     Level.WARNING,
                     "a " + name + " was not closed; use try-with-resources"
                             + (TRACED ? "" : " (-Dfulgurite.leaks=trace shows where it was opened)"),
                     opened);
         }
-        Native.close(released);
     }
 }

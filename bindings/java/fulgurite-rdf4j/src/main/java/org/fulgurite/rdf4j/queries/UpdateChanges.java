@@ -1,4 +1,4 @@
-package org.fulgurite.rdf4j;
+package org.fulgurite.rdf4j.queries;
 
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -10,9 +10,9 @@ import org.eclipse.rdf4j.model.Statement;
 import org.eclipse.rdf4j.model.Value;
 
 /** The changes of one operation of a SPARQL update, in order. */
-final class UpdateChanges {
+public final class UpdateChanges {
     /** Makes a change. */
-    interface Change {
+    public interface Change {
         void make(Resource subject, IRI predicate, Value object, Resource... contexts);
     }
 
@@ -36,25 +36,25 @@ final class UpdateChanges {
     private final Set<Statement> removed = new HashSet<>();
 
     /** Notes a statement that the operation removes. */
-    synchronized void noteRemoval(Statement statement) {
+    public synchronized void noteRemoval(Statement statement) {
         removed.add(statement);
     }
 
     /** Returns whether a removal of the statement was noted. */
-    synchronized boolean removes(Statement statement) {
+    public synchronized boolean removes(Statement statement) {
         return removed.contains(statement);
     }
 
-    synchronized void add(Resource subject, IRI predicate, Value object, Resource... contexts) {
+    public synchronized void add(Resource subject, IRI predicate, Value object, Resource... contexts) {
         entries.add(new Entry(false, subject, predicate, object, contexts));
     }
 
-    synchronized void remove(Resource subject, IRI predicate, Value object, Resource... contexts) {
+    public synchronized void remove(Resource subject, IRI predicate, Value object, Resource... contexts) {
         entries.add(new Entry(true, subject, predicate, object, contexts));
     }
 
     /** Makes the removals, then the additions, as SPARQL says. */
-    synchronized void apply(Change remove, Change add) {
+    public synchronized void apply(Change remove, Change add) {
         for (Entry entry : entries) {
             if (entry.isRemoval) {
                 remove.make(entry.subject, entry.predicate, entry.object, entry.contexts);

@@ -1,4 +1,4 @@
-package org.fulgurite.rdf4j;
+package org.fulgurite.rdf4j.internal;
 
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.NativeQuads;
@@ -7,11 +7,11 @@ import org.fulgurite.rdf4j.values.TermReader;
 import org.fulgurite.rdf4j.values.TermSource;
 
 /** The committed terms of a store. Their ids keep their meaning as long as the store is open. */
-final class CommittedTerms implements TermSource {
+public final class CommittedTerms implements TermSource {
     private final Handle store;
     private final IdScope scope = IdScope.ofStore();
 
-    CommittedTerms(Handle store) {
+    public CommittedTerms(Handle store) {
         this.store = store;
     }
 

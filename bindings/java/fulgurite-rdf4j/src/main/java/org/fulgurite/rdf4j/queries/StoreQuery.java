@@ -1,4 +1,4 @@
-package org.fulgurite.rdf4j;
+package org.fulgurite.rdf4j.queries;
 
 import java.util.Optional;
 import org.eclipse.rdf4j.model.vocabulary.FN;
@@ -18,7 +18,7 @@ import org.eclipse.rdf4j.query.parser.ParsedTupleQuery;
 import org.eclipse.rdf4j.query.parser.QueryParserUtil;
 
 /** A query with its text, which the store's own evaluation reads. RDF4J's evaluation reads it as any other query. */
-final class StoreQuery extends QueryRoot {
+public final class StoreQuery extends QueryRoot {
     private static final long serialVersionUID = 1L;
 
     private final String text;
@@ -31,7 +31,7 @@ final class StoreQuery extends QueryRoot {
     }
 
     /** Parses a query. Returns nothing if it is of another type, or RDF4J has to evaluate it. */
-    static Optional<StoreQuery> parse(QueryLanguage language, QueryType type, String text, String base) {
+    public static Optional<StoreQuery> parse(QueryLanguage language, QueryType type, String text, String base) {
         if (!QueryLanguage.SPARQL.equals(language)) {
             return Optional.empty();
         }
@@ -54,11 +54,11 @@ final class StoreQuery extends QueryRoot {
         return parsed instanceof ParsedBooleanQuery ? QueryType.BOOLEAN : null;
     }
 
-    String text() {
+    public String text() {
         return text;
     }
 
-    String base() {
+    public String base() {
         return base;
     }
 

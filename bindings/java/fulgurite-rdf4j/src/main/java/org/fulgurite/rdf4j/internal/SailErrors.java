@@ -1,4 +1,4 @@
-package org.fulgurite.rdf4j;
+package org.fulgurite.rdf4j.internal;
 
 import java.util.function.Supplier;
 import org.eclipse.rdf4j.sail.SailConflictException;
@@ -7,11 +7,11 @@ import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.exceptions.RetryableException;
 
 /** Exceptions of the engine become exceptions of RDF4J. */
-final class SailErrors {
+public final class SailErrors {
     private SailErrors() {}
 
     /** Runs {@code call}, and converts what it throws. */
-    static <T> T convert(Supplier<T> call) {
+    public static <T> T convert(Supplier<T> call) {
         try {
             return call.get();
         } catch (FulguriteException error) {
@@ -20,14 +20,14 @@ final class SailErrors {
     }
 
     /** As {@link #convert}, for calls without a result. */
-    static void run(Runnable call) {
+    public static void run(Runnable call) {
         convert(() -> {
             call.run();
             return null;
         });
     }
 
-    static SailException of(FulguriteException error) {
+    public static SailException of(FulguriteException error) {
         if (error instanceof RetryableException) {
             return new SailConflictException(error.getMessage(), error);
         }
