@@ -36,7 +36,10 @@ public final class BulkLoad {
         this.store = store;
     }
 
-    /** Receives the progress of a load, about every 100 ms, on a separate thread. */
+    /**
+     * Receives the progress of a load: about every 100 ms on a thread of its own, and at the end of the load on the thread
+     * that loads. The calls do not overlap.
+     */
     public interface Listener {
         /**
          * Receives the progress.
@@ -168,6 +171,8 @@ public final class BulkLoad {
         try {
             NativeQuads.load(
                     store.raw(), load.raw(), files.toArray(new String[0]), graph, lenient, counts);
+            end(watcher);
+            report(load);
             return new Report(counts);
         } catch (FulguriteException error) {
             throw SailErrors.of(error);
@@ -176,18 +181,38 @@ public final class BulkLoad {
         }
     }
 
-    private void watch(Handle load, Thread loading) {
+    /** Ends the watcher, so that the last report is made after all others. */
+    private static void end(Thread watcher) {
+        watcher.interrupt();
+        boolean wasInterrupted = false;
+        while (watcher.isAlive()) {
+            try {
+                watcher.join();
+            } catch (InterruptedException error) {
+                wasInterrupted = true;
+            }
+        }
+        if (wasInterrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void report(Handle load) {
         long[] progress = new long[3];
+        String stage = NativeQuads.loadProgress(load.raw(), progress);
+        if (stage != null && listener != null) {
+            listener.progress(stage, progress[0], progress[1], progress[2]);
+        }
+    }
+
+    private void watch(Handle load, Thread loading) {
         try {
             while (load.isOpen()) {
                 Thread.sleep(WATCH_MILLISECONDS);
                 if (loading.isInterrupted()) {
                     NativeQuads.cancelLoad(load.raw());
                 }
-                String stage = NativeQuads.loadProgress(load.raw(), progress);
-                if (stage != null && listener != null) {
-                    listener.progress(stage, progress[0], progress[1], progress[2]);
-                }
+                report(load);
             }
         } catch (FulguriteException | InterruptedException ended) {
             // The load has ended.

@@ -62,8 +62,9 @@ class BulkLoadTest {
         AtomicLong progress = new AtomicLong();
         BulkLoad.Report report = store.bulkLoad()
                 .file(file)
-                .listener((stage, read, total, statements) -> progress.incrementAndGet())
+                .listener((stage, read, total, statements) -> progress.set(statements))
                 .run();
+        assertEquals(STATEMENTS, progress.get());
         assertEquals(STATEMENTS, report.read());
         assertEquals(STATEMENTS, report.inserted(), report::toString);
         assertEquals(0, store.bulkLoad().file(file).run().inserted());

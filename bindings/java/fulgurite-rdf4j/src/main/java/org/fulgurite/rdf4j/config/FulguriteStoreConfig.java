@@ -4,6 +4,7 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Literal;
 import org.eclipse.rdf4j.model.Model;
 import org.eclipse.rdf4j.model.Resource;
@@ -207,8 +208,12 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     public void parse(Model model, Resource node) {
         super.parse(model, node);
         try {
-            literal(model, node, FulguriteStoreSchema.LMDB_TRIPLE_INDEXES, value -> setTripleIndexes(value.getLabel()));
-            literal(model, node, FulguriteStoreSchema.LMDB_FORCE_SYNC, value -> setForceSync(value.booleanValue()));
+            for (IRI key : FulguriteStoreSchema.OTHER_TRIPLE_INDEXES) {
+                literal(model, node, key, value -> setTripleIndexes(value.getLabel()));
+            }
+            for (IRI key : FulguriteStoreSchema.OTHER_FORCE_SYNC) {
+                literal(model, node, key, value -> setForceSync(value.booleanValue()));
+            }
             literal(model, node, FulguriteStoreSchema.TRIPLE_INDEXES, value -> setTripleIndexes(value.getLabel()));
             literal(model, node, FulguriteStoreSchema.CACHE_BYTES, value -> setCacheBytes(value.longValue()));
             literal(model, node, FulguriteStoreSchema.DURABILITY, value ->
@@ -223,7 +228,7 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     private static void literal(
             Model model,
             Resource node,
-            org.eclipse.rdf4j.model.IRI key,
+            IRI key,
             java.util.function.Consumer<Literal> use) {
         Models.objectLiteral(model.getStatements(node, key, null)).ifPresent(use);
     }

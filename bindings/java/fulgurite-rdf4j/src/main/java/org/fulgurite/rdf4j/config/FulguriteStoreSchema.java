@@ -1,7 +1,9 @@
 package org.fulgurite.rdf4j.config;
 
+import java.util.List;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.util.Values;
+import org.eclipse.rdf4j.model.vocabulary.CONFIG;
 
 /** The properties of a store's configuration. */
 public final class FulguriteStoreSchema {
@@ -22,11 +24,12 @@ public final class FulguriteStoreSchema {
 
     private static final String LMDB = "http://rdf4j.org/config/sail/lmdb#";
 
-    /** The indexes of an {@code LmdbStore}. */
-    static final IRI LMDB_TRIPLE_INDEXES = Values.iri(LMDB, "tripleIndexes");
+    /** The keys of an {@code LmdbStore} and a {@code NativeStore} for indexes. */
+    static final List<IRI> OTHER_TRIPLE_INDEXES =
+            List.of(Values.iri(LMDB, "tripleIndexes"), CONFIG.Native.tripleIndexes);
 
-    /** Whether an {@code LmdbStore} syncs commits. */
-    static final IRI LMDB_FORCE_SYNC = Values.iri(LMDB, "forceSync");
+    /** Their keys for whether commits are synced. */
+    static final List<IRI> OTHER_FORCE_SYNC = List.of(Values.iri(LMDB, "forceSync"), CONFIG.Native.forceSync);
 
     private FulguriteStoreSchema() {}
 }

@@ -32,6 +32,7 @@ class FulguriteStoreConfigTest {
     private static FulguriteStoreConfig parse(String properties) throws Exception {
         String text = "@prefix sail: <http://www.openrdf.org/config/sail#> .\n"
                 + "@prefix lmdb: <http://rdf4j.org/config/sail/lmdb#> .\n"
+                + "@prefix config: <tag:rdf4j.org,2023:config/> .\n"
                 + "@prefix ful: <" + FulguriteStoreSchema.NAMESPACE + "> .\n"
                 + "[] sail:sailType \"fulgurite:FulguriteStore\" " + properties + " .";
         Model model = Rio.parse(new StringReader(text), RDFFormat.TURTLE);
@@ -43,7 +44,8 @@ class FulguriteStoreConfigTest {
 
     @Test
     void aConfigurationIsParsedAsItWasExported() throws Exception {
-        FulguriteStoreConfig config = parse("; ful:tripleIndexes \"spoc,posc\"; ful:durability \"log\"; ful:cacheBytes 1000");
+        FulguriteStoreConfig config = parse("; ful:tripleIndexes \"spoc,posc\"; ful:durability \"log\"; ful:cacheBytes 1000;"
+                + " ful:queryEngine \"store\"");
         Model exported = new LinkedHashModel();
         Resource node = config.export(exported);
         FulguriteStoreConfig again = new FulguriteStoreConfig();
@@ -51,22 +53,27 @@ class FulguriteStoreConfigTest {
         assertEquals("spoc,posc", again.getTripleIndexes());
         assertEquals(Durability.LOG, again.getDurability());
         assertEquals(1000, again.getCacheBytes());
+        assertEquals(QueryEngine.STORE, again.getQueryEngine());
         assertEquals("posg,pos,spog,spo".length(), again.nativeIndexes().length());
     }
 
     @Test
-    void theKeysOfAnLmdbStoreAreUnderstood() throws Exception {
+    void theKeysOfAnLmdbStoreAndANativeStoreAreUnderstood() throws Exception {
         FulguriteStoreConfig config = parse("; lmdb:tripleIndexes \"spoc,ospc,psoc\"; lmdb:forceSync false;"
                 + " lmdb:tripleDBSize 10485760; lmdb:valueDBSize 10485760; lmdb:valueCacheSize 512; lmdb:autoGrow true");
         assertEquals("spoc,ospc,psoc", config.getTripleIndexes());
         assertEquals(Durability.LOG, config.getDurability());
         assertEquals(Durability.DISK, parse("; lmdb:forceSync true").getDurability());
+        FulguriteStoreConfig current = parse("; config:native.tripleIndexes \"spoc\"; config:native.forceSync false");
+        assertEquals("spoc", current.getTripleIndexes());
+        assertEquals(Durability.LOG, current.getDurability());
     }
 
     @Test
     void wrongValuesAreErrors() {
         assertThrows(SailConfigException.class, () -> parse("; ful:durability \"often\""));
         assertThrows(SailConfigException.class, () -> parse("; ful:cacheBytes \"many\""));
+        assertThrows(SailConfigException.class, () -> parse("; ful:queryEngine \"fast\""));
         SailConfigException error = assertThrows(SailConfigException.class, () -> parse("; ful:tripleIndexes \"spx\""));
         assertTrue(error.getMessage().contains("spx"), error::getMessage);
     }

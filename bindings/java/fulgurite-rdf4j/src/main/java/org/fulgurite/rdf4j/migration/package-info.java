@@ -1,0 +1,2 @@
+/** Copies stores of RDF4J into Fulgurite stores. */
+package org.fulgurite.rdf4j.migration;

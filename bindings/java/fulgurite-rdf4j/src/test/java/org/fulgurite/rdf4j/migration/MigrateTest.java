@@ -1,0 +1,121 @@
+package org.fulgurite.rdf4j.migration;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Set;
+import org.eclipse.rdf4j.model.IRI;
+import org.eclipse.rdf4j.model.Statement;
+import org.eclipse.rdf4j.model.util.Values;
+import org.eclipse.rdf4j.model.vocabulary.RDF;
+import org.eclipse.rdf4j.model.vocabulary.RDFS;
+import org.eclipse.rdf4j.repository.sail.SailRepository;
+import org.eclipse.rdf4j.repository.sail.SailRepositoryConnection;
+import org.eclipse.rdf4j.sail.NotifyingSail;
+import org.eclipse.rdf4j.sail.Sail;
+import org.eclipse.rdf4j.sail.inferencer.fc.SchemaCachingRDFSInferencer;
+import org.eclipse.rdf4j.sail.lmdb.LmdbStore;
+import org.eclipse.rdf4j.sail.lmdb.config.LmdbStoreConfig;
+import org.eclipse.rdf4j.sail.nativerdf.NativeStore;
+import org.fulgurite.rdf4j.FulguriteStore;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class MigrateTest {
+    private static final String EX = "http://example.org/";
+
+    @TempDir
+    Path directory;
+
+    private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+    private final ByteArrayOutputStream errors = new ByteArrayOutputStream();
+
+    private int migrate(String... arguments) {
+        out.reset();
+        errors.reset();
+        return new Migrate(new PrintStream(out, true), new PrintStream(errors, true)).run(arguments);
+    }
+
+    private String printed() {
+        return out.toString(StandardCharsets.UTF_8) + errors.toString(StandardCharsets.UTF_8);
+    }
+
+    private static IRI iri(String name) {
+        return Values.iri(EX, name);
+    }
+
+    private static void fill(SailRepositoryConnection connection) {
+        connection.begin();
+        connection.setNamespace("ex", EX);
+        for (int number = 0; number < 3000; number++) {
+            connection.add(iri("s" + number % 100), iri("p" + number % 7), Values.literal(number));
+        }
+        connection.add(Values.bnode("b"), iri("p"), Values.literal("Grüße", "de"), iri("g"));
+        connection.add(iri("s"), iri("p"), Values.literal("text"), Values.bnode("graph"));
+        connection.add(iri("Cat"), RDFS.SUBCLASSOF, iri("Animal"));
+        connection.add(iri("tom"), RDF.TYPE, iri("Cat"));
+        connection.commit();
+    }
+
+    private static Set<Statement> statements(Sail sail, boolean includeInferred) {
+        SailRepository repository = new SailRepository(sail);
+        try (SailRepositoryConnection connection = repository.getConnection()) {
+            Set<Statement> found = new HashSet<>();
+            connection.getStatements(null, null, null, includeInferred).forEach(found::add);
+            return found;
+        } finally {
+            repository.shutDown();
+        }
+    }
+
+    private void copies(NotifyingSail source, Sail again, File from) {
+        SailRepository repository = new SailRepository(new SchemaCachingRDFSInferencer(source));
+        try (SailRepositoryConnection connection = repository.getConnection()) {
+            fill(connection);
+        } finally {
+            repository.shutDown();
+        }
+        File target = directory.resolve("target").toFile();
+        assertEquals(0, migrate(from.getPath(), target.getPath()), this::printed);
+        assertTrue(printed().contains("3004 explicit statements, "), this::printed);
+        assertTrue(printed().contains(" and 1 namespaces"), this::printed);
+        Set<Statement> all = statements(again, true);
+        assertTrue(all.contains(Values.getValueFactory().createStatement(iri("tom"), RDF.TYPE, iri("Animal"))));
+        assertEquals(all, statements(new FulguriteStore(target), true));
+        assertEquals(3004, statements(new FulguriteStore(target), false).size());
+
+        assertEquals(1, migrate(from.getPath(), target.getPath()));
+        assertTrue(printed().contains("the target has statements already"), this::printed);
+    }
+
+    @Test
+    void anLmdbStoreIsCopiedAndKeepsItsIndexes() throws Exception {
+        File from = directory.resolve("lmdb").toFile();
+        LmdbStoreConfig config = new LmdbStoreConfig("spoc,posc,ospc");
+        copies(new LmdbStore(from, config), new LmdbStore(from, config), from);
+        String properties = Files.readString(from.toPath().resolve("triples/triples.prop"));
+        assertTrue(properties.contains("spoc,posc,ospc"), properties);
+    }
+
+    @Test
+    void aNativeStoreIsCopied() {
+        File from = directory.resolve("native").toFile();
+        copies(new NativeStore(from, "spoc,posc"), new NativeStore(from, "spoc,posc"), from);
+    }
+
+    @Test
+    void wrongArgumentsAreReported() {
+        assertEquals(2, migrate());
+        assertTrue(printed().contains("Usage: "), this::printed);
+        assertEquals(0, migrate("--help"));
+        assertEquals(2, migrate(directory.toString(), "target"));
+        assertTrue(printed().contains("is not the data directory"), this::printed);
+    }
+}
