@@ -26,6 +26,8 @@ Builds the benchmark and the other engines with full optimisation, and runs one 
   rdf4j     the quad store, and the same from RDF4J: loads, scans, threads, space and SPARQL, beside LmdbStore (if a JDK,
             11 or later, and Maven are installed) and Oxigraph (if libclang is installed, to build its RocksDB), with bars.
             `cargo xtask bench rdf4j --generate FILE --statements N` only writes the data
+  java      gets, scans and puts from Java beside lmdbjava and rocksdbjni, by JMH, whose arguments follow: `bench java
+            -p records=100000 Engines.get`. Needs a JDK (11 or later), Maven, 2 GB of memory and 1 GB of disk
   limits    what this machine can do at best: loads, bandwidth, page faults, page cache, disk, huge pages, calls, threads.
             Every other suite reports six of these floors, measured before and after its run
 
@@ -43,6 +45,9 @@ Example: cargo xtask bench core --format json",
 fn bench(arguments: &[String]) -> Result<(), Failure> {
     let root = workspace::root()?;
     let arguments = without_dashes(arguments);
+    if let Some((&"java", jmh)) = arguments.split_first() {
+        return bench_java(&root, jmh);
+    }
     let is_of_quads = arguments.first() == Some(&"rdf4j");
     let features = if is_of_quads { rivals_of_quads(has_libclang()).to_owned() } else { rivals(has_libclang()) };
     let all = ["run", "--locked", "--release", "--package", "fulgurite-bench", "--features", &features, "--"];
@@ -56,6 +61,20 @@ fn bench(arguments: &[String]) -> Result<(), Failure> {
             Err(reason) => eprintln!("lmdbstore and fulgurite-rdf4j are left out: {reason}"),
         }
     }
+    wait(command)
+}
+
+/// `cargo xtask bench java`: runs JMH.
+fn bench_java(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    eprintln!("building bindings/java and installing it into the local Maven repository");
+    let directory = java::install(root).and_then(|()| tools::ensure_jmh(root)).map_err(Failure::Failed)?;
+    let classes = format!("{}:{}/*", directory.join("classes").display(), directory.join("jars").display());
+    let mut command = workspace::child(root, "java", &["-cp", &classes]);
+    // JMH hands these on to the processes that it measures in. The data goes to a real disk.
+    command.arg(format!("-Dfulgurite.jmh.directory={}", directory.display()));
+    // Cargo adds its own directories, where Java would find another build of the library.
+    command.env_remove("LD_LIBRARY_PATH");
+    command.arg("org.openjdk.jmh.Main").args(arguments);
     wait(command)
 }
 

@@ -156,13 +156,26 @@ pub fn ensure_suites(root: &Path) -> Result<PathBuf, String> {
 /// # Errors
 /// The reason why it cannot be had, and what to install.
 pub fn ensure_rdf4j(root: &Path) -> Result<PathBuf, String> {
+    build_java_program(root, "benchmarks/bench/java", "rdf4j")
+}
+
+/// Builds the program of `cargo xtask bench java`, and returns its directory.
+///
+/// # Errors
+/// The reason why it cannot be had, and what to install.
+pub fn ensure_jmh(root: &Path) -> Result<PathBuf, String> {
+    build_java_program(root, "bindings/java/benchmarks", "jmh")
+}
+
+/// Builds a program in Java into a directory of `target`, which has its `classes` and its `jars` then.
+fn build_java_program(root: &Path, sources: &str, name: &str) -> Result<PathBuf, String> {
     const HELP: &str = "install a JDK (11 or later) and Maven, which needs Maven Central or a mirror of it";
-    let directory = root.join("target").join("rdf4j");
-    let sources = root.join("benchmarks").join("bench").join("java").join("pom.xml");
-    let (sources, place) = (sources.to_string_lossy(), format!("-Dout.directory={}", directory.display()));
+    let directory = root.join("target").join(name);
+    let pom = root.join(sources).join("pom.xml");
+    let (pom, place) = (pom.to_string_lossy(), format!("-Dout.directory={}", directory.display()));
     quiet(workspace::child(root, "java", &["-version"])).map_err(|reason| format!("{reason}; {HELP}"))?;
-    eprintln!("building benchmarks/bench/java into target/rdf4j");
-    let build = ["--batch-mode", "--quiet", "--file", &sources, &place, "prepare-package"];
+    eprintln!("building {sources} into target/{name}");
+    let build = ["--batch-mode", "--quiet", "--file", &pom, &place, "prepare-package"];
     quiet(workspace::child(root, "mvn", &build)).map_err(|reason| format!("{reason}; {HELP}"))?;
     Ok(directory)
 }
