@@ -21,6 +21,7 @@ const ARRAY_BYTES_MAX: usize = i32::MAX as usize - 16;
 const KEPT_BYTES: usize = 64 << 10;
 
 /// The bytes of an array, copied.
+#[derive(Default)]
 pub struct Bytes(Vec<u8>);
 
 impl Bytes {

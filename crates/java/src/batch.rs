@@ -3,6 +3,8 @@
 //! Numbers are 4 bytes, little-endian. A key or value has its length before it, except that both lengths of an entry
 //! come first: `key length, value length, key, value`. A change is an entry after a byte that says what it does.
 
+use std::ops::Range;
+
 use crate::error::{Failure, Result};
 
 /// Reads an array from its beginning.
@@ -81,6 +83,22 @@ pub fn parse_changes(batch: &[u8]) -> Result<Vec<Change<'_>>> {
     Ok(changes)
 }
 
+/// Where the key and the value of each entry of an array are.
+///
+/// # Errors
+/// [`Failure::Invalid`] if it ends within an entry.
+pub fn entry_places(batch: &[u8]) -> Result<Vec<(Range<usize>, Range<usize>)>> {
+    let (mut reader, mut places) = (Reader(batch), Vec::new());
+    while !reader.0.is_empty() {
+        let (key_length, value_length) = (reader.number()?, reader.number()?);
+        let at = batch.len() - reader.0.len();
+        let middle = at + reader.bytes(key_length)?.len();
+        let end = middle + reader.bytes(value_length)?.len();
+        places.push((at..middle, middle..end));
+    }
+    Ok(places)
+}
+
 /// The entries of a scan, as many as fit.
 pub struct Entries {
     bytes: Vec<u8>,
@@ -142,6 +160,15 @@ mod tests {
             assert!(parse_changes(&changes[..length]).is_err(), "{length}");
         }
         assert!(parse_changes(&[9, 0, 0, 0, 0, 0, 0, 0, 0]).is_err());
+    }
+
+    #[test]
+    fn the_places_of_entries_are_found_and_cut_entries_refused() {
+        let entries = [&[1, 0, 0, 0, 2, 0, 0, 0][..], b"kvv", &[0, 0, 0, 0, 0, 0, 0, 0]].concat();
+        assert_eq!(entry_places(&entries).unwrap(), [(8..9, 9..11), (19..19, 19..19)]);
+        assert!(
+            (1..entries.len()).filter(|length| *length != 11).all(|length| entry_places(&entries[..length]).is_err())
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@
 
 mod arguments;
 mod batch;
+mod bulk;
 mod database;
 mod error;
 mod openings;

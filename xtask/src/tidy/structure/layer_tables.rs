@@ -111,7 +111,7 @@ const JAVA_LAYERS: &[&[&str]] = &[
     &["arguments", "batch", "quads::objects"],
     &["registry"],
     &["database"],
-    &["quads", "reads", "tables", "writes"],
+    &["bulk", "quads", "reads", "tables", "writes"],
 ];
 
 /// See [`Layered::layers`].

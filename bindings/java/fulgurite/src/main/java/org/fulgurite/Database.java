@@ -5,6 +5,7 @@ import java.nio.file.Paths;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -14,6 +15,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.fulgurite.exceptions.RetryableException;
+import org.fulgurite.internal.EntryBuffer;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.Native;
 import org.fulgurite.options.Isolation;
@@ -285,6 +287,38 @@ public final class Database implements AutoCloseable {
     }
 
     /**
+     * Puts entries into a table. Their keys must be in strictly ascending order, as unsigned bytes. A load is several
+     * times faster than transactions, uses constant memory, and is atomic. It is durable when this returns. Commits of
+     * others wait until it ends, so the iterator must not change the same database.
+     *
+     * @param table the table
+     * @param entries the entries
+     * @return what was loaded
+     * @throws RuntimeException what the iterator throws; nothing is loaded then
+     */
+    public LoadSummary bulkLoad(Table table, Iterator<? extends Entry> entries) {
+        return load(table, entries, true);
+    }
+
+    /**
+     * Puts entries in any order into a table, as {@link #bulkLoad}. They are sorted in at most 256 MiB of memory, and in
+     * temporary files next to the database. If a key occurs more than once, its last value is stored.
+     *
+     * @param table the table
+     * @param entries the entries
+     * @return what was loaded
+     */
+    public LoadSummary bulkLoadUnsorted(Table table, Iterator<? extends Entry> entries) {
+        return load(table, entries, false);
+    }
+
+    private LoadSummary load(Table table, Iterator<? extends Entry> entries, boolean isSorted) {
+        long[] counts = new long[2];
+        Native.bulkLoad(handle.raw(), table.handle.raw(), isSorted, new EntryBuffer(entries), counts);
+        return new LoadSummary(counts[0], counts[1]);
+    }
+
+    /**
      * Makes all commits so far durable.
      *
      * @return the sequence of the newest durable commit
@@ -360,5 +394,39 @@ public final class Database implements AutoCloseable {
             child.close();
         }
         Native.close(released);
+    }
+
+    /** What a bulk load has done. */
+    public static final class LoadSummary {
+        private final long inserted;
+        private final long replaced;
+
+        LoadSummary(long inserted, long replaced) {
+            this.inserted = inserted;
+            this.replaced = replaced;
+        }
+
+        /**
+         * Returns the number of keys that had no value before.
+         *
+         * @return the number of new keys
+         */
+        public long inserted() {
+            return inserted;
+        }
+
+        /**
+         * Returns the number of keys whose value was replaced.
+         *
+         * @return the number of replaced values
+         */
+        public long replaced() {
+            return replaced;
+        }
+
+        @Override
+        public String toString() {
+            return inserted + " inserted, " + replaced + " replaced";
+        }
     }
 }

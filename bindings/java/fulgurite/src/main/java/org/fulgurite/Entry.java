@@ -1,5 +1,7 @@
 package org.fulgurite;
 
+import java.util.Objects;
+
 /** A key and its value. */
 public final class Entry {
     private final byte[] key;
@@ -8,6 +10,17 @@ public final class Entry {
     Entry(byte[] key, byte[] value) {
         this.key = key;
         this.value = value;
+    }
+
+    /**
+     * Returns an entry with these arrays, which are not copied.
+     *
+     * @param key the key
+     * @param value the value
+     * @return the entry
+     */
+    public static Entry of(byte[] key, byte[] value) {
+        return new Entry(Objects.requireNonNull(key, "key"), Objects.requireNonNull(value, "value"));
     }
 
     /**

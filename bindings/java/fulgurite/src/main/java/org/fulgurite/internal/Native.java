@@ -81,4 +81,7 @@ public final class Native {
     public static native void rollbackTo(long txn, int savepoint);
 
     public static native long commit(long txn, int durability);
+
+    public static native void bulkLoad(
+            long database, long table, boolean sorted, EntryBuffer source, long[] counts);
 }
