@@ -57,6 +57,35 @@ def pattern(chooser, depth=0, groups=None):
     return "|".join(branches)
 
 
+def repeated_groups(pattern):
+    """The contents of groups with a quantifier that allows more than one match."""
+    opened, at = [], 0
+    while at < len(pattern):
+        if pattern[at] == "\\":
+            at += 1
+        elif pattern[at] == "[":
+            depth = 0
+            while at < len(pattern):
+                at += pattern[at] == "\\"
+                depth += {"[": 1, "]": -1}.get(pattern[at : at + 1], 0)
+                if depth == 0:
+                    break
+                at += 1
+        elif pattern[at] == "(":
+            opened.append(at + 1)
+        elif pattern[at] == ")" and opened:
+            content = pattern[opened.pop() : at]
+            if re.match(r"[*+]|\{\d,\d?\}|\{[2-9]\}", pattern[at + 1 :]):
+                yield content.removeprefix("?:")
+        at += 1
+
+
+def can_be_empty(pattern, flags):
+    """Whether a pattern matches the empty string, as far as it is one without its surroundings."""
+    names = ["text", "pattern", "flags"]
+    return theirs("matches($text, $pattern, $flags)", names, ("", "^(?:%s)$" % pattern, flags)) is not False
+
+
 def is_known(kind, text, pattern, flags, replacement):
     """What elementpath does otherwise than the specification."""
     if "q" in flags and "x" in flags:
@@ -65,9 +94,18 @@ def is_known(kind, text, pattern, flags, replacement):
     if "\\w" in pattern.lower() and re.search("[_$]", text):
         # It has Python's letters, digits and `_` for `\\w` outside of classes.
         return True
-    if "x" in flags and re.search(r"[}?*+^$][ \n]+[?*+{]", pattern):
-        # It refuses a quantifier behind white space that is removed.
+    if "m" in flags and text.endswith("\n") and re.search(r"[$^]", pattern):
+        # For it, there is an empty line behind a newline that ends the text.
         return True
+    if "x" in flags and re.search(r"[}?*+^$)][ \n]+[?*+{]", pattern):
+        # It refuses a quantifier behind white space that is removed. One behind a group makes a reference to a group
+        # that may not have matched, which then stands for the empty string; for it, such a reference never matches.
+        return True
+    if kind == "replace" and re.search(r"\$[1-9]", replacement):
+        # The last match of a repeated group may be an empty one. XPath does not say whether it is made: `(a*)+` matches
+        # "a" once, or once more at its end.
+        if any(can_be_empty(group, flags) for group in repeated_groups(pattern)):
+            return True
     if kind == "replace":
         # It takes each pair of backslashes in the result for one, and leaves a variable without a group as it is.
         groups = re.sub(r"\\\\.|\[[^]]*\]", "", pattern).replace("(?:", "").count("(")

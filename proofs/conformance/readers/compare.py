@@ -100,6 +100,10 @@ def compare_xml(program: Program, seed: int, count: int, differences: Difference
         if NOT_OF_XML.search(wrong) or re.search(rb"version\s*=\s*.1\.['\"]", document):
             skipped += 1
             continue
+        if root is not None and "cannot be declared to be something else" in ours.get("error", ""):
+            # XML 1.0, 4.6: a predefined entity stands for its character only. libxml2 warns, and keeps its meaning.
+            skipped += 1
+            continue
         if (root is None) == ("quads" in ours):
             differences.report("well-formedness", seed, document, f"libxml2: {wrong or 'sound'}", f"ours: {ours}")
         elif root is not None:
