@@ -218,7 +218,7 @@ fn patterns(root: &Path) -> Outcome {
 /// Needs other readers, which are fetched from a package registry.
 fn readers(root: &Path) -> Outcome {
     match tools::ensure_readers(root) {
-        Ok(python) => outcome(launch::run_readers(root, &python, &[])),
+        Ok(python) => outcome(launch::run_readers(root, &python, &["--seed", "1"])),
         Err(reason) => Outcome::Skipped(reason),
     }
 }
