@@ -222,7 +222,7 @@ impl Query {
     /// limits; [`Error::ServiceUnsupported`], [`Error::Service`]; [`Error::FunctionUnknown`]; [`Error::Internal`] for a
     /// bug in this crate; errors of reading the store. The iterators of solutions and triples return these errors too.
     pub fn evaluate<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
-        let depth = self.depth();
+        let depth = self.levels();
         if depth <= LEVELS_ON_CALLERS_STACK {
             self.evaluate_on_this_thread(quads)
         } else {
@@ -230,8 +230,9 @@ impl Query {
         }
     }
 
-    /// Levels of operators that are evaluated.
-    pub(super) fn depth(&self) -> usize {
+    /// The levels of operators within operators, such as groups in groups. Each takes about 6 kB of stack while the
+    /// query is evaluated; the calling thread evaluates up to 60 levels.
+    pub fn levels(&self) -> usize {
         let depth = shape::query_depth(&self.parsed);
         // Values of the caller are a level more, for each MINUS too.
         if self.bindings.is_empty() { depth } else { 2 * depth }

@@ -108,6 +108,9 @@ mod short_queries {
 
     use super::*;
 
+    /// A query with more levels of operators goes to a worker: threads of Java may have small stacks.
+    const LEVELS_MAX: usize = 10;
+
     /// A query that takes longer begins again on a worker.
     const TIME_MAX: Duration = Duration::from_micros(150);
 
@@ -120,6 +123,9 @@ mod short_queries {
 
     /// All results of a query as one batch; `None` if it is long.
     pub fn evaluate(text: &str, query: &Query, snapshot: &Snapshot) -> Option<Batch> {
+        if query.levels() > LEVELS_MAX {
+            return None;
+        }
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(text);
         let is_long = &LONG[hash as usize % LONG.len()];
         let left = is_long.load(Ordering::Relaxed);

@@ -62,7 +62,7 @@ impl Query {
     }
 
     fn explain_on_a_fitting_stack<Q: Quads>(&self, quads: &Q, evaluate: bool) -> Result<Explanation> {
-        let depth = self.depth();
+        let depth = self.levels();
         if depth <= LEVELS_ON_CALLERS_STACK {
             return self.explain_here(quads, evaluate);
         }

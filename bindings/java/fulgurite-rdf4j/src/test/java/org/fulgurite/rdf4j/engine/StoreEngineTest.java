@@ -11,6 +11,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.util.Values;
 import org.eclipse.rdf4j.model.vocabulary.RDF4J;
@@ -180,6 +183,27 @@ class StoreEngineTest {
             assertThrows(QueryInterruptedException.class, interrupted::hasNext);
         }
         interrupter.join();
+    }
+
+    @Test
+    void nestedQueriesRunOnThreadsWithSmallStacks() throws Exception {
+        fill(connection, 300);
+        for (int levels : new int[] {3, 9, 40}) {
+            String query = "SELECT * { ?s ?p ?o0 " + IntStream.range(1, levels)
+                    .mapToObj(level -> "OPTIONAL { ?s <" + EX + "none> ?o" + level + " ")
+                    .collect(Collectors.joining()) + "} ".repeat(levels);
+            AtomicReference<Object> found = new AtomicReference<>();
+            Thread small = new Thread(null, () -> {
+                try {
+                    found.set(connection.prepareTupleQuery(query).evaluate().stream().count());
+                } catch (Throwable error) {
+                    found.set(error);
+                }
+            }, "small stack", 400 << 10);
+            small.start();
+            small.join();
+            assertEquals(connection.size(), found.get(), query);
+        }
     }
 
     private static void sleep(Duration duration) {
