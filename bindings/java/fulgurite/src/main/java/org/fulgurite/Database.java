@@ -45,6 +45,7 @@ public final class Database implements AutoCloseable {
     Database(Path path, long[] options) {
         this.path = path;
         this.handle = new Handle(this, Native.open(path.toString(), options), "database", true, Handle.newSet());
+        handle.setChildren(children);
     }
 
     /**

@@ -10,7 +10,11 @@ public final class Table implements AutoCloseable {
     final Handle handle;
     private final String name;
 
+    /** Kept, so that it is not collected and closed before this object. */
+    private final Database database;
+
     Table(Database database, long raw, String name) {
+        this.database = database;
         this.name = name;
         this.handle = database.child(this, raw, "table", false);
     }

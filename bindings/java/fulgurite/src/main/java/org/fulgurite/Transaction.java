@@ -14,7 +14,11 @@ import org.fulgurite.internal.Native;
 public abstract class Transaction implements AutoCloseable {
     final Handle handle;
 
+    /** Kept, so that it is not collected and closed before this object. */
+    private final Database database;
+
     Transaction(Database database, long raw, String name) {
+        this.database = database;
         this.handle = database.child(this, raw, name, true);
     }
 

@@ -17,6 +17,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import org.fulgurite.exceptions.ClosedException;
 import org.fulgurite.exceptions.CorruptException;
 import org.fulgurite.exceptions.ErrorKind;
@@ -474,5 +476,37 @@ class DatabaseTest {
         assertThrows(NullPointerException.class, () -> database.createTable(null));
         assertThrows(NullPointerException.class, () -> Database.open(null));
         assertEquals("v", get("k"));
+    }
+
+    private static Object[] withoutDatabase(Path file) {
+        Database database = Database.options().create(true).open(file);
+        Table table = database.openOrCreateTable("t");
+        database.write(transaction -> transaction.put(table, new byte[] {1}, new byte[] {2}));
+        return new Object[] {table, database.beginRead()};
+    }
+
+    private static void collect() throws InterruptedException {
+        for (int turn = 0; turn < 10; turn++) {
+            System.gc();
+            Thread.sleep(10);
+        }
+    }
+
+    @Test
+    void aTransactionKeepsItsDatabaseAndBothAreClosedWhenTheyAreCollected(@TempDir Path directory) throws Exception {
+        Logger.getLogger("org.fulgurite").setLevel(Level.OFF);
+        Path file = directory.resolve("kept.ful");
+        Object[] kept = withoutDatabase(file);
+        collect();
+        assertArrayEquals(new byte[] {2}, ((Transaction) kept[1]).get((Table) kept[0], new byte[] {1}));
+        kept = null;
+        for (int turn = 0; turn < 20; turn++) {
+            withoutDatabase(file);
+            collect();
+        }
+        Logger.getLogger("org.fulgurite").setLevel(null);
+        try (Database database = Database.open(file)) {
+            assertTrue(database.check().isSound());
+        }
     }
 }

@@ -135,6 +135,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         try {
             long raw = NativeQuads.openStore(path, options, config.nativeIndexes());
             Handle opened = new Handle(this, raw, "store", true, Handle.newSet());
+            opened.setChildren(views);
             committed = new CommittedTerms(opened);
             iris = new IriCache(committed);
             handle = opened;

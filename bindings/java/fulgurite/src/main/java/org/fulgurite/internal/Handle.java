@@ -36,6 +36,9 @@ public final class Handle extends PhantomReference<Object> {
     private final Set<Handle> siblings;
     private final Throwable opened;
 
+    /** Handles that are closed before this one; null if there are none. */
+    private volatile Set<Handle> children;
+
     /**
      * Manages a handle.
      *
@@ -54,6 +57,11 @@ public final class Handle extends PhantomReference<Object> {
         this.siblings = siblings;
         siblings.add(this);
         OPEN.add(this);
+    }
+
+    /** Sets the handles that are closed first if this one leaks. Their owners reference the owner of this one. */
+    public void setChildren(Set<Handle> handles) {
+        children = handles;
     }
 
     /** Returns a set for handles that are closed together. */
@@ -126,6 +134,10 @@ public final class Handle extends PhantomReference<Object> {
     }
 
     private void closeLeaked() {
+        Set<Handle> first = children;
+        if (first != null) {
+            first.forEach(Handle::close);
+        }
         boolean wasOpen = closeOnce();
         release();
         if (wasOpen && reported) {
