@@ -10,7 +10,7 @@ use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
 use super::objects::RunningQuery;
-use super::objects::terms::{take, take_number, take_term, take_text};
+use super::objects::terms::{DEFAULT_GRAPH, take, take_number, take_term, take_text};
 use super::reads::kinds;
 use crate::arguments::{Bytes, array, text};
 use crate::error::{Failure, Result, Throw};
@@ -31,9 +31,6 @@ const _: [NativeMethod<'_>; 2] = [
 
 /// How long a call waits for results, so that Java can look for interrupts.
 const WAIT: Duration = Duration::from_millis(50);
-
-/// The first byte of a graph that is the default graph of the store.
-const DEFAULT_GRAPH: u8 = 8;
 
 /// Begins to evaluate a query, and returns its handle. Returns 0 if this store's SPARQL does not have the syntax of the
 /// query. The bytes of `given` are: 1 if a dataset is given, otherwise 0; if so, the number of default graphs and the

@@ -121,6 +121,11 @@ fn pattern(subject: jlong, predicate: jlong, object: jlong, graph: jlong) -> Res
     Ok(IdPattern { subject: id(subject)?, predicate: id(predicate)?, object: id(object)?, graph })
 }
 
+/// A position of a quad by its number.
+fn position(number: jint) -> Option<Position> {
+    Position::ALL.get(usize::try_from(number).ok()?).copied()
+}
+
 /// Notes that a transaction reads a pattern.
 fn observe(object: &Object, pattern: &IdPattern, kinds: StatementKinds) -> Result<()> {
     if let Object::Recorded(_) = object {
@@ -193,7 +198,7 @@ fn quads<'l>(
 ) -> Result<jlong> {
     let pattern = pattern(subject, predicate, object, graph)?;
     let kinds = kinds(kinds_of)?;
-    let position = usize::try_from(sorted_by).ok().and_then(|position| Position::ALL.get(position)).copied();
+    let position = position(sorted_by);
     let found = REGISTRY.with(view, |object| {
         observe(object, &pattern, kinds)?;
         with_view!(object, view => Ok(match position {
@@ -229,7 +234,7 @@ fn sorts<'l>(
 ) -> Result<bool> {
     let pattern = pattern(subject, predicate, object, graph)?;
     let kinds = kinds(kinds_of)?;
-    let position = usize::try_from(sorted_by).ok().and_then(|position| Position::ALL.get(position)).copied();
+    let position = position(sorted_by);
     let position = position.ok_or_else(|| Failure::Invalid(format!("{sorted_by} is no position of a quad")))?;
     REGISTRY
         .with(view, |object| with_view!(object, view => Ok(Rows::can_sort(&view.of_kinds(kinds), &pattern, position))))

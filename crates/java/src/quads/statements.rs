@@ -8,7 +8,7 @@ use jni::objects::{JByteArray, JClass};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
-use super::objects::terms::{take, take_term};
+use super::objects::terms::{DEFAULT_GRAPH, take, take_term};
 use super::objects::{Scratch, Statements};
 use super::reads::{kinds, term_id};
 use crate::arguments::{Bytes, array, fill};
@@ -33,9 +33,6 @@ const ANY: u8 = 0;
 
 /// The first byte of a position of a pattern that has the id of a term, in eight bytes.
 const ID: u8 = 7;
-
-/// The first byte of the graph of a pattern that matches the default graph.
-const DEFAULT_GRAPH: u8 = 8;
 
 /// The maximum number of statements in a batch, so that a batch is an array.
 const COUNT_MAX: usize = 1 << 16;

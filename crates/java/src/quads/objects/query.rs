@@ -1,5 +1,6 @@
-//! A running SPARQL query. Results of the store stay on the thread that evaluates them, and Java reads from any thread,
-//! so a worker thread (`workers`) evaluates the query and sends its rows in batches:
+//! A SPARQL query that Java has open. Results of the store stay on the thread that evaluates them, and Java reads from
+//! any thread. So a short query is evaluated whole when it begins, and a worker thread (`workers`) evaluates any other
+//! query and sends its rows in batches:
 //!
 //! | bytes | |
 //! |---|---|
@@ -43,7 +44,7 @@ const UNBOUND: u8 = 0;
 /// What the worker sends.
 type Batch = Result<Vec<u8>>;
 
-/// A query that a worker evaluates.
+/// A query whose rows come from here.
 pub struct RunningQuery {
     batches: Mutex<Receiver<Batch>>,
     token: CancellationToken,

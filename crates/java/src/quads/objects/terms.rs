@@ -9,6 +9,8 @@
 //! | 5 | a datatype, the lexical form of a literal |
 //! | 6 | a triple term: subject, predicate and object, as terms |
 //!
+//! Where the default graph may stand instead of a term, it is the byte 8.
+//!
 //! Each text is UTF-8 after its length, which has four bytes, little-endian.
 
 use fulgurite_rdf::oxrdf::{BlankNode, Literal, NamedNode, NamedOrBlankNode, Term, TermRef, Triple};
@@ -21,6 +23,9 @@ const TEXT: u8 = 3;
 const LANGUAGE: u8 = 4;
 const TYPED: u8 = 5;
 const TRIPLE: u8 = 6;
+
+/// Stands for the default graph.
+pub const DEFAULT_GRAPH: u8 = 8;
 
 /// Triple terms may nest this deep. The store has a lower limit, and reports it.
 const DEPTH_MAX: usize = 200;

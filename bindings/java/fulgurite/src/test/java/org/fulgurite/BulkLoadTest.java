@@ -8,37 +8,16 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.stream.IntStream;
 import org.fulgurite.exceptions.ErrorKind;
 import org.fulgurite.exceptions.FulguriteException;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-class BulkLoadTest {
+class BulkLoadTest extends WithDatabase {
     private static final int ENTRIES = 100_000;
-
-    @TempDir
-    Path directory;
-
-    private Database database;
-    private Table table;
-
-    @BeforeEach
-    void open() {
-        database = Database.create(directory.resolve("a.ful"));
-        table = database.createTable("t");
-    }
-
-    @AfterEach
-    void close() {
-        database.close();
-    }
 
     private static byte[] key(int number) {
         return ByteBuffer.allocate(4).putInt(number).array();

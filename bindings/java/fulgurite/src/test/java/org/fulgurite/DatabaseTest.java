@@ -27,29 +27,10 @@ import org.fulgurite.exceptions.RetryableException;
 import org.fulgurite.exceptions.StorageFullException;
 import org.fulgurite.options.Durability;
 import org.fulgurite.options.MergeOperator;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class DatabaseTest {
-    @TempDir
-    Path directory;
-
-    private Database database;
-    private Table table;
-
-    @BeforeEach
-    void open() {
-        database = Database.create(directory.resolve("a.ful"));
-        table = database.createTable("t");
-    }
-
-    @AfterEach
-    void close() {
-        database.close();
-    }
-
+class DatabaseTest extends WithDatabase {
     private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.UTF_8);
     }

@@ -214,28 +214,26 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     /** Returns a view of the newest state. Reads of the same state share a snapshot. */
     StoreView snapshot() {
         synchronized (snapshotLock) {
-            if (snapshot == null || !snapshot.isNewest()) {
-                renewSnapshot();
+            if (snapshot != null && !snapshot.isNewest()) {
+                forgetSnapshot();
             }
-            return snapshot.forRead();
+            return openSnapshot().forRead();
         }
     }
 
-    private void renewSnapshot() {
+    private StoreView openSnapshot() {
         synchronized (snapshotLock) {
-            forgetSnapshot();
-            snapshot = StoreView.snapshot(handle(), views, committed.scope());
+            if (snapshot == null) {
+                snapshot = StoreView.snapshot(handle(), views, committed.scope());
+            }
+            return snapshot;
         }
     }
 
     /** Returns the shared snapshot, for {@link #find}. */
     StoreView newest() {
         StoreView current = snapshot;
-        while (current == null) {
-            SailErrors.run(this::renewSnapshot);
-            current = snapshot;
-        }
-        return current;
+        return current == null ? SailErrors.convert(this::openSnapshot) : current;
     }
 
     /**

@@ -17,7 +17,7 @@ import org.fulgurite.rdf4j.values.TermBytes;
 
 /**
  * The statements of a pattern in the newest state, for a caller that reads all terms. One native call looks up the terms
- * of the pattern, and reads the first statements and their terms. Batches grow from 16 statements to 512.
+ * of the pattern, and reads the first statements and their terms. Batches grow from 32 statements to 512.
  *
  * <p>One thread reads it. Another thread may close it: then the reading thread gets no more statements, or an exception.
  */
@@ -47,8 +47,6 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
     /** The iterator for the statements after the batch; null if there are none. */
     private final Handle following;
 
-    private boolean isLast;
-
     /** The array for batches after the first one. */
     private byte[] room = {};
 
@@ -61,7 +59,6 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
         this.batch = first;
         long handle = first == null ? 0 : first.following();
         this.following = handle == 0 ? null : store.result(this, handle);
-        this.isLast = following == null;
     }
 
     /**
@@ -121,7 +118,7 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
             return false;
         }
         while (row == batch.count()) {
-            if (isLast) {
+            if (batch.following() == 0) {
                 close();
                 return false;
             }
@@ -140,8 +137,7 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
         if (found != room && found.length < BATCH_BYTES) {
             room = new byte[found.length + found.length / 4];
         }
-        isLast = batch.following() == 0;
-        if (isLast) {
+        if (batch.following() == 0) {
             following.close();
         }
     }

@@ -43,7 +43,6 @@ final class StoreView implements AutoCloseable, TermSource {
     private final Handle store;
     private final Set<Handle> siblings;
     private final Handle handle;
-    private final boolean isTransaction;
     private final boolean isSerializable;
     private final IdScope scope;
 
@@ -72,19 +71,17 @@ final class StoreView implements AutoCloseable, TermSource {
     private StoreView(Handle store, Set<Handle> siblings, long raw, boolean isSerializable, IdScope scope) {
         this.store = store;
         this.siblings = siblings;
-        this.isTransaction = scope.isOfTransaction();
         this.isSerializable = isSerializable;
         this.scope = scope;
         this.parent = null;
         this.cachedIds = new AtomicReferenceArray<>(CACHED_IDS);
-        this.handle = new Handle(this, raw, isTransaction ? "transaction" : "snapshot", false, siblings);
+        this.handle = new Handle(this, raw, isTransaction() ? "transaction" : "snapshot", false, siblings);
         handle.checkParent(store);
     }
 
     private StoreView(StoreView parent) {
         this.store = parent.store;
         this.siblings = parent.siblings;
-        this.isTransaction = parent.isTransaction;
         this.isSerializable = parent.isSerializable;
         this.scope = parent.scope;
         this.parent = parent;
@@ -125,7 +122,7 @@ final class StoreView implements AutoCloseable, TermSource {
             return this;
         }
         // Ids of terms that the transaction added may have changed.
-        return new StoreView(store, siblings, handle.release(), isSerializable, scope.ofRepeated());
+        return new StoreView(store, siblings, handle.release(), isSerializable, scope.ofTransaction());
     }
 
     long raw() {
@@ -136,7 +133,7 @@ final class StoreView implements AutoCloseable, TermSource {
     }
 
     boolean isTransaction() {
-        return isTransaction;
+        return scope.isOfTransaction();
     }
 
     /** Returns whether the commit fails if others change what is read. */
@@ -254,7 +251,7 @@ final class StoreView implements AutoCloseable, TermSource {
         StoreView owner = parent == null ? this : parent;
         boolean isLast = owner.users.decrementAndGet() == 0;
         // Closing a transaction rolls it back, even if results still read it.
-        if (isLast || isTransaction && parent == null) {
+        if (isLast || isTransaction() && parent == null) {
             handle.close();
         }
     }

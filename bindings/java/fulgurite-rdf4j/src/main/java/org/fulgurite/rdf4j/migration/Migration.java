@@ -145,11 +145,7 @@ public final class Migration {
                 to.addStatement(
                         statement.getSubject(), statement.getPredicate(), statement.getObject(), statement.getContext());
                 copied.add(statement, false);
-                report("copying", copied);
-                if (copied.count() % STATEMENTS_OF_A_TRANSACTION == 0) {
-                    to.commit();
-                    to.begin(IsolationLevels.NONE);
-                }
+                goOn(to, copied);
             }
         }
         to.commit();
@@ -170,12 +166,21 @@ public final class Migration {
                         statement.getObject(),
                         statement.getContext())) {
                     copied.add(statement, true);
-                    report("copying", copied);
+                    goOn(to, copied);
                 }
             }
         }
         to.commit();
         return copied.count() - explicit;
+    }
+
+    /** Reports a copied statement, and begins another transaction after many. */
+    private void goOn(SailConnection to, StatementSum copied) {
+        report("copying", copied);
+        if (copied.count() % STATEMENTS_OF_A_TRANSACTION == 0) {
+            to.commit();
+            to.begin(IsolationLevels.NONE);
+        }
     }
 
     private static long copyNamespaces(SailConnection from, SailConnection to) {
@@ -200,26 +205,30 @@ public final class Migration {
                 report("verifying", found);
             }
         }
-        long explicit = found.count();
-        try (CloseableIteration<? extends Statement> statements = target.getStatements(null, null, null, true)) {
-            while (statements.hasNext()) {
-                Statement statement = statements.next();
-                if (copied.count() > explicit
-                        && !target.hasStatement(
-                                statement.getSubject(),
-                                statement.getPredicate(),
-                                statement.getObject(),
-                                false,
-                                statement.getContext())) {
-                    found.add(statement, true);
-                    report("verifying", found);
-                }
-            }
+        if (copied.count() > found.count()) {
+            addInferred(target, found);
         }
         if (!found.isSameAs(copied)) {
             throw new SailException("the copy differs from the source: it has " + found.count() + " statements instead of "
                     + copied.count() + "; was the source changed meanwhile, or does it have literals that differ only in"
                     + " the case of their language tags?");
+        }
+    }
+
+    private void addInferred(SailConnection target, StatementSum found) {
+        try (CloseableIteration<? extends Statement> statements = target.getStatements(null, null, null, true)) {
+            while (statements.hasNext()) {
+                Statement statement = statements.next();
+                if (!target.hasStatement(
+                        statement.getSubject(),
+                        statement.getPredicate(),
+                        statement.getObject(),
+                        false,
+                        statement.getContext())) {
+                    found.add(statement, true);
+                    report("verifying", found);
+                }
+            }
         }
     }
 

@@ -22,12 +22,13 @@ public final class IdScope {
     }
 
     /**
-     * Returns a new scope for the terms of a transaction.
+     * Returns a new scope for the terms of a transaction of this store, or of the store of this transaction: a
+     * transaction that is repeated may give its terms other ids.
      *
      * @return the scope
      */
     public IdScope ofTransaction() {
-        return new IdScope(this);
+        return new IdScope(committed == null ? this : committed);
     }
 
     /**
@@ -37,15 +38,6 @@ public final class IdScope {
      */
     public boolean isOfTransaction() {
         return committed != null;
-    }
-
-    /**
-     * Returns a new scope for a transaction that is repeated: its terms may get other ids.
-     *
-     * @return the scope
-     */
-    public IdScope ofRepeated() {
-        return new IdScope(committed);
     }
 
     /**

@@ -55,9 +55,9 @@ public final class TermReader {
      * @return the text
      */
     public String text() {
-        int length = length();
-        String text = new String(bytes, at + 4, length, StandardCharsets.UTF_8);
-        at += 4 + length;
+        int length = number();
+        String text = new String(bytes, at, length, StandardCharsets.UTF_8);
+        at += length;
         return text;
     }
 
@@ -76,7 +76,8 @@ public final class TermReader {
      * @return the number
      */
     public int number() {
-        int number = length();
+        int number =
+                (bytes[at] & 0xff) | (bytes[at + 1] & 0xff) << 8 | (bytes[at + 2] & 0xff) << 16 | bytes[at + 3] << 24;
         at += 4;
         return number;
     }
@@ -98,14 +99,11 @@ public final class TermReader {
         return at;
     }
 
-    private int length() {
-        return (bytes[at] & 0xff) | (bytes[at + 1] & 0xff) << 8 | (bytes[at + 2] & 0xff) << 16 | bytes[at + 3] << 24;
-    }
-
     /** Passes over an IRI. */
     void skipIri() {
         at++;
-        at += 4 + length();
+        int length = number();
+        at += length;
     }
 
     /**
