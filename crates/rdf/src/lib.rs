@@ -52,9 +52,9 @@ mod xml;
 
 pub use error::{Error, Result};
 pub use fulgurite::{Database, Durability, Isolation};
-pub use load::{BadStatement, DocumentQuads, LoadInput, LoadOptions, LoadProgress, LoadReport, parse_document};
+pub use load::{BadStatement, DocumentQuads, LoadInput, LoadOptions, LoadProgress, LoadReport, decompress, parse_document};
 pub use maintenance::check::StoreCheck;
-pub use maintenance::dump::dump;
+pub use maintenance::dump::{dump, dump_patterns};
 pub use maintenance::stats::{GraphStats, StoreStats};
 pub use maintenance::sweep::{SweepOptions, SweepProgress, SweepReport};
 pub use meter::MeteringAllocator;

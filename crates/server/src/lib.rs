@@ -32,6 +32,7 @@ mod http;
 mod options;
 mod page;
 mod protocol;
+mod rdf4j;
 mod serving;
 
 pub use error::{Error, Result};

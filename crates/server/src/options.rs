@@ -122,6 +122,16 @@ options! {
     /// listen on the loopback, all IP addresses and the name that it was bound to.
     host_names: Vec<String> = Vec::new();
 
+    /// The name of the store as a repository of RDF4J's protocol: letters, digits, `-`, `_` and `.`. Default: the name
+    /// of its file without the extension; other characters become `-`.
+    repository: Option<String> = None;
+
+    /// How many transactions of RDF4J's protocol may be open at once. Default: 64.
+    transactions_max: usize = 64;
+
+    /// A transaction of RDF4J's protocol for which no request came for this time is rolled back. Default: 60 seconds.
+    transaction_idle: Duration = Duration::from_secs(60);
+
     /// Calls other endpoints for `SERVICE`, as a [`ServiceClient`](crate::ServiceClient) does. Default: none, and
     /// `SERVICE` is refused.
     service: Option<Arc<dyn ServiceHandler>> = None;

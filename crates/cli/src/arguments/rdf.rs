@@ -330,6 +330,15 @@ pub struct Serve {
     /// Allow web pages of this origin to call the server: scheme, host and port. * allows all.
     #[arg(long, value_name = "ORIGIN")]
     pub cors: Option<String>,
+    /// The name of the store as a repository of RDF4J's protocol [default: the name of the file].
+    #[arg(long, value_name = "NAME")]
+    pub repository: Option<String>,
+    /// Refuse to begin more than this many transactions of RDF4J's protocol at once.
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub transactions: u16,
+    /// Roll back a transaction of RDF4J's protocol for which no request came for this many seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_seconds)]
+    pub transaction_idle: Duration,
     #[command(flatten)]
     pub services: Services,
     /// Print one line for each request.

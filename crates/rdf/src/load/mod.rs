@@ -17,6 +17,6 @@ mod pipeline;
 mod tests;
 
 pub use formats::document::{DocumentQuads, parse_document};
-pub use formats::input::Document;
+pub use formats::input::{Document, decompress};
 pub use formats::quad_parser::parser_of;
 pub use options::{BadStatement, LoadInput, LoadOptions, LoadProgress, LoadReport};

@@ -41,34 +41,69 @@ pub fn dump(
     pattern: &IdPattern,
     format: RdfFormat,
     out: impl Write,
+    each: impl FnMut(u64) -> Result<()>,
+) -> Result<u64> {
+    let names_graphs = !matches!(pattern.graph, GraphPattern::Named(_));
+    write(quads, std::slice::from_ref(pattern), names_graphs, format, out, each)
+}
+
+/// As [`dump`], of the quads that match any of several patterns, one pattern after the other. Graph names are written if
+/// the format has them, and otherwise left out.
+///
+/// # Errors
+/// As [`dump`].
+pub fn dump_patterns(
+    quads: &impl Quads,
+    patterns: &[IdPattern],
+    format: RdfFormat,
+    out: impl Write,
+    each: impl FnMut(u64) -> Result<()>,
+) -> Result<u64> {
+    write(quads, patterns, format.supports_datasets(), format, out, each)
+}
+
+fn write(
+    quads: &impl Quads,
+    patterns: &[IdPattern],
+    names_graphs: bool,
+    format: RdfFormat,
+    out: impl Write,
     mut each: impl FnMut(u64) -> Result<()>,
 ) -> Result<u64> {
     let mut prefixes = quads.namespaces()?;
     if writing::is_limited(format) {
-        let schemes = check_all(quads, pattern, format)?;
+        let mut schemes = HashSet::new();
+        patterns.iter().try_for_each(|pattern| check_all(quads, pattern, format, &mut schemes))?;
         if matches!(format, RdfFormat::JsonLd { .. }) {
             prefixes.retain(|(prefix, _)| !schemes.contains(prefix));
         }
     }
     let mut writer = GraphWriter::new(format, &prefixes, out);
-    let (mut statements, mut written) = (quads.statements(pattern), 0);
-    while let Some(batch) = statements.next_batch() {
-        for mut statement in batch? {
-            each(written)?;
-            if matches!(pattern.graph, GraphPattern::Named(_)) {
-                statement.graph_name = GraphNameRef::DefaultGraph;
+    let mut written = 0;
+    for pattern in patterns {
+        let mut statements = quads.statements(pattern);
+        while let Some(batch) = statements.next_batch() {
+            for mut statement in batch? {
+                each(written)?;
+                if !names_graphs {
+                    statement.graph_name = GraphNameRef::DefaultGraph;
+                }
+                writer.write(statement)?;
+                written += 1;
             }
-            writer.write(statement)?;
-            written += 1;
         }
     }
     writer.finish()?;
     Ok(written)
 }
 
-/// Looks at all statements before they are written. Returns what JSON-LD could take for a prefix of theirs.
-fn check_all(quads: &impl Quads, pattern: &IdPattern, format: RdfFormat) -> Result<HashSet<String>> {
-    let mut schemes = HashSet::new();
+/// Checks all statements before they are written. Adds to `schemes` what JSON-LD could take for a prefix of theirs.
+fn check_all(
+    quads: &impl Quads,
+    pattern: &IdPattern,
+    format: RdfFormat,
+    schemes: &mut HashSet<String>,
+) -> Result<()> {
     let mut statements = quads.statements(pattern);
     while let Some(batch) = statements.next_batch() {
         for statement in batch? {
@@ -80,7 +115,7 @@ fn check_all(quads: &impl Quads, pattern: &IdPattern, format: RdfFormat) -> Resu
             });
         }
     }
-    Ok(schemes)
+    Ok(())
 }
 
 /// Schemes of IRIs that are remembered. There are a few hundred in all.

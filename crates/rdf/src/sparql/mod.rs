@@ -56,3 +56,4 @@ pub use results::{QueryResults, Solutions, Triples};
 pub use service::{ServiceError, ServiceHandler, ServiceRequest, ServiceResponse};
 pub use update::Update;
 pub use updating::report::UpdateReport;
+pub use updating::targets::{DefaultTargets, DeletedFrom};

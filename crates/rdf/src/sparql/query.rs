@@ -129,9 +129,9 @@ impl Query {
         self
     }
 
-    /// Binds a variable of the results to a value before the evaluation begins.
+    /// Binds a variable to a value before the evaluation begins.
     ///
-    /// Every solution has it, and every part of the query that sees the variable finds it bound: patterns, filters,
+    /// Every solution has it if the query returns the variable, and every part of the query that sees the variable finds it bound: patterns, filters,
     /// `BIND`, `EXISTS`, options, and sub-selects that return it. Solutions of the right side of a `MINUS` have it if
     /// that side names the variable. `VALUES` and expressions that bind the variable to another term leave no solution.
     /// `docs/reference/sparql.md` has the details. Of values for one variable, the last counts.
@@ -263,7 +263,7 @@ impl Query {
     }
 
     pub(super) fn bind<'q>(&self, mut prepared: PreparedQuery<'q>) -> PreparedQuery<'q> {
-        for (variable, value) in &self.bindings {
+        for (variable, value) in self.bindings.iter().filter(|(variable, _)| bindings::returns(&self.parsed, variable)) {
             prepared = prepared.substitute_variable(variable.clone(), value.clone());
         }
         prepared
@@ -281,7 +281,7 @@ impl Query {
         let query = match &*self.bindings {
             [] => &self.parsed,
             bindings => {
-                with_bindings = bindings::with_bindings(&self.parsed, bindings)?;
+                with_bindings = bindings::with_bindings(&self.parsed, bindings);
                 &with_bindings
             }
         };

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use oxrdf::{GraphName, NamedOrBlankNode};
+use oxrdf::{GraphName, NamedOrBlankNode, Term, Variable};
 
 use super::plan::JoinOrder;
 use super::service::{self, ServiceHandler};
@@ -16,6 +16,7 @@ use crate::sparql::evaluation::limits::Limits;
 use crate::sparql::parse::text::{self, Prologue};
 use crate::sparql::updating::execution::{Run, UpdateOptions};
 use crate::sparql::updating::report::UpdateReport;
+use crate::sparql::updating::targets::DefaultTargets;
 
 /// A parsed update with its options. It can be executed any number of times, on any thread.
 ///
@@ -77,10 +78,26 @@ impl Update {
     }
 
     /// Sets whether the default graph of `WHERE` is the union of all graphs, if neither the text nor the caller selects
-    /// graphs. Default: `false`. Insertions without a graph always go into the store's default graph.
+    /// graphs. Default: `false`. Insertions and deletions without a graph are not affected
+    /// ([`Update::with_default_targets`]).
     #[must_use]
     pub fn union_default_graph(mut self, union: bool) -> Self {
         self.options.dataset.union_default_graph = union;
+        self
+    }
+
+    /// Sets the graphs that insertions and deletions without a graph change. Default: the store's default graph.
+    #[must_use]
+    pub fn with_default_targets(mut self, targets: DefaultTargets) -> Self {
+        self.options.targets = targets;
+        self
+    }
+
+    /// Binds a variable of `WHERE` to a value before the evaluation begins, as
+    /// [`Query::with_binding`](super::Query::with_binding). Operations without `WHERE` have no variables.
+    #[must_use]
+    pub fn with_binding(mut self, variable: Variable, value: impl Into<Term>) -> Self {
+        self.options.bindings.push((variable, value.into()));
         self
     }
 

@@ -2,7 +2,7 @@
 
 use fulgurite_rdf::oxrdf::NamedNode;
 use fulgurite_rdf::oxrdfio::JsonLdProfileSet;
-use fulgurite_rdf::sparql::{Query, UpdateReport};
+use fulgurite_rdf::sparql::{DefaultTargets, DeletedFrom, Query, UpdateReport};
 use fulgurite_rdf::{Error, LoadInput, LoadOptions, Quads, RdfFormat};
 
 use crate::fixture::{Fixture, query, rows_of, update};
@@ -377,4 +377,31 @@ fn a_label_is_another_node_in_each_operation_after_a_declaration() {
          PREFIX y: <a:> INSERT { _:a :p 3 } WHERE {}",
     );
     assert_eq!(fixture.rows("SELECT (COUNT(DISTINCT ?s) AS ?n) { ?s :p ?o }"), ["n=\"3\""]);
+}
+
+#[test]
+fn the_caller_says_which_graphs_a_change_without_a_graph_is_for() {
+    let everywhere = DefaultTargets { delete: DeletedFrom::AllGraphs, ..DefaultTargets::default() };
+    let of_g = DefaultTargets { insert: name("g").into(), delete: DeletedFrom::Graphs(vec![name("g").into()]) };
+    let here = DefaultTargets::default();
+    for (targets, text, expected) in [
+        (&here, "DELETE DATA { :a :p 1 }", "g h"),
+        (&everywhere, "DELETE DATA { :a :p 1 }", ""),
+        (&everywhere, "DELETE DATA { GRAPH :h { :a :p 1 } }", "- g"),
+        (&of_g, "DELETE DATA { :a :p 1 }", "- h"),
+        (&here, "DELETE WHERE { ?s ?p ?o }", "g h"),
+        (&everywhere, "DELETE WHERE { ?s ?p ?o }", ""),
+        (&everywhere, "WITH :g DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }", "- h"),
+        (&of_g, "DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }", "- h"),
+        (&of_g, "DELETE DATA { :a :p 1 } ; INSERT DATA { :a :p 1 }", "- g h"),
+        (&of_g, "DELETE DATA { GRAPH :g { :a :p 1 } } ; INSERT { ?s ?p ?o } WHERE { ?s ?p ?o }", "- g h"),
+    ] {
+        let fixture = Fixture::new(":a :p 1 . GRAPH :g { :a :p 1 } GRAPH :h { :a :p 1 }");
+        let update = update(text).with_default_targets(targets.clone()).union_default_graph(true);
+        update.execute(&fixture.store).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let quads = fixture.quads();
+        let mut graphs: Vec<&str> = quads.iter().map(|quad| quad.rsplit_once("g=").map_or("-", |(_, graph)| graph)).collect();
+        graphs.sort();
+        assert_eq!(graphs.join(" "), expected, "{text}, {targets:?}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Parameters of requests: `name=value` pairs with percent escapes, in URLs and in bodies of forms.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::http::Uri;
@@ -9,7 +10,7 @@ use crate::http::refusal::Refusal;
 
 /// Decoded parameters in their order, of those that mean something somewhere; names may come several times.
 #[derive(Debug, Default)]
-pub struct Parameters(Vec<(&'static str, String)>);
+pub struct Parameters(Vec<(Cow<'static, str>, String)>);
 
 impl Parameters {
     /// # Errors
@@ -45,6 +46,24 @@ impl Parameters {
 
     pub fn all<'p>(&'p self, name: &str) -> impl Iterator<Item = &'p str> {
         self.0.iter().filter(move |(other, _)| *other == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The parameters whose names begin with one of [`PREFIXES`]: the rest of each name, and the value.
+    pub fn with_prefix<'p>(&'p self, prefix: &'static str) -> impl Iterator<Item = (&'p str, &'p str)> {
+        self.0.iter().filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value.as_str())))
+    }
+
+    /// A parameter that is `true` or `false`.
+    ///
+    /// # Errors
+    /// If it is something else, or comes several times.
+    pub fn flag(&self, name: &str) -> Result<Option<bool>, Refusal> {
+        match self.at_most_one(name)? {
+            None => Ok(None),
+            Some(value) if value.eq_ignore_ascii_case("true") => Ok(Some(true)),
+            Some(value) if value.eq_ignore_ascii_case("false") => Ok(Some(false)),
+            Some(value) => Err(Refusal::bad_request(format!("{name}=`{value}` must be true or false"))),
+        }
     }
 
     /// The value of a parameter that may come once.
@@ -115,11 +134,13 @@ pub fn iri(parameter: &str, value: &str) -> Result<NamedNode, Refusal> {
 }
 
 /// The name, if it means something.
-fn known(text: &[u8]) -> Option<&'static str> {
+fn known(text: &[u8]) -> Option<Cow<'static, str>> {
     // Every byte of a name may be an escape of three.
-    let longest = NAMES.iter().map(|name| name.len()).max().unwrap_or_default();
-    let name = if text.len() <= 3 * longest { decoded(text).ok()? } else { return None };
-    NAMES.iter().find(|known| **known == name).copied()
+    let name = if text.len() <= 3 * NAME_BYTES_MAX { decoded(text).ok()? } else { return None };
+    if let Some(known) = NAMES.iter().find(|known| **known == name) {
+        return Some(Cow::Borrowed(known));
+    }
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)).then_some(Cow::Owned(name))
 }
 
 fn decoded(text: &[u8]) -> Result<String, Refusal> {
@@ -151,7 +172,29 @@ const NAMES: &[&str] = &[
     "default",
     "graph",
     "timeout",
+    // Those of RDF4J's protocol.
+    "action",
+    "baseURI",
+    "context",
+    "explain",
+    "infer",
+    "insert-graph-uri",
+    "isolation-level",
+    "limit",
+    "obj",
+    "offset",
+    "pred",
+    "preserveNodeId",
+    "queryLn",
+    "remove-graph-uri",
+    "subj",
 ];
+/// The prefix of names for values of variables in RDF4J's protocol.
+pub const BINDING: &str = "$";
+/// The prefix of names for settings of transactions in RDF4J's protocol.
+pub const SETTING: &str = "transaction-setting__";
+const PREFIXES: &[&str] = &[BINDING, SETTING];
+const NAME_BYTES_MAX: usize = 1 << 10;
 const PARAMETERS_MAX: usize = 1000;
 
 #[cfg(test)]
@@ -200,7 +243,7 @@ mod tests {
     fn parameters_that_mean_nothing_are_not_kept_and_more_than_a_thousand_are_refused() {
         let text = |count: usize| "a=b&".repeat(count - 1) + "query=c";
         let parameters = Parameters::parse(text(1000).as_bytes()).unwrap();
-        assert_eq!(parameters.0, [("query", "c".to_owned())]);
+        assert_eq!(parameters.0, [(Cow::Borrowed("query"), "c".to_owned())]);
         assert!(Parameters::parse(text(1001).as_bytes()).is_err());
         assert!(Parameters::parse(&b"a&".repeat(1 << 20)).is_err());
     }

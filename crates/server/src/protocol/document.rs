@@ -103,10 +103,14 @@ pub fn insert(
 
 /// The store's blank nodes for those of one document.
 #[derive(Default)]
-struct NewNodes(HashMap<BlankNode, BlankNode>);
+pub struct NewNodes(HashMap<BlankNode, BlankNode>);
 
 impl NewNodes {
-    fn node(&mut self, node: BlankNode, transaction: &mut Transaction) -> Result<BlankNode> {
+    /// The node for one of the document.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn node(&mut self, node: BlankNode, transaction: &mut Transaction) -> Result<BlankNode> {
         if let Some(new) = self.0.get(&node) {
             return Ok(new.clone());
         }
@@ -125,8 +129,11 @@ impl NewNodes {
         })
     }
 
-    /// Recursive for nested triple terms. The parser limits their depth.
-    fn term(&mut self, term: Term, transaction: &mut Transaction) -> Result<Term> {
+    /// The term with the store's blank nodes. Recursive for nested triple terms: parsers limit their depth.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn term(&mut self, term: Term, transaction: &mut Transaction) -> Result<Term> {
         Ok(match term {
             Term::BlankNode(node) => self.node(node, transaction)?.into(),
             Term::Triple(triple) => {

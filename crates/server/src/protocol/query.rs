@@ -47,17 +47,31 @@ fn evaluate(
     if let Some(handler) = &served.options.service {
         query = query.with_service(Arc::clone(handler));
     }
+    write(&query, &snapshot, &namespaces, headers, out)
+}
+
+/// Evaluates a query, and writes the answer in the form that the client wants.
+///
+/// # Errors
+/// 406 if it wants none that there is; errors of the evaluation and of writing.
+pub fn write(
+    query: &Query,
+    quads: &impl Quads,
+    namespaces: &[(String, String)],
+    headers: &HeaderMap,
+    out: &mut AnswerWriter,
+) -> Result<(), Refusal> {
     if matches!(query.form(), QueryForm::Construct | QueryForm::Describe) {
         let (media_type, format) = negotiate(headers, GRAPHS)?;
         out.media_type(media_type);
-        if let QueryResults::Triples(triples) = query.evaluate(&snapshot)? {
-            return written(triples.write(format, &namespaces, out));
+        if let QueryResults::Triples(triples) = query.evaluate(quads)? {
+            return written(triples.write(format, namespaces, out));
         }
         return Err(Refusal::failure("a CONSTRUCT or DESCRIBE without triples".into()));
     }
     let (media_type, format) = negotiate(headers, RESULTS)?;
     out.media_type(media_type);
-    match query.evaluate(&snapshot)? {
+    match query.evaluate(quads)? {
         QueryResults::Solutions(solutions) => written(solutions.write(format, out)),
         QueryResults::Boolean(answer) => written(QueryResults::write_boolean(answer, format, out).map(|()| 1)),
         QueryResults::Triples(_) => Err(Refusal::failure("a SELECT or ASK with triples".into())),

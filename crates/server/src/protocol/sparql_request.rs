@@ -82,3 +82,6 @@ pub fn limits(served: &ServedStore, bounds: RequestLimits, token: CancellationTo
 pub const QUERY_GRAPHS: [&str; 2] = ["default-graph-uri", "named-graph-uri"];
 /// The parameters of an update for its graphs.
 pub const UPDATE_GRAPHS: [&str; 2] = ["using-graph-uri", "using-named-graph-uri"];
+
+/// The longest query, in bytes.
+pub const QUERY_BYTES_MAX: usize = 1 << 20;

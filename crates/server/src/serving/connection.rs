@@ -16,7 +16,8 @@ use tokio::time::{sleep, timeout};
 
 use crate::error::{Error, Result};
 use crate::options::Event;
-use crate::protocol::service::Service;
+use crate::rdf4j::repository::Repository;
+use crate::rdf4j::transactions::registry::Registry;
 use crate::serving::routes::router;
 use crate::serving::write_timeout::WriteTimeout;
 
@@ -24,7 +25,8 @@ use crate::serving::write_timeout::WriteTimeout;
 ///
 /// # Errors
 /// [`Error::System`].
-pub async fn serve(listener: TcpListener, service: Arc<Service>, stop: watch::Sender<bool>) -> Result<()> {
+pub async fn serve(listener: TcpListener, repository: Arc<Repository>, stop: watch::Sender<bool>) -> Result<()> {
+    let (service, transactions) = (Arc::clone(&repository.service), Arc::clone(&repository.transactions));
     let system = |what| move |source| Error::System { what, source };
     let listener = tokio::net::TcpListener::from_std(listener).map_err(system("sockets"))?;
     if service.served.options.stop_on_signals {
@@ -32,7 +34,8 @@ pub async fn serve(listener: TcpListener, service: Arc<Service>, stop: watch::Se
     }
     let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX as usize));
     let mut stopping = stop.subscribe();
-    let router = TowerToHyperService::new(router(Arc::clone(&service)));
+    tokio::spawn(end_idle_transactions(Arc::clone(&transactions)));
+    let router = TowerToHyperService::new(router(repository));
     loop {
         let next = async {
             let place = Arc::clone(&connections).acquire_owned().await;
@@ -65,7 +68,19 @@ pub async fn serve(listener: TcpListener, service: Arc<Service>, stop: watch::Se
     }
     service.admission.cancel_all();
     let _ = timeout(CANCELLED, service.admission.all_ended()).await;
+    let _ = tokio::task::spawn_blocking(move || drop(transactions.take_all())).await;
     Ok(())
+}
+
+/// Rolls transactions back for which no request comes.
+async fn end_idle_transactions(transactions: Arc<Registry>) {
+    loop {
+        sleep(IDLE_CHECK).await;
+        let idle = transactions.take_idle();
+        if !idle.is_empty() {
+            let _ = tokio::task::spawn_blocking(move || drop(idle)).await;
+        }
+    }
 }
 
 type Routes = TowerToHyperService<axum::Router>;
@@ -145,6 +160,8 @@ const INTERRUPTED: i32 = 130;
 const CONNECTIONS_MAX: u32 = 1024;
 /// Of each direction of a connection; the head of a request is no longer.
 const BUFFER_BYTES: usize = 64 << 10;
+/// How often idle transactions are looked for.
+const IDLE_CHECK: Duration = Duration::from_millis(500);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A client that does not send the head of a request for so long is cut off.
 const HEAD_TIME: Duration = Duration::from_secs(30);

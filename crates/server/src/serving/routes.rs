@@ -17,13 +17,16 @@ use crate::http::paths;
 use crate::http::refusal::{Answer, Refusal};
 use crate::page;
 use crate::protocol::service::{ReceivedBody, Service};
-use crate::protocol::sparql_request::{QUERY_GRAPHS, SparqlRequest, UPDATE_GRAPHS};
+use crate::protocol::sparql_request::{QUERY_BYTES_MAX, QUERY_GRAPHS, SparqlRequest, UPDATE_GRAPHS};
 use crate::protocol::{description, namespaces, query, update};
+use crate::rdf4j;
+use crate::rdf4j::repository::Repository;
 use crate::serving::graph_routes;
 use crate::serving::request_log::surround;
 
 /// The routes of a server.
-pub fn router(service: Arc<Service>) -> Router {
+pub fn router(repository: Arc<Repository>) -> Router {
+    let service = Arc::clone(&repository.service);
     let mut router = Router::new().merge(page::routes()).route(paths::NAMESPACES, get(read_namespaces));
     for path in paths::SPARQL {
         router = router.route(path, get(get_sparql).post(post_sparql));
@@ -32,6 +35,13 @@ pub fn router(service: Arc<Service>) -> Router {
         router =
             router.route(path, graph_routes::methods()).route(&format!("{path}/{{*name}}"), graph_routes::methods());
     }
+    for root in paths::RDF4J_ROOTS {
+        let graphs = format!("{root}/repositories/{}/rdf-graphs", repository.id);
+        for path in ["service", "{name}"] {
+            router = router.route(&format!("{graphs}/{path}"), graph_routes::methods());
+        }
+    }
+    let router = router.merge(rdf4j::routes::routes(repository));
     #[cfg(test)]
     let router = router.merge(crate::serving::planted::routes());
     router
@@ -43,8 +53,8 @@ pub fn router(service: Arc<Service>) -> Router {
 
 async fn not_found(uri: Uri) -> Refusal {
     let message = format!(
-        "there is no {}; there are /sparql (queries and updates; also /query, /update), /graphs (the graph store; also /store) and / \
-         (a page with a query editor)",
+        "there is no {}; there are /sparql (queries and updates; also /query, /update), /graphs (the graph store; also /store), \
+         /repositories (RDF4J's protocol) and / (a page with a query editor)",
         uri.path()
     );
     Refusal::of(StatusCode::NOT_FOUND, message)
@@ -133,5 +143,3 @@ impl Service {
 const FORM: &str = "application/x-www-form-urlencoded";
 const QUERY: &str = "application/sparql-query";
 const SPARQL_TYPES: &[&str] = &[QUERY, "application/sparql-update", FORM];
-/// The longest query, in bytes.
-const QUERY_BYTES_MAX: usize = 1 << 20;

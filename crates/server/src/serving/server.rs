@@ -16,6 +16,7 @@ use crate::http::guard::Guard;
 use crate::http::panics;
 use crate::options::ServerOptions;
 use crate::protocol::service::{ServedStore, Service};
+use crate::rdf4j::repository::{Repository, is_of_ids};
 use crate::serving::connection;
 
 /// A server that listens on an address. [`Server::run`] serves requests.
@@ -23,7 +24,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     runtime: Runtime,
-    service: Arc<Service>,
+    repository: Arc<Repository>,
     stop: watch::Sender<bool>,
 }
 
@@ -65,12 +66,18 @@ impl Server {
             .host_names(name_bound_to(address));
         let served = Arc::new(ServedStore { store: store.clone(), options });
         let service = Arc::new(Service { served, admission: Arc::new(admission), guard });
-        Ok(Self { listener, address: bound, runtime, service, stop: watch::channel(false).0 })
+        let repository = Arc::new(Repository::new(service));
+        Ok(Self { listener, address: bound, runtime, repository, stop: watch::channel(false).0 })
     }
 
     /// The address on which it listens, with its actual port.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The URL of the store as a repository of RDF4J's protocol, below the URL of the server.
+    pub fn repository_path(&self) -> String {
+        format!("repositories/{}", self.repository.id)
     }
 
     /// A handle that shuts the server down.
@@ -84,8 +91,8 @@ impl Server {
     /// # Errors
     /// [`Error::System`].
     pub fn run(self) -> Result<()> {
-        let Self { listener, runtime, service, stop, .. } = self;
-        let served = runtime.block_on(connection::serve(listener, service, stop));
+        let Self { listener, runtime, repository, stop, .. } = self;
+        let served = runtime.block_on(connection::serve(listener, repository, stop));
         // Threads that do not check their cancellation token in time are abandoned.
         runtime.shutdown_timeout(LEFT_BEHIND);
         served
@@ -108,6 +115,12 @@ fn check(options: &ServerOptions) -> Result<()> {
         && (NamedNode::new(base).is_err() || !base.ends_with('/') || !is_http(base))
     {
         let message = format!("{base}: not a base; give an absolute http or https URL that ends with a slash");
+        return Err(Error::Invalid { message });
+    }
+    if let Some(id) = &options.repository
+        && (id.is_empty() || !id.chars().all(is_of_ids))
+    {
+        let message = format!("{id}: not a name of a repository; use letters, digits, -, _ and .");
         return Err(Error::Invalid { message });
     }
     let is_of_names = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%[]".contains(&byte);

@@ -8,6 +8,7 @@ mod limits;
 mod negotiation;
 mod other_names;
 mod protocol;
+mod rdf4j;
 mod safety;
 mod shutdown;
 

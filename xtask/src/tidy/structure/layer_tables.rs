@@ -91,7 +91,7 @@ const RDF_LAYERS: &[&[&str]] = &[
 
 /// See [`Layered::layers`].
 const SERVER_LAYERS: &[&[&str]] =
-    &[&["error", "options", "page"], &["federation"], &["http"], &["protocol"], &["serving"]];
+    &[&["error", "options", "page"], &["federation"], &["http"], &["protocol"], &["rdf4j"], &["serving"]];
 
 /// See [`Layered::layers`].
 const CLI_LAYERS: &[&[&str]] = &[

@@ -51,6 +51,9 @@ fn options(arguments: &Serve) -> Result<ServerOptions, Failure> {
         .base(arguments.base.clone())
         .host_names(arguments.host_name.clone())
         .cors_origin(arguments.cors.clone())
+        .repository(arguments.repository.clone())
+        .transactions_max(arguments.transactions.into())
+        .transaction_idle(arguments.transaction_idle)
         .service(services(&arguments.services)?)
         .on_event(move |event| tell(event, verbose));
     if let Some(queries) = arguments.queries {
@@ -89,4 +92,5 @@ fn announce(server: &Server, arguments: &Serve, path: &Path) {
         out,
         "try: curl {url}sparql --data-urlencode 'query=SELECT * {{ ?s ?p ?o }} LIMIT 9' -H 'Accept: text/csv'"
     );
+    let _ = writeln!(out, "for RDF4J: the server {url}, the repository {url}{}", server.repository_path());
 }

@@ -132,7 +132,15 @@ impl<R: Read> Read for Counting<R> {
     }
 }
 
-/// What the bytes are before they were compressed; what was not stays as it is.
+/// Decompresses what is compressed by gzip, bzip2, xz or zstd, which its first bytes show. Other bytes stay as they are.
+///
+/// # Errors
+/// Errors of reading the first bytes.
+pub fn decompress(raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    decompressed(raw, false)
+}
+
+/// As [`decompress`].
 ///
 /// `is_named_packed`: whether a name says that they are compressed. Then they must not end before their kind is known.
 fn decompressed(mut raw: impl Read + Send + 'static, is_named_packed: bool) -> io::Result<Box<dyn Read + Send>> {

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use oxiri::Iri;
-use oxrdf::{GraphName, GraphNameRef, NamedNode, NamedOrBlankNode, Quad, Term, TermRef};
+use oxrdf::{GraphName, GraphNameRef, NamedNode, NamedOrBlankNode, Quad, Term, TermRef, Variable};
 use spareval::{DeleteInsertQuad, QueryDatasetSpecification};
 use spargebra::GraphUpdateOperation;
 use spargebra::algebra::{GraphPattern, GraphTarget, QueryDataset};
@@ -23,6 +23,7 @@ use crate::Transaction;
 use crate::TransactionView;
 use crate::error::{Error, Result};
 use crate::meter;
+use crate::sparql::bindings;
 use crate::sparql::evaluation::dataset::{EvaluationDataset, failure};
 use crate::sparql::evaluation::interrupt;
 use crate::sparql::evaluation::limits::{EvaluationMonitor, Limits, Stopped};
@@ -36,6 +37,7 @@ use crate::sparql::plan::{self, JoinOrder, PatternPlan};
 use crate::sparql::query::{LEVELS_ON_CALLERS_STACK, stack_bytes};
 use crate::sparql::service;
 use crate::sparql::updating::report::UpdateReport;
+use crate::sparql::updating::targets::{DefaultTargets, DeletedFrom};
 
 /// How an update is executed.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +49,10 @@ pub struct UpdateOptions {
     /// Whether `LOAD` may read files.
     pub loads_files: bool,
     pub service: service::Handler,
+    /// The graphs of insertions and deletions without a graph.
+    pub targets: DefaultTargets,
+    /// Values of variables of `WHERE`.
+    pub bindings: Vec<(Variable, Term)>,
 }
 
 /// One execution.
@@ -96,7 +102,7 @@ impl<'r> Run<'r> {
                 let mut inserted = 0;
                 for quad in data {
                     let quad = nodes.quad(&inserted_quad(quad), self.transaction)?;
-                    inserted += u64::from(self.transaction.insert(&quad)?);
+                    inserted += u64::from(self.insert(quad)?);
                     step(&watch, inserted)?;
                 }
                 self.report.inserted += inserted;
@@ -105,7 +111,10 @@ impl<'r> Run<'r> {
             GraphUpdateOperation::DeleteData { data } => {
                 let mut removed = 0;
                 for quad in data {
-                    removed += u64::from(self.transaction.remove(&removed_quad(quad))?);
+                    let view = self.transaction.view();
+                    for quad in self.removed_quads(&removed_quad(quad), &view)? {
+                        removed += u64::from(self.transaction.remove_ids(&quad)?);
+                    }
                     step(&watch, removed)?;
                 }
                 self.report.removed += removed;
@@ -153,7 +162,8 @@ impl<'r> Run<'r> {
         }
         let view = self.transaction.view();
         let plain_scope = !dataset.says_which() && !dataset.union_default_graph && change.using.is_none();
-        if plain_scope
+        let is_plain = plain_scope && self.options.bindings.is_empty() && self.options.targets == DefaultTargets::default();
+        if is_plain
             && change.insert.is_empty()
             && let Some(removal) = removal::of(change.delete, change.pattern)
         {
@@ -165,7 +175,8 @@ impl<'r> Run<'r> {
             }
             return Ok(());
         }
-        let depth = shape::pattern_depth(change.pattern);
+        // Values of the caller are a level more, for each MINUS too.
+        let depth = shape::pattern_depth(change.pattern) << u32::from(!self.options.bindings.is_empty());
         let changes = if depth <= LEVELS_ON_CALLERS_STACK {
             self.changes(change, &view)?
         } else {
@@ -179,9 +190,37 @@ impl<'r> Run<'r> {
         for quad in &changes.inserted {
             step(watch, 0)?;
             let quad = nodes.unknown_quad(quad, self.transaction)?;
-            self.report.inserted += u64::from(self.transaction.insert(&quad)?);
+            self.report.inserted += u64::from(self.insert(quad)?);
         }
         Ok(())
+    }
+
+    fn insert(&mut self, mut quad: Quad) -> Result<bool> {
+        if quad.graph_name == GraphName::DefaultGraph {
+            quad.graph_name.clone_from(&self.options.targets.insert);
+        }
+        self.transaction.insert(&quad)
+    }
+
+    /// The quads that are removed for a quad of the text.
+    fn removed_quads(&self, quad: &Quad, view: &TransactionView) -> Result<Vec<IdQuad>> {
+        if quad.graph_name != GraphName::DefaultGraph {
+            return Ok(id_quad(quad, &quad.graph_name, view)?.into_iter().collect());
+        }
+        match &self.options.targets.delete {
+            DeletedFrom::DefaultGraph => Ok(id_quad(quad, &GraphName::DefaultGraph, view)?.into_iter().collect()),
+            DeletedFrom::AllGraphs => match id_quad(quad, &GraphName::DefaultGraph, view)? {
+                Some(IdQuad { subject, predicate, object, .. }) => {
+                    let (subject, predicate, object) = (Some(subject), Some(predicate), Some(object));
+                    view.quads(&IdPattern { subject, predicate, object, graph: crate::GraphPattern::Any }).collect()
+                }
+                None => Ok(Vec::new()),
+            },
+            DeletedFrom::Graphs(graphs) => {
+                let quads = graphs.iter().map(|graph| id_quad(quad, graph, view));
+                quads.filter_map(Result::transpose).collect()
+            }
+        }
     }
 
     /// Removes all quads of a pattern without evaluating it row by row, and adds their number to `removed`.
@@ -259,7 +298,8 @@ impl<'r> Run<'r> {
         watch.step().map_err(stopped)?;
         let scope = std::rc::Rc::new(self.options.dataset.scope(change.using, &terms).map_err(stopped)?);
         let plan = interrupt::without_panic("the planner", || {
-            plan::plan_pattern(change.pattern, change.base, self.options.join_order, &terms, &scope).map_err(stopped)
+            let pattern = bindings::pattern_with_bindings(change.pattern.clone(), &self.options.bindings);
+            plan::plan_pattern(&pattern, change.base, self.options.join_order, &terms, &scope).map_err(stopped)
         })?;
         let dataset = EvaluationDataset::new(terms, scope);
         let evaluated = interrupt::run(&watch, || self.changes_of_rows(change, plan, dataset, view, &watch));
@@ -290,7 +330,9 @@ impl<'r> Run<'r> {
                 break;
             }
             match row {
-                DeleteInsertQuad::Delete(quad) => changes.removed.extend(meter::uncounted(|| id_quad(&quad, view))?),
+                DeleteInsertQuad::Delete(quad) => {
+                    changes.removed.extend(meter::uncounted(|| self.removed_quads(&quad, view))?);
+                }
                 DeleteInsertQuad::Insert(quad) => changes.inserted.push(quad),
             }
             let rows = changes.removed.len() + changes.inserted.len();
@@ -363,9 +405,9 @@ fn ends_the_update(error: &Error) -> bool {
         )
 }
 
-/// Returns the ids of the quad's terms; `None` if the store lacks one, and so the quad.
-fn id_quad(quad: &Quad, view: &TransactionView) -> Result<Option<IdQuad>> {
-    let graph = match &quad.graph_name {
+/// Returns the ids of the quad's terms in this graph; `None` if the store lacks one, and so the quad.
+fn id_quad(quad: &Quad, graph: &GraphName, view: &TransactionView) -> Result<Option<IdQuad>> {
+    let graph = match graph {
         GraphName::DefaultGraph => Some(TermId::DEFAULT_GRAPH),
         GraphName::NamedNode(name) => view.id(name.as_ref().into())?,
         GraphName::BlankNode(name) => view.id(name.as_ref().into())?,

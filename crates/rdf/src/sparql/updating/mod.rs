@@ -5,3 +5,4 @@ mod load_file;
 mod new_nodes;
 mod removal;
 pub mod report;
+pub mod targets;

@@ -1,0 +1,11 @@
+package org.fulgurite.rdf4j.server;
+
+import org.eclipse.rdf4j.repository.Repository;
+
+/** RDF4J's {@code SparqlAggregatesTest}. */
+class ServedSparqlAggregatesTest extends org.eclipse.rdf4j.testsuite.repository.SparqlAggregatesTest {
+    @Override
+    protected Repository newRepository() {
+        return ServedRepository.empty();
+    }
+}

@@ -1,0 +1,11 @@
+package org.fulgurite.rdf4j.server;
+
+import org.eclipse.rdf4j.repository.Repository;
+
+/** RDF4J's {@code SparqlOrderByTest}. */
+class ServedSparqlOrderByTest extends org.eclipse.rdf4j.testsuite.repository.SparqlOrderByTest {
+    @Override
+    protected Repository newRepository() {
+        return ServedRepository.empty();
+    }
+}
