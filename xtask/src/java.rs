@@ -14,8 +14,8 @@ pub const JAVA: Command = Command {
     help: "\
 Usage: cargo xtask java [--release] [MAVEN ARGUMENTS]
 
-Builds the native library of crates/java, copies it below target/java/natives, and runs `mvn install` in bindings/java:
-that compiles the modules, runs their tests, and installs jars with classes, sources and Javadoc into the local Maven
+Builds the native library of crates/java and copies it below target/java/natives, builds the command-line program, whose
+server the tests use, and runs `mvn install` in bindings/java: that compiles the modules, runs their tests, and installs jars with classes, sources and Javadoc into the local Maven
 repository. Needs a JDK (17 or later) and Maven, which are installed by the system's packages where you have the right,
 and Maven Central or a mirror of it.
 
@@ -67,10 +67,12 @@ pub fn install(root: &Path) -> Result<(), String> {
 }
 
 fn build(root: &Path, profile: &str, maven: &[&str]) -> Result<(), Failure> {
-    cargo(root, &["build", "--profile", profile, "--package", "fulgurite-java"])?;
+    cargo(root, &["build", "--profile", profile, "--package", "fulgurite-java", "--package", "fulgurite-cli"])?;
     let natives = copy_library(root, profile).map_err(Failure::Failed)?;
     let natives = format!("-Dfulgurite.natives={}", natives.display());
-    let arguments = ["--batch-mode", "--no-transfer-progress", "--file", POM, &natives];
+    let program = target(root).join(profile).join(format!("fulgurite{}", std::env::consts::EXE_SUFFIX));
+    let program = format!("-Dfulgurite.program={}", program.display());
+    let arguments = ["--batch-mode", "--no-transfer-progress", "--file", POM, &natives, &program];
     let mut command = workspace::child(root, "mvn", &[&arguments[..], maven, &["install"]].concat());
     // Cargo adds its own directories, where Java would find another build of the library.
     command.env_remove("LD_LIBRARY_PATH");
@@ -82,7 +84,7 @@ fn build(root: &Path, profile: &str, maven: &[&str]) -> Result<(), Failure> {
 /// # Errors
 /// If the file cannot be copied.
 fn copy_library(root: &Path, profile: &str) -> Result<PathBuf, String> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |path| root.join(path));
+    let target = target(root);
     let name = format!("{}fulgurite_java{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let natives = target.join("java").join("natives");
     let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
@@ -91,4 +93,8 @@ fn copy_library(root: &Path, profile: &str) -> Result<PathBuf, String> {
     std::fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
     std::fs::copy(&source, place.join(&name)).map_err(|error| format!("{}: {error}", source.display()))?;
     Ok(natives)
+}
+
+fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |path| root.join(path))
 }

@@ -52,7 +52,9 @@ mod xml;
 
 pub use error::{Error, Result};
 pub use fulgurite::{Database, Durability, Isolation};
-pub use load::{BadStatement, DocumentQuads, LoadInput, LoadOptions, LoadProgress, LoadReport, decompress, parse_document};
+pub use load::{
+    BadStatement, DocumentQuads, LoadInput, LoadOptions, LoadProgress, LoadReport, decompress, parse_document,
+};
 pub use maintenance::check::StoreCheck;
 pub use maintenance::dump::{dump, dump_patterns};
 pub use maintenance::stats::{GraphStats, StoreStats};

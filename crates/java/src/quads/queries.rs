@@ -32,10 +32,10 @@ const _: [NativeMethod<'_>; 2] = [
 /// How long a call waits for results, so that Java can look for interrupts.
 const WAIT: Duration = Duration::from_millis(50);
 
-/// Begins to evaluate a query, and returns its handle. Returns 0 if this store's SPARQL does not have the syntax of the
-/// query. The bytes of `given` are: 1 if a dataset is given, otherwise 0; if so, the number of default graphs and the
-/// graphs, the number of named graphs and the graphs; the number of bindings, and the name and the term of each. A
-/// number has four bytes, and a graph is a term, or the byte 8 for the default graph of the store.
+/// Begins to evaluate a query, and returns its handle. Returns 0 if this store's SPARQL does not have the query. The
+/// bytes of `given` are: 1 if a dataset is given, otherwise 0; if so, the number of default graphs and the graphs, the
+/// number of named graphs and the graphs; the number of bindings, and the name and the term of each. A number has four
+/// bytes, and a graph is a term, or the byte 8 for the default graph of the store.
 #[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
 fn query<'l>(
     env: &mut Env<'l>,
@@ -49,9 +49,9 @@ fn query<'l>(
 ) -> Result<jlong> {
     let base = if base.is_null() { None } else { Some(text(env, &base)?) };
     let text = text(env, &sparql)?;
-    let query = match Query::parse(&text, base.as_deref()) {
+    let query = match Query::parse_rdf_star(&text, base.as_deref(), &[]) {
         Ok(query) => query.union_default_graph(true),
-        Err(Error::SparqlSyntax { .. }) => return Ok(0),
+        Err(Error::SparqlSyntax { .. } | Error::Invalid { .. }) => return Ok(0),
         Err(error) => return Err(error.into()),
     };
     let given = Bytes::of_first(env, &given, length)?;

@@ -47,8 +47,8 @@ pub fn dump(
     write(quads, std::slice::from_ref(pattern), names_graphs, format, out, each)
 }
 
-/// As [`dump`], of the quads that match any of several patterns, one pattern after the other. Graph names are written if
-/// the format has them, and otherwise left out.
+/// As [`dump`], of the quads that match any of several patterns, one pattern after the other. Graph names are left out
+/// if the format has none.
 ///
 /// # Errors
 /// As [`dump`].
@@ -98,12 +98,7 @@ fn write(
 }
 
 /// Checks all statements before they are written. Adds to `schemes` what JSON-LD could take for a prefix of theirs.
-fn check_all(
-    quads: &impl Quads,
-    pattern: &IdPattern,
-    format: RdfFormat,
-    schemes: &mut HashSet<String>,
-) -> Result<()> {
+fn check_all(quads: &impl Quads, pattern: &IdPattern, format: RdfFormat, schemes: &mut HashSet<String>) -> Result<()> {
     let mut statements = quads.statements(pattern);
     while let Some(batch) = statements.next_batch() {
         for statement in batch? {

@@ -154,10 +154,8 @@ impl Row {
         }
         // No text has a variable of this name.
         let computed = Variable::new_unchecked(format!("{} computed", variable.as_str()));
-        let same = Expression::SameTerm(
-            Expression::Variable(computed.clone()).into(),
-            Expression::Variable(variable).into(),
-        );
+        let same =
+            Expression::SameTerm(Expression::Variable(computed.clone()).into(), Expression::Variable(variable).into());
         let inner = GraphPattern::Extend { inner, variable: computed, expression };
         GraphPattern::Filter { expr: same, inner: inner.into() }
     }

@@ -80,15 +80,27 @@ impl Query {
     /// # Errors
     /// As [`Query::parse`]; [`Error::Invalid`] if a namespace is not an absolute IRI.
     pub fn parse_with_prefixes(text: &str, base: Option<&str>, prefixes: &[(String, String)]) -> Result<Self> {
-        let parsed = text::parse_query(text, &Prologue { base, prefixes })?;
-        Ok(Self {
+        Ok(Self::of(text::parse_query(text, &Prologue { base, prefixes, quotes_triples: false })?))
+    }
+
+    /// As [`Query::parse_with_prefixes`], of SPARQL-star: `<<s p o>>` is a triple term, which statements can have as
+    /// their subject or object. In SPARQL 1.2 it is a node that reifies the triple.
+    ///
+    /// # Errors
+    /// As [`Query::parse_with_prefixes`]; [`Error::Invalid`] if a `CONSTRUCT` has a triple as a subject.
+    pub fn parse_rdf_star(text: &str, base: Option<&str>, prefixes: &[(String, String)]) -> Result<Self> {
+        Ok(Self::of(text::parse_query(text, &Prologue { base, prefixes, quotes_triples: true })?))
+    }
+
+    fn of(parsed: spargebra::Query) -> Self {
+        Self {
             parsed,
             dataset: DatasetChoice::default(),
             limits: Limits::default(),
             join_order: JoinOrder::default(),
             bindings: Vec::new(),
             service: service::Handler::default(),
-        })
+        }
     }
 
     /// Sets the limits of the evaluation.
@@ -131,10 +143,11 @@ impl Query {
 
     /// Binds a variable to a value before the evaluation begins.
     ///
-    /// Every solution has it if the query returns the variable, and every part of the query that sees the variable finds it bound: patterns, filters,
-    /// `BIND`, `EXISTS`, options, and sub-selects that return it. Solutions of the right side of a `MINUS` have it if
-    /// that side names the variable. `VALUES` and expressions that bind the variable to another term leave no solution.
-    /// `docs/reference/sparql.md` has the details. Of values for one variable, the last counts.
+    /// Every solution has it if the query returns the variable, and every part of the query that sees the variable
+    /// finds it bound: patterns, filters, `BIND`, `EXISTS`, options, and sub-selects that return it. Solutions of
+    /// the right side of a `MINUS` have it if that side names the variable. `VALUES` and expressions that bind the
+    /// variable to another term leave no solution. `docs/reference/sparql.md` has the details. Of values for one
+    /// variable, the last counts.
     ///
     /// ```
     /// use fulgurite_rdf::oxrdf::{Literal, Variable};
@@ -263,7 +276,8 @@ impl Query {
     }
 
     pub(super) fn bind<'q>(&self, mut prepared: PreparedQuery<'q>) -> PreparedQuery<'q> {
-        for (variable, value) in self.bindings.iter().filter(|(variable, _)| bindings::returns(&self.parsed, variable)) {
+        for (variable, value) in self.bindings.iter().filter(|(variable, _)| bindings::returns(&self.parsed, variable))
+        {
             prepared = prepared.substitute_variable(variable.clone(), value.clone());
         }
         prepared

@@ -43,7 +43,17 @@ impl Update {
     /// # Errors
     /// As [`Query::parse_with_prefixes`](super::Query::parse_with_prefixes).
     pub fn parse_with_prefixes(text: &str, base: Option<&str>, prefixes: &[(String, String)]) -> Result<Self> {
-        let parsed = text::parse_update(text, &Prologue { base, prefixes })?;
+        let parsed = text::parse_update(text, &Prologue { base, prefixes, quotes_triples: false })?;
+        Ok(Self { parsed, options: UpdateOptions::default() })
+    }
+
+    /// As [`Update::parse_with_prefixes`], of SPARQL-star: see [`Query::parse_rdf_star`](super::Query::parse_rdf_star).
+    ///
+    /// # Errors
+    /// As [`Update::parse_with_prefixes`]; [`Error::Invalid`](crate::Error::Invalid) if statements are inserted that
+    /// have a triple as a subject.
+    pub fn parse_rdf_star(text: &str, base: Option<&str>, prefixes: &[(String, String)]) -> Result<Self> {
+        let parsed = text::parse_update(text, &Prologue { base, prefixes, quotes_triples: true })?;
         Ok(Self { parsed, options: UpdateOptions::default() })
     }
 

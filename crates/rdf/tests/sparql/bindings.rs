@@ -1,8 +1,8 @@
 //! Variables that the caller gives values behave as variables that every solution binds.
 
+use fulgurite_rdf::Quads;
 use fulgurite_rdf::oxrdf::{NamedNode, Term, Variable};
 use fulgurite_rdf::sparql::{Query, QueryResults};
-use fulgurite_rdf::Quads;
 
 use crate::fixture::{Fixture, query, rows_of, update};
 

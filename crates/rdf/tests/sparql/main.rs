@@ -7,6 +7,7 @@ mod fixture;
 mod named_graphs;
 mod patterns;
 mod planning;
+mod rdf_star;
 mod results;
 mod services;
 mod stopping;

@@ -400,7 +400,8 @@ fn the_caller_says_which_graphs_a_change_without_a_graph_is_for() {
         let update = update(text).with_default_targets(targets.clone()).union_default_graph(true);
         update.execute(&fixture.store).unwrap_or_else(|error| panic!("{text}: {error}"));
         let quads = fixture.quads();
-        let mut graphs: Vec<&str> = quads.iter().map(|quad| quad.rsplit_once("g=").map_or("-", |(_, graph)| graph)).collect();
+        let mut graphs: Vec<&str> =
+            quads.iter().map(|quad| quad.rsplit_once("g=").map_or("-", |(_, graph)| graph)).collect();
         graphs.sort();
         assert_eq!(graphs.join(" "), expected, "{text}, {targets:?}");
     }

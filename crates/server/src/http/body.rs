@@ -2,10 +2,13 @@
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::StatusCode;
+use hyper::body::{Frame, SizeHint};
 use tokio::time::timeout;
 
 use crate::http::refusal::Refusal;
@@ -86,6 +89,60 @@ async fn discard(mut body: Pin<&mut Body>) {
     let _ = timeout(DISCARD_TIME, read).await;
 }
 
+/// A body whose rest can be discarded after a handler has dropped it. The connection can be used again then: otherwise
+/// it is closed, and a client that has begun another request on it gets an error.
+#[derive(Clone)]
+pub struct KeptBody(Arc<Mutex<Kept>>);
+
+struct Kept {
+    body: Body,
+    /// Whether a part of it was asked for.
+    is_begun: bool,
+}
+
+impl KeptBody {
+    pub fn new(body: Body) -> Self {
+        Self(Arc::new(Mutex::new(Kept { body, is_begun: false })))
+    }
+
+    /// Whether no part of it was asked for. A client that waits for `100 Continue` has not sent it then.
+    pub fn is_untouched(&self) -> bool {
+        let kept = self.lock();
+        !kept.is_begun && !kept.body.is_end_stream()
+    }
+
+    /// Reads the rest, up to some size and for some time.
+    pub async fn discard_rest(self) {
+        let mut body = Body::new(self);
+        if !body.is_end_stream() {
+            discard(Pin::new(&mut body)).await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HttpBody for KeptBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let mut kept = self.lock();
+        kept.is_begun = true;
+        Pin::new(&mut kept.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.lock().body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.lock().body.size_hint()
+    }
+}
+
 pub const SMALL_BYTES: u64 = 64 << 10;
 const DISCARDED_BYTES: usize = 16 << 20;
 const DISCARD_TIME: Duration = Duration::from_secs(2);
@@ -94,12 +151,8 @@ const STALL: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-    use std::task::{Context, Poll};
-
-    use hyper::body::Frame;
-
     use super::*;
+    use std::convert::Infallible;
 
     /// An endless body: every second poll returns a byte.
     struct Dripping {

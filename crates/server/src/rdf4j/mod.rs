@@ -2,6 +2,7 @@
 //!
 //! `docs/reference/rdf4j-protocol.md` lists the paths and what differs from RDF4J's own server.
 
+pub mod answer;
 pub mod binary;
 pub mod failures;
 pub mod pattern;

@@ -105,7 +105,7 @@ pub fn query(
     if let Some(rows) = served.options.rows_max {
         limits = limits.rows_max(rows);
     }
-    let query = Query::parse_with_prefixes(text, Some(&given.base), namespaces).map_err(failures::of_query)?;
+    let query = Query::parse_rdf_star(text, Some(&given.base), &prefixes(namespaces)).map_err(failures::of_query)?;
     let mut query = query.with_limits(limits).union_default_graph(true);
     for name in parameters.all("default-graph-uri") {
         query = query.with_default_graph(graph("default-graph-uri", name)?);
@@ -122,8 +122,8 @@ pub fn query(
     Ok(query)
 }
 
-/// Parses an update, without its limits. Its `WHERE` sees the union of all graphs, and a deletion without a graph is from all graphs, as in
-/// RDF4J.
+/// Parses an update, without its limits. Its `WHERE` sees the union of all graphs, and a deletion without a graph is
+/// from all graphs, as in RDF4J.
 ///
 /// # Errors
 /// 400 for a wrong text or parameter.
@@ -135,7 +135,7 @@ pub fn update(
 ) -> Result<Update, Refusal> {
     let Text { text, parameters } = text;
     let given = Given::of(parameters, served, url)?;
-    let update = Update::parse_with_prefixes(text, Some(&given.base), namespaces).map_err(failures::of_query)?;
+    let update = Update::parse_rdf_star(text, Some(&given.base), &prefixes(namespaces)).map_err(failures::of_query)?;
     let mut targets = DefaultTargets { delete: DeletedFrom::AllGraphs, ..DefaultTargets::default() };
     if let Some(name) = parameters.at_most_one("insert-graph-uri")? {
         targets.insert = graph("insert-graph-uri", name)?;
@@ -161,6 +161,17 @@ pub fn update(
     Ok(update)
 }
 
+/// The prefixes that a text need not declare: those of the store, and those that RDF4J knows.
+fn prefixes(namespaces: &[(String, String)]) -> Vec<(String, String)> {
+    let mut prefixes = namespaces.to_vec();
+    for (prefix, iri) in KNOWN_PREFIXES {
+        if !prefixes.iter().any(|(known, _)| known == prefix) {
+            prefixes.push((prefix.to_owned(), iri.to_owned()));
+        }
+    }
+    prefixes
+}
+
 /// A graph of a dataset: an IRI, or `null` or RDF4J's IRI for the default graph.
 fn graph(parameter: &str, name: &str) -> Result<GraphName, Refusal> {
     if name == "null" || terms::is_default_graph(name) {
@@ -171,3 +182,12 @@ fn graph(parameter: &str, name: &str) -> Result<GraphName, Refusal> {
 }
 
 const FORM: &str = "application/x-www-form-urlencoded";
+/// The prefixes that RDF4J's parser knows without a declaration.
+const KNOWN_PREFIXES: [(&str, &str); 6] = [
+    ("fn", "http://www.w3.org/2005/xpath-functions#"),
+    ("owl", "http://www.w3.org/2002/07/owl#"),
+    ("rdf", "http://www.w3.org/1999/02/22-rdf-syntax-ns#"),
+    ("rdfs", "http://www.w3.org/2000/01/rdf-schema#"),
+    ("sesame", "http://www.openrdf.org/schema/sesame#"),
+    ("xsd", "http://www.w3.org/2001/XMLSchema#"),
+];

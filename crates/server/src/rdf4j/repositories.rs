@@ -17,11 +17,11 @@ use crate::http::negotiation::{GRAPHS, negotiate};
 use crate::http::parameters::Parameters;
 use crate::http::refusal::{Answer, Refusal};
 use crate::protocol::service::ReceivedBody;
+use crate::rdf4j::answer::QueryRequest;
 use crate::rdf4j::pattern::{StatementPattern, graphs, kinds};
 use crate::rdf4j::queries;
 use crate::rdf4j::repository::{Repository, text};
 use crate::rdf4j::tables::table;
-use crate::rdf4j::transactions::actions::QueryRequest;
 
 /// The version of the protocol.
 pub async fn protocol() -> Response {

@@ -73,11 +73,11 @@ fn take_term(rest: &mut &str, depth: usize) -> Option<Term> {
         let length = length(rest)?;
         let (text, behind) = rest.split_at(length);
         *rest = behind;
-        match text.rsplit_once("\"@") {
+        match label_length(text).map(|length| text.split_at(length)) {
             // RDF4J has tags that are malformed.
-            Some((label, language)) if text.starts_with('"') && !language.is_empty() => {
-                let label = Literal::from_str(&format!("{label}\"")).ok()?.destruct().0;
-                Literal::new_language_tagged_literal_unchecked(label, language.to_ascii_lowercase()).into()
+            Some((label, rest)) if rest.starts_with('@') && rest.len() > 1 => {
+                let label = Literal::from_str(label).ok()?.destruct().0;
+                Literal::new_language_tagged_literal_unchecked(label, rest[1..].to_ascii_lowercase()).into()
             }
             _ => Term::from_str(text).ok()?,
         }
@@ -94,22 +94,30 @@ fn length(text: &str) -> Option<usize> {
         b'<' => to_bracket(text),
         b'_' => Some(to_end(text)),
         b'"' => {
-            let mut is_escaped = false;
-            let label = text[1..].find(|char| {
-                let ends = char == '"' && !is_escaped;
-                is_escaped = char == '\\' && !is_escaped;
-                ends
-            })? + 2;
+            let label = label_length(text)?;
             let behind = &text[label..];
-            Some(label
-                + match behind.as_bytes() {
-                    [b'@', ..] => to_end(behind),
-                    [b'^', b'^', b'<', ..] => to_bracket(behind)?,
-                    _ => 0,
-                })
+            Some(
+                label
+                    + match behind.as_bytes() {
+                        [b'@', ..] => to_end(behind),
+                        [b'^', b'^', b'<', ..] => to_bracket(behind)?,
+                        _ => 0,
+                    },
+            )
         }
         _ => None,
     }
+}
+
+/// The bytes of the text in quotation marks at the beginning.
+fn label_length(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    let end = text.strip_prefix('"')?.find(|char| {
+        let ends = char == '"' && !is_escaped;
+        is_escaped = char == '\\' && !is_escaped;
+        ends
+    });
+    end.map(|end| end + 2)
 }
 
 /// What stands for the default graph.
@@ -130,10 +138,11 @@ mod tests {
         let integer = "\"7\"^^<http://www.w3.org/2001/XMLSchema#integer>";
         let nested = "<<<http://a/b> <http://a/b> <<<http://a/b> <http://a/b> \"a\">>>>";
         let inner = Triple::new(iri.clone(), iri.clone(), Literal::from("a"));
-        let cases: [(&str, Term); 11] = [
+        let cases: [(&str, Term); 12] = [
             ("<http://a/b>", iri.clone().into()),
             (" _:b ", BlankNode::new_unchecked("b").into()),
             ("\"\"", Literal::from("").into()),
+            ("\"@a.example\"", Literal::from("@a.example").into()),
             ("\"a \\\"b\\\\\"", Literal::from("a \"b\\").into()),
             ("\"a\"@en-GB", Literal::new_language_tagged_literal_unchecked("a", "en-gb").into()),
             ("\"a@\\\"@b\"@en_us", Literal::new_language_tagged_literal_unchecked("a@\"@b", "en_us").into()),
@@ -151,8 +160,21 @@ mod tests {
         }
         let deep = format!("{}_:x{}", "<<_:x <a:b> ".repeat(1000), ">>".repeat(1000));
         for text in [
-            "", "a", "<a b>", "<http://a/b", "\"a", "\"a\"@", "\"a\"^^", "_:", "<http://a/b> <http://a/b>", "<<>>",
-            "<<\"a\" <a:b> <a:b>>>", "<<_:a _:b _:c>>", "<<_:a <a:b> _:c", "<<(_:a <a:b> _:c>>", &deep,
+            "",
+            "a",
+            "<a b>",
+            "<http://a/b",
+            "\"a",
+            "\"a\"@",
+            "\"a\"^^",
+            "_:",
+            "<http://a/b> <http://a/b>",
+            "<<>>",
+            "<<\"a\" <a:b> <a:b>>>",
+            "<<_:a _:b _:c>>",
+            "<<_:a <a:b> _:c",
+            "<<(_:a <a:b> _:c>>",
+            &deep,
         ] {
             let refused = term("obj", text).expect_err(text);
             assert!(refused.status == 400 && refused.message.contains("N-Triples"), "{text}");

@@ -7,13 +7,14 @@ use std::time::Instant;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::header::X_CONTENT_TYPE_OPTIONS;
+use axum::http::header::{CONNECTION, EXPECT, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, StatusCode, Version};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyper::body::{Frame, SizeHint};
 
 use crate::http::answer::CutOff;
+use crate::http::body::KeptBody;
 use crate::http::panics::CatchPanic;
 use crate::http::refusal::{Particulars, Refusal};
 use crate::options::Event;
@@ -37,7 +38,7 @@ pub async fn surround(State(service): State<Arc<Service>>, request: Request, nex
             let version = request.version();
             let mut response = match service.guard.preflight(&request) {
                 Some(response) => response,
-                None => CatchPanic::new(next.run(request)).await.unwrap_or_else(IntoResponse::into_response),
+                None => run(request, next).await,
             };
             if version < Version::HTTP_11 && response.body().size_hint().exact().is_none() {
                 response = no_end().into_response();
@@ -54,6 +55,26 @@ pub async fn surround(State(service): State<Arc<Service>>, request: Request, nex
     // An empty body is not polled.
     log.is_whole = response.body().is_end_stream();
     response.map(|body| Body::new(LoggedBody { log, body }))
+}
+
+/// Runs the handler. The rest of a body that it refuses is discarded.
+async fn run(request: Request, next: Next) -> Response {
+    if request.body().is_end_stream() {
+        return CatchPanic::new(next.run(request)).await.unwrap_or_else(IntoResponse::into_response);
+    }
+    let (parts, body) = request.into_parts();
+    let (body, waits) = (KeptBody::new(body), parts.headers.contains_key(EXPECT));
+    let request = Request::from_parts(parts, Body::new(body.clone()));
+    let mut response = CatchPanic::new(next.run(request)).await.unwrap_or_else(IntoResponse::into_response);
+    if response.status().is_client_error() || response.status().is_server_error() {
+        if waits && body.is_untouched() {
+            // It is not asked for a body that nobody wants.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        } else {
+            body.discard_rest().await;
+        }
+    }
+    response
 }
 
 /// HTTP/1.0 has no chunks: a truncated answer would look complete.

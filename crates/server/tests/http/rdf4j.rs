@@ -34,7 +34,8 @@ fn size(fixture: &Fixture, target: &str) -> String {
     ask(fixture, get(target), 200).body
 }
 
-const DATA: &str = "<a:s> <a:p> <a:o> .\n<a:s> <a:p> \"1\" <a:g> .\n<a:t> <a:p> \"2\" <a:g> .\n<a:s> <a:p> <a:o> <a:h> .\n";
+const DATA: &str =
+    "<a:s> <a:p> <a:o> .\n<a:s> <a:p> \"1\" <a:g> .\n<a:t> <a:p> \"2\" <a:g> .\n<a:s> <a:p> <a:o> <a:h> .\n";
 
 fn with_data() -> Fixture {
     let fixture = Fixture::writable();
@@ -96,7 +97,11 @@ fn statements_are_added_replaced_and_removed() {
     let of_g = format!("{STATEMENTS}?context={}", encoded("<a:g>"));
     ask(&fixture, put(&of_g, "text/turtle", "<a:new> <a:p> 3 ."), 204);
     assert_eq!(statements(&fixture, "").len(), 3);
-    ask(&fixture, post(&format!("{STATEMENTS}?context=null&context={}", encoded("<a:h>")), "text/turtle", "<a:x> <a:p> 4 ."), 204);
+    ask(
+        &fixture,
+        post(&format!("{STATEMENTS}?context=null&context={}", encoded("<a:h>")), "text/turtle", "<a:x> <a:p> 4 ."),
+        204,
+    );
     assert_eq!(statements(&fixture, &format!("subj={}", encoded("<a:x>"))).len(), 2);
     ask(&fixture, Asked::new("DELETE", &format!("{STATEMENTS}?subj={}&context=null", encoded("<a:x>"))), 204);
     assert_eq!(statements(&fixture, "").len(), 4);
@@ -211,13 +216,23 @@ fn act(transaction: &str, action: &str, content_type: &str, body: &str) -> Asked
 fn a_transaction_reads_its_own_changes_which_others_see_after_the_commit() {
     let fixture = with_data();
     let transaction = begin(&fixture, "SNAPSHOT");
-    let does = |action: &str, kind: &str, body: &str, status| ask(&fixture, act(&transaction, action, kind, body), status);
+    let does =
+        |action: &str, kind: &str, body: &str, status| ask(&fixture, act(&transaction, action, kind, body), status);
     does("ADD", "text/turtle", "<a:new> <a:p> 5 .", 200);
     let wildcard = "<http://www.openrdf.org/schema/sesame#wildcard>";
-    does("DELETE", NQUADS, &format!("{wildcard} {wildcard} \"2\" <a:g> .\n<a:s> <a:p> <a:o> <http://rdf4j.org/schema/rdf4j#nil> ."), 200);
+    does(
+        "DELETE",
+        NQUADS,
+        &format!("{wildcard} {wildcard} \"2\" <a:g> .\n<a:s> <a:p> <a:o> <http://rdf4j.org/schema/rdf4j#nil> ."),
+        200,
+    );
     does("UPDATE", "application/sparql-update", "INSERT DATA { <a:newer> <a:p> 6 }", 200);
     assert_eq!(does("SIZE", "text/plain", "", 200).body, "4");
-    let answer = ask(&fixture, act(&transaction, "QUERY", "application/sparql-query", "SELECT ?s { ?s <a:p> 5 }").accept("text/csv"), 200);
+    let answer = ask(
+        &fixture,
+        act(&transaction, "QUERY", "application/sparql-query", "SELECT ?s { ?s <a:p> 5 }").accept("text/csv"),
+        200,
+    );
     assert_eq!(answer.body.lines().nth(1), Some("a:new"));
     assert_eq!(ask(&fixture, act(&transaction, "GET", "text/plain", "").accept(NQUADS), 200).body.lines().count(), 4);
     assert_eq!(does("PING", "text/plain", "", 200).body, "60000");

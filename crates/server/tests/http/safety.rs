@@ -124,3 +124,45 @@ fn names_are_made_from_the_base_that_is_given() {
     let found = query(&asked).header("Host", "quads.example").ask(fixture.address).expect(200);
     assert!(found.body.contains("true"), "{found:?}");
 }
+
+#[test]
+fn a_connection_can_be_used_again_after_a_body_that_was_refused() {
+    use std::io::{Read, Write};
+    let fixture = Fixture::writable();
+    let mut stream = std::net::TcpStream::connect(fixture.address).expect("it listens");
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).expect("a time-out");
+    for (path, status) in
+        [("/graphs?default", "415"), ("/repositories/no/statements", "404"), ("/graphs?default", "415")]
+    {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: image/png\r\nTransfer-Encoding: chunked\r\n\r\n",
+            fixture.address
+        );
+        stream.write_all(head.as_bytes()).expect("open");
+        for _ in 0..3 {
+            stream.write_all(b"5\r\nbytes\r\n").expect("open");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        stream.write_all(b"0\r\n\r\n").expect("open");
+        let mut answer = [0; 4096];
+        let count = stream.read(&mut answer).expect("an answer");
+        let answer = String::from_utf8_lossy(&answer[..count]);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+    }
+}
+
+#[test]
+fn a_client_that_waits_to_be_asked_for_a_refused_body_is_told_that_the_connection_ends() {
+    use std::io::{Read, Write};
+    let fixture = Fixture::writable();
+    let mut stream = std::net::TcpStream::connect(fixture.address).expect("it listens");
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).expect("a time-out");
+    let head = format!(
+        "POST /graphs?default HTTP/1.1\r\nHost: {}\r\nContent-Type: image/png\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n",
+        fixture.address
+    );
+    stream.write_all(head.as_bytes()).expect("open");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer, and its end");
+    assert!(answer.starts_with("HTTP/1.1 415") && answer.contains("connection: close"), "{answer}");
+}

@@ -97,7 +97,8 @@ const CRATES: &[Allowed] = &[
         directory: "crates/server",
         ours: &["fulgurite", "fulgurite-rdf"],
         ours_in_tests: &[],
-        outside: Outside::Only(&["axum", "hyper", "hyper-util", "tokio"]),
+        // RDF4J's clients send archives of documents.
+        outside: Outside::Only(&["axum", "hyper", "hyper-util", "tokio", "zip"]),
     },
     Allowed {
         directory: "crates/java",

@@ -132,7 +132,7 @@ impl<R: Read> Read for Counting<R> {
     }
 }
 
-/// Decompresses what is compressed by gzip, bzip2, xz or zstd, which its first bytes show. Other bytes stay as they are.
+/// Decompresses what is compressed by gzip, bzip2, xz or zstd: its first bytes show that. Other bytes stay as they are.
 ///
 /// # Errors
 /// Errors of reading the first bytes.

@@ -2,6 +2,7 @@
 
 pub(crate) mod outline;
 pub(crate) mod prologues;
+mod quoted_triples;
 pub(crate) mod shape;
 pub(crate) mod star;
 pub(crate) mod text;

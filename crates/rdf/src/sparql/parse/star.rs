@@ -55,7 +55,8 @@ mod tests {
 
     fn columns(text: &str) -> String {
         let prefixes = [(String::new(), "http://example.org/".to_owned())];
-        let query = parse_query(text, &Prologue { base: None, prefixes: &prefixes }).expect(text);
+        let query =
+            parse_query(text, &Prologue { base: None, prefixes: &prefixes, quotes_triples: false }).expect(text);
         let Query::Select { mut pattern, .. } = query else { panic!("{text}") };
         loop {
             pattern = match pattern {

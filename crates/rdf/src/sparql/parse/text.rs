@@ -13,6 +13,7 @@ use spargebra::{GraphUpdateOperation, Query, SparqlParser, SparqlSyntaxError, Up
 
 use super::outline::{Outline, iris_after_values, token_bytes};
 use super::prologues;
+use super::quoted_triples;
 use super::shape;
 use super::star;
 use super::tokens::{place, tokens};
@@ -44,6 +45,8 @@ pub(crate) struct Prologue<'t> {
     pub base: Option<&'t str>,
     /// For prefixed names before the text's own `PREFIX`.
     pub prefixes: &'t [(String, String)],
+    /// Whether `<<s p o>>` is a triple term, as in RDF-star.
+    pub quotes_triples: bool,
 }
 
 impl Prologue<'_> {
@@ -57,12 +60,14 @@ pub(crate) fn parse_query(text: &str, prologue: &Prologue<'_>) -> Result<Query> 
     let text = &*with_close_brackets(unescaped(written));
     let parser = parser(prologue)?;
     let surroundings = prologue.surroundings(Wanted::Query);
+    let quotes_triples = prologue.quotes_triples;
     let query = on_a_fitting_stack(text, move |outline| {
         let refused = |error| words::diagnose(written, surroundings, refusal(&error));
         let query = parser.clone().parse_query(text).map_err(refused)?;
         refuse_iris_that_were_split(text, outline, |text| parser.parse_query(text).is_ok())?;
         xpath::check_constants(text)?;
         words::misplaced_aggregate(text).map_or(Ok(()), Err)?;
+        let query = if quotes_triples { quoted_triples::in_query(query, text)? } else { query };
         shape::balance_query(star::in_order_of_text(query, text))
     })?;
     Ok(query)
@@ -76,9 +81,17 @@ pub(crate) fn parse_update(text: &str, prologue: &Prologue<'_>) -> Result<Vec<Up
     let parser = parser(prologue)?;
     let base = prologue.base.and_then(|base| Iri::parse(base_iri::without_dots(base).into_owned()).ok());
     let surroundings = prologue.surroundings(Wanted::Update);
+    let quotes_triples = prologue.quotes_triples;
     on_a_fitting_stack(text, move |outline| {
         let refused = |refusal| words::diagnose(written, surroundings, refusal);
-        let parts = parse_parts(parser.clone(), base.clone(), text).map_err(refused)?;
+        let mut parts = parse_parts(parser.clone(), base.clone(), text).map_err(refused)?;
+        if quotes_triples {
+            for part in &mut parts {
+                let operations = std::mem::take(&mut part.operations).into_iter();
+                let operations = operations.map(|operation| quoted_triples::in_operation(operation, text));
+                part.operations = operations.collect::<Result<_>>()?;
+            }
+        }
         refuse_iris_that_were_split(text, outline, |text| parse_parts(parser, base, text).is_ok())?;
         xpath::check_constants(text)?;
         // Data have no aggregates, and may be long.

@@ -114,7 +114,7 @@ mod tests {
     use crate::sparql::parse::text::{Prologue, parse_query};
 
     fn clauses(text: &str) -> Vec<Clause> {
-        let prologue = Prologue { base: Some("http://base/"), prefixes: &[] };
+        let prologue = Prologue { base: Some("http://base/"), prefixes: &[], quotes_triples: false };
         number_query(parse_query(text, &prologue).expect("a query")).1
     }
 

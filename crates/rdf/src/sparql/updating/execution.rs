@@ -162,7 +162,8 @@ impl<'r> Run<'r> {
         }
         let view = self.transaction.view();
         let plain_scope = !dataset.says_which() && !dataset.union_default_graph && change.using.is_none();
-        let is_plain = plain_scope && self.options.bindings.is_empty() && self.options.targets == DefaultTargets::default();
+        let is_plain =
+            plain_scope && self.options.bindings.is_empty() && self.options.targets == DefaultTargets::default();
         if is_plain
             && change.insert.is_empty()
             && let Some(removal) = removal::of(change.delete, change.pattern)

@@ -18,8 +18,9 @@ impl NewNodes {
         self.replaced(quad, transaction, false)
     }
 
-    /// Returns the quad with a new node for each blank node that the store does not know: the evaluator has made these
-    /// for a template.
+    /// Returns the quad with a new node for each blank node that the evaluator has made for a template. Such a node has
+    /// a random number as its name, and the store does not know it. It does not know a node that is only within triple
+    /// terms either.
     pub fn unknown_quad(&mut self, quad: &Quad, transaction: &mut Transaction) -> Result<Quad> {
         self.replaced(quad, transaction, true)
     }
@@ -40,7 +41,7 @@ impl NewNodes {
             return Ok(new.clone());
         }
         let view = transaction.view();
-        if only_unknown && view.id(node.as_ref().into())?.is_some() {
+        if only_unknown && (node.as_ref().unique_id().is_none() || view.id(node.as_ref().into())?.is_some()) {
             return Ok(node.clone());
         }
         let id = transaction.new_blank_node();

@@ -31,7 +31,14 @@ impl<W: Write> Writer<W> {
         let mut buffer = Vec::new();
         push_string(&mut buffer, "UTF-8");
         out.write_all(&buffer)?;
-        Ok(Self { out, places: vec![None; PLACES], references: vec![None; PLACES], referenced: 0, hasher: RandomState::new(), buffer })
+        Ok(Self {
+            out,
+            places: vec![None; PLACES],
+            references: vec![None; PLACES],
+            referenced: 0,
+            hasher: RandomState::new(),
+            buffer,
+        })
     }
 
     /// Writes a namespace.

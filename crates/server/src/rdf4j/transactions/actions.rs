@@ -9,16 +9,15 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use fulgurite_rdf::{IsolationLevel, Quads};
 
-use crate::http::answer::{AnswerWriter, compute, stream};
+use crate::http::answer::{compute, stream};
 use crate::http::negotiation::content_type;
 use crate::http::parameters::{Parameters, SETTING};
 use crate::http::refusal::{Answer, Refusal};
 use crate::protocol::document::CancelCheck;
-use crate::protocol::query;
-use crate::protocol::service::ServedStore;
 use crate::protocol::sparql_request::RequestLimits;
+use crate::rdf4j::answer::QueryRequest;
 use crate::rdf4j::pattern::{StatementPattern, kinds};
-use crate::rdf4j::queries::{self, Text};
+use crate::rdf4j::queries;
 use crate::rdf4j::repository::{Repository, text};
 use crate::rdf4j::statements;
 use crate::rdf4j::transactions::open::{Change, OpenTransaction, Reads};
@@ -34,9 +33,8 @@ pub async fn begin(State(repository): State<Arc<Repository>>, Path(id): Path<Str
     }
     let level = level(&parameters)?;
     let (served, transactions) = (Arc::clone(&repository.service.served), Arc::clone(&repository.transactions));
-    let name = compute(&repository.service.admission, move |_| {
-        transactions.add(OpenTransaction::begin(served, level)?)
-    });
+    let name =
+        compute(&repository.service.admission, move |_| transactions.add(OpenTransaction::begin(served, level)?));
     let location = format!("{}/transactions/{}", repository.url(&parts)?, name.await?);
     let location = HeaderValue::from_str(&location)
         .map_err(|_| Refusal::bad_request("the URL of the transaction is not ASCII; start the server with --base"))?;
@@ -170,31 +168,6 @@ async fn query(repository: &Repository, in_use: InUse, parts: Parts, body: Body)
     .await
 }
 
-/// A query and how it was sent.
-pub struct QueryRequest<'r> {
-    pub text: &'r Text,
-    pub served: &'r ServedStore,
-    pub url: &'r str,
-    pub parts: &'r Parts,
-}
-
-impl QueryRequest<'_> {
-    /// Evaluates the query, and writes the answer.
-    ///
-    /// # Errors
-    /// As [`queries::query`] and [`query::write`].
-    pub fn answer(
-        &self,
-        quads: &impl Quads,
-        token: fulgurite_rdf::CancellationToken,
-        out: &mut AnswerWriter,
-    ) -> Result<(), Refusal> {
-        let namespaces = quads.namespaces()?;
-        let query = queries::query(self.text, self.served, self.url, &namespaces, token)?;
-        query::write(&query, quads, &namespaces, &self.parts.headers, out)
-    }
-}
-
 async fn statements(repository: &Repository, in_use: InUse, parts: Parts, parameters: &Parameters) -> Answer {
     let (pattern, kinds) = (StatementPattern::of(parameters)?, kinds(parameters)?);
     let bounds = RequestLimits::new(&repository.service.served.options, parameters)?;
@@ -205,9 +178,7 @@ async fn statements(repository: &Repository, in_use: InUse, parts: Parts, parame
             Reads::Snapshot(snapshot) => {
                 statements::write(&snapshot.of_kinds(kinds), &pattern, &parts.headers, &watch, out)
             }
-            Reads::Transaction(view) => {
-                statements::write(&view.of_kinds(kinds), &pattern, &parts.headers, &watch, out)
-            }
+            Reads::Transaction(view) => statements::write(&view.of_kinds(kinds), &pattern, &parts.headers, &watch, out),
         }
     })
     .await

@@ -62,7 +62,12 @@ impl Change {
         }
     }
 
-    fn apply(&mut self, transaction: &mut Transaction, watch: &CancelCheck, served: &ServedStore) -> Result<(), Refusal> {
+    fn apply(
+        &mut self,
+        transaction: &mut Transaction,
+        watch: &CancelCheck,
+        served: &ServedStore,
+    ) -> Result<(), Refusal> {
         match self {
             Self::Insert(document) => document.insert(transaction, watch).map_err(failures::of_document),
             Self::Remove(document) => document.remove(transaction, watch).map_err(failures::of_document),

@@ -72,7 +72,7 @@ fn what_may_be_instead_is_listed_in_words() {
 #[test]
 fn prefixes_and_a_base_of_the_caller_are_known() {
     let prefixes = [("example".to_owned(), "http://e/".to_owned())];
-    let prologue = Prologue { base: Some("http://e/"), prefixes: &prefixes };
+    let prologue = Prologue { base: Some("http://e/"), prefixes: &prefixes, quotes_triples: false };
     let error = parse_query("SELECT ?s { ?s example:p <a> ; exmple:q 1 }", &prologue).expect_err("an unknown prefix");
     let (line, column, near, message) = said("exmple", error);
     assert_eq!((line, column, near.as_str()), (1, 32, "exmple:q"));
