@@ -31,6 +31,14 @@ fn change_feed_copies_the_last_state() {
 }
 
 #[test]
+fn graph_finds_the_same_paths_as_in_memory() {
+    let printed = output_of(env!("CARGO_BIN_EXE_graph"));
+    let expected = "6 packages, 8 relations\neditor reaches 5 packages, and dictionary in 3 steps\n\
+                    the same as in memory, from 6 packages\n";
+    assert_eq!(printed, expected);
+}
+
+#[test]
 fn rdf_shows_a_load_an_update_and_a_query() {
     let integer = "<http://www.w3.org/2001/XMLSchema#integer>";
     let printed = output_of(env!("CARGO_BIN_EXE_rdf"));

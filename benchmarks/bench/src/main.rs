@@ -40,7 +40,10 @@ const PROGRAM: Program = Program {
         ("rdf4j", |arguments| execute(&Rdf4j, arguments)),
         ("limits", |arguments| execute(&Limits, arguments)),
     ],
-    commands: &[(compare::NAME, |arguments| compare::execute(arguments, compare_proof::run))],
+    commands: &[
+        (compare::NAME, |arguments| compare::execute(arguments, compare_proof::run)),
+        ("graph", suites::graph::execute),
+    ],
     tasks: &[
         (sustained::VERB, sustained::work),
         (writers::VERB, writers::fill),
@@ -68,6 +71,7 @@ Suites:
   lightning  Every table of a report on Lightning DB
   ycsb       The workloads A to F of the Yahoo! Cloud Serving Benchmark
   rdf4j      The store of quads beside RDF4J's LmdbStore and Oxigraph
+  graph      A graph of a million vertices: loads, traversals, checkpoints
   limits     What this machine can do at best, whatever engine runs on it
 
 `fulgurite-bench SUITE --help` and `fulgurite-bench compare --help` describe the options.

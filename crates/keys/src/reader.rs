@@ -81,6 +81,12 @@ impl<'a> Reader<'a> {
         std::mem::take(&mut self.rest)
     }
 
+    /// How many bytes are left.
+    #[inline]
+    pub const fn left_bytes(&self) -> usize {
+        self.rest.len()
+    }
+
     /// Checks that no bytes remain.
     ///
     /// # Errors

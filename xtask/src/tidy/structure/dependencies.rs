@@ -44,6 +44,12 @@ const CRATES: &[Allowed] = &[
         outside: Outside::AnyButEngines,
     },
     Allowed {
+        directory: "crates/graph",
+        ours: &["fulgurite"],
+        ours_in_tests: &["fulgurite-testkit"],
+        outside: Outside::Only(&["xxhash-rust"]),
+    },
+    Allowed {
         directory: "crates/rdf",
         ours: &["fulgurite", "fulgurite-keys"],
         ours_in_tests: &["fulgurite-testkit"],
@@ -118,13 +124,20 @@ const CRATES: &[Allowed] = &[
     Allowed { directory: "benchmarks/rivals", ours: &[], ours_in_tests: &[], outside: Outside::Any },
     Allowed {
         directory: "benchmarks/bench",
-        ours: &["fulgurite", "fulgurite-keys", "fulgurite-rdf", "fulgurite-rivals", "fulgurite-testkit"],
+        ours: &[
+            "fulgurite",
+            "fulgurite-graph",
+            "fulgurite-keys",
+            "fulgurite-rdf",
+            "fulgurite-rivals",
+            "fulgurite-testkit",
+        ],
         ours_in_tests: &[],
         outside: Outside::AnyButEngines,
     },
     Allowed {
         directory: "examples",
-        ours: &["fulgurite", "fulgurite-keys", "fulgurite-rdf", "fulgurite-server"],
+        ours: &["fulgurite", "fulgurite-graph", "fulgurite-keys", "fulgurite-rdf", "fulgurite-server"],
         ours_in_tests: &[],
         outside: Outside::Only(&["tempfile"]),
     },

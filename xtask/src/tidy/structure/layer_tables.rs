@@ -24,6 +24,7 @@ pub const CRATES: &[Layered] = &[
     Layered { folder: ENGINE, layers: ENGINE_LAYERS },
     Layered { folder: "crates/keys/src/", layers: KEYS_LAYERS },
     Layered { folder: "crates/rdf/src/", layers: RDF_LAYERS },
+    Layered { folder: "crates/graph/src/", layers: GRAPH_LAYERS },
     Layered { folder: "crates/server/src/", layers: SERVER_LAYERS },
     Layered { folder: "crates/cli/src/", layers: CLI_LAYERS },
     Layered { folder: "crates/java/src/", layers: JAVA_LAYERS },
@@ -88,6 +89,9 @@ const RDF_LAYERS: &[&[&str]] = &[
     &["sparql"],
     &["tests"],
 ];
+
+/// See [`Layered::layers`].
+const GRAPH_LAYERS: &[&[&str]] = &[&["checkpoint", "edges"], &["graphs", "state"]];
 
 /// See [`Layered::layers`].
 const SERVER_LAYERS: &[&[&str]] =

@@ -1,0 +1,8 @@
+//! Checkpoints: states of the database in a storage elsewhere. Only changes are sent.
+
+pub mod checkpoints;
+pub mod delta;
+pub mod error;
+pub mod hashing;
+pub mod manifest;
+pub mod storage;

@@ -1,0 +1,137 @@
+//! [`CheckpointStorage`]: where checkpoints are kept.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where checkpoints are kept: a directory, a distributed file system, an object store.
+///
+/// Names consist of letters, digits, `-`, `_`, `.` and `/`. A file that [`CheckpointStorage::store`] has returned for
+/// must be whole and stay, even if the power fails.
+pub trait CheckpointStorage {
+    /// Stores a local file under a name. Replaces a file of that name. The local file may be moved.
+    ///
+    /// # Errors
+    /// What the storage reports.
+    fn store(&self, name: &str, file: &Path) -> io::Result<()>;
+
+    /// Copies a stored file to a local path.
+    ///
+    /// # Errors
+    /// What the storage reports; [`io::ErrorKind::NotFound`] if there is no such file.
+    fn fetch(&self, name: &str, path: &Path) -> io::Result<()>;
+
+    /// Removes a stored file. One that does not exist is no error.
+    ///
+    /// # Errors
+    /// What the storage reports.
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// The names of all stored files.
+    ///
+    /// # Errors
+    /// What the storage reports.
+    fn names(&self) -> io::Result<Vec<String>>;
+}
+
+impl<S: CheckpointStorage + ?Sized> CheckpointStorage for &S {
+    fn store(&self, name: &str, file: &Path) -> io::Result<()> {
+        (**self).store(name, file)
+    }
+
+    fn fetch(&self, name: &str, path: &Path) -> io::Result<()> {
+        (**self).fetch(name, path)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        (**self).remove(name)
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        (**self).names()
+    }
+}
+
+/// A directory in which checkpoints are kept. It is created when the first one is stored.
+#[derive(Clone, Debug)]
+pub struct DirectoryStorage {
+    directory: PathBuf,
+}
+
+impl DirectoryStorage {
+    /// The storage in this directory.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+}
+
+impl CheckpointStorage for DirectoryStorage {
+    fn store(&self, name: &str, file: &Path) -> io::Result<()> {
+        let path = self.path(name);
+        let directory = path.parent().unwrap_or(&self.directory);
+        fs::create_dir_all(directory)?;
+        // Under another name until it is whole.
+        let fresh = path.with_extension("new");
+        if fs::rename(file, &fresh).is_err() {
+            fs::copy(file, &fresh)?;
+        }
+        File::open(&fresh)?.sync_all()?;
+        fs::rename(&fresh, &path)?;
+        sync_directories(&self.directory, directory)
+    }
+
+    fn fetch(&self, name: &str, path: &Path) -> io::Result<()> {
+        fs::copy(self.path(name), path).map(drop)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let path = self.path(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        // The last file of a directory takes it away.
+        if let Some(directory) = path.parent().filter(|directory| **directory != self.directory) {
+            let _ = fs::remove_dir(directory);
+        }
+        Ok(())
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        if self.directory.exists() {
+            list(&self.directory, "", &mut names)?;
+        }
+        Ok(names)
+    }
+}
+
+fn list(directory: &Path, prefix: &str, names: &mut Vec<String>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        // Names that are not Unicode are none of ours.
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let name = format!("{prefix}{name}");
+        if entry.file_type()?.is_dir() {
+            list(&entry.path(), &format!("{name}/"), names)?;
+        } else {
+            names.push(name);
+        }
+    }
+    Ok(())
+}
+
+/// Makes names durable, up to the root.
+fn sync_directories(root: &Path, directory: &Path) -> io::Result<()> {
+    for directory in directory.ancestors() {
+        File::open(directory)?.sync_all()?;
+        if directory == root {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,314 @@
+//! [`VersionedGraph`]: a graph for each version of the data.
+
+use fulgurite::keys::{AsKey, AsValue, Key, KeyBuffer, ValueCodec};
+use fulgurite::{Database, Error, Range, Read, Result, TypedRange, TypedTable, Value, WriteTxn};
+
+use crate::edges::edge::Edge;
+use crate::edges::iter::{Edges, Targets};
+use crate::edges::layout::GraphOptions;
+use crate::edges::query::EdgeQuery;
+use crate::edges::table::EdgeTable;
+use crate::graphs::graph::ByRef;
+use crate::graphs::neighbourhood::{Neighbourhood, Neighbourhoods};
+
+/// A graph for each version, a number that the program chooses: a time window, a batch, a revision. A read is of one
+/// version exactly: what another version has is not seen.
+///
+/// The tables are `NAME.vertices` and `NAME.edges`, whose keys begin with the version, newest first, and
+/// `NAME.versions`, which has the versions of each vertex.
+///
+/// ```
+/// # use fulgurite::Database;
+/// # use fulgurite_graph::{EdgeQuery, Edge, GraphOptions, VersionedGraph};
+/// # fn main() -> fulgurite::Result<()> {
+/// # let directory = tempfile::tempdir().expect("a temporary directory");
+/// # let db = Database::options().create(true).open(directory.path().join("a.ful"))?;
+/// let days: VersionedGraph<u64, String, [u8; 0]> = VersionedGraph::open(&db, "days", GraphOptions::new())?;
+/// db.update(|txn| {
+///     days.put_vertex(txn, 1, 7_u64, "on Monday")?;
+///     days.put_vertex(txn, 2, 7_u64, "on Tuesday")?;
+///     days.put_edge(txn, 2, &Edge::out(7, 8, []))
+/// })?;
+/// let snapshot = db.read()?;
+/// assert_eq!(days.latest_version(&snapshot, 7_u64)?, Some(2));
+/// assert_eq!(days.vertex(&snapshot, 1, 7_u64)?.as_deref(), Some("on Monday"));
+/// assert_eq!(days.edges(&snapshot, 1, 7_u64, &EdgeQuery::new())?.count(), 0);
+/// # Ok(()) }
+/// ```
+pub struct VersionedGraph<K, V, E> {
+    /// Keys are the version, newest first, and the id.
+    vertices: TypedTable<(u64, K), V>,
+    edges: EdgeTable<K, E>,
+    /// The id, and its versions, newest first.
+    versions: TypedTable<(K, u64), [u8; 0]>,
+}
+
+impl<K, V, E> Clone for VersionedGraph<K, V, E> {
+    fn clone(&self) -> Self {
+        Self { vertices: self.vertices.clone(), edges: self.edges.clone(), versions: self.versions.clone() }
+    }
+}
+
+/// The number of a version in keys: newest first.
+fn key_of(version: u64) -> u64 {
+    u64::MAX - version
+}
+
+fn bytes_of(version: u64) -> [u8; 8] {
+    key_of(version).to_be_bytes()
+}
+
+impl<K: Key, V: ValueCodec, E: ValueCodec> VersionedGraph<K, V, E> {
+    /// Opens the graph with this name, and creates it if it does not exist.
+    ///
+    /// # Errors
+    /// As [`Graph::open`](crate::Graph::open).
+    pub fn open(db: &Database, name: &str, options: GraphOptions) -> Result<Self> {
+        let vertices = db.typed_table(&format!("{name}.vertices"))?;
+        let edges = EdgeTable::open(db, &format!("{name}.edges"), options, true)?;
+        let versions = db.typed_table(&format!("{name}.versions"))?;
+        Ok(Self { vertices, edges, versions })
+    }
+
+    /// Stores the value of a vertex in a version.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::put`].
+    pub fn put_vertex(
+        &self,
+        txn: &mut WriteTxn,
+        version: u64,
+        id: impl AsKey<K>,
+        value: impl AsValue<V>,
+    ) -> Result<()> {
+        txn.put(self.versions.as_bytes(), Of(&id, key_of(version)).encode(), [])?;
+        txn.put(self.vertices.as_bytes(), In(key_of(version), &id).encode(), value.encode_value())
+    }
+
+    /// The value of a vertex in a version.
+    ///
+    /// # Errors
+    /// As [`TypedTable::get`].
+    pub fn vertex(&self, txn: &impl Read, version: u64, id: impl AsKey<K>) -> Result<Option<V>> {
+        self.vertices.get(txn, In(key_of(version), &id))
+    }
+
+    /// Removes the value of a vertex in a version. Returns whether there was one.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::delete`].
+    pub fn remove_vertex(&self, txn: &mut WriteTxn, version: u64, id: impl AsKey<K>) -> Result<bool> {
+        txn.delete(self.versions.as_bytes(), Of(&id, key_of(version)).encode())?;
+        txn.delete(self.vertices.as_bytes(), In(key_of(version), &id).encode())
+    }
+
+    /// The versions in which a vertex has a value, newest first.
+    ///
+    /// # Errors
+    /// As [`Read::range`].
+    pub fn versions(&self, txn: &impl Read, id: impl AsKey<K>) -> Result<Vec<u64>> {
+        self.versions_of(txn, &id)?.collect()
+    }
+
+    fn versions_of<'t>(&self, txn: &'t impl Read, id: &impl AsKey<K>) -> Result<Versions<'t>> {
+        let mut prefix = KeyBuffer::new();
+        id.encode_inner(&mut prefix);
+        let id_bytes = prefix.as_slice().len();
+        Ok(Versions { range: txn.prefix(self.versions.as_bytes(), prefix)?, id_bytes })
+    }
+
+    /// The newest version in which a vertex has a value.
+    ///
+    /// # Errors
+    /// As [`Read::range`].
+    pub fn latest_version(&self, txn: &impl Read, id: impl AsKey<K>) -> Result<Option<u64>> {
+        self.versions_of(txn, &id)?.next().transpose()
+    }
+
+    /// The values of a vertex with their versions, newest first.
+    ///
+    /// # Errors
+    /// As [`Read::range`] and [`TypedTable::get`].
+    pub fn vertex_versions(&self, txn: &impl Read, id: impl AsKey<K>) -> Result<Vec<(u64, V)>> {
+        let mut found = Vec::new();
+        for version in self.versions_of(txn, &id)? {
+            let version = version?;
+            if let Some(value) = self.vertices.get(txn, In(key_of(version), &id))? {
+                found.push((version, value));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Stores an edge in a version.
+    ///
+    /// # Errors
+    /// As [`Graph::put_edge`](crate::Graph::put_edge).
+    pub fn put_edge(&self, txn: &mut WriteTxn, version: u64, edge: &Edge<K, E>) -> Result<()> {
+        self.edges.put(txn, &bytes_of(version), edge)
+    }
+
+    /// Removes an edge from a version. Returns whether it existed.
+    ///
+    /// # Errors
+    /// As [`Graph::put_edge`](crate::Graph::put_edge).
+    pub fn remove_edge(&self, txn: &mut WriteTxn, version: u64, edge: &Edge<K, E>) -> Result<bool> {
+        self.edges.remove(txn, &bytes_of(version), edge)
+    }
+
+    /// The edges of a vertex in a version that a query selects.
+    ///
+    /// # Errors
+    /// As [`Graph::edges`](crate::Graph::edges).
+    pub fn edges<'t, 'q, T: Read>(
+        &self,
+        txn: &'t T,
+        version: u64,
+        id: impl AsKey<K>,
+        query: &'q EdgeQuery<K, E>,
+    ) -> Result<Edges<'t, 'q, T, K, E>> {
+        Ok(self.edges.of_vertex(txn, &bytes_of(version), &id, query))
+    }
+
+    /// The targets of the edges of a vertex in a version that a query selects.
+    ///
+    /// # Errors
+    /// As [`Graph::edges`](crate::Graph::edges).
+    pub fn targets<'t, 'q, T: Read>(
+        &self,
+        txn: &'t T,
+        version: u64,
+        id: impl AsKey<K>,
+        query: &'q EdgeQuery<K, E>,
+    ) -> Result<Targets<'t, 'q, T, K, E>> {
+        Ok(self.edges.targets(txn, &bytes_of(version), &id, query))
+    }
+
+    /// The number of edges of a vertex in a version that a query selects.
+    ///
+    /// # Errors
+    /// As [`Graph::count_edges`](crate::Graph::count_edges).
+    pub fn count_edges(
+        &self,
+        txn: &impl Read,
+        version: u64,
+        id: impl AsKey<K>,
+        query: &EdgeQuery<K, E>,
+    ) -> Result<u64> {
+        self.edges.count(txn, &bytes_of(version), &id, query)
+    }
+
+    /// A vertex and its edges in a version.
+    ///
+    /// # Errors
+    /// As [`Graph::edges`](crate::Graph::edges).
+    pub fn neighbourhood(
+        &self,
+        txn: &impl Read,
+        version: u64,
+        id: K,
+        query: &EdgeQuery<K, E>,
+    ) -> Result<Neighbourhood<K, V, E>> {
+        let vertex = self.vertex(txn, version, ByRef(&id))?;
+        let edges = self.edges.of_vertex(txn, &bytes_of(version), &ByRef(&id), query).collect::<Result<_>>()?;
+        Ok(Neighbourhood { id, vertex, edges })
+    }
+
+    /// The vertices with values in a version, in the order of their ids.
+    ///
+    /// # Errors
+    /// As [`Read::range`].
+    pub fn vertices<'t>(&self, txn: &'t impl Read, version: u64) -> Result<VersionVertices<'t, K, V>> {
+        Ok(VersionVertices(self.vertices.prefix(txn, &(key_of(version),))?))
+    }
+
+    /// The edges of all vertices in a version that a query selects.
+    ///
+    /// # Errors
+    /// As [`Graph::edges`](crate::Graph::edges).
+    pub fn all_edges<'t, 'q, T: Read>(
+        &self,
+        txn: &'t T,
+        version: u64,
+        query: &'q EdgeQuery<K, E>,
+    ) -> Result<Edges<'t, 'q, T, K, E>> {
+        Ok(self.edges.all(txn, &bytes_of(version), query))
+    }
+
+    /// All vertices of a version with their edges.
+    ///
+    /// # Errors
+    /// As [`Graph::edges`](crate::Graph::edges).
+    pub fn neighbourhoods<'t, 'q, T: Read>(
+        &self,
+        txn: &'t T,
+        version: u64,
+        query: &'q EdgeQuery<K, E>,
+    ) -> Result<Neighbourhoods<'t, 'q, T, K, V, E>>
+    where
+        K: Clone + 't,
+        V: 't,
+        E: 't,
+    {
+        let vertices = Box::new(self.vertices(txn, version)?);
+        Ok(Neighbourhoods::new(vertices, self.edges.all(txn, &bytes_of(version), query)))
+    }
+}
+
+/// The vertices of a version: see [`VersionedGraph::vertices`].
+#[derive(Debug)]
+pub struct VersionVertices<'t, K, V>(TypedRange<'t, (u64, K), V>);
+
+impl<K: Key, V: ValueCodec> Iterator for VersionVertices<'_, K, V> {
+    type Item = Result<(K, V)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.0.next()?.map(|((_, id), value)| (id, value)))
+    }
+}
+
+/// The versions of a vertex, newest first.
+struct Versions<'t> {
+    range: Range<'t>,
+    /// The bytes of the id in each key.
+    id_bytes: usize,
+}
+
+impl Iterator for Versions<'_> {
+    type Item = Result<u64>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let id_bytes = self.id_bytes;
+        let version = |(key, _): (Value<'_>, Value<'_>)| {
+            let number = key.get(id_bytes..).and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes);
+            let malformed = || Error::Decode { message: "a version does not have eight bytes".to_owned() };
+            number.map(key_of).ok_or_else(malformed)
+        };
+        Some(self.range.next()?.and_then(version))
+    }
+}
+
+/// The key of a vertex in a version.
+struct In<'k, Q>(u64, &'k Q);
+
+impl<K: Key, Q: AsKey<K>> AsKey<(u64, K)> for In<'_, Q> {
+    fn encode_inner(&self, out: &mut KeyBuffer) {
+        self.0.encode_inner(out);
+        self.1.encode_inner(out);
+    }
+
+    fn encode_last(&self, out: &mut KeyBuffer) {
+        self.0.encode_inner(out);
+        self.1.encode_last(out);
+    }
+}
+
+/// The key of a version of a vertex.
+struct Of<'k, Q>(&'k Q, u64);
+
+impl<K: Key, Q: AsKey<K>> AsKey<(K, u64)> for Of<'_, Q> {
+    fn encode_inner(&self, out: &mut KeyBuffer) {
+        self.0.encode_inner(out);
+        self.1.encode_inner(out);
+    }
+}

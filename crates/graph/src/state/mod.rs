@@ -1,0 +1,4 @@
+//! Lists and maps by key.
+
+pub mod list;
+pub mod map;

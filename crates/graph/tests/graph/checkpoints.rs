@@ -1,0 +1,318 @@
+//! Checkpoints: what they send, and what is left when a step of theirs fails.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use fulgurite::{Database, Error, Options, Read, TableOptions};
+use fulgurite_graph::{CheckpointError, CheckpointStorage, Checkpoints, DirectoryStorage};
+use tempfile::TempDir;
+
+fn options() -> Options {
+    Database::options().create(true).keep_log(256 << 20)
+}
+
+fn database(directory: &TempDir) -> Database {
+    options().open(directory.path().join("state.ful")).expect("a database")
+}
+
+/// A directory whose operations fail after a number of them. The files of the operation that fails may be there.
+struct Failing {
+    inner: DirectoryStorage,
+    left: Cell<u32>,
+    /// Whether the operation that fails is done nonetheless.
+    does_it: bool,
+}
+
+impl Failing {
+    fn step(&self, done: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        match self.left.get().checked_sub(1) {
+            Some(left) => {
+                self.left.set(left);
+                done()
+            }
+            None => {
+                if self.does_it {
+                    done()?;
+                }
+                Err(io::Error::other("planted"))
+            }
+        }
+    }
+}
+
+impl CheckpointStorage for Failing {
+    fn store(&self, name: &str, file: &Path) -> io::Result<()> {
+        self.step(|| self.inner.store(name, file))
+    }
+
+    fn fetch(&self, name: &str, path: &Path) -> io::Result<()> {
+        self.inner.fetch(name, path)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.step(|| self.inner.remove(name))
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        self.inner.names()
+    }
+}
+
+type Content = BTreeMap<(String, Vec<u8>), Vec<u8>>;
+
+fn content(db: &Database) -> Content {
+    let snapshot = db.read().expect("a snapshot");
+    let mut content = BTreeMap::new();
+    for table in db.tables().expect("the tables") {
+        for entry in snapshot.range(&table, ..).expect("a range") {
+            let (key, value) = entry.expect("an entry");
+            content.insert((table.name().to_owned(), key.to_vec()), value.to_vec());
+        }
+    }
+    content
+}
+
+/// Some changes that depend on the number.
+fn change(db: &Database, number: u64) {
+    let table = db.open_or_create_table("state", TableOptions::new()).expect("a table");
+    db.update(|txn| {
+        for key in 0..20_u64 {
+            if (key + number) % 3 == 0 {
+                txn.put(&table, (key * 7 % 40).to_be_bytes(), format!("{number} {}", "x".repeat(100)))?;
+            }
+        }
+        txn.delete(&table, (number % 40).to_be_bytes()).map(drop)
+    })
+    .expect("a commit");
+}
+
+/// A base of some size, so that changes are sent as such.
+fn fill(db: &Database) {
+    let table = db.open_or_create_table("state", TableOptions::new()).expect("a table");
+    db.update(|txn| (0..2000_u64).try_for_each(|key| txn.put(&table, (key + 100).to_be_bytes(), [7; 100])))
+        .expect("a commit");
+}
+
+fn restored(storage: &DirectoryStorage, id: u64) -> Result<Content, CheckpointError> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let db = Checkpoints::new(storage).restore(id, directory.path().join("r.ful"), options())?;
+    assert!(db.check().expect("checked").is_sound());
+    let content = content(&db);
+    db.close().expect("closed");
+    Ok(content)
+}
+
+#[test]
+fn later_checkpoints_send_changes_only_and_each_is_restored_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
+    let db = database(&directory);
+    fill(&db);
+    let mut checkpoints = Checkpoints::new(&storage).retained(100);
+    let mut states = Vec::new();
+    for id in 0..20 {
+        change(&db, id);
+        let report = checkpoints.create(&db, id).unwrap();
+        assert_eq!(report.is_whole, id == 0);
+        assert!(id == 0 || report.bytes_sent < 2_000, "{report:?}");
+        states.push(content(&db));
+    }
+    assert_eq!(checkpoints.ids().unwrap(), (0..20).collect::<Vec<_>>());
+    for (id, state) in states.iter().enumerate() {
+        assert_eq!(&restored(&storage, id as u64).unwrap(), state, "{id}");
+    }
+    // Nothing local is left beside the database and its log.
+    let names: Vec<String> = std::fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.contains("checkpoint") && name != "checkpoints")
+        .collect();
+    assert_eq!(names, [""; 0]);
+}
+
+#[test]
+fn the_database_is_sent_whole_when_changes_cannot_be_told_or_are_many() {
+    let directory = tempfile::tempdir().unwrap();
+    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
+    let db = database(&directory);
+    fill(&db);
+    let mut checkpoints = Checkpoints::new(&storage);
+    let mut create = |id| checkpoints.create(&db, id).unwrap().is_whole;
+    assert!(create(1));
+    assert!(!create(2), "nothing has changed");
+    db.create_table("more", TableOptions::new()).unwrap();
+    assert!(create(3), "a new table");
+    let table = db.open_table("more").unwrap();
+    db.bulk_load(&table, (0..10_u8).map(|key| ([key], [key]))).unwrap();
+    assert!(create(4), "a bulk load");
+    db.update(|txn| (0..5000_u64).try_for_each(|key| txn.put(&table, key.to_be_bytes(), [7; 100]))).unwrap();
+    assert!(create(5), "many changes");
+    change(&db, 1);
+    assert!(!create(6));
+    assert_eq!(restored(&storage, 6).unwrap(), content(&db));
+    // Without a log of changes every checkpoint is whole.
+    let other = Database::options().create(true).open(directory.path().join("other.ful")).unwrap();
+    fill(&other);
+    let storage = DirectoryStorage::new(directory.path().join("others"));
+    let mut checkpoints = Checkpoints::new(&storage);
+    assert!((1..4).all(|id| checkpoints.create(&other, id).unwrap().is_whole));
+}
+
+#[test]
+fn a_restored_database_goes_on_with_changes() {
+    let directory = tempfile::tempdir().unwrap();
+    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
+    let db = database(&directory);
+    fill(&db);
+    let mut checkpoints = Checkpoints::new(&storage);
+    checkpoints.create(&db, 1).unwrap();
+    change(&db, 1);
+    checkpoints.create(&db, 2).unwrap();
+    // Another process goes on from the first checkpoint, and replaces the second.
+    let mut others = Checkpoints::new(&storage);
+    let other = others.restore(1, directory.path().join("other.ful"), options()).unwrap();
+    change(&other, 5);
+    assert!(!others.create(&other, 2).unwrap().is_whole);
+    assert_eq!(restored(&storage, 2).unwrap(), content(&other));
+    assert_ne!(content(&other), content(&db));
+    let refused = others.restore(2, directory.path().join("other.ful"), options());
+    assert!(matches!(refused, Err(CheckpointError::Engine(Error::FileExists { .. }))), "{refused:?}");
+}
+
+#[test]
+fn a_checkpoint_that_is_created_again_leaves_later_ones_as_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
+    let db = database(&directory);
+    fill(&db);
+    let mut checkpoints = Checkpoints::new(&storage);
+    let mut states = BTreeMap::new();
+    for id in [1, 2, 3, 4, 2, 1] {
+        change(&db, id);
+        checkpoints.create(&db, id).unwrap();
+        states.insert(id, content(&db));
+    }
+    for (id, state) in states {
+        assert_eq!(restored(&storage, id).unwrap(), state, "{id}");
+    }
+}
+
+#[test]
+fn the_newest_are_retained_with_the_files_that_they_need() {
+    let directory = tempfile::tempdir().unwrap();
+    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
+    let db = database(&directory);
+    fill(&db);
+    let mut checkpoints = Checkpoints::new(&storage).retained(3);
+    for id in 0..8 {
+        change(&db, id);
+        checkpoints.create(&db, id).unwrap();
+    }
+    assert_eq!(checkpoints.ids().unwrap(), [5, 6, 7]);
+    let before = content(&db);
+    assert_eq!(restored(&storage, 7).unwrap(), before);
+    assert!(matches!(restored(&storage, 4), Err(CheckpointError::NoSuchCheckpoint { id: 4 })));
+    // A new base, after which the files of the old one go with their last checkpoint.
+    for id in 8..11 {
+        fill(&db);
+        checkpoints.create(&db, id).unwrap();
+    }
+    let names = storage.names().unwrap();
+    assert!(!names.iter().any(|name| name.starts_with("data/base-0-")), "{names:?}");
+    assert!(checkpoints.ids().unwrap().iter().all(|&id| restored(&storage, id).is_ok()));
+}
+
+#[test]
+fn a_checkpoint_that_fails_at_any_step_leaves_the_committed_ones() {
+    for does_it in [false, true] {
+        for steps in 0..40 {
+            let directory = tempfile::tempdir().unwrap();
+            let inner = DirectoryStorage::new(directory.path().join("checkpoints"));
+            let storage = Failing { inner: inner.clone(), left: Cell::new(u32::MAX), does_it };
+            let db = database(&directory);
+            fill(&db);
+            let mut checkpoints = Checkpoints::new(&storage).retained(2);
+            let mut states = BTreeMap::new();
+            for id in 1..4 {
+                change(&db, id);
+                checkpoints.create(&db, id).unwrap();
+                states.insert(id, content(&db));
+            }
+            storage.left.set(steps);
+            let mut has_failed = false;
+            for id in [4, 5, 4] {
+                change(&db, id);
+                let state = content(&db);
+                let old = states.insert(id, state.clone());
+                has_failed = checkpoints.create(&db, id).is_err();
+                if has_failed {
+                    // It is there as it was to be, or not at all; one that it was to replace is not.
+                    let committed = checkpoints.ids().unwrap();
+                    if committed.contains(&id) {
+                        let restored = restored(&inner, id).unwrap();
+                        assert!(restored == state || Some(&restored) == old.as_ref(), "step {steps}, {id}");
+                        states.insert(id, restored);
+                    }
+                    break;
+                }
+            }
+            let committed = checkpoints.ids().unwrap();
+            assert!(!committed.is_empty(), "step {steps}");
+            for id in committed {
+                assert_eq!(restored(&inner, id).unwrap(), states[&id], "step {steps}, checkpoint {id}");
+            }
+            // The next one works, and takes the rest of the failed one away.
+            storage.left.set(u32::MAX);
+            change(&db, 9);
+            checkpoints.create(&db, 9).unwrap();
+            assert_eq!(restored(&inner, 9).unwrap(), content(&db));
+            if !has_failed {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_and_missing_files_are_named_and_nothing_is_left_of_the_attempt() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("checkpoints");
+    let storage = DirectoryStorage::new(&root);
+    let db = database(&directory);
+    fill(&db);
+    let mut checkpoints = Checkpoints::new(&storage);
+    checkpoints.create(&db, 1).unwrap();
+    change(&db, 1);
+    checkpoints.create(&db, 2).unwrap();
+    let names = storage.names().unwrap();
+    let named = |prefix: &str| names.iter().find(|name| name.starts_with(prefix)).expect("stored").clone();
+    for name in [named("data/base-1-"), named("data/delta-2-"), named("meta.2/manifest")] {
+        let name = name.as_str();
+        let whole = std::fs::read(root.join(name)).unwrap();
+        for damage in 0..3 {
+            match damage {
+                0 => std::fs::remove_file(root.join(name)).unwrap(),
+                1 => std::fs::write(root.join(name), &whole[..whole.len() / 2]).unwrap(),
+                _ => {
+                    let mut changed = whole.clone();
+                    let middle = changed.len() / 2;
+                    changed[middle] ^= 0x40;
+                    std::fs::write(root.join(name), changed).unwrap();
+                }
+            }
+            let target = tempfile::tempdir().unwrap();
+            let error = Checkpoints::new(&storage).restore(2, target.path().join("r.ful"), options());
+            let error = error.expect_err(name).to_string();
+            // A manifest with another name of a file is a manifest.
+            let is_named = error.contains(name) || name.starts_with("meta.") && damage == 2;
+            assert!(is_named && (error.contains("damaged") || error.contains("cannot fetch")), "{error}");
+            assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0, "{name} {damage}");
+        }
+        std::fs::write(root.join(name), whole).unwrap();
+    }
+    assert_eq!(restored(&storage, 2).unwrap(), content(&db));
+    std::fs::remove_file(root.join("meta.2/_commit")).unwrap();
+    assert_eq!(Checkpoints::new(&storage).ids().unwrap(), [1]);
+}
