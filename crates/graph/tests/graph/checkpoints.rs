@@ -79,7 +79,7 @@ fn change(db: &Database, number: u64) {
     let table = db.open_or_create_table("state", TableOptions::new()).expect("a table");
     db.update(|txn| {
         for key in 0..20_u64 {
-            if (key + number) % 3 == 0 {
+            if (key + number).is_multiple_of(3) {
                 txn.put(&table, (key * 7 % 40).to_be_bytes(), format!("{number} {}", "x".repeat(100)))?;
             }
         }

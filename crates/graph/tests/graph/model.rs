@@ -49,8 +49,10 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A query and the same as a condition, without limits.
-fn query() -> impl Strategy<Value = (Option<Direction>, Vec<String>, i64, i64, Option<u64>, Option<u64>, bool)> {
+/// The direction, labels, first time, time after the last, limits and whether there is a filter, of a query.
+type QueryParts = (Option<Direction>, Vec<String>, i64, i64, Option<u64>, Option<u64>, bool);
+
+fn query() -> impl Strategy<Value = QueryParts> {
     let direction = prop::sample::select(vec![None, Some(Direction::Out), Some(Direction::In)]);
     let labels = prop::sample::subsequence(vec!["".to_owned(), "knows".to_owned(), "other".to_owned()], 0..=2);
     let limit = || prop::option::of(0_u64..3);
@@ -63,8 +65,6 @@ struct Model {
     edges: BTreeMap<Id, u32>,
 }
 
-type QueryParts = (Option<Direction>, Vec<String>, i64, i64, Option<u64>, Option<u64>, bool);
-
 fn built((direction, labels, from, to, out, into, filters): &QueryParts) -> EdgeQuery<String, u32> {
     let mut query = EdgeQuery::new().times(*from..*to);
     if let Some(direction) = direction {
@@ -74,7 +74,7 @@ fn built((direction, labels, from, to, out, into, filters): &QueryParts) -> Edge
         query = query.label(label.clone());
     }
     if *filters {
-        query = query.filter(|edge: &Edge<String, u32>| edge.value % 2 == 0);
+        query = query.filter(|edge: &Edge<String, u32>| edge.value.is_multiple_of(2));
     }
     if let Some(most) = out {
         query = query.limit_out(*most);
@@ -96,7 +96,7 @@ impl Model {
             let is_selected = direction.is_none_or(|direction| direction == id.1)
                 && (labels.is_empty() || labels.contains(&id.2))
                 && (*from..*to).contains(&id.3)
-                && (!filters || value % 2 == 0)
+                && (!filters || value.is_multiple_of(2))
                 && limit.is_none_or(|most| count < most);
             if is_selected {
                 of_vertex.push(id.clone());
@@ -109,25 +109,34 @@ impl Model {
     fn check(&self, graph: &Graph<String, u32, u32>, txn: &impl Read, parts: &QueryParts) {
         let query = built(parts);
         let expected = self.edges(parts);
-        let vertices: Vec<(String, u32)> = graph.vertices(txn).unwrap().collect::<Result<_>>().unwrap();
+        let vertices: Vec<(String, u32)> =
+            graph.vertices(txn).expect("no error").collect::<Result<_>>().expect("no error");
         assert_eq!(vertices, self.vertices.clone().into_iter().collect::<Vec<_>>());
-        let all: Vec<Id> = graph.all_edges(txn, &query).unwrap().map(|edge| id_of(&edge.unwrap())).collect();
+        let all: Vec<Id> =
+            graph.all_edges(txn, &query).expect("no error").map(|edge| id_of(&edge.expect("no error"))).collect();
         assert_eq!(all, expected.values().flatten().cloned().collect::<Vec<_>>(), "{query:?}");
         for id in ["", "a", "a\0", "a\0b", "aa", "b", "\u{10ffff}", "absent"] {
             let of_vertex = expected.get(id).cloned().unwrap_or_default();
-            let edges: Vec<Edge<String, u32>> = graph.edges(txn, id, &query).unwrap().collect::<Result<_>>().unwrap();
+            let edges: Vec<Edge<String, u32>> =
+                graph.edges(txn, id, &query).expect("no error").collect::<Result<_>>().expect("no error");
             assert_eq!(edges.iter().map(id_of).collect::<Vec<_>>(), of_vertex, "{id:?} {query:?}");
             for edge in &edges {
                 assert_eq!(self.edges[&id_of(edge)], edge.value);
-                assert_eq!(graph.edge_value(txn, edge).unwrap(), Some(edge.value));
+                assert_eq!(graph.edge_value(txn, edge).expect("no error"), Some(edge.value));
             }
-            let targets: Vec<String> = graph.targets(txn, id, &query).unwrap().collect::<Result<_>>().unwrap();
+            let targets: Vec<String> =
+                graph.targets(txn, id, &query).expect("no error").collect::<Result<_>>().expect("no error");
             assert_eq!(targets, of_vertex.iter().map(|id| id.4.clone()).collect::<Vec<_>>());
-            assert_eq!(graph.count_edges(txn, id, &query).unwrap(), of_vertex.len() as u64, "{id:?} {query:?}");
-            let found = graph.neighbourhood(txn, id.to_owned(), &query).unwrap();
+            assert_eq!(
+                graph.count_edges(txn, id, &query).expect("no error"),
+                of_vertex.len() as u64,
+                "{id:?} {query:?}"
+            );
+            let found = graph.neighbourhood(txn, id.to_owned(), &query).expect("no error");
             assert_eq!((found.vertex, found.edges), (self.vertices.get(id).copied(), edges));
         }
-        let found: Vec<_> = graph.neighbourhoods(txn, &query).unwrap().collect::<Result<_>>().unwrap();
+        let found: Vec<_> =
+            graph.neighbourhoods(txn, &query).expect("no error").collect::<Result<_>>().expect("no error");
         let mut ids: Vec<String> = expected.keys().chain(self.vertices.keys()).cloned().collect();
         ids.sort();
         ids.dedup();
@@ -149,44 +158,44 @@ proptest! {
         queries in prop::collection::vec(query(), 1..6),
     ) {
         let (_directory, db) = database();
-        let graph = Graph::open(&db, "graph", GraphOptions::new().labels(true).times(true)).unwrap();
+        let graph = Graph::open(&db, "graph", GraphOptions::new().labels(true).times(true)).expect("no error");
         let mut model = Model::default();
-        let mut txn = db.write().unwrap();
+        let mut txn = db.write().expect("no error");
         for op in ops {
             match op {
                 Op::PutVertex(id, value) => {
-                    graph.put_vertex(&mut txn, id.as_str(), value).unwrap();
+                    graph.put_vertex(&mut txn, id.as_str(), value).expect("no error");
                     model.vertices.insert(id, value);
                 }
                 Op::RemoveVertex(id) => {
-                    let existed = graph.remove_vertex(&mut txn, id.as_str()).unwrap();
+                    let existed = graph.remove_vertex(&mut txn, id.as_str()).expect("no error");
                     prop_assert_eq!(existed, model.vertices.remove(&id).is_some());
                 }
                 Op::PutEdge(edge) => {
-                    graph.put_edge(&mut txn, &edge).unwrap();
+                    graph.put_edge(&mut txn, &edge).expect("no error");
                     model.edges.insert(id_of(&edge), edge.value);
                 }
                 Op::RemoveEdge(edge) => {
-                    let existed = graph.remove_edge(&mut txn, &edge).unwrap();
+                    let existed = graph.remove_edge(&mut txn, &edge).expect("no error");
                     prop_assert_eq!(existed, model.edges.remove(&id_of(&edge)).is_some());
                 }
                 Op::Commit => {
-                    txn.commit().unwrap();
-                    txn = db.write().unwrap();
+                    txn.commit().expect("no error");
+                    txn = db.write().expect("no error");
                 }
             }
         }
         // A transaction reads its own changes, and a snapshot what was committed.
         queries.iter().for_each(|parts| model.check(&graph, &txn, parts));
-        txn.commit().unwrap();
-        let snapshot = db.read().unwrap();
+        txn.commit().expect("no error");
+        let snapshot = db.read().expect("no error");
         queries.iter().for_each(|parts| model.check(&graph, &snapshot, parts));
         let query = built(&queries[0]);
         let selected = model.edges(&queries[0]).remove("a").unwrap_or_default();
-        let removed = db.update(|txn| graph.remove_edges(txn, "a", &query)).unwrap();
+        let removed = db.update(|txn| graph.remove_edges(txn, "a", &query)).expect("no error");
         prop_assert_eq!(removed, selected.len() as u64);
         model.edges.retain(|id, _| !selected.contains(id));
-        let snapshot = db.read().unwrap();
+        let snapshot = db.read().expect("no error");
         queries.iter().for_each(|parts| model.check(&graph, &snapshot, parts));
     }
 }

@@ -26,38 +26,45 @@ impl Model {
         let mut versions: Vec<u64> =
             self.vertices.keys().filter(|(_, other)| *other == id).map(|(version, _)| *version).collect();
         versions.reverse();
-        assert_eq!(graph.versions(snapshot, id).unwrap(), versions);
-        assert_eq!(graph.latest_version(snapshot, id).unwrap(), versions.first().copied());
+        assert_eq!(graph.versions(snapshot, id).expect("no error"), versions);
+        assert_eq!(graph.latest_version(snapshot, id).expect("no error"), versions.first().copied());
         let values: Vec<(u64, u8)> = versions.iter().map(|&version| (version, self.vertices[&(version, id)])).collect();
-        assert_eq!(graph.vertex_versions(snapshot, id).unwrap(), values);
+        assert_eq!(graph.vertex_versions(snapshot, id).expect("no error"), values);
     }
 
     fn check_version(&self, graph: &Days, snapshot: &ReadTxn, version: u64) {
         let query = EdgeQuery::new();
         let vertices = self.vertices.iter().filter(|((other, _), _)| *other == version);
         let vertices: Vec<(u32, u8)> = vertices.map(|((_, id), value)| (*id, *value)).collect();
-        let found: Vec<(u32, u8)> = graph.vertices(snapshot, version).unwrap().collect::<Result<_>>().unwrap();
+        let found: Vec<(u32, u8)> =
+            graph.vertices(snapshot, version).expect("no error").collect::<Result<_>>().expect("no error");
         assert_eq!(found, vertices);
         let mut all = Vec::new();
         for id in 0..5_u32 {
             let edges = self.edges.keys().filter(|(other, source, _)| (*other, *source) == (version, id));
             let targets: Vec<u32> = edges.map(|edge| edge.2).collect();
-            let found: Vec<u32> = graph.targets(snapshot, version, id, &query).unwrap().collect::<Result<_>>().unwrap();
+            let found: Vec<u32> = graph
+                .targets(snapshot, version, id, &query)
+                .expect("no error")
+                .collect::<Result<_>>()
+                .expect("no error");
             assert_eq!(found, targets);
-            assert_eq!(graph.count_edges(snapshot, version, id, &query).unwrap(), targets.len() as u64);
-            let one = graph.neighbourhood(snapshot, version, id, &query).unwrap();
+            assert_eq!(graph.count_edges(snapshot, version, id, &query).expect("no error"), targets.len() as u64);
+            let one = graph.neighbourhood(snapshot, version, id, &query).expect("no error");
             assert_eq!(one.vertex, self.vertices.get(&(version, id)).copied());
-            let edges: Vec<_> = graph.edges(snapshot, version, id, &query).unwrap().collect::<Result<_>>().unwrap();
+            let edges: Vec<_> =
+                graph.edges(snapshot, version, id, &query).expect("no error").collect::<Result<_>>().expect("no error");
             assert_eq!(one.edges, edges);
             all.extend(edges);
         }
         for edge in &all {
             assert_eq!(self.edges[&(version, edge.source, edge.target)], edge.value);
         }
-        let found: Vec<_> = graph.all_edges(snapshot, version, &query).unwrap().collect::<Result<_>>().unwrap();
+        let found: Vec<_> =
+            graph.all_edges(snapshot, version, &query).expect("no error").collect::<Result<_>>().expect("no error");
         assert_eq!(found, all);
-        let found = graph.neighbourhoods(snapshot, version, &query).unwrap();
-        let found: Vec<_> = found.collect::<Result<_>>().unwrap();
+        let found = graph.neighbourhoods(snapshot, version, &query).expect("no error");
+        let found: Vec<_> = found.collect::<Result<_>>().expect("no error");
         assert_eq!(found.into_iter().flat_map(|one| one.edges).collect::<Vec<_>>(), all);
     }
 }
@@ -71,30 +78,30 @@ proptest! {
         edges in prop::collection::vec((version(), 0_u32..4, 0_u32..4, any::<u8>()), 0..40),
     ) {
         let (_directory, db) = database();
-        let graph: Days = VersionedGraph::open(&db, "g", GraphOptions::new()).unwrap();
+        let graph: Days = VersionedGraph::open(&db, "g", GraphOptions::new()).expect("no error");
         let mut model = Model::default();
-        let mut txn = db.write().unwrap();
+        let mut txn = db.write().expect("no error");
         for (version, id, value, removes) in vertices {
             if removes {
                 let existed = model.vertices.remove(&(version, id)).is_some();
-                prop_assert_eq!(graph.remove_vertex(&mut txn, version, id).unwrap(), existed);
+                prop_assert_eq!(graph.remove_vertex(&mut txn, version, id).expect("no error"), existed);
             } else {
-                graph.put_vertex(&mut txn, version, id, value).unwrap();
+                graph.put_vertex(&mut txn, version, id, value).expect("no error");
                 model.vertices.insert((version, id), value);
             }
         }
         for (version, source, target, value) in edges {
-            graph.put_edge(&mut txn, version, &Edge::out(source, target, value)).unwrap();
+            graph.put_edge(&mut txn, version, &Edge::out(source, target, value)).expect("no error");
             model.edges.insert((version, source, target), value);
         }
-        txn.commit().unwrap();
-        let snapshot = db.read().unwrap();
+        txn.commit().expect("no error");
+        let snapshot = db.read().expect("no error");
         (0..5).for_each(|id| model.check_vertex(&graph, &snapshot, id));
         [0, 1, 2, 7, u64::MAX].into_iter().for_each(|version| model.check_version(&graph, &snapshot, version));
         if let Some(&(version, source, target)) = model.edges.keys().next() {
             let edge = Edge::out(source, target, 0);
-            prop_assert!(db.update(|txn| graph.remove_edge(txn, version, &edge)).unwrap());
-            prop_assert!(!db.update(|txn| graph.remove_edge(txn, version, &edge)).unwrap());
+            prop_assert!(db.update(|txn| graph.remove_edge(txn, version, &edge)).expect("no error"));
+            prop_assert!(!db.update(|txn| graph.remove_edge(txn, version, &edge)).expect("no error"));
         }
     }
 }
