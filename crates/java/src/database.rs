@@ -1,6 +1,6 @@
 //! Databases: opening, closing, maintenance, and the beginning of transactions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -158,9 +158,17 @@ fn isolation(number: jlong) -> Result<Isolation> {
 fn open<'l>(env: &mut Env<'l>, _: JClass<'l>, path: JString<'l>, given: JLongArray<'l>) -> Result<jlong> {
     let path = PathBuf::from(text(env, &path)?);
     let options = options(&numbers(env, &given)?)?;
-    let opening = Opening::of(&path);
+    opened(&path, || Ok(options.open(&path)?))
+}
+
+/// Adds the object of a database that `open` opens. Returns its handle.
+///
+/// # Errors
+/// Those of `open`.
+pub fn opened(path: &Path, open: impl FnOnce() -> Result<Database>) -> Result<jlong> {
+    let opening = Opening::of(path);
     let mut objects = opening.lock();
-    let database = options.open(path)?;
+    let database = open()?;
     *objects += 1;
     drop(objects);
     Ok(REGISTRY.add(Object::Database(Opened { database, opening })))

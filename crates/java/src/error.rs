@@ -3,6 +3,7 @@
 use std::any::Any;
 
 use fulgurite::Error;
+use fulgurite_graph::CheckpointError;
 use jni::errors::ErrorPolicy;
 use jni::objects::{JThrowable, JValue};
 use jni::{Env, jni_sig, jni_str};
@@ -17,6 +18,8 @@ pub enum Failure {
     Engine(Error),
     /// An error of an RDF store.
     Store(fulgurite_rdf::Error),
+    /// An error of a checkpoint.
+    Checkpoint(CheckpointError),
     /// Another transaction has changed what this one has read.
     Changed,
     /// The handle's object was closed.
@@ -38,6 +41,15 @@ impl From<fulgurite_rdf::Error> for Failure {
         match error {
             fulgurite_rdf::Error::Engine(error) => Self::Engine(error),
             error => Self::Store(error),
+        }
+    }
+}
+
+impl From<CheckpointError> for Failure {
+    fn from(error: CheckpointError) -> Self {
+        match error {
+            CheckpointError::Engine(error) => Self::Engine(error),
+            error => Self::Checkpoint(error),
         }
     }
 }
@@ -152,11 +164,22 @@ fn kind_of_store(error: &fulgurite_rdf::Error) -> &'static str {
     }
 }
 
+/// The kind of an error of a checkpoint.
+fn kind_of_checkpoint(error: &CheckpointError) -> &'static str {
+    match error {
+        CheckpointError::Storage { .. } => "IO",
+        CheckpointError::Damaged { .. } => "CORRUPT",
+        CheckpointError::NoSuchCheckpoint { .. } => "INVALID",
+        _ => "OTHER",
+    }
+}
+
 impl Failure {
     fn kind_and_text(&self) -> (&'static str, String) {
         match self {
             Self::Engine(error) => (kind_of(error), error.to_string()),
             Self::Store(error) => (kind_of_store(error), error.to_string()),
+            Self::Checkpoint(error) => (kind_of_checkpoint(error), error.to_string()),
             Self::Changed => {
                 ("CONFLICT", "another transaction has changed what this one has read; begin it again".to_owned())
             }

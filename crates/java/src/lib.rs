@@ -14,11 +14,13 @@
 mod arguments;
 mod batch;
 mod bulk;
+mod checkpoints;
 mod database;
 mod error;
 mod openings;
 mod quads;
 mod reads;
 mod registry;
+mod storage;
 mod tables;
 mod writes;

@@ -1,4 +1,4 @@
-//! Reads of both kinds of transactions.
+//! Reads of both kinds of transactions, and of databases: those take a snapshot for each call.
 
 use std::ops::Bound;
 
@@ -46,13 +46,17 @@ const _: [NativeMethod<'_>; 6] = [
     },
 ];
 
-/// Evaluates an expression with the transaction of an object, of either kind.
+/// Evaluates an expression with the transaction of an object, of either kind, or with a new snapshot of a database.
 macro_rules! with_transaction {
     ($object:expr, $txn:ident => $body:expr) => {
         match $object {
             Object::Write(_) => {
                 let writing = $object.write()?;
                 let $txn = &writing.txn;
+                $body
+            }
+            Object::Database(opened) => {
+                let $txn = &opened.database.read()?;
                 $body
             }
             other => {
@@ -63,7 +67,7 @@ macro_rules! with_transaction {
     };
 }
 
-/// Calls `run` with the objects of a transaction and of a table.
+/// Calls `run` with the objects of a transaction or database, and of a table.
 fn with_both<R>(txn: jlong, table: jlong, run: impl FnOnce(&Object, &Table) -> Result<R>) -> Result<R> {
     REGISTRY.with(txn, |txn| REGISTRY.with(table, |table| run(txn, table.table()?)))
 }

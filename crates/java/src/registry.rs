@@ -6,12 +6,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use fulgurite::{Database, ReadTxn, Savepoint, Table, WriteTxn};
+use fulgurite_graph::Checkpoints;
 use fulgurite_rdf::{Snapshot, Store};
 use jni::sys::jlong;
 
 use crate::error::{Failure, Result};
 use crate::openings::{Opened, Opening};
 use crate::quads::objects::{Load, OpenQuery, Recorded, Rows, RunningQuery, Statements};
+use crate::storage::JavaStorage;
 
 /// A write transaction and its savepoints.
 pub struct Writing {
@@ -53,6 +55,8 @@ pub enum Object {
     Load(Load),
     /// A query, which is cancelled when it is closed.
     Query(OpenQuery),
+    /// Checkpoints of a database. Its calls run one after the other.
+    Checkpoints(Box<Mutex<Checkpoints<JavaStorage>>>),
 }
 
 impl Object {
@@ -70,6 +74,7 @@ impl Object {
             Self::Statements(_) => "iterator of statements",
             Self::Load(_) => "load",
             Self::Query(_) => "query",
+            Self::Checkpoints(_) => "Checkpoints",
         }
     }
 
@@ -167,6 +172,15 @@ impl Object {
     pub fn statements(&self) -> Result<MutexGuard<'_, Statements>> {
         let Self::Statements(statements) = self else { return Err(self.is_not("iterator of statements")) };
         statements.lock().map_err(|_| broken())
+    }
+
+    /// The checkpoints.
+    ///
+    /// # Errors
+    /// [`Failure::Invalid`] if it is another object, or a call of it has panicked.
+    pub fn checkpoints(&self) -> Result<MutexGuard<'_, Checkpoints<JavaStorage>>> {
+        let Self::Checkpoints(checkpoints) = self else { return Err(self.is_not("Checkpoints")) };
+        checkpoints.lock().map_err(|_| broken())
     }
 }
 

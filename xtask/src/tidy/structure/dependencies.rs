@@ -108,7 +108,7 @@ const CRATES: &[Allowed] = &[
     },
     Allowed {
         directory: "crates/java",
-        ours: &["fulgurite", "fulgurite-rdf"],
+        ours: &["fulgurite", "fulgurite-graph", "fulgurite-rdf"],
         ours_in_tests: &[],
         // Java's bytes are signed: views of slices as the other type.
         outside: Outside::Only(&["bytemuck", "jni"]),

@@ -112,10 +112,10 @@ const CLI_LAYERS: &[&[&str]] = &[
 /// See [`Layered::layers`].
 const JAVA_LAYERS: &[&[&str]] = &[
     &["error", "openings"],
-    &["arguments", "batch", "quads::objects"],
+    &["arguments", "batch", "quads::objects", "storage"],
     &["registry"],
     &["database"],
-    &["bulk", "quads", "reads", "tables", "writes"],
+    &["bulk", "checkpoints", "quads", "reads", "tables", "writes"],
 ];
 
 /// See [`Layered::layers`].

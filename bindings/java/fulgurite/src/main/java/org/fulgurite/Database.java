@@ -42,9 +42,9 @@ public final class Database implements AutoCloseable {
     /** The handles of open tables and transactions. */
     private final Set<Handle> children = Handle.newSet();
 
-    Database(Path path, long[] options) {
+    Database(Path path, long raw) {
         this.path = path;
-        this.handle = new Handle(this, Native.open(path.toString(), options), "database", true, Handle.newSet());
+        this.handle = new Handle(this, raw, "database", true, Handle.newSet());
         handle.setChildren(children);
     }
 
@@ -86,11 +86,27 @@ public final class Database implements AutoCloseable {
         return Paths.get(path.toString());
     }
 
+    long raw() {
+        return handle.raw();
+    }
+
     /** Returns the handle of a table or transaction, which is closed with this database. */
     Handle child(Object owner, long raw, String name, boolean reported) {
         Handle child = new Handle(owner, raw, name, reported, children);
         child.checkParent(handle);
         return child;
+    }
+
+    /**
+     * Returns the committed value of a key. One call is faster than a transaction for one key; several calls may see
+     * different states.
+     *
+     * @param table the table
+     * @param key the key
+     * @return the value, or null
+     */
+    public byte[] get(Table table, byte[] key) {
+        return Native.get(handle.raw(), table.handle.raw(), key);
     }
 
     /**

@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Objects;
+import org.fulgurite.internal.Native;
 import org.fulgurite.options.Durability;
 import org.fulgurite.options.Isolation;
 
@@ -190,6 +191,11 @@ public final class DatabaseOptions {
      * @throws org.fulgurite.exceptions.CorruptException if it is damaged
      */
     public Database open(Path path) {
-        return new Database(Objects.requireNonNull(path, "path").toAbsolutePath(), values);
+        Path absolute = Objects.requireNonNull(path, "path").toAbsolutePath();
+        return new Database(absolute, Native.open(absolute.toString(), values));
+    }
+
+    long[] values() {
+        return values.clone();
     }
 }

@@ -17,6 +17,17 @@ public final class WriteTransaction extends Transaction {
         super(database, raw, "write transaction");
     }
 
+    /** A state of a write transaction that it can roll back to: see {@link #savepoint()}. */
+    public static final class Savepoint {
+        private final WriteTransaction transaction;
+        private final int number;
+
+        private Savepoint(WriteTransaction transaction, int number) {
+            this.transaction = transaction;
+            this.number = number;
+        }
+    }
+
     /**
      * Stores a value, and replaces an existing one.
      *

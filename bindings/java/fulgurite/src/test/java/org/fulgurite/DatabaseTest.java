@@ -203,9 +203,9 @@ class DatabaseTest extends WithDatabase {
         try (WriteTransaction txn = database.beginWrite();
                 WriteTransaction other = database.beginWrite()) {
             txn.put(table, bytes("a"), bytes("1"));
-            Savepoint first = txn.savepoint();
+            WriteTransaction.Savepoint first = txn.savepoint();
             txn.put(table, bytes("b"), bytes("2"));
-            Savepoint second = txn.savepoint();
+            WriteTransaction.Savepoint second = txn.savepoint();
             txn.put(table, bytes("c"), bytes("3"));
             txn.rollbackTo(second);
             assertTrue(txn.containsKey(table, bytes("b")));

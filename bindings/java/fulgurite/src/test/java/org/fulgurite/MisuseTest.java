@@ -32,7 +32,7 @@ class MisuseTest {
     private final AtomicReferenceArray<Table> tables = new AtomicReferenceArray<>(SLOTS);
     private final AtomicReferenceArray<Transaction> transactions = new AtomicReferenceArray<>(SLOTS);
     private final AtomicReferenceArray<Cursor> cursors = new AtomicReferenceArray<>(SLOTS);
-    private final AtomicReferenceArray<Savepoint> savepoints = new AtomicReferenceArray<>(SLOTS);
+    private final AtomicReferenceArray<WriteTransaction.Savepoint> savepoints = new AtomicReferenceArray<>(SLOTS);
     private final AtomicLong refused = new AtomicLong();
     private final AtomicLong done = new AtomicLong();
 

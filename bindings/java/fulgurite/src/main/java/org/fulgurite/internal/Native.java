@@ -82,6 +82,14 @@ public final class Native {
 
     public static native long commit(long txn, int durability);
 
+    public static native long openCheckpoints(StorageCalls storage, int retained);
+
+    public static native long[] createCheckpoint(long checkpoints, long database, long id);
+
+    public static native long restoreCheckpoint(long checkpoints, long id, String path, long[] options);
+
+    public static native long[] checkpointIds(long checkpoints);
+
     public static native void bulkLoad(
             long database, long table, boolean sorted, EntryBuffer source, long[] counts);
 }

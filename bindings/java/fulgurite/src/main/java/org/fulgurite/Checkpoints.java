@@ -1,0 +1,151 @@
+package org.fulgurite;
+
+import java.nio.file.Path;
+import java.util.Objects;
+import java.util.function.LongFunction;
+import org.fulgurite.checkpoints.CheckpointStorage;
+import org.fulgurite.exceptions.FulguriteException;
+import org.fulgurite.internal.Handle;
+import org.fulgurite.internal.Native;
+import org.fulgurite.internal.StorageCalls;
+
+/**
+ * Creates checkpoints of one database in a storage, and restores them. The first checkpoint is a copy of the database.
+ * Later ones send only what has changed since the one before, as long as the database retains the log of these changes
+ * ({@link DatabaseOptions#keepLog}) and they are less than half of the copy. Otherwise they send a new copy.
+ *
+ * <pre>{@code
+ * DatabaseOptions options = Database.options().create(true).keepLog(64 << 20);
+ * try (Database database = options.open(path);
+ *         Checkpoints checkpoints = new Checkpoints(new DirectoryStorage(directory))) {
+ *     checkpoints.create(database, 1);
+ * }
+ * try (Checkpoints checkpoints = new Checkpoints(new DirectoryStorage(directory));
+ *         Database restored = checkpoints.restore(1, otherPath, options)) {
+ *     restored.read(txn -> txn.get(table, key));
+ * }
+ * }</pre>
+ *
+ * <p>A checkpoint is there as a whole or not at all, whatever step fails or ends the process. Calls of several threads
+ * run one after the other.
+ */
+public final class Checkpoints implements AutoCloseable {
+    private static final int RETAINED_DEFAULT = 10;
+
+    private final StorageCalls calls;
+    private final Handle handle;
+
+    /**
+     * Keeps the newest ten checkpoints in a storage.
+     *
+     * @param storage the storage
+     */
+    public Checkpoints(CheckpointStorage storage) {
+        this(storage, RETAINED_DEFAULT);
+    }
+
+    /**
+     * Keeps the newest checkpoints in a storage.
+     *
+     * @param storage the storage
+     * @param retained how many, at least one
+     */
+    public Checkpoints(CheckpointStorage storage, int retained) {
+        calls = new StorageCalls(Objects.requireNonNull(storage, "storage"));
+        handle = new Handle(this, Native.openCheckpoints(calls, retained), "Checkpoints", false, Handle.newSet());
+    }
+
+    /** What a checkpoint has sent. */
+    public static final class Report {
+        private final long bytesSent;
+        private final boolean whole;
+
+        private Report(long[] report) {
+            bytesSent = report[0];
+            whole = report[1] != 0;
+        }
+
+        /**
+         * Returns the size of what was stored.
+         *
+         * @return the bytes, without the list of the checkpoint's files
+         */
+        public long bytesSent() {
+            return bytesSent;
+        }
+
+        /**
+         * Returns whether the whole database was sent, and not only changes.
+         *
+         * @return whether the whole database was sent
+         */
+        public boolean isWhole() {
+            return whole;
+        }
+
+        @Override
+        public String toString() {
+            return bytesSent + " bytes sent, " + (whole ? "the whole database" : "changes");
+        }
+    }
+
+    /** Runs a call. If the storage has thrown, its exception is the cause of the one that this throws. */
+    private synchronized <T> T call(LongFunction<T> call) {
+        try {
+            return call.apply(handle.raw());
+        } catch (FulguriteException failed) {
+            Throwable cause = calls.takeFailure();
+            if (cause != null) {
+                failed.initCause(cause);
+            }
+            throw failed;
+        }
+    }
+
+    /**
+     * Creates a checkpoint of everything that is committed. A checkpoint with this id is replaced. The newest
+     * checkpoints are retained, and the files that they need.
+     *
+     * @param database the database
+     * @param id the id, not negative
+     * @return what was sent
+     * @throws FulguriteException if the storage or the database fails. The checkpoint does not exist then, unless only
+     *     the removal of old ones failed
+     */
+    public Report create(Database database, long id) {
+        return new Report(call(raw -> Native.createCheckpoint(raw, database.raw(), id)));
+    }
+
+    /**
+     * Returns the ids of the checkpoints.
+     *
+     * @return the ids, in ascending order
+     * @throws FulguriteException if the storage fails
+     */
+    public long[] ids() {
+        return call(Native::checkpointIds);
+    }
+
+    /**
+     * Restores a checkpoint into a new database, and opens it. The next checkpoint of this database sends what has
+     * changed since then. No file is left at the path after an error.
+     *
+     * @param id the id
+     * @param path the path of the new file
+     * @param options the options of the opening
+     * @return the open database
+     * @throws org.fulgurite.exceptions.CorruptException if a stored file is not what it was
+     * @throws FulguriteException if there is no such checkpoint, there is a file at the path, or the storage fails
+     */
+    public Database restore(long id, Path path, DatabaseOptions options) {
+        Path absolute = Objects.requireNonNull(path, "path").toAbsolutePath();
+        long[] values = options.values();
+        return call(raw -> new Database(absolute, Native.restoreCheckpoint(raw, id, absolute.toString(), values)));
+    }
+
+    /** Releases this object. Stored checkpoints are not changed. */
+    @Override
+    public synchronized void close() {
+        handle.close();
+    }
+}
