@@ -55,7 +55,7 @@ fn read_file(archive: &mut ZipArchive<Cursor<Bytes>>, number: usize, bytes_max: 
     if file.is_dir() {
         return Ok(None);
     }
-    let name = file.name()?.into_owned();
+    let name = file.name().to_owned();
     let mut bytes = Vec::new();
     Bounded { inner: file, left: bytes_max }.read_to_end(&mut bytes)?;
     Ok(Some(Part { name, bytes: Box::new(Cursor::new(bytes)) }))
