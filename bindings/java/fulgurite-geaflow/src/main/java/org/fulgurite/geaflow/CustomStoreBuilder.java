@@ -1,0 +1,9 @@
+package org.fulgurite.geaflow;
+
+/** The builder under the name {@code Custom}, one of the names that views of GeaFlow can have as their backend. */
+public final class CustomStoreBuilder extends FulguriteStoreBuilder {
+    /** Creates the builder. It does not load the native library. */
+    public CustomStoreBuilder() {
+        super("Custom");
+    }
+}

@@ -1,0 +1,198 @@
+package org.fulgurite.geaflow.internal;
+
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.Arrays;
+import org.apache.geaflow.common.config.Configuration;
+import org.apache.geaflow.common.config.keys.ExecutionConfigKeys;
+import org.apache.geaflow.common.exception.GeaflowRuntimeException;
+import org.apache.geaflow.file.FileConfigKeys;
+import org.apache.geaflow.file.PersistentIOBuilder;
+import org.apache.geaflow.store.IStatefulStore;
+import org.apache.geaflow.store.context.StoreContext;
+import org.fulgurite.Checkpoints;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The life of a store: its local file is opened, archived, recovered and dropped. Closing and dropping it again does
+ * nothing. A store that was closed or dropped can be recovered, or initialised again.
+ */
+abstract class ShardStore implements IStatefulStore {
+    private static final Logger LOGGER = LoggerFactory.getLogger(ShardStore.class);
+
+    private final String table;
+    private StoreContext context;
+    private StoreSettings settings;
+    private Checkpoints checkpoints;
+
+    /** The shard whose directories these are. GeaFlow sets another one in the context when it scales a job. */
+    private int shardId;
+
+    /** Null while the store is closed. */
+    private volatile Shard shard;
+
+    private long recovered;
+
+    /** A store whose entries are in this table. */
+    ShardStore(String table) {
+        this.table = table;
+    }
+
+    /** The serialiser of the context, as this type. */
+    static <S> S serializer(StoreContext context, Class<? super S> type) {
+        Object found = context.getKeySerializer();
+        if (!type.isInstance(found)) {
+            throw new GeaflowRuntimeException("the state " + context.getName() + " needs an "
+                    + type.getSimpleName() + " as its key serializer, and has "
+                    + (found == null ? "none" : found.getClass().getName()));
+        }
+        @SuppressWarnings("unchecked")
+        S serializer = (S) found;
+        return serializer;
+    }
+
+    @Override
+    public synchronized void init(StoreContext storeContext) {
+        close();
+        Configuration configuration = storeContext.getConfig();
+        context = storeContext;
+        settings = new StoreSettings(configuration);
+        recovered = -1;
+        use(storeContext.getShardId());
+        shard = Shard.open(settings, localDirectory(shardId), table);
+    }
+
+    /** Uses the directories of a shard. */
+    private void use(int id) {
+        Configuration configuration = context.getConfig();
+        shardId = id;
+        String root = configuration.getString(FileConfigKeys.ROOT);
+        String job = configuration.getString(ExecutionConfigKeys.JOB_APP_NAME);
+        // Not a Path: the root may have a scheme.
+        String remote = String.join("/", root.replaceFirst("/+$", ""), job, context.getName(), Integer.toString(id));
+        if (checkpoints != null) {
+            checkpoints.close();
+        }
+        checkpoints =
+                new Checkpoints(new RemoteStorage(PersistentIOBuilder.build(configuration), remote), settings.retained);
+    }
+
+    private Path localDirectory(int id) {
+        Configuration configuration = context.getConfig();
+        return Paths.get(
+                configuration.getString(ExecutionConfigKeys.JOB_WORK_PATH),
+                configuration.getString(ExecutionConfigKeys.JOB_APP_NAME),
+                context.getName(),
+                Integer.toString(id));
+    }
+
+    /** The open file. */
+    final Shard shard() {
+        Shard open = shard;
+        if (open == null) {
+            throw new GeaflowRuntimeException(context == null
+                    ? "the store is not initialised; call init"
+                    : "the store " + context.getName() + " is closed; call init or recovery");
+        }
+        return open;
+    }
+
+    @Override
+    public void flush() {
+        shard().flush();
+    }
+
+    @Override
+    public synchronized void archive(long checkpointId) {
+        Shard open = shard();
+        try {
+            Checkpoints.Report report = open.createCheckpoint(checkpoints, checkpointId);
+            LOGGER.info("{} shard {}: checkpoint {}: {}", context.getName(), shardId, checkpointId, report);
+        } catch (RuntimeException failed) {
+            throw failure("archive", checkpointId, failed);
+        }
+    }
+
+    @Override
+    public synchronized void recovery(long checkpointId) {
+        if (context == null) {
+            throw new GeaflowRuntimeException("the store is not initialised; call init");
+        }
+        if (checkpointId <= recovered) {
+            LOGGER.info("{} shard {}: has recovered {} before; recovery of {} is ignored",
+                    context.getName(), shardId, recovered, checkpointId);
+            return;
+        }
+        // Before anything is dropped.
+        if (Arrays.stream(ids(checkpointId)).noneMatch(id -> id == checkpointId)) {
+            throw new GeaflowRuntimeException("the store " + context.getName() + ", shard " + shardId
+                    + ", has no committed checkpoint " + checkpointId + "; it has " + Arrays.toString(ids(checkpointId)));
+        }
+        drop();
+        int target = context.getShardId();
+        if (target != shardId) {
+            Shard.delete(localDirectory(target));
+        }
+        try {
+            shard = Shard.restore(settings, localDirectory(target), table, checkpoints, checkpointId);
+        } catch (RuntimeException failed) {
+            throw failure("recover", checkpointId, failed);
+        }
+        recovered = checkpointId;
+        if (target != shardId) {
+            // Later checkpoints are of this shard.
+            use(target);
+        }
+    }
+
+    private long[] ids(long checkpointId) {
+        try {
+            return checkpoints.ids();
+        } catch (RuntimeException failed) {
+            throw failure("recover", checkpointId, failed);
+        }
+    }
+
+    private GeaflowRuntimeException failure(String action, long checkpointId, RuntimeException cause) {
+        return new GeaflowRuntimeException(
+                "cannot " + action + " checkpoint " + checkpointId + " of the store " + context.getName() + ", shard "
+                        + shardId + ": " + cause.getMessage(),
+                cause);
+    }
+
+    @Override
+    public synchronized long recoveryLatest() {
+        long latest = Arrays.stream(ids(-1)).filter(id -> id > 0).max().orElse(-1);
+        if (latest > 0) {
+            recovery(latest);
+        }
+        return latest;
+    }
+
+    @Override
+    public void compact() {
+        shard().compact();
+    }
+
+    @Override
+    public synchronized void close() {
+        Shard open = shard;
+        shard = null;
+        if (open != null) {
+            open.close();
+        }
+    }
+
+    @Override
+    public synchronized void drop() {
+        Shard open = shard;
+        shard = null;
+        if (open != null) {
+            open.abandon();
+        }
+        if (context != null) {
+            Shard.delete(localDirectory(shardId));
+        }
+    }
+}

@@ -1,0 +1,271 @@
+package org.fulgurite.geaflow;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.ServiceLoader;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.apache.geaflow.common.exception.GeaflowRuntimeException;
+import org.apache.geaflow.state.DataModel;
+import org.apache.geaflow.store.IStoreBuilder;
+import org.apache.geaflow.store.api.key.IKVStatefulStore;
+import org.apache.geaflow.store.context.StoreContext;
+import org.junit.jupiter.api.Test;
+
+class LifeCycleTest extends WithJob {
+    private static final int CYCLES = Integer.getInteger("fulgurite.geaflow.cycles", 20);
+
+    private static void refused(String message, Runnable call) {
+        GeaflowRuntimeException thrown = assertThrows(GeaflowRuntimeException.class, call::run);
+        assertTrue(thrown.getMessage().contains(message), thrown.getMessage());
+    }
+
+    @Test
+    void buildersAreServicesAndRocksdbIsTheirNameByOption() {
+        List<String> names = new ArrayList<>();
+        ServiceLoader.load(IStoreBuilder.class).forEach(builder -> names.add(builder.getStoreDesc().name()));
+        assertEquals(Arrays.asList("FULGURITE", "Custom", "FULGURITE"), names);
+        System.setProperty("fulgurite.geaflow.rocksdb", "true");
+        try {
+            assertEquals("ROCKSDB", new RocksdbAliasStoreBuilder().getStoreDesc().name());
+        } finally {
+            System.clearProperty("fulgurite.geaflow.rocksdb");
+        }
+        FulguriteStoreBuilder builder = new FulguriteStoreBuilder();
+        assertTrue(builder.getStoreDesc().isLocalStore());
+        assertEquals(Arrays.asList(DataModel.KV, DataModel.KList, DataModel.KMap), builder.supportedDataModel());
+        refused("no store for STATIC_GRAPH", () -> builder.getStore(DataModel.STATIC_GRAPH, null));
+    }
+
+    @Test
+    void theNewestCommittedCheckpointIsRecovered() throws IOException {
+        IKVStatefulStore<String, String> store = values();
+        assertEquals(-1, store.recoveryLatest());
+        for (int id = 1; id < 10; id++) {
+            store.put("hello", "world" + id);
+            store.archive(id);
+        }
+        store.put("hello", "not archived");
+        store.close();
+        store.drop();
+        assertFalse(Files.exists(local(0)));
+        store = values();
+        assertNull(store.get("hello"));
+        assertEquals(9, store.recoveryLatest());
+        assertEquals("world9", store.get("hello"));
+        store.drop();
+        store.close();
+        Files.delete(remote(0).resolve("meta.9/_commit"));
+        store.init(context(0));
+        assertEquals(8, store.recoveryLatest());
+        assertEquals("world8", store.get("hello"));
+        // The same version again, or an older one, is ignored.
+        store.put("hello", "changed");
+        store.recovery(8);
+        store.recovery(1);
+        assertEquals("changed", store.get("hello"));
+        store.archive(9);
+        store.drop();
+        store.init(context(0));
+        store.recovery(9);
+        assertEquals("changed", store.get("hello"));
+    }
+
+    @Test
+    void checkpointZeroIsRecoveredButIsNotTheLatest() {
+        IKVStatefulStore<String, String> store = values();
+        store.put("a", "zero");
+        store.archive(0);
+        store.drop();
+        store.init(context(0));
+        assertEquals(-1, store.recoveryLatest());
+        store.recovery(0);
+        assertEquals("zero", store.get("a"));
+    }
+
+    @Test
+    void aClosedStoreIsAnErrorAndAnOpenFileIsKept() {
+        IKVStatefulStore<String, String> fresh = cast(store(DataModel.KV));
+        refused("not initialised", () -> fresh.get("a"));
+        refused("not initialised", () -> fresh.recovery(1));
+        fresh.close();
+        fresh.drop();
+        IKVStatefulStore<String, String> store = values();
+        store.put("a", "kept");
+        store.close();
+        store.close();
+        refused("is closed", () -> store.get("a"));
+        refused("is closed", () -> store.archive(1));
+        refused("is closed", store::flush);
+        store.init(context(0));
+        assertEquals("kept", store.get("a"));
+        refused("has no committed checkpoint 7; it has []", () -> store.recovery(7));
+        assertEquals("kept", store.get("a"), "a recovery that cannot be leaves the store as it is");
+    }
+
+    @SuppressWarnings("unchecked")
+    private static IKVStatefulStore<String, String> cast(Object store) {
+        return (IKVStatefulStore<String, String>) store;
+    }
+
+    @Test
+    void onlyChangesAreSentAgainAndOldCheckpointsAreRemoved() throws IOException {
+        IKVStatefulStore<String, String> store = values();
+        for (int number = 0; number < 20_000; number++) {
+            store.put("key " + number, "value " + number);
+        }
+        store.archive(1);
+        long whole = files.bytesSent;
+        for (int cycle = 2; cycle <= CYCLES; cycle++) {
+            store.put("key 7", "value of " + cycle);
+            store.archive(cycle);
+        }
+        assertTrue(files.bytesSent < 2 * whole, files.bytesSent + " bytes, and " + whole + " by the first");
+        // Twice the five batches between checkpoints.
+        long committed = files.listFileName(new org.apache.hadoop.fs.Path(remote(0).toString())).stream()
+                .filter(name -> name.startsWith("meta."))
+                .count();
+        assertEquals(10, committed);
+        store.drop();
+        store.init(context(0));
+        refused("no committed checkpoint " + (CYCLES - 10), () -> store.recovery(CYCLES - 10));
+        store.recovery(CYCLES - 9);
+        assertEquals("value of " + (CYCLES - 9), store.get("key 7"));
+        store.recovery(CYCLES);
+        assertEquals("value of " + CYCLES, store.get("key 7"));
+        assertEquals("value 19999", store.get("key 19999"));
+    }
+
+    @Test
+    void afterAFailedArchiveTheLastCommittedCheckpointIsThere() {
+        IKVStatefulStore<String, String> store = values();
+        store.put("a", "first");
+        store.archive(1);
+        store.put("a", "second");
+        int failures = 0;
+        while (true) {
+            files.changesLeft = failures;
+            try {
+                store.archive(2);
+                break;
+            } catch (GeaflowRuntimeException failed) {
+                assertTrue(failed.getMessage().contains("cannot archive checkpoint 2"), failed.getMessage());
+                failures++;
+            } finally {
+                files.changesLeft = -1;
+            }
+            IKVStatefulStore<String, String> other = cast(store(DataModel.KV));
+            configuration.put("geaflow.work.path", directory.resolve("other").toString());
+            other.init(context(0));
+            configuration.put("geaflow.work.path", directory.resolve("work").toString());
+            long latest = other.recoveryLatest();
+            assertEquals(latest == 1 ? "first" : "second", other.get("a"), "after " + failures);
+            other.drop();
+        }
+        // Two removals, and the copies of the changes, of the list of files and of _commit.
+        assertTrue(failures >= 5, failures + " failures");
+        store.drop();
+        store.init(context(0));
+        assertEquals(2, store.recoveryLatest());
+        assertEquals("second", store.get("a"));
+    }
+
+    @Test
+    void copiesThatAreCutAreRepeated() {
+        IKVStatefulStore<String, String> store = values();
+        store.put("a", "first");
+        files.cutCopies = 2;
+        store.archive(1);
+        store.drop();
+        store.init(context(0));
+        files.cutCopies = 2;
+        store.recovery(1);
+        assertEquals("first", store.get("a"));
+        files.cutCopies = 3;
+        refused("cannot archive checkpoint 2", () -> store.archive(2));
+    }
+
+    @Test
+    void anotherShardGoesOnFromACheckpoint() {
+        IKVStatefulStore<String, String> first = values();
+        first.put("a", "of shard 0");
+        first.archive(1);
+        first.close();
+        StoreContext context = context(0);
+        IKVStatefulStore<String, String> store = cast(store(DataModel.KV));
+        store.init(context);
+        context.withShardId(3);
+        store.recovery(1);
+        assertTrue(Files.exists(local(3)));
+        store.put("a", "of shard 3");
+        store.archive(2);
+        store.drop();
+        assertFalse(Files.exists(local(3)));
+        assertTrue(Files.exists(remote(3).resolve("meta.2/_commit")));
+        assertFalse(Files.exists(remote(0).resolve("meta.2")));
+        store.init(context);
+        assertEquals(2, store.recoveryLatest());
+        assertEquals("of shard 3", store.get("a"));
+    }
+
+    @Test
+    void everyThreadReadsWhatWasWritten() throws InterruptedException, ExecutionException {
+        int threads = 4;
+        IKVStatefulStore<String, String> store = values();
+        ExecutorService pool = Executors.newFixedThreadPool(threads);
+        List<Future<?>> results = new ArrayList<>();
+        for (int thread = 0; thread < threads; thread++) {
+            String name = "thread " + thread + " ";
+            results.add(pool.submit(() -> {
+                for (int number = 0; number < 5_000; number++) {
+                    store.put(name + number, "value " + number);
+                    assertEquals("value " + number / 2, store.get(name + number / 2));
+                    if (number % 500 == 0) {
+                        store.flush();
+                    }
+                }
+            }));
+        }
+        for (Future<?> result : results) {
+            result.get();
+        }
+        pool.shutdown();
+        for (int thread = 0; thread < threads; thread++) {
+            assertEquals("value 4999", store.get("thread " + thread + " 4999"));
+        }
+    }
+
+    @Test
+    void shardsThatAreOpenTogetherShareMemory() {
+        configuration.put("geaflow.store.fulgurite.memory.size", Long.toString(1 << 20));
+        List<IKVStatefulStore<String, String>> stores = new ArrayList<>();
+        for (int shard = 0; shard < 20; shard++) {
+            IKVStatefulStore<String, String> store = cast(store(DataModel.KV));
+            store.init(context(shard));
+            stores.add(store);
+        }
+        for (int number = 0; number < 2_000; number++) {
+            for (IKVStatefulStore<String, String> store : stores) {
+                store.put("key " + number, "a value of some length, of number " + number);
+            }
+        }
+        // What the limit wrote into the files: together they have all entries of 100 bytes but a part.
+        long written = 0;
+        for (int shard = 0; shard < stores.size(); shard++) {
+            assertEquals("a value of some length, of number 1999", stores.get(shard).get("key 1999"));
+            written += bytes(local(shard).resolve("state.ful"));
+        }
+        assertTrue(written > 2 << 20, written + " bytes were written");
+    }
+}

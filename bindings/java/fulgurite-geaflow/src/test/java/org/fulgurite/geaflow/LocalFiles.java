@@ -1,0 +1,86 @@
+package org.fulgurite.geaflow;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.nio.file.StandardCopyOption;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.geaflow.file.IPersistentIO;
+import org.apache.hadoop.fs.Path;
+
+/** GeaFlow's storage of files, on the local disk. Planted faults end calls. */
+class LocalFiles implements IPersistentIO {
+    /** So many calls that change something succeed; negative for all. */
+    int changesLeft = -1;
+
+    /** So many copies end in the middle, without an exception. */
+    int cutCopies;
+
+    long bytesSent;
+
+    private static java.nio.file.Path local(Path path) {
+        return Paths.get(path.toString());
+    }
+
+    private void change() throws IOException {
+        if (changesLeft == 0) {
+            throw new IOException("planted");
+        }
+        changesLeft--;
+    }
+
+    @Override
+    public List<String> listFileName(Path path) {
+        return Arrays.stream(local(path).toFile().listFiles()).map(File::getName).collect(Collectors.toList());
+    }
+
+    @Override
+    public boolean exists(Path path) {
+        return Files.exists(local(path));
+    }
+
+    @Override
+    public boolean delete(Path path, boolean recursive) throws IOException {
+        change();
+        if (!recursive) {
+            return Files.deleteIfExists(local(path));
+        }
+        try (Stream<java.nio.file.Path> found = Files.walk(local(path))) {
+            found.sorted(Comparator.reverseOrder()).map(java.nio.file.Path::toFile).forEach(File::delete);
+        }
+        return true;
+    }
+
+    private void copy(java.nio.file.Path from, java.nio.file.Path to) throws IOException {
+        Files.createDirectories(to.getParent());
+        if (cutCopies > 0) {
+            cutCopies--;
+            byte[] bytes = Files.readAllBytes(from);
+            Files.write(to, Arrays.copyOf(bytes, bytes.length / 2));
+            return;
+        }
+        Files.copy(from, to, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    @Override
+    public void copyFromLocalFile(Path from, Path to) throws IOException {
+        change();
+        copy(local(from), local(to));
+        bytesSent += getFileSize(to);
+    }
+
+    @Override
+    public void copyToLocalFile(Path from, Path to) throws IOException {
+        copy(local(from), local(to));
+    }
+
+    @Override
+    public long getFileSize(Path path) throws IOException {
+        return Files.size(local(path));
+    }
+}

@@ -1,0 +1,95 @@
+package org.fulgurite.geaflow;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.apache.geaflow.common.exception.GeaflowRuntimeException;
+import org.apache.geaflow.state.DataModel;
+import org.apache.geaflow.store.api.key.IKVStatefulStore;
+import org.apache.geaflow.store.context.StoreContext;
+import org.fulgurite.exceptions.StorageFullException;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+class SettingsTest extends WithJob {
+    private void refused(String key, String value, String message) {
+        configuration.put(key, value);
+        GeaflowRuntimeException thrown = assertThrows(GeaflowRuntimeException.class, this::values);
+        configuration.remove(key);
+        assertEquals(key + " is \"" + value + "\": " + message, thrown.getMessage());
+    }
+
+    @Test
+    void valuesThatAreNotAllowedAreErrorsWithTheirKey() {
+        for (String prefix : new String[] {"geaflow.store.fulgurite.", "geaflow.store.lmdb."}) {
+            refused(prefix + "map.size", "many", "it must be a number of bytes");
+            refused(prefix + "map.size", "0", "it must be a positive number of bytes");
+            refused(prefix + "map.size.warning.threshold", "80", "it must be a number above 0 and up to 1");
+            refused(prefix + "sync.mode", "sometimes", "it must be SYNC, META_SYNC or NO_SYNC");
+        }
+        StoreContext without = context(0).withKeySerializer(null);
+        GeaflowRuntimeException thrown =
+                assertThrows(GeaflowRuntimeException.class, () -> store(DataModel.KMap).init(without));
+        assertEquals("the state state needs an IKMapSerializer as its key serializer, and has none", thrown.getMessage());
+    }
+
+    @Test
+    void everySyncModeKeepsWhatAClosedStoreHad() {
+        for (String mode : new String[] {"SYNC", "meta_sync", "NO_SYNC"}) {
+            configuration.put("geaflow.store.lmdb.sync.mode", mode);
+            IKVStatefulStore<String, String> store = values();
+            store.put("mode", mode);
+            store.close();
+            store.init(context(0));
+            assertEquals(mode, store.get("mode"));
+            store.drop();
+        }
+    }
+
+    @Test
+    void theQuotaIsLoggedAsItFillsAndThenAnError() {
+        configuration.put("geaflow.store.fulgurite.map.size", Long.toString(8 << 20));
+        configuration.put("geaflow.store.fulgurite.max.readers", "126");
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        Logger logger = (Logger) LoggerFactory.getLogger("org.fulgurite.geaflow");
+        logger.addAppender(log);
+        logger.setLevel(Level.INFO);
+        log.start();
+        IKVStatefulStore<String, String> store = values();
+        StorageFullException full = assertThrows(StorageFullException.class, () -> {
+            for (int number = 0; ; number++) {
+                store.put("key " + number, "a value of some length, which fills the file after a while " + number);
+                if (number % 20 == 0) {
+                    store.flush();
+                }
+            }
+        });
+        logger.setLevel(null);
+        logger.detachAppender(log);
+        assertTrue(full.getMessage().contains(Long.toString(8 << 20)), full.getMessage());
+        List<String> events = log.list.stream()
+                .filter(event -> event.getLevel().isGreaterOrEqual(Level.INFO))
+                .map(event -> event.getLevel() + " " + event.getFormattedMessage())
+                .collect(Collectors.toList());
+        assertTrue(events.contains("INFO geaflow.store.fulgurite.max.readers has no use in Fulgurite: it is ignored"));
+        String quota = "its quota of " + (8 << 20) + " bytes (geaflow.store.fulgurite.map.size)";
+        for (Level level : new Level[] {Level.WARN, Level.ERROR}) {
+            assertTrue(
+                    events.stream().anyMatch(event -> event.startsWith(level.toString()) && event.endsWith(quota)),
+                    () -> level + ": " + events);
+        }
+        // Nothing that was written before is lost.
+        assertEquals("a value of some length, which fills the file after a while 7", store.get("key 7"));
+        store.drop();
+        store.init(context(0));
+        store.put("a", "after the quota was passed");
+        store.archive(1);
+    }
+}

@@ -1,0 +1,99 @@
+package org.fulgurite.geaflow;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.geaflow.common.config.Configuration;
+import org.apache.geaflow.file.PersistentIOBuilder;
+import org.apache.geaflow.state.DataModel;
+import org.apache.geaflow.store.IStatefulStore;
+import org.apache.geaflow.store.api.key.IKListStore;
+import org.apache.geaflow.store.api.key.IKMapStore;
+import org.apache.geaflow.store.api.key.IKVStatefulStore;
+import org.apache.geaflow.store.context.StoreContext;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A test with the directories of a job, whose stores are closed at its end. */
+abstract class WithJob {
+    static final String JOB = "job";
+    static final String STATE = "state";
+
+    @TempDir
+    Path directory;
+
+    final Map<String, String> configuration = new HashMap<>();
+    final LocalFiles files = new LocalFiles();
+    private final List<IStatefulStore> stores = new ArrayList<>();
+
+    @BeforeEach
+    void setUp() {
+        configuration.put("geaflow.job.runtime.name", JOB);
+        configuration.put("geaflow.work.path", directory.resolve("work").toString());
+        configuration.put("geaflow.file.persistent.root", directory.resolve("root").toString());
+        PersistentIOBuilder.STORAGE.set(files);
+    }
+
+    @AfterEach
+    void tearDown() {
+        stores.forEach(IStatefulStore::close);
+    }
+
+    Path local(int shard) {
+        return directory.resolve("work").resolve(JOB).resolve(STATE).resolve(Integer.toString(shard));
+    }
+
+    Path remote(int shard) {
+        return directory.resolve("root").resolve(JOB).resolve(STATE).resolve(Integer.toString(shard));
+    }
+
+    StoreContext context(int shard) {
+        return new StoreContext(STATE)
+                .withConfig(new Configuration(new HashMap<>(configuration)))
+                .withShardId(shard)
+                .withKeySerializer(new Texts());
+    }
+
+    /** A store that is not initialised. */
+    IStatefulStore store(DataModel model) {
+        IStatefulStore store =
+                (IStatefulStore) new FulguriteStoreBuilder().getStore(model, new Configuration(configuration));
+        stores.add(store);
+        return store;
+    }
+
+    private IStatefulStore initialised(DataModel model) {
+        IStatefulStore store = store(model);
+        store.init(context(0));
+        return store;
+    }
+
+    @SuppressWarnings("unchecked")
+    IKVStatefulStore<String, String> values() {
+        return (IKVStatefulStore<String, String>) initialised(DataModel.KV);
+    }
+
+    @SuppressWarnings("unchecked")
+    IKListStore<String, String> lists() {
+        return (IKListStore<String, String>) initialised(DataModel.KList);
+    }
+
+    @SuppressWarnings("unchecked")
+    IKMapStore<String, String, String> maps() {
+        return (IKMapStore<String, String, String>) initialised(DataModel.KMap);
+    }
+
+    static long bytes(Path file) {
+        try {
+            return Files.size(file);
+        } catch (IOException failed) {
+            throw new UncheckedIOException(failed);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+package org.apache.geaflow.common.config;
+
+import java.util.Map;
+
+/** The configuration of a job. */
+public class Configuration {
+    private final Map<String, String> values;
+
+    public Configuration(Map<String, String> values) {
+        this.values = values;
+    }
+
+    public Map<String, String> getConfigMap() {
+        return values;
+    }
+
+    public String getString(ConfigKey key) {
+        return values.getOrDefault(key.getKey(), String.valueOf(key.getDefaultValue()));
+    }
+
+    public int getInteger(ConfigKey key) {
+        return Integer.parseInt(getString(key));
+    }
+
+    public long getLong(ConfigKey key) {
+        return Long.parseLong(getString(key));
+    }
+}

@@ -1,0 +1,11 @@
+package org.apache.geaflow.common.config.keys;
+
+import org.apache.geaflow.common.config.ConfigKey;
+
+/** Keys of the configuration. */
+public final class StateConfigKeys {
+    public static final ConfigKey STATE_ARCHIVED_VERSION_NUM =
+            new ConfigKey("geaflow.state.archived.version.num", 1);
+
+    private StateConfigKeys() {}
+}

@@ -1,0 +1,48 @@
+package org.apache.geaflow.store.context;
+
+import org.apache.geaflow.common.config.Configuration;
+import org.apache.geaflow.state.serializer.IKeySerializer;
+
+/** What a store is for. */
+public class StoreContext {
+    private final String name;
+    private Configuration configuration;
+    private int shardId;
+    private IKeySerializer<?> keySerializer;
+
+    public StoreContext(String name) {
+        this.name = name;
+    }
+
+    public StoreContext withConfig(Configuration config) {
+        configuration = config;
+        return this;
+    }
+
+    public StoreContext withShardId(int id) {
+        shardId = id;
+        return this;
+    }
+
+    public StoreContext withKeySerializer(@SuppressWarnings("rawtypes") IKeySerializer serializer) {
+        keySerializer = serializer;
+        return this;
+    }
+
+    public String getName() {
+        return name;
+    }
+
+    public Configuration getConfig() {
+        return configuration;
+    }
+
+    public int getShardId() {
+        return shardId;
+    }
+
+    @SuppressWarnings("rawtypes")
+    public IKeySerializer getKeySerializer() {
+        return keySerializer;
+    }
+}
