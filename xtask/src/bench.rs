@@ -26,8 +26,9 @@ Builds the benchmark and the other engines with full optimisation, and runs one 
   rdf4j     the quad store, and the same from RDF4J: loads, scans, threads, space and SPARQL, beside LmdbStore (if a JDK,
             11 or later, and Maven are installed) and Oxigraph (if libclang is installed, to build its RocksDB), with bars.
             `cargo xtask bench rdf4j --generate FILE --statements N` only writes the data
-  java      gets, scans and puts from Java beside lmdbjava and rocksdbjni, by JMH, whose arguments follow: `bench java
-            -p records=100000 Engines.get`. Needs a JDK (11 or later), Maven, 2 GB of memory and 1 GB of disk
+  java      gets, scans and puts from Java beside lmdbjava and rocksdbjni (`Engines`), and values of GeaFlow's states
+            beside rocksdbjni (`KeyStates`), by JMH, whose arguments follow: `bench java -p records=100000 Engines.get`.
+            Needs a JDK (11 or later), Maven, 2 GB of memory and 1 GB of disk
   limits    what this machine can do at best: loads, bandwidth, page faults, page cache, disk, huge pages, calls, threads.
             Every other suite reports six of these floors, measured before and after its run
 

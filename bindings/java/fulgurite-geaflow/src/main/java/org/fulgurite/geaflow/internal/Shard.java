@@ -201,13 +201,15 @@ final class Shard {
         return committedBytes;
     }
 
-    /** Writes what was committed into the file. */
+    /** Writes what was committed into the file. Another shard may call this, so a failure is only logged. */
     void writeCommits() {
+        committedBytes = 0;
         try {
-            committedBytes = 0;
             database.checkpoint();
         } catch (ClosedException closedMeanwhile) {
             // Closing it has written them.
+        } catch (FulguriteException notWritten) {
+            LOGGER.warn("commits of {} stay in memory: {}", database.path(), notWritten.getMessage());
         }
     }
 

@@ -19,7 +19,7 @@ final class StoreSettings {
     /** The keys of an LMDB store, which mean the same if ours are absent. */
     private static final String LMDB_PREFIX = "geaflow.store.lmdb.";
 
-    private static final String[] WITHOUT_USE = {"max.readers", "no.tls", "write.map"};
+    private static final String[] WITHOUT_USE = {"max.readers", "no.tls", "persistent.clean.thread.size", "write.map"};
     private static final double WARNING_DEFAULT = 0.8;
     private static final long LOG_BYTES_DEFAULT = 64L << 20;
     private static final long MEMORY_BYTES_DEFAULT = 512L << 20;
