@@ -49,7 +49,8 @@ fn id_of(id: jlong) -> Result<u64> {
     u64::try_from(id).map_err(|_| Failure::Invalid(format!("the id of a checkpoint is {id}; it must not be negative")))
 }
 
-/// Creates a checkpoint. Returns the bytes that were sent, and whether (1) or not (0) they are the whole database.
+/// Creates a checkpoint. Returns the bytes that were sent, whether they are the whole database (1) or not (0), and
+/// whether old files were removed.
 fn create_checkpoint<'l>(
     env: &mut Env<'l>,
     _: JClass<'l>,
@@ -59,7 +60,7 @@ fn create_checkpoint<'l>(
 ) -> Result<JLongArray<'l>> {
     let (id, database) = (id_of(id)?, REGISTRY.database(database)?);
     let report = REGISTRY.with(checkpoints, |object| Ok(object.checkpoints()?.create(&database, id)?))?;
-    longs(env, &[report.bytes_sent, u64::from(report.is_whole)])
+    longs(env, &[report.bytes_sent, u64::from(report.is_whole), u64::from(report.is_cleaned)])
 }
 
 /// Restores a checkpoint into a new database. Returns its handle.

@@ -184,9 +184,9 @@ impl Object {
     }
 }
 
-/// The error of a write transaction in which a call has panicked.
+/// The error of an object in which a call has panicked.
 pub fn broken() -> Failure {
-    Failure::Invalid("an earlier call of this transaction failed with an internal error; close the transaction".into())
+    Failure::Invalid("an earlier call of this object failed with an internal error; close the object".into())
 }
 
 /// One place for an object.

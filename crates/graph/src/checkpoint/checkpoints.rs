@@ -3,10 +3,11 @@
 //! Invariant: a checkpoint is committed if and only if `meta.ID/_commit` is stored. It is stored after all files of the
 //! checkpoint, and removed before any of them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, Write as _};
+use std::io::{self, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use fulgurite::{Database, Error, Monitor, Options, Sequence};
 
@@ -45,8 +46,20 @@ use crate::checkpoint::storage::CheckpointStorage;
 pub struct Checkpoints<S> {
     storage: S,
     retained: usize,
-    /// The newest checkpoint of this database, and the newest commit that it has.
-    last: Option<(Manifest, Sequence)>,
+    /// The checkpoint that was created or restored last.
+    last: Option<LastCheckpoint>,
+    /// Manifests of committed checkpoints, to fetch each once.
+    manifests: BTreeMap<u64, Manifest>,
+}
+
+/// A checkpoint, and where its changes continue.
+#[derive(Debug)]
+struct LastCheckpoint {
+    manifest: Manifest,
+    /// The database whose state it has.
+    file: FileIdentity,
+    /// The newest commit that it has.
+    sequence: Sequence,
 }
 
 /// What a checkpoint has sent.
@@ -57,12 +70,14 @@ pub struct CheckpointReport {
     pub bytes_sent: u64,
     /// Whether the whole database was sent.
     pub is_whole: bool,
+    /// Whether the files that are no longer needed were removed. If not, the next checkpoint removes them.
+    pub is_cleaned: bool,
 }
 
 impl<S: CheckpointStorage> Checkpoints<S> {
     /// Checkpoints in this storage. It keeps the newest ten.
     pub fn new(storage: S) -> Self {
-        Self { storage, retained: RETAINED_DEFAULT, last: None }
+        Self { storage, retained: RETAINED_DEFAULT, last: None, manifests: BTreeMap::new() }
     }
 
     /// Keeps this many checkpoints, at least one.
@@ -75,23 +90,25 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     /// Creates a checkpoint of the newest state. A checkpoint with this id is replaced.
     ///
     /// # Errors
-    /// [`CheckpointError::Storage`], [`CheckpointError::Engine`]. The checkpoint is not committed then, unless only the
-    /// removal of old ones failed.
+    /// [`CheckpointError::Storage`], [`CheckpointError::Engine`]. The checkpoint is not committed then.
     pub fn create(&mut self, db: &Database, id: u64) -> Result<CheckpointReport, CheckpointError> {
+        let names = self.names()?;
         self.discard(id)?;
         db.sync()?;
         let local = LocalFile(with_suffix(db.path(), "-checkpoint"));
-        let (manifest, sequence, report) = match self.write_delta(db, id, &local)? {
+        let file = FileIdentity::of(db.path()).map_err(CheckpointError::storage("read", "the database"))?;
+        let (manifest, sequence, report) = match self.write_delta(db, id, &file, &names, &local)? {
             Some(written) => written,
             None => self.write_base(db, id, &local)?,
         };
-        let file = manifest.deltas.last().unwrap_or(&manifest.base);
-        self.storage.store(&file.name, &local.0).map_err(CheckpointError::storage("store", &file.name))?;
+        let sent = manifest.deltas.last().unwrap_or(&manifest.base);
+        self.storage.store(&sent.name, &local.0).map_err(CheckpointError::storage("store", &sent.name))?;
         self.store_text(&local, &manifest_name(id), &manifest.to_text())?;
         self.store_text(&local, &commit_name(id), "committed\n")?;
-        self.last = Some((manifest, sequence));
-        self.remove_old(&local)?;
-        Ok(report)
+        self.manifests.insert(id, manifest.clone());
+        self.last = Some(LastCheckpoint { manifest, file, sequence });
+        let is_cleaned = self.remove_old(id, &names, &local).is_ok();
+        Ok(CheckpointReport { is_cleaned, ..report })
     }
 
     /// The changes since the last checkpoint; `None` if the whole database is to be sent.
@@ -99,10 +116,14 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         &self,
         db: &Database,
         id: u64,
+        file: &FileIdentity,
+        names: &[String],
         local: &LocalFile,
     ) -> Result<Option<(Manifest, Sequence, CheckpointReport)>, CheckpointError> {
-        let Some((last, sequence)) = &self.last else { return Ok(None) };
-        let is_stored = self.committed()?.contains(&last.id);
+        let Some(LastCheckpoint { manifest: last, file: file_of_last, sequence }) = &self.last else {
+            return Ok(None);
+        };
+        let is_stored = last.id != id && committed(names).contains(&last.id) && file == file_of_last;
         let sent: u64 = last.deltas.iter().map(|delta| delta.bytes).sum();
         let bytes_max = (last.base.bytes / 2).saturating_sub(sent);
         if !is_stored || bytes_max == 0 || last.deltas.len() >= DELTAS_MAX {
@@ -125,7 +146,11 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         let name = data_name("delta", id, content);
         let mut manifest = Manifest { id, ..last.clone() };
         manifest.deltas.push(StoredFile::new(name, content));
-        Ok(Some((manifest, through, CheckpointReport { bytes_sent: content.bytes, is_whole: false })))
+        Ok(Some((
+            manifest,
+            through,
+            CheckpointReport { bytes_sent: content.bytes, is_whole: false, is_cleaned: false },
+        )))
     }
 
     fn write_base(
@@ -139,7 +164,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         db.backup_snapshot_to(&snapshot, &local.0, &Monitor::new())?;
         let content = content_of(&local.0).map_err(CheckpointError::storage("read", "the copy"))?;
         let base = StoredFile::new(data_name("base", id, content), content);
-        let report = CheckpointReport { bytes_sent: content.bytes, is_whole: true };
+        let report = CheckpointReport { bytes_sent: content.bytes, is_whole: true, is_cleaned: false };
         Ok((Manifest { id, base, deltas: Vec::new() }, snapshot.sequence(), report))
     }
 
@@ -153,15 +178,11 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     /// # Errors
     /// [`CheckpointError::Storage`].
     pub fn ids(&self) -> Result<Vec<u64>, CheckpointError> {
-        let mut ids: Vec<u64> = self.committed()?.into_iter().collect();
-        ids.sort_unstable();
-        Ok(ids)
+        Ok(committed(&self.names()?).into_iter().collect())
     }
 
-    fn committed(&self) -> Result<HashSet<u64>, CheckpointError> {
-        let names = self.storage.names().map_err(CheckpointError::storage("list", "the checkpoints"))?;
-        let id = |name: &String| name.strip_prefix("meta.")?.strip_suffix("/_commit")?.parse().ok();
-        Ok(names.iter().filter_map(id).collect())
+    fn names(&self) -> Result<Vec<String>, CheckpointError> {
+        self.storage.names().map_err(CheckpointError::storage("list", "the checkpoints"))
     }
 
     fn read_manifest(&self, id: u64, local: &LocalFile) -> Result<Manifest, CheckpointError> {
@@ -185,18 +206,16 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     pub fn restore(&mut self, id: u64, path: impl AsRef<Path>, options: Options) -> Result<Database, CheckpointError> {
         let path = path.as_ref();
         let local = LocalFile(with_suffix(path, "-checkpoint"));
-        if !self.committed()?.contains(&id) {
+        if !committed(&self.names()?).contains(&id) {
             return Err(CheckpointError::NoSuchCheckpoint { id });
         }
         let manifest = self.read_manifest(id, &local)?;
         if path.exists() {
             return Err(Error::FileExists { path: path.to_path_buf() }.into());
         }
-        let restored = self.fill(&manifest, path, &local, options);
-        match restored {
-            Ok(db) => {
-                let sequence = db.sync()?;
-                self.last = Some((manifest, sequence));
+        match self.fill(&manifest, path, &local, options) {
+            Ok((db, file, sequence)) => {
+                self.last = Some(LastCheckpoint { manifest, file, sequence });
                 Ok(db)
             }
             Err(error) => {
@@ -212,7 +231,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         path: &Path,
         local: &LocalFile,
         options: Options,
-    ) -> Result<Database, CheckpointError> {
+    ) -> Result<(Database, FileIdentity, Sequence), CheckpointError> {
         self.fetch(&manifest.base, &local.0)?;
         fs::rename(&local.0, path).map_err(CheckpointError::storage("name", &manifest.base.name))?;
         let db = options.create(false).read_only(false).open(path)?;
@@ -221,7 +240,9 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             let file = File::open(&local.0).map_err(CheckpointError::storage("read", &delta.name))?;
             delta::apply(&delta.name, &mut BufReader::new(file), &db)?;
         }
-        Ok(db)
+        let sequence = db.sync()?;
+        let file = FileIdentity::of(db.path()).map_err(CheckpointError::storage("read", "the database"))?;
+        Ok((db, file, sequence))
     }
 
     /// Fetches a file, and checks that it is what was stored.
@@ -239,35 +260,90 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     }
 
     /// Removes a checkpoint. Files that others share stay.
-    fn discard(&self, id: u64) -> Result<(), CheckpointError> {
+    fn discard(&mut self, id: u64) -> Result<(), CheckpointError> {
+        self.manifests.remove(&id);
         for name in [commit_name(id), manifest_name(id)] {
-            self.storage.remove(&name).map_err(CheckpointError::storage("remove", &name))?;
+            self.remove(&name)?;
         }
         Ok(())
     }
 
-    /// Removes the oldest checkpoints, those that were never committed, and files that no checkpoint has.
-    fn remove_old(&self, local: &LocalFile) -> Result<(), CheckpointError> {
-        let Some((newest, _)) = &self.last else { return Ok(()) };
-        let names = self.storage.names().map_err(CheckpointError::storage("list", "the checkpoints"))?;
-        let ids = self.ids()?;
-        let kept = &ids[ids.len().saturating_sub(self.retained)..];
-        for id in ids.iter().filter(|id| !kept.contains(id) && **id != newest.id) {
-            self.discard(*id)?;
+    fn remove(&self, name: &str) -> Result<(), CheckpointError> {
+        self.storage.remove(name).map_err(CheckpointError::storage("remove", name))
+    }
+
+    /// Removes the oldest checkpoints, those that were never committed, and files that no checkpoint has. `newest` was
+    /// created after the listing of `names`.
+    fn remove_old(&mut self, newest: u64, names: &[String], local: &LocalFile) -> Result<(), CheckpointError> {
+        let mut kept = committed(names);
+        kept.insert(newest);
+        while kept.len() > self.retained {
+            let oldest = kept.iter().copied().find(|id| *id != newest);
+            let Some(oldest) = oldest else { break };
+            kept.remove(&oldest);
+            self.discard(oldest)?;
         }
-        let mut needed: HashSet<String> = newest.files().map(|file| file.name.clone()).collect();
-        for id in kept.iter().filter(|id| **id != newest.id) {
-            match self.read_manifest(*id, local) {
-                Ok(manifest) => needed.extend(manifest.files().map(|file| file.name.clone())),
-                // Which files it needs is not known.
-                Err(_) => return Ok(()),
+        for id in &kept {
+            if !self.manifests.contains_key(id) {
+                // Without its manifest, the files that it needs are not known.
+                let manifest = self.read_manifest(*id, local)?;
+                self.manifests.insert(*id, manifest);
             }
         }
-        for name in names.iter().filter(|name| name.starts_with("data/") && !needed.contains(*name)) {
-            self.storage.remove(name).map_err(CheckpointError::storage("remove", name))?;
+        self.manifests.retain(|id, _| kept.contains(id));
+        let needed: HashSet<&str> =
+            self.manifests.values().flat_map(Manifest::files).map(|file| file.name.as_str()).collect();
+        for name in names {
+            let is_left_over = match id_of_meta(name) {
+                Some(id) => !kept.contains(&id),
+                None => name.starts_with("data/") && !needed.contains(name.as_str()),
+            };
+            if is_left_over {
+                self.remove(name)?;
+            }
         }
         Ok(())
     }
+}
+
+/// The id of the checkpoint that a file below `meta.ID/` is of.
+fn id_of_meta(name: &str) -> Option<u64> {
+    name.strip_prefix("meta.")?.split_once('/')?.0.parse().ok()
+}
+
+/// The ids of the committed checkpoints.
+fn committed(names: &[String]) -> BTreeSet<u64> {
+    names.iter().filter(|name| name.ends_with("/_commit")).filter_map(|name| id_of_meta(name)).collect()
+}
+
+/// Which file a path leads to. A new file in its place is another one.
+#[derive(Debug, PartialEq, Eq)]
+struct FileIdentity {
+    path: PathBuf,
+    created: Option<SystemTime>,
+    device_and_inode: (u64, u64),
+}
+
+impl FileIdentity {
+    fn of(path: &Path) -> io::Result<Self> {
+        let metadata = fs::metadata(path)?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            created: metadata.created().ok(),
+            device_and_inode: device_and_inode(&metadata),
+        })
+    }
+}
+
+#[cfg(unix)]
+fn device_and_inode(metadata: &fs::Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn device_and_inode(_: &fs::Metadata) -> (u64, u64) {
+    (0, 0)
 }
 
 /// A name that no other content has: a checkpoint that is created again must not replace a file that others share.
@@ -296,12 +372,18 @@ fn remove_database(path: &Path) {
         let Some(name) = path.file_name() else { return };
         for entry in entries.flatten() {
             let other = entry.file_name();
-            let is_of_it = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
-            if is_of_it.is_some_and(|suffix| suffix.starts_with(b"-")) {
+            let suffix = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
+            if suffix.is_some_and(is_of_database) {
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
+}
+
+/// Whether a file is of a database: its lock or a segment of its log. `suffix` follows the name of the database.
+fn is_of_database(suffix: &[u8]) -> bool {
+    let is_segment = |number: &[u8]| number == b"spare" || !number.is_empty() && number.iter().all(u8::is_ascii_digit);
+    suffix == b"-lock" || suffix.strip_prefix(b"-log.").is_some_and(is_segment)
 }
 
 /// A local file that is removed at the end.

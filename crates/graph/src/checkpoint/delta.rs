@@ -28,12 +28,12 @@ pub struct Delta {
 }
 
 impl Delta {
-    /// Collects the changes of a feed; `None` if they cannot be told one by one, or have more than `bytes_max`.
+    /// Collects the changes of a feed; `None` if they cannot be listed one by one, or have more than `bytes_max`.
     pub fn collect(feed: Changes, bytes_max: u64) -> fulgurite::Result<Option<Self>> {
         let mut delta = Self::default();
         for commit in feed {
             for change in commit?.changes {
-                let is_told = match change {
+                let is_listed = match change {
                     Change::Put { table, key, value } => delta.note(table.name, key, Some(value)),
                     Change::Delete { table, key } => delta.note(table.name, key, None),
                     // A later change of the feed replaces it.
@@ -41,7 +41,7 @@ impl Delta {
                     // Tables that were created, dropped, renamed or loaded as a whole.
                     _ => false,
                 };
-                if !is_told || delta.bytes > bytes_max {
+                if !is_listed || delta.bytes > bytes_max {
                     return Ok(None);
                 }
             }

@@ -21,7 +21,7 @@ pub trait CheckpointStorage {
     /// What the storage reports; [`io::ErrorKind::NotFound`] if there is no such file.
     fn fetch(&self, name: &str, path: &Path) -> io::Result<()>;
 
-    /// Removes a stored file. One that does not exist is no error.
+    /// Removes a stored file, which must stay removed even if the power fails. One that does not exist is no error.
     ///
     /// # Errors
     /// What the storage reports.
@@ -91,11 +91,13 @@ impl CheckpointStorage for DirectoryStorage {
     fn remove(&self, name: &str) -> io::Result<()> {
         let path = self.path(name);
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other?,
         }
-        // The last file of a directory takes it away.
-        if let Some(directory) = path.parent().filter(|directory| **directory != self.directory) {
+        let directory = path.parent().unwrap_or(&self.directory);
+        File::open(directory)?.sync_all()?;
+        if directory != self.directory {
+            // It stays if it has other files.
             let _ = fs::remove_dir(directory);
         }
         Ok(())

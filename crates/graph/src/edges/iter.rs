@@ -1,10 +1,12 @@
 //! [`Edges`] and [`Targets`]: the edges that a query selects, in the order of their keys.
 
+use std::ops::Bound;
+
 use fulgurite::keys::{Key, Reader, ValueCodec};
 use fulgurite::{Error, Range, Read, Result, Table};
 
 use crate::edges::edge::{Direction, Edge};
-use crate::edges::layout::{GraphOptions, KeyBounds, Rest};
+use crate::edges::layout::{GraphOptions, KeyBounds, Rest, all_with};
 use crate::edges::query::EdgeQuery;
 
 /// The edges that a query selects, in the order of their keys. The first error ends it.
@@ -29,16 +31,28 @@ struct Walk<'t, T> {
     version_bytes: usize,
     ranges: std::vec::IntoIter<KeyBounds>,
     range: Option<Range<'t>>,
+    /// The end of `range`.
+    high: Bound<Vec<u8>>,
+}
+
+/// What follows an entry.
+enum Step<R> {
+    Found(R),
+    /// The next entry.
+    Next,
+    /// The next entry whose key does not begin with so many bytes of this one, after the version.
+    Past(usize),
 }
 
 impl<'t, T: Read> Walk<'t, T> {
-    /// Calls `each` with entries until it returns something.
-    fn find<R>(&mut self, mut each: impl FnMut(GraphOptions, &[u8], &[u8]) -> Result<Option<R>>) -> Option<Result<R>> {
+    /// Calls `each` with entries until it finds something.
+    fn find<R>(&mut self, mut each: impl FnMut(GraphOptions, &[u8], &[u8]) -> Result<Step<R>>) -> Option<Result<R>> {
         loop {
             let range = match &mut self.range {
                 Some(range) => range,
                 None => {
                     let bounds = self.ranges.next()?;
+                    self.high = bounds.1.clone();
                     match self.txn.range(&self.table, bounds) {
                         Ok(range) => self.range.insert(range),
                         Err(error) => return self.failed(error),
@@ -49,12 +63,33 @@ impl<'t, T: Read> Walk<'t, T> {
                 None => self.range = None,
                 Some(Err(error)) => return self.failed(error),
                 Some(Ok((key, value))) => match each(self.options, &key[self.version_bytes..], &value) {
-                    Ok(None) => {}
-                    Ok(Some(found)) => return Some(Ok(found)),
+                    Ok(Step::Next) => {}
+                    Ok(Step::Found(found)) => return Some(Ok(found)),
+                    Ok(Step::Past(length)) => {
+                        let passed = key[..self.version_bytes + length].to_vec();
+                        if let Err(error) = self.pass(&passed) {
+                            return self.failed(error);
+                        }
+                    }
                     Err(error) => return self.failed(error),
                 },
             }
         }
+    }
+
+    /// Continues after the keys that begin with `prefix`.
+    fn pass(&mut self, prefix: &[u8]) -> Result<()> {
+        self.range = None;
+        let Bound::Excluded(low) = all_with(prefix).1 else { return Ok(()) };
+        let is_empty = match &self.high {
+            Bound::Excluded(high) => *high <= low,
+            Bound::Included(high) => *high < low,
+            Bound::Unbounded => false,
+        };
+        if !is_empty {
+            self.range = Some(self.txn.range(&self.table, (Bound::Included(low), self.high.clone()))?);
+        }
+        Ok(())
     }
 
     fn failed<R>(&mut self, error: Error) -> Option<Result<R>> {
@@ -73,7 +108,15 @@ impl<'t, 'q, T: Read, K: Key, E: ValueCodec> Edges<'t, 'q, T, K, E> {
         ranges: Vec<KeyBounds>,
         query: &'q EdgeQuery<K, E>,
     ) -> Self {
-        let walk = Walk { txn, table, options, version_bytes, ranges: ranges.into_iter(), range: None };
+        let walk = Walk {
+            txn,
+            table,
+            options,
+            version_bytes,
+            ranges: ranges.into_iter(),
+            range: None,
+            high: Bound::Unbounded,
+        };
         Self { walk, query, counted: Vec::new(), counts: [0; 2] }
     }
 
@@ -88,7 +131,7 @@ impl<'t, 'q, T: Read, K: Key, E: ValueCodec> Edges<'t, 'q, T, K, E> {
             let rest = options.read_rest::<K>(&mut reader).map_err(decode_error)?;
             reader.finish().map_err(decode_error)?;
             if !query.selects(&rest) {
-                return Ok(None);
+                return Ok(Step::Next);
             }
             let place = usize::from(rest.direction == Direction::In);
             if limits != [None; 2] {
@@ -98,7 +141,8 @@ impl<'t, 'q, T: Read, K: Key, E: ValueCodec> Edges<'t, 'q, T, K, E> {
                     *counts = [0; 2];
                 }
                 if limits[place].is_some_and(|most| counts[place] >= most) {
-                    return Ok(None);
+                    // The direction is the byte after the source.
+                    return Ok(Step::Past(source_bytes.len() + 1));
                 }
             }
             let taken = if decodes || !query.is_of_ranges() {
@@ -106,14 +150,14 @@ impl<'t, 'q, T: Read, K: Key, E: ValueCodec> Edges<'t, 'q, T, K, E> {
                 let value = E::decode_value(value).map_err(decode_error)?;
                 let edge = Edge { source, target, direction, label, time, value };
                 if !query.passes(&edge) {
-                    return Ok(None);
+                    return Ok(Step::Next);
                 }
                 Taken::Edge(edge)
             } else {
                 Taken::Target(rest.target)
             };
             counts[place] += 1;
-            Ok(Some(taken))
+            Ok(Step::Found(taken))
         })
     }
 }

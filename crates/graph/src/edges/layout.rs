@@ -100,3 +100,16 @@ pub fn all_with(prefix: &[u8]) -> KeyBounds {
     let high = fulgurite::keys::prefix_end(prefix).map_or(Bound::Unbounded, Bound::Excluded);
     (Bound::Included(prefix.to_vec()), high)
 }
+
+/// A key by reference.
+pub struct ByRef<'k, Q>(pub &'k Q);
+
+impl<K: Key, Q: AsKey<K>> AsKey<K> for ByRef<'_, Q> {
+    fn encode_inner(&self, out: &mut KeyBuffer) {
+        self.0.encode_inner(out);
+    }
+
+    fn encode_last(&self, out: &mut KeyBuffer) {
+        self.0.encode_last(out);
+    }
+}

@@ -12,8 +12,9 @@ type Filter<K, E> = dyn Fn(&Edge<K, E>) -> bool + Send + Sync;
 
 /// Which edges of a vertex are read: all, unless a method restricts them.
 ///
-/// Directions, labels and times select ranges of keys: other edges are not read. The filter is called with every edge
-/// in these ranges, and the limits count edges that have passed it.
+/// For one vertex, directions, labels and times select ranges of keys, and other edges are not read; times alone select
+/// ranges only in a graph without labels. The filter is called with every edge in these ranges, and the limits count
+/// edges that have passed it. Edges beyond a limit are not read.
 ///
 /// ```
 /// use fulgurite_graph::{Direction, EdgeQuery};
@@ -100,7 +101,7 @@ impl<K, E> EdgeQuery<K, E> {
         self.limits
     }
 
-    /// Whether the ranges of keys say it all.
+    /// Whether the query has no filter.
     pub(crate) fn is_of_ranges(&self) -> bool {
         self.filter.is_none()
     }

@@ -8,7 +8,7 @@ use fulgurite::{Database, Error, Read, Result, TypedRange, TypedTable, WriteTxn}
 
 use crate::edges::edge::Edge;
 use crate::edges::iter::{Edges, Targets, decode_error};
-use crate::edges::layout::GraphOptions;
+use crate::edges::layout::{ByRef, GraphOptions};
 use crate::edges::query::EdgeQuery;
 use crate::edges::table::EdgeTable;
 use crate::graphs::neighbourhood::{Neighbourhood, Neighbourhoods};
@@ -211,18 +211,5 @@ impl<K: Key, V: ValueCodec, E: ValueCodec> Graph<K, V, E> {
         V: 't,
     {
         Ok(Neighbourhoods::new(Box::new(self.vertices.iter(txn)?), self.edges.all(txn, NO_VERSION, query)))
-    }
-}
-
-/// A key by reference.
-pub struct ByRef<'k, K>(pub &'k K);
-
-impl<K: Key> AsKey<K> for ByRef<'_, K> {
-    fn encode_inner(&self, out: &mut fulgurite::keys::KeyBuffer) {
-        self.0.encode_inner(out);
-    }
-
-    fn encode_last(&self, out: &mut fulgurite::keys::KeyBuffer) {
-        self.0.encode_last(out);
     }
 }

@@ -5,10 +5,10 @@ use fulgurite::{Database, Error, Range, Read, Result, TypedRange, TypedTable, Va
 
 use crate::edges::edge::Edge;
 use crate::edges::iter::{Edges, Targets};
+use crate::edges::layout::ByRef;
 use crate::edges::layout::GraphOptions;
 use crate::edges::query::EdgeQuery;
 use crate::edges::table::EdgeTable;
-use crate::graphs::graph::ByRef;
 use crate::graphs::neighbourhood::{Neighbourhood, Neighbourhoods};
 
 /// A graph for each version, a number that the program chooses: a time window, a batch, a revision. A read is of one

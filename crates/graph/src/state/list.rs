@@ -4,6 +4,7 @@ use fulgurite::keys::{AsKey, AsValue, Key, KeyBuffer, ValueCodec};
 use fulgurite::{Database, Read, Result, TypedTable, WriteTxn};
 
 use crate::edges::iter::decode_error;
+use crate::edges::layout::ByRef;
 
 /// A list for each key. Elements are appended without reading the list.
 ///
@@ -95,7 +96,7 @@ impl<K: Key, V: ValueCodec> ListState<K, V> {
         elements: impl IntoIterator<Item = Q>,
     ) -> Result<()> {
         for element in elements {
-            self.push(txn, Borrowed(&key), element)?;
+            self.push(txn, ByRef(&key), element)?;
         }
         Ok(())
     }
@@ -107,18 +108,5 @@ impl<K: Key, V: ValueCodec> ListState<K, V> {
     pub fn remove(&self, txn: &mut WriteTxn, key: impl AsKey<K>) -> Result<u64> {
         let prefix = Self::prefix(&key);
         txn.delete_range(self.0.as_bytes(), crate::edges::layout::all_with(prefix.as_slice()))
-    }
-}
-
-/// A key by reference.
-struct Borrowed<'k, Q>(&'k Q);
-
-impl<K: Key, Q: AsKey<K>> AsKey<K> for Borrowed<'_, Q> {
-    fn encode_inner(&self, out: &mut KeyBuffer) {
-        self.0.encode_inner(out);
-    }
-
-    fn encode_last(&self, out: &mut KeyBuffer) {
-        self.0.encode_last(out);
     }
 }

@@ -246,8 +246,9 @@ fn a_checkpoint_that_fails_at_any_step_leaves_the_committed_ones() {
                 change(&db, id);
                 let state = content(&db);
                 let old = states.insert(id, state.clone());
-                has_failed = checkpoints.create(&db, id).is_err();
-                if has_failed {
+                let created = checkpoints.create(&db, id);
+                has_failed = !created.as_ref().is_ok_and(|report| report.is_cleaned);
+                if created.is_err() {
                     // It is there as it was to be, or not at all; one that it was to replace is not.
                     let committed = checkpoints.ids().unwrap();
                     if committed.contains(&id) {
@@ -255,6 +256,8 @@ fn a_checkpoint_that_fails_at_any_step_leaves_the_committed_ones() {
                         assert!(restored == state || Some(&restored) == old.as_ref(), "step {steps}, {id}");
                         states.insert(id, restored);
                     }
+                }
+                if has_failed {
                     break;
                 }
             }
@@ -315,4 +318,73 @@ fn damaged_and_missing_files_are_named_and_nothing_is_left_of_the_attempt() {
     assert_eq!(restored(&storage, 2).unwrap(), content(&db));
     std::fs::remove_file(root.join("meta.2/_commit")).unwrap();
     assert_eq!(Checkpoints::new(&storage).ids().unwrap(), [1]);
+}
+
+#[test]
+fn another_database_is_sent_whole_even_at_the_same_path() {
+    let directory = tempfile::tempdir().unwrap();
+    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
+    let mut checkpoints = Checkpoints::new(&storage);
+    let fresh = |commits: u64| {
+        for name in std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path()) {
+            if name.is_file() {
+                std::fs::remove_file(name).unwrap();
+            }
+        }
+        let db = database(&directory);
+        fill(&db);
+        (0..commits).for_each(|number| change(&db, number));
+        db
+    };
+    let first = fresh(2);
+    checkpoints.create(&first, 1).unwrap();
+    first.close().unwrap();
+    // It has more commits than the first, so the log has what would seem to follow.
+    let second = fresh(9);
+    assert!(checkpoints.create(&second, 2).unwrap().is_whole);
+    assert_eq!(restored(&storage, 2).unwrap(), content(&second));
+    // A database at another path: the one before a restored one.
+    let third = checkpoints.restore(1, directory.path().join("r.ful"), options()).unwrap();
+    assert!(checkpoints.create(&second, 3).unwrap().is_whole);
+    assert_eq!(restored(&storage, 3).unwrap(), content(&second));
+    third.close().unwrap();
+}
+
+#[test]
+fn what_was_never_committed_is_removed_by_the_next_checkpoint() {
+    let directory = tempfile::tempdir().unwrap();
+    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
+    let db = database(&directory);
+    fill(&db);
+    for name in ["meta.5/manifest", "meta.5/_commit.new", "meta.9/manifest", "data/base-5-77"] {
+        let file = directory.path().join("left");
+        std::fs::write(&file, "left over").unwrap();
+        storage.store(name, &file).unwrap();
+    }
+    Checkpoints::new(&storage).create(&db, 9).unwrap();
+    let mut names = storage.names().unwrap();
+    names.retain(|name| !name.starts_with("data/base-9-"));
+    names.sort_unstable();
+    assert_eq!(names, ["meta.9/_commit", "meta.9/manifest"]);
+}
+
+#[test]
+fn a_failed_restoration_leaves_files_with_similar_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
+    let db = database(&directory);
+    fill(&db);
+    let mut checkpoints = Checkpoints::new(&storage);
+    checkpoints.create(&db, 1).unwrap();
+    change(&db, 1);
+    checkpoints.create(&db, 2).unwrap();
+    let delta = storage.names().unwrap().into_iter().find(|name| name.starts_with("data/delta")).unwrap();
+    storage.remove(&delta).unwrap();
+    let others = ["r-2024", "r-old.ful", "r-log.txt", "r-backup.tar"].map(|name| directory.path().join(name));
+    others.iter().for_each(|other| std::fs::write(other, "of another").unwrap());
+    assert!(checkpoints.restore(2, directory.path().join("r"), options()).is_err());
+    assert!(others.iter().all(|other| other.exists()));
+    let left = std::fs::read_dir(directory.path()).unwrap();
+    let left = left.filter(|entry| entry.as_ref().unwrap().file_name().as_encoded_bytes().starts_with(b"r")).count();
+    assert_eq!(left, others.len());
 }

@@ -26,8 +26,8 @@ import org.fulgurite.internal.StorageCalls;
  * }
  * }</pre>
  *
- * <p>A checkpoint is there as a whole or not at all, whatever step fails or ends the process. Calls of several threads
- * run one after the other.
+ * <p>A checkpoint exists as a whole or not at all, whichever step fails or is interrupted by the end of the process.
+ * Calls of several threads run one after the other.
  */
 public final class Checkpoints implements AutoCloseable {
     private static final int RETAINED_DEFAULT = 10;
@@ -59,10 +59,12 @@ public final class Checkpoints implements AutoCloseable {
     public static final class Report {
         private final long bytesSent;
         private final boolean whole;
+        private final Throwable removalFailure;
 
-        private Report(long[] report) {
+        private Report(long[] report, Throwable removalFailure) {
             bytesSent = report[0];
             whole = report[1] != 0;
+            this.removalFailure = report[2] != 0 ? null : removalFailure;
         }
 
         /**
@@ -83,6 +85,15 @@ public final class Checkpoints implements AutoCloseable {
             return whole;
         }
 
+        /**
+         * Returns why the files that are no longer needed were not removed. The next checkpoint removes them.
+         *
+         * @return what the storage has thrown, or null if they were removed
+         */
+        public Throwable removalFailure() {
+            return removalFailure;
+        }
+
         @Override
         public String toString() {
             return bytesSent + " bytes sent, " + (whole ? "the whole database" : "changes");
@@ -91,6 +102,8 @@ public final class Checkpoints implements AutoCloseable {
 
     /** Runs a call. If the storage has thrown, its exception is the cause of the one that this throws. */
     private synchronized <T> T call(LongFunction<T> call) {
+        // Of a call that succeeded without it.
+        calls.takeFailure();
         try {
             return call.apply(handle.raw());
         } catch (FulguriteException failed) {
@@ -109,11 +122,10 @@ public final class Checkpoints implements AutoCloseable {
      * @param database the database
      * @param id the id, not negative
      * @return what was sent
-     * @throws FulguriteException if the storage or the database fails. The checkpoint does not exist then, unless only
-     *     the removal of old ones failed
+     * @throws FulguriteException if the storage or the database fails. The checkpoint does not exist then
      */
     public Report create(Database database, long id) {
-        return new Report(call(raw -> Native.createCheckpoint(raw, database.raw(), id)));
+        return call(raw -> new Report(Native.createCheckpoint(raw, database.raw(), id), calls.takeFailure()));
     }
 
     /**

@@ -142,8 +142,9 @@ class CheckpointsTest {
             for (int step = 0; !succeeded; step++) {
                 FailingStorage failing = new FailingStorage(step);
                 try (Checkpoints checkpoints = new Checkpoints(failing)) {
-                    checkpoints.create(database, 2);
-                    succeeded = true;
+                    Checkpoints.Report report = checkpoints.create(database, 2);
+                    succeeded = report.removalFailure() == null;
+                    assertSame(succeeded ? null : failing.planted, report.removalFailure());
                 } catch (FulguriteException failed) {
                     assertEquals(ErrorKind.IO, failed.kind());
                     assertSame(failing.planted, failed.getCause());

@@ -21,6 +21,7 @@ import org.apache.geaflow.state.DataModel;
 import org.apache.geaflow.store.IStoreBuilder;
 import org.apache.geaflow.store.api.key.IKVStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
+import org.fulgurite.exceptions.FulguriteException;
 import org.junit.jupiter.api.Test;
 
 class LifeCycleTest extends WithJob {
@@ -99,6 +100,7 @@ class LifeCycleTest extends WithJob {
         IKVStatefulStore<String, String> fresh = cast(store(DataModel.KV));
         refused("not initialised", () -> fresh.get("a"));
         refused("not initialised", () -> fresh.recovery(1));
+        refused("not initialised", fresh::recoveryLatest);
         fresh.close();
         fresh.drop();
         IKVStatefulStore<String, String> store = values();
@@ -131,7 +133,8 @@ class LifeCycleTest extends WithJob {
             store.put("key 7", "value of " + cycle);
             store.archive(cycle);
         }
-        assertTrue(files.bytesSent < 2 * whole, files.bytesSent + " bytes, and " + whole + " by the first");
+        // A whole copy again after 64 checkpoints of changes.
+        assertTrue(files.bytesSent < (2 + CYCLES / 50) * whole, files.bytesSent + " bytes, and " + whole + " by the first");
         // Twice the five batches between checkpoints.
         long committed = files.listFileName(new org.apache.hadoop.fs.Path(remote(0).toString())).stream()
                 .filter(name -> name.startsWith("meta."))
@@ -179,6 +182,59 @@ class LifeCycleTest extends WithJob {
         store.init(context(0));
         assertEquals(2, store.recoveryLatest());
         assertEquals("second", store.get("a"));
+    }
+
+    @Test
+    void afterAFailedCommitTheStoreIsRecovered() throws IOException {
+        configuration.put("geaflow.store.fulgurite.sync.mode", "SYNC");
+        IKVStatefulStore<String, String> store = values();
+        store.put("a", "archived");
+        store.archive(1);
+        for (int round = 0; round < 2; round++) {
+            store.put("a", "lost");
+            Files.delete(local(0).resolve("state.ful"));
+            assertThrows(FulguriteException.class, store::flush);
+            refused("recover a checkpoint", () -> store.get("a"));
+            refused("recover a checkpoint", () -> store.put("a", "refused"));
+            refused("recover a checkpoint", () -> store.archive(2));
+            // The second time it is the checkpoint that was recovered before.
+            assertEquals(1, store.recoveryLatest());
+            assertEquals("archived", store.get("a"));
+        }
+    }
+
+    @Test
+    void aDroppedOrClosedStoreRecoversTheSameCheckpointAgain() {
+        IKVStatefulStore<String, String> store = values();
+        store.put("a", "first");
+        store.archive(1);
+        store.put("a", "second");
+        store.archive(2);
+        for (int round = 0; round < 2; round++) {
+            store.recovery(2);
+            assertEquals("second", store.get("a"));
+            store.drop();
+            store.recovery(1);
+            assertEquals("first", store.get("a"));
+            store.close();
+        }
+    }
+
+    @Test
+    void aCheckpointIsThereIfOnlyTheRemovalOfOldOnesFails() {
+        configuration.put("geaflow.batch.number.per.checkpoint", "0");
+        IKVStatefulStore<String, String> store = values();
+        store.put("a", "first");
+        store.archive(1);
+        store.put("a", "second");
+        // Two removals and three copies; then old ones are removed.
+        files.changesLeft = 5;
+        store.archive(2);
+        assertEquals(0, files.changesLeft);
+        files.changesLeft = -1;
+        assertTrue(Files.exists(remote(0).resolve("meta.1")));
+        store.archive(3);
+        assertFalse(Files.exists(remote(0).resolve("meta.1")));
     }
 
     @Test

@@ -41,7 +41,7 @@ class SettingsTest extends WithJob {
     }
 
     @Test
-    void everySyncModeKeepsWhatAClosedStoreHad() {
+    void everySyncModeIsAccepted() {
         for (String mode : new String[] {"SYNC", "meta_sync", "NO_SYNC"}) {
             configuration.put("geaflow.store.lmdb.sync.mode", mode);
             IKVStatefulStore<String, String> store = values();

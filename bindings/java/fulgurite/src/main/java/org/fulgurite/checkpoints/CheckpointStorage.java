@@ -6,7 +6,8 @@ import java.util.List;
 
 /**
  * Where checkpoints are kept: a directory, a distributed file system, an object store. Names consist of letters,
- * digits, {@code -}, {@code _}, {@code .} and {@code /}.
+ * digits, {@code -}, {@code _}, {@code .} and {@code /}. A method must not call the {@link org.fulgurite.Checkpoints}
+ * that calls it.
  */
 public interface CheckpointStorage {
     /**
@@ -29,7 +30,7 @@ public interface CheckpointStorage {
     void fetch(String name, Path path) throws IOException;
 
     /**
-     * Removes a stored file. One that does not exist is no error.
+     * Removes a stored file, which must stay removed even if the power fails. One that does not exist is no error.
      *
      * @param name the name
      * @throws IOException if it was not removed

@@ -55,7 +55,10 @@ public final class DirectoryStorage implements CheckpointStorage {
     @Override
     public void remove(String name) throws IOException {
         Path path = directory.resolve(name);
-        Files.deleteIfExists(path);
+        if (!Files.deleteIfExists(path)) {
+            return;
+        }
+        sync(path.getParent(), StandardOpenOption.READ);
         if (!path.getParent().equals(directory)) {
             removeIfEmpty(path.getParent());
         }

@@ -8,9 +8,12 @@ import java.util.Collections;
 import java.util.List;
 import org.apache.geaflow.file.IPersistentIO;
 import org.fulgurite.checkpoints.CheckpointStorage;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Keeps the checkpoints of a shard in GeaFlow's storage of files. */
 final class RemoteStorage implements CheckpointStorage {
+    private static final Logger LOGGER = LoggerFactory.getLogger(RemoteStorage.class);
     private static final int ATTEMPTS = 3;
 
     private final IPersistentIO files;
@@ -49,6 +52,7 @@ final class RemoteStorage implements CheckpointStorage {
                 if (attempt == ATTEMPTS) {
                     throw failed;
                 }
+                LOGGER.warn("copying {} failed, attempt {} of {}", remote(name), attempt, ATTEMPTS, failed);
             }
         }
     }

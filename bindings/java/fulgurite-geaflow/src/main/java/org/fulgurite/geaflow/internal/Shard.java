@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
 final class Shard {
     private static final Logger LOGGER = LoggerFactory.getLogger(Shard.class);
     private static final String FILE = "state.ful";
-    private static final int COMMITS_PER_LOOK = 100;
+    private static final int COMMITS_PER_CHECK = 100;
     private static final double ALERT_THRESHOLD = 0.9;
     private static final long DELTA_BYTES_MAX = 64 << 20;
     private static final int OVERHEAD_BYTES = 64;
@@ -191,8 +191,8 @@ final class Shard {
         committedBytes += changedBytes;
         changedBytes = 0;
         uncommittedMax = ShardMemory.uncommittedMax(settings.memoryBytes);
-        if (++commits % COMMITS_PER_LOOK == 0) {
-            look();
+        if (++commits % COMMITS_PER_CHECK == 0) {
+            checkSizes();
         }
         ShardMemory.limit(settings.memoryBytes);
     }
@@ -213,8 +213,8 @@ final class Shard {
         }
     }
 
-    /** Looks at the sizes, and logs them. */
-    private void look() {
+    /** Compares the sizes with the quota, and logs them. */
+    private void checkSizes() {
         Stats stats = database.stats();
         committedBytes = stats.deltaBytes();
         LOGGER.debug("{}: {}", database.path(), stats);
@@ -241,10 +241,17 @@ final class Shard {
         database.compact();
     }
 
-    /** Commits all changes, and closes the file. */
+    /** Whether a commit has failed. */
+    synchronized boolean hasFailed() {
+        return failed != null;
+    }
+
+    /** Commits all changes, and closes the file. The changes of a commit that failed before are lost. */
     synchronized void close() {
         try {
-            flush();
+            if (failed == null) {
+                flush();
+            }
         } finally {
             closeFile();
         }

@@ -109,6 +109,10 @@ abstract class ShardStore implements IStatefulStore {
         try {
             Checkpoints.Report report = open.createCheckpoint(checkpoints, checkpointId);
             LOGGER.info("{} shard {}: checkpoint {}: {}", context.getName(), shardId, checkpointId, report);
+            if (report.removalFailure() != null) {
+                LOGGER.warn("{} shard {}: old checkpoints were not removed; the next archive removes them",
+                        context.getName(), shardId, report.removalFailure());
+            }
         } catch (RuntimeException failed) {
             throw failure("archive", checkpointId, failed);
         }
@@ -116,18 +120,18 @@ abstract class ShardStore implements IStatefulStore {
 
     @Override
     public synchronized void recovery(long checkpointId) {
-        if (context == null) {
-            throw new GeaflowRuntimeException("the store is not initialised; call init");
-        }
-        if (checkpointId <= recovered) {
+        checkInitialised();
+        Shard open = shard;
+        if (open != null && !open.hasFailed() && checkpointId <= recovered) {
             LOGGER.info("{} shard {}: has recovered {} before; recovery of {} is ignored",
                     context.getName(), shardId, recovered, checkpointId);
             return;
         }
         // Before anything is dropped.
-        if (Arrays.stream(ids(checkpointId)).noneMatch(id -> id == checkpointId)) {
+        long[] ids = ids();
+        if (Arrays.stream(ids).noneMatch(id -> id == checkpointId)) {
             throw new GeaflowRuntimeException("the store " + context.getName() + ", shard " + shardId
-                    + ", has no committed checkpoint " + checkpointId + "; it has " + Arrays.toString(ids(checkpointId)));
+                    + ", has no committed checkpoint " + checkpointId + "; it has " + Arrays.toString(ids));
         }
         drop();
         int target = context.getShardId();
@@ -146,11 +150,20 @@ abstract class ShardStore implements IStatefulStore {
         }
     }
 
-    private long[] ids(long checkpointId) {
+    private void checkInitialised() {
+        if (context == null) {
+            throw new GeaflowRuntimeException("the store is not initialised; call init");
+        }
+    }
+
+    private long[] ids() {
         try {
             return checkpoints.ids();
         } catch (RuntimeException failed) {
-            throw failure("recover", checkpointId, failed);
+            throw new GeaflowRuntimeException(
+                    "cannot list the checkpoints of the store " + context.getName() + ", shard " + shardId + ": "
+                            + failed.getMessage(),
+                    failed);
         }
     }
 
@@ -163,7 +176,8 @@ abstract class ShardStore implements IStatefulStore {
 
     @Override
     public synchronized long recoveryLatest() {
-        long latest = Arrays.stream(ids(-1)).filter(id -> id > 0).max().orElse(-1);
+        checkInitialised();
+        long latest = Arrays.stream(ids()).filter(id -> id > 0).max().orElse(-1);
         if (latest > 0) {
             recovery(latest);
         }

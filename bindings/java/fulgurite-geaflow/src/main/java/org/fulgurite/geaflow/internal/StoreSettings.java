@@ -16,7 +16,7 @@ final class StoreSettings {
     private static final Logger LOGGER = LoggerFactory.getLogger(StoreSettings.class);
     private static final String PREFIX = "geaflow.store.fulgurite.";
 
-    /** The keys of an LMDB store, which mean the same if ours are absent. */
+    /** The keys of an LMDB store, which are read if ours are absent. */
     private static final String LMDB_PREFIX = "geaflow.store.lmdb.";
 
     private static final String[] WITHOUT_USE = {"max.readers", "no.tls", "persistent.clean.thread.size", "write.map"};
