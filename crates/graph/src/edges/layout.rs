@@ -68,7 +68,7 @@ impl GraphOptions {
         edge.target.encode_last(out);
     }
 
-    /// Reads what comes after the source of a key.
+    /// Reads the parts of a key that follow the source: direction, label, time and target.
     pub(crate) fn read_rest<'k, K: Key>(self, reader: &mut Reader<'k>) -> Result<Rest<K>> {
         let direction = if reader.take_array::<1>()? == [0] { Direction::Out } else { Direction::In };
         let label = if self.has_labels { String::decode_inner(reader)? } else { String::new() };
@@ -99,6 +99,13 @@ pub type KeyBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 pub fn all_with(prefix: &[u8]) -> KeyBounds {
     let high = fulgurite::keys::prefix_end(prefix).map_or(Bound::Unbounded, Bound::Excluded);
     (Bound::Included(prefix.to_vec()), high)
+}
+
+/// The first bytes of all keys whose first part is `key`.
+pub fn prefix_of<K: Key>(key: &impl AsKey<K>) -> KeyBuffer {
+    let mut prefix = KeyBuffer::new();
+    key.encode_inner(&mut prefix);
+    prefix
 }
 
 /// A key by reference.

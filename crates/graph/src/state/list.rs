@@ -1,10 +1,10 @@
 //! [`ListState`]: a list for each key.
 
-use fulgurite::keys::{AsKey, AsValue, Key, KeyBuffer, ValueCodec};
+use fulgurite::keys::{AsKey, AsValue, Key, ValueCodec};
 use fulgurite::{Database, Read, Result, TypedTable, WriteTxn};
 
 use crate::edges::iter::decode_error;
-use crate::edges::layout::ByRef;
+use crate::edges::layout::{ByRef, all_with, prefix_of};
 
 /// A list for each key. Elements are appended without reading the list.
 ///
@@ -39,19 +39,13 @@ impl<K: Key, V: ValueCodec> ListState<K, V> {
         Ok(Self(db.typed_table(name)?))
     }
 
-    fn prefix(key: &impl AsKey<K>) -> KeyBuffer {
-        let mut prefix = KeyBuffer::new();
-        key.encode_inner(&mut prefix);
-        prefix
-    }
-
     /// The elements of a list, in the order in which they were appended. A list that does not exist is empty.
     ///
     /// # Errors
     /// As [`Read::range`]; [`Error::Decode`](fulgurite::Error::Decode).
     pub fn get(&self, txn: &impl Read, key: impl AsKey<K>) -> Result<Vec<V>> {
         let mut elements = Vec::new();
-        for entry in txn.prefix(self.0.as_bytes(), Self::prefix(&key))? {
+        for entry in txn.prefix(self.0.as_bytes(), prefix_of(&key))? {
             elements.push(V::decode_value(&entry?.1).map_err(decode_error)?);
         }
         Ok(elements)
@@ -62,8 +56,8 @@ impl<K: Key, V: ValueCodec> ListState<K, V> {
     /// # Errors
     /// As [`Read::count`].
     pub fn len(&self, txn: &impl Read, key: impl AsKey<K>) -> Result<u64> {
-        let prefix = Self::prefix(&key);
-        let (low, high) = crate::edges::layout::all_with(prefix.as_slice());
+        let prefix = prefix_of(&key);
+        let (low, high) = all_with(prefix.as_slice());
         txn.count(self.0.as_bytes(), (low, high))
     }
 
@@ -72,7 +66,7 @@ impl<K: Key, V: ValueCodec> ListState<K, V> {
     /// # Errors
     /// As [`WriteTxn::put`].
     pub fn push(&self, txn: &mut WriteTxn, key: impl AsKey<K>, element: impl AsValue<V>) -> Result<()> {
-        let mut place = Self::prefix(&key);
+        let mut place = prefix_of(&key);
         let last = txn.prefix(self.0.as_bytes(), place.as_slice())?.next_back().transpose()?;
         let number = match last {
             None => 0,
@@ -106,7 +100,7 @@ impl<K: Key, V: ValueCodec> ListState<K, V> {
     /// # Errors
     /// As [`WriteTxn::delete_range`].
     pub fn remove(&self, txn: &mut WriteTxn, key: impl AsKey<K>) -> Result<u64> {
-        let prefix = Self::prefix(&key);
-        txn.delete_range(self.0.as_bytes(), crate::edges::layout::all_with(prefix.as_slice()))
+        let prefix = prefix_of(&key);
+        txn.delete_range(self.0.as_bytes(), all_with(prefix.as_slice()))
     }
 }

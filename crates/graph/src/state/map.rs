@@ -4,7 +4,7 @@ use fulgurite::keys::{AsKey, AsValue, Key, KeyBuffer, Reader, ValueCodec};
 use fulgurite::{Database, Read, Result, TypedTable, WriteTxn};
 
 use crate::edges::iter::decode_error;
-use crate::edges::layout::all_with;
+use crate::edges::layout::{all_with, prefix_of};
 
 /// A map for each key. One entry is read or written without the others.
 ///
@@ -41,14 +41,8 @@ impl<K: Key, U: Key, V: ValueCodec> MapState<K, U, V> {
         Ok(Self(db.typed_table(name)?))
     }
 
-    fn prefix(key: &impl AsKey<K>) -> KeyBuffer {
-        let mut prefix = KeyBuffer::new();
-        key.encode_inner(&mut prefix);
-        prefix
-    }
-
     fn place(key: &impl AsKey<K>, entry: &impl AsKey<U>) -> KeyBuffer {
-        let mut place = Self::prefix(key);
+        let mut place = prefix_of(key);
         entry.encode_last(&mut place);
         place
     }
@@ -67,7 +61,7 @@ impl<K: Key, U: Key, V: ValueCodec> MapState<K, U, V> {
     /// # Errors
     /// As [`Read::range`]; [`Error::Decode`](fulgurite::Error::Decode).
     pub fn entries(&self, txn: &impl Read, key: impl AsKey<K>) -> Result<Vec<(U, V)>> {
-        let prefix = Self::prefix(&key);
+        let prefix = prefix_of(&key);
         let length = prefix.as_slice().len();
         let mut entries = Vec::new();
         for entry in txn.prefix(self.0.as_bytes(), prefix)? {
@@ -84,7 +78,7 @@ impl<K: Key, U: Key, V: ValueCodec> MapState<K, U, V> {
     /// # Errors
     /// As [`Read::count`].
     pub fn len(&self, txn: &impl Read, key: impl AsKey<K>) -> Result<u64> {
-        txn.count(self.0.as_bytes(), all_with(Self::prefix(&key).as_slice()))
+        txn.count(self.0.as_bytes(), all_with(prefix_of(&key).as_slice()))
     }
 
     /// Stores an entry of a map.
@@ -114,6 +108,6 @@ impl<K: Key, U: Key, V: ValueCodec> MapState<K, U, V> {
     /// # Errors
     /// As [`WriteTxn::delete_range`].
     pub fn remove(&self, txn: &mut WriteTxn, key: impl AsKey<K>) -> Result<u64> {
-        txn.delete_range(self.0.as_bytes(), all_with(Self::prefix(&key).as_slice()))
+        txn.delete_range(self.0.as_bytes(), all_with(prefix_of(&key).as_slice()))
     }
 }

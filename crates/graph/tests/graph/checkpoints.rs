@@ -1,4 +1,4 @@
-//! Checkpoints: what they send, and what is left when a step of theirs fails.
+//! Checkpoints: which files they store, and which checkpoints can be restored after a step has failed.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -95,6 +95,15 @@ fn fill(db: &Database) {
         .expect("a commit");
 }
 
+/// A filled database, and a storage in the same directory, which is removed at the end.
+fn filled() -> (TempDir, DirectoryStorage, Database) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
+    let db = database(&directory);
+    fill(&db);
+    (directory, storage, db)
+}
+
 fn restored(storage: &DirectoryStorage, id: u64) -> Result<Content, CheckpointError> {
     let directory = tempfile::tempdir().expect("a directory");
     let db = Checkpoints::new(storage).restore(id, directory.path().join("r.ful"), options())?;
@@ -106,10 +115,7 @@ fn restored(storage: &DirectoryStorage, id: u64) -> Result<Content, CheckpointEr
 
 #[test]
 fn later_checkpoints_send_changes_only_and_each_is_restored_as_it_was() {
-    let directory = tempfile::tempdir().unwrap();
-    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
-    let db = database(&directory);
-    fill(&db);
+    let (directory, storage, db) = filled();
     let mut checkpoints = Checkpoints::new(&storage).retained(100);
     let mut states = Vec::new();
     for id in 0..20 {
@@ -134,10 +140,7 @@ fn later_checkpoints_send_changes_only_and_each_is_restored_as_it_was() {
 
 #[test]
 fn the_database_is_sent_whole_when_changes_cannot_be_told_or_are_many() {
-    let directory = tempfile::tempdir().unwrap();
-    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
-    let db = database(&directory);
-    fill(&db);
+    let (directory, storage, db) = filled();
     let mut checkpoints = Checkpoints::new(&storage);
     let mut create = |id| checkpoints.create(&db, id).unwrap().is_whole;
     assert!(create(1));
@@ -162,10 +165,7 @@ fn the_database_is_sent_whole_when_changes_cannot_be_told_or_are_many() {
 
 #[test]
 fn a_restored_database_goes_on_with_changes() {
-    let directory = tempfile::tempdir().unwrap();
-    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
-    let db = database(&directory);
-    fill(&db);
+    let (directory, storage, db) = filled();
     let mut checkpoints = Checkpoints::new(&storage);
     checkpoints.create(&db, 1).unwrap();
     change(&db, 1);
@@ -183,10 +183,7 @@ fn a_restored_database_goes_on_with_changes() {
 
 #[test]
 fn a_checkpoint_that_is_created_again_leaves_later_ones_as_they_are() {
-    let directory = tempfile::tempdir().unwrap();
-    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
-    let db = database(&directory);
-    fill(&db);
+    let (_directory, storage, db) = filled();
     let mut checkpoints = Checkpoints::new(&storage);
     let mut states = BTreeMap::new();
     for id in [1, 2, 3, 4, 2, 1] {
@@ -201,10 +198,7 @@ fn a_checkpoint_that_is_created_again_leaves_later_ones_as_they_are() {
 
 #[test]
 fn the_newest_are_retained_with_the_files_that_they_need() {
-    let directory = tempfile::tempdir().unwrap();
-    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
-    let db = database(&directory);
-    fill(&db);
+    let (_directory, storage, db) = filled();
     let mut checkpoints = Checkpoints::new(&storage).retained(3);
     for id in 0..8 {
         change(&db, id);
@@ -352,10 +346,7 @@ fn another_database_is_sent_whole_even_at_the_same_path() {
 
 #[test]
 fn what_was_never_committed_is_removed_by_the_next_checkpoint() {
-    let directory = tempfile::tempdir().unwrap();
-    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
-    let db = database(&directory);
-    fill(&db);
+    let (directory, storage, db) = filled();
     for name in ["meta.5/manifest", "meta.5/_commit.new", "meta.9/manifest", "data/base-5-77"] {
         let file = directory.path().join("left");
         std::fs::write(&file, "left over").unwrap();
@@ -370,10 +361,7 @@ fn what_was_never_committed_is_removed_by_the_next_checkpoint() {
 
 #[test]
 fn a_failed_restoration_leaves_files_with_similar_names() {
-    let directory = tempfile::tempdir().unwrap();
-    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
-    let db = database(&directory);
-    fill(&db);
+    let (directory, storage, db) = filled();
     let mut checkpoints = Checkpoints::new(&storage);
     checkpoints.create(&db, 1).unwrap();
     change(&db, 1);

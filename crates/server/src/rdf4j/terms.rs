@@ -120,7 +120,7 @@ fn label_length(text: &str) -> Option<usize> {
     end.map(|end| end + 2)
 }
 
-/// What stands for the default graph.
+/// The value of the parameter `context` that names the default graph.
 const DEFAULT_GRAPH: &str = "null";
 /// Triple terms within each other.
 const DEPTH_MAX: usize = 32;
