@@ -50,6 +50,12 @@ const CRATES: &[Allowed] = &[
         outside: Outside::Only(&["xxhash-rust"]),
     },
     Allowed {
+        directory: "crates/facts",
+        ours: &["fulgurite"],
+        ours_in_tests: &["fulgurite-testkit"],
+        outside: Outside::Only(&["xxhash-rust"]),
+    },
+    Allowed {
         directory: "crates/rdf",
         ours: &["fulgurite", "fulgurite-keys"],
         ours_in_tests: &["fulgurite-testkit"],

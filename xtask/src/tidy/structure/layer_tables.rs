@@ -25,6 +25,7 @@ pub const CRATES: &[Layered] = &[
     Layered { folder: "crates/keys/src/", layers: KEYS_LAYERS },
     Layered { folder: "crates/rdf/src/", layers: RDF_LAYERS },
     Layered { folder: "crates/graph/src/", layers: GRAPH_LAYERS },
+    Layered { folder: "crates/facts/src/", layers: FACTS_LAYERS },
     Layered { folder: "crates/server/src/", layers: SERVER_LAYERS },
     Layered { folder: "crates/cli/src/", layers: CLI_LAYERS },
     Layered { folder: "crates/java/src/", layers: JAVA_LAYERS },
@@ -92,6 +93,9 @@ const RDF_LAYERS: &[&[&str]] = &[
 
 /// See [`Layered::layers`].
 const GRAPH_LAYERS: &[&[&str]] = &[&["checkpoint", "edges"], &["graphs", "state"]];
+
+/// See [`Layered::layers`].
+const FACTS_LAYERS: &[&[&str]] = &[&["ids"], &["error"]];
 
 /// See [`Layered::layers`].
 const SERVER_LAYERS: &[&[&str]] =
