@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use crate::angle::diagnostic::Diagnostic;
 use crate::ids::{FactId, PredicateId};
+use crate::value::error::ValueError;
 
 /// Results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -26,6 +28,45 @@ pub enum Error {
         /// The value of the fact that was not defined.
         value: Vec<u8>,
     },
+    /// A schema or a query is wrong.
+    Angle(Diagnostic),
+    /// Bytes are no value of their type.
+    Value(ValueError),
+    /// A query cannot be continued by these bytes, for a reason.
+    Continuation(&'static str),
+    /// A query took more time than it may, in a part that cannot be continued later.
+    QueryTime,
+    /// A query needs more memory than it may.
+    QueryMemory {
+        /// How much it may.
+        limit_bytes: usize,
+    },
+    /// A schema has no predicate with this id.
+    NoPredicate(PredicateId),
+    /// A predicate is not derived.
+    NoDerivation {
+        /// Its name.
+        name: String,
+    },
+    /// Facts as JSON are wrong.
+    Json {
+        /// Where: the line and the column, or the path.
+        place: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+impl From<Diagnostic> for Error {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Angle(diagnostic)
+    }
+}
+
+impl From<ValueError> for Error {
+    fn from(error: ValueError) -> Self {
+        Self::Value(error)
+    }
 }
 
 impl From<fulgurite::Error> for Error {
@@ -46,6 +87,27 @@ impl fmt::Display for Error {
                 Excerpt(value),
                 Excerpt(existing_value)
             ),
+            Self::Angle(diagnostic) => diagnostic.fmt(out),
+            Self::Value(error) => error.fmt(out),
+            Self::Continuation(reason) => {
+                write!(out, "the query cannot be continued: {reason}; run it from the beginning")
+            }
+            Self::QueryTime => out.write_str(
+                "the query took more time than it may in a negation or a set, which cannot be continued; allow it more \
+                 time, or make it search fewer facts",
+            ),
+            Self::QueryMemory { limit_bytes } => write!(
+                out,
+                "the query needs more than {limit_bytes} bytes of memory; ask for fewer results at a time, or allow it \
+                 more memory"
+            ),
+            Self::NoPredicate(predicate) => {
+                write!(out, "the schema has no predicate {predicate}; use the schema that the database was made with")
+            }
+            Self::NoDerivation { name } => {
+                write!(out, "{name} has no derivation in the schema; write one: `derive {name} stored …`")
+            }
+            Self::Json { place, message } => write!(out, "{place}: {message}"),
         }
     }
 }
@@ -54,7 +116,9 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Engine(error) => Some(error),
-            Self::KeyHasOtherValue { .. } => None,
+            Self::Angle(diagnostic) => Some(diagnostic),
+            Self::Value(error) => Some(error),
+            _ => None,
         }
     }
 }

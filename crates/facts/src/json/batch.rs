@@ -1,0 +1,169 @@
+//! Batches of facts: `[{ predicate: "a.B.1", facts: [{ id?, key, value? }] }]`, read fact by fact.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+use std::io::Read;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+
+use crate::error::{Error, Result};
+use crate::ids::{FactId, PredicateId};
+use crate::json::parse::{FactSink, Parser};
+use crate::schema::definition::Schema;
+use crate::schema::similar::did_you_mean;
+
+/// Writes a batch of facts, which is read as it comes: memory holds one fact of it at a time. Returns how many facts
+/// the batch lists; facts within facts are not among them.
+///
+/// # Errors
+///
+/// If the JSON is wrong, with its line and column; if a fact is not of its predicate's type, with its place in the
+/// batch; and if the sink fails. What was defined before remains defined: the sink's transaction decides.
+pub fn write_batch(schema: &Schema, reader: impl Read, sink: &mut dyn FactSink) -> Result<u64> {
+    let state = RefCell::new(State { schema, sink, named: HashMap::new(), facts: 0, failure: None });
+    let mut deserializer = serde_json::Deserializer::from_reader(reader);
+    let read = Batches(&state).deserialize(&mut deserializer).and_then(|()| deserializer.end());
+    let state = state.into_inner();
+    match (read, state.failure) {
+        (_, Some(failure)) => Err(failure),
+        (Ok(()), None) => Ok(state.facts),
+        (Err(error), None) => {
+            let place = format!("line {}, column {}", error.line(), error.column());
+            // The message ends with the place, which is said already.
+            let message = error.to_string();
+            let message = message.split(" at line ").next().unwrap_or("").to_owned();
+            Err(Error::Json { place, message })
+        }
+    }
+}
+
+struct State<'a> {
+    schema: &'a Schema,
+    sink: &'a mut dyn FactSink,
+    named: HashMap<u64, (PredicateId, FactId)>,
+    facts: u64,
+    /// What went wrong, as the reader's errors are only texts.
+    failure: Option<Error>,
+}
+
+impl State<'_> {
+    fn write(&mut self, predicate: PredicateId, place: String, json: &serde_json::Value) -> Result<()> {
+        let mut parser = Parser { schema: self.schema, sink: self.sink, named: &mut self.named, path: vec![place] };
+        parser.fact(predicate, json)?;
+        self.facts += 1;
+        Ok(())
+    }
+}
+
+/// The array of batches.
+struct Batches<'s, 'a>(&'s RefCell<State<'a>>);
+
+impl<'de> DeserializeSeed<'de> for Batches<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Batches<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of batches, `[{ \"predicate\": …, \"facts\": […] }]`")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> std::result::Result<(), A::Error> {
+        let mut index = 0;
+        while sequence.next_element_seed(Batch { state: self.0, index })?.is_some() {
+            index += 1;
+        }
+        Ok(())
+    }
+}
+
+/// `{ predicate, facts }`
+struct Batch<'s, 'a> {
+    state: &'s RefCell<State<'a>>,
+    index: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Batch<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Batch<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a batch, `{ \"predicate\": …, \"facts\": […] }`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+        let mut predicate = None;
+        while let Some(name) = map.next_key::<String>()? {
+            match name.as_str() {
+                "predicate" => {
+                    let name: String = map.next_value()?;
+                    let state = self.state.borrow();
+                    let found = state.schema.find(&name).map(|predicate| predicate.id);
+                    predicate = Some(found.ok_or_else(|| {
+                        let hint = did_you_mean(&name, state.schema.predicate_names(), "see the schema");
+                        A::Error::custom(format!("there is no predicate {name}; {hint}"))
+                    })?);
+                }
+                "facts" => {
+                    let predicate =
+                        predicate.ok_or_else(|| A::Error::custom("write `predicate` before `facts` in a batch"))?;
+                    map.next_value_seed(Facts { state: self.state, batch: self.index, predicate })?;
+                }
+                // What other programs add to a batch.
+                "unit" | "schema_id" => map.next_value::<serde::de::IgnoredAny>().map(drop)?,
+                _ => return Err(A::Error::custom(format!("a batch has `predicate` and `facts`, not `{name}`"))),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The facts of a batch.
+struct Facts<'s, 'a> {
+    state: &'s RefCell<State<'a>>,
+    batch: usize,
+    predicate: PredicateId,
+}
+
+impl<'de> DeserializeSeed<'de> for Facts<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Facts<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of facts, `[{ \"key\": … }]`")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> std::result::Result<(), A::Error> {
+        let mut index = 0;
+        while let Some(json) = sequence.next_element::<serde_json::Value>()? {
+            let mut state = self.state.borrow_mut();
+            let place = format!("batch {}, fact {index}: $", self.batch);
+            if let Err(error) = state.write(self.predicate, place, &json) {
+                state.failure = Some(error);
+                return Err(A::Error::custom("the fact is wrong"));
+            }
+            index += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,311 @@
+//! JSON to values, by type.
+
+use serde_json::Value as Json;
+
+use crate::error::{Error, Result};
+use crate::ids::{FactId, PredicateId};
+use crate::schema::compatibility::has_default;
+use crate::schema::definition::Schema;
+use crate::schema::similar::did_you_mean;
+use crate::value::bytes::{put_elements, put_string};
+use crate::value::nat::put_nat;
+use crate::value::types::{Field, Type};
+
+/// Where facts go.
+pub trait FactSink {
+    /// Defines a fact: returns the id of the one with this key, or of a new one.
+    ///
+    /// # Errors
+    ///
+    /// If the fact with this key has another value, or writing fails.
+    fn define(&mut self, predicate: PredicateId, key: &[u8], value: &[u8]) -> Result<FactId>;
+
+    /// The predicate of a fact that there is.
+    ///
+    /// # Errors
+    ///
+    /// If reading fails.
+    fn predicate_of(&self, id: FactId) -> Result<Option<PredicateId>>;
+}
+
+/// Reads values, and defines the facts within them.
+pub(super) struct Parser<'a> {
+    pub schema: &'a Schema,
+    pub sink: &'a mut dyn FactSink,
+    /// The facts that the batch has given numbers, and their predicates.
+    pub named: &'a mut std::collections::HashMap<u64, (PredicateId, FactId)>,
+    /// Where the value is, piece by piece.
+    pub path: Vec<String>,
+}
+
+impl Parser<'_> {
+    pub fn error(&self, message: impl Into<String>) -> Error {
+        Error::Json { place: self.path.concat(), message: message.into() }
+    }
+
+    fn at<T>(&mut self, piece: String, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.path.push(piece);
+        let read = read(self)?;
+        self.path.pop();
+        Ok(read)
+    }
+
+    /// A fact: `{ id?, key, value? }`.
+    pub fn fact(&mut self, predicate: PredicateId, json: &Json) -> Result<FactId> {
+        let definition = self.schema.predicate(predicate).ok_or(Error::NoPredicate(predicate))?;
+        let Json::Object(object) = json else {
+            return Err(self.error(format!("expected a fact, `{{ \"key\": … }}`, found {}", kind(json))));
+        };
+        if let Some(name) = object.keys().find(|name| !matches!(name.as_str(), "id" | "key" | "value")) {
+            return Err(self.error(format!("a fact has `id`, `key` and `value`, not `{name}`")));
+        }
+        let number = match object.get("id") {
+            None => None,
+            Some(id) => match id.as_u64() {
+                // Generated code writes 0 for an id that was not given.
+                Some(0) => None,
+                Some(number) => Some(number),
+                None => return Err(self.error(format!("the id is {}, not a number", kind(id)))),
+            },
+        };
+        let Some(key) = object.get("key") else {
+            return match number {
+                Some(number) if object.len() == 1 => self.reference(predicate, number),
+                _ => Err(self.error("the fact has no `key`; a reference is `{ \"id\": number }`")),
+            };
+        };
+        let (mut of_key, mut of_value) = (Vec::new(), Vec::new());
+        self.at(".key".to_owned(), |parser| parser.value(&definition.key, key, &mut of_key))?;
+        match object.get("value") {
+            Some(value) => {
+                self.at(".value".to_owned(), |parser| parser.value(&definition.value, value, &mut of_value))?;
+            }
+            None if definition.value.is_unit() => {}
+            None => return Err(self.error(format!("a fact of {} has a `value`", definition.full_name()))),
+        }
+        let id = self.sink.define(predicate, &of_key, &of_value)?;
+        if let Some(number) = number {
+            let before = self.named.insert(number, (predicate, id));
+            if before.is_some_and(|before| before != (predicate, id)) {
+                return Err(self.error(format!("two facts have the id {number}; give one another id")));
+            }
+        }
+        Ok(id)
+    }
+
+    /// A fact by the number that the batch gave it, or else by its id in the database.
+    fn reference(&self, predicate: PredicateId, number: u64) -> Result<FactId> {
+        let found = match self.named.get(&number) {
+            Some(found) => Some(*found),
+            None => match FactId::new(number) {
+                Some(id) => self.sink.predicate_of(id)?.map(|predicate| (predicate, id)),
+                None => None,
+            },
+        };
+        match found {
+            Some((of, id)) if of == predicate => Ok(id),
+            Some((of, _)) => {
+                let (of, wanted) = (self.schema.name_of(of), self.schema.name_of(predicate));
+                Err(self.error(format!("fact {number} is of {of}; a fact of {wanted} belongs here")))
+            }
+            None => {
+                Err(self.error(format!("there is no fact {number} before this one; write facts before their uses")))
+            }
+        }
+    }
+
+    /// Appends the bytes of a value.
+    pub fn value(&mut self, ty: &Type, json: &Json, out: &mut Vec<u8>) -> Result<()> {
+        match (ty, json) {
+            (Type::Nat, Json::Number(number)) => match number.as_u64() {
+                Some(nat) => put_nat(out, nat),
+                // Languages without unsigned numbers write those from 2⁶³ on as negative ones.
+                None => match number.as_i64() {
+                    Some(negative) => put_nat(out, negative as u64),
+                    None => return Err(self.error(format!("{number} is no natural number of 64 bits"))),
+                },
+            },
+            (Type::Byte, Json::Number(number)) => {
+                let byte = number
+                    .as_i64()
+                    .and_then(|number| u8::try_from(number).or(i8::try_from(number).map(|byte| byte as u8)).ok());
+                out.push(byte.ok_or_else(|| self.error(format!("{number} is no byte")))?);
+            }
+            (Type::String, Json::String(string)) => put_string(out, string),
+            (Type::Bool, Json::Bool(bool)) => put_nat(out, u64::from(*bool)),
+            (Type::Array(element), Json::String(text)) if **element == Type::Byte => {
+                let bytes =
+                    decode_base64(text).ok_or_else(|| self.error("an array of bytes is a string of base 64"))?;
+                put_nat(out, bytes.len() as u64);
+                out.extend_from_slice(&bytes);
+            }
+            (Type::Array(element), Json::Array(values)) => {
+                put_nat(out, values.len() as u64);
+                for (index, value) in values.iter().enumerate() {
+                    self.at(format!("[{index}]"), |parser| parser.value(element, value, out))?;
+                }
+            }
+            (Type::Set(element), Json::String(text)) if **element == Type::Byte => {
+                let mut bytes =
+                    decode_base64(text).ok_or_else(|| self.error("a set of bytes is a string of base 64"))?;
+                bytes.sort_unstable();
+                bytes.dedup();
+                put_elements(out, bytes.len(), std::iter::once(bytes.as_slice()));
+            }
+            (Type::Set(element), Json::Array(values)) => {
+                let mut elements = Vec::with_capacity(values.len());
+                for (index, value) in values.iter().enumerate() {
+                    let mut bytes = Vec::new();
+                    self.at(format!("[{index}]"), |parser| parser.value(element, value, &mut bytes))?;
+                    elements.push(bytes);
+                }
+                elements.sort_unstable();
+                elements.dedup();
+                put_elements(out, elements.len(), elements.iter().map(Vec::as_slice));
+            }
+            (Type::Record(fields), Json::Object(object)) => self.record(fields, object, out)?,
+            (Type::Sum(alternatives), Json::Object(object)) if object.len() == 1 => {
+                self.alternative(alternatives, object, out)?;
+            }
+            (Type::Maybe(_), Json::Null) => put_nat(out, 0),
+            (Type::Maybe(element), value) => {
+                put_nat(out, 1);
+                self.value(element, value, out)?;
+            }
+            (Type::Enum(names), value) => self.enumerator(names, value, out)?,
+            (Type::Predicate(predicate), Json::Number(number)) => {
+                let number = number.as_u64().ok_or_else(|| self.error(format!("{number} is no id of a fact")))?;
+                put_nat(out, self.reference(*predicate, number)?.get());
+            }
+            (Type::Predicate(predicate), value) => put_nat(out, self.fact(*predicate, value)?.get()),
+            _ => {
+                let expected = self.schema.short_type_text(ty);
+                return Err(self.error(format!("expected {expected}, found {}", kind(json))));
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, fields: &[Field], object: &serde_json::Map<String, Json>, out: &mut Vec<u8>) -> Result<()> {
+        if let Some(name) = object.keys().find(|name| !fields.iter().any(|field| *field.name == ***name)) {
+            let names = fields.iter().map(|field| &*field.name);
+            let hint = did_you_mean(name, names, "drop it, or add it to the schema");
+            return Err(self.error(format!("the record has no field `{name}`; {hint}")));
+        }
+        for field in fields {
+            match object.get(&*field.name) {
+                Some(value) => {
+                    self.at(format!(".{}", field.name), |parser| parser.value(&field.ty, value, out))?;
+                }
+                None if has_default(&field.ty) => put_default(&field.ty, out),
+                None => return Err(self.error(format!("the field `{}` is missing and has no default", field.name))),
+            }
+        }
+        Ok(())
+    }
+
+    fn alternative(
+        &mut self,
+        alternatives: &[Field],
+        object: &serde_json::Map<String, Json>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let Some((name, value)) = object.iter().next() else { return Err(self.error("the sum has no alternative")) };
+        let Some(index) = alternatives.iter().position(|field| *field.name == **name) else {
+            let names = alternatives.iter().map(|field| &*field.name);
+            let hint = did_you_mean(name, names, "see the schema");
+            return Err(self.error(format!("the sum has no alternative `{name}`; {hint}")));
+        };
+        put_nat(out, index as u64);
+        self.at(format!(".{name}"), |parser| parser.value(&alternatives[index].ty, value, out))
+    }
+
+    fn enumerator(&self, names: &[std::sync::Arc<str>], json: &Json, out: &mut Vec<u8>) -> Result<()> {
+        let index = match json {
+            Json::Number(number) => number.as_u64().and_then(|index| usize::try_from(index).ok()),
+            Json::String(name) => names.iter().position(|other| **other == **name),
+            _ => None,
+        };
+        match index.filter(|index| *index < names.len()) {
+            Some(index) => {
+                put_nat(out, index as u64);
+                Ok(())
+            }
+            None => Err(self.error(format!("expected one of {}, or its number, found {json}", names.join(", ")))),
+        }
+    }
+}
+
+/// The value of a field that is not given. Requires: its type has one.
+fn put_default(ty: &Type, out: &mut Vec<u8>) {
+    match ty {
+        Type::Byte => out.push(0),
+        Type::String => put_string(out, ""),
+        Type::Record(fields) => fields.iter().for_each(|field| put_default(&field.ty, out)),
+        Type::Sum(alternatives) => {
+            put_nat(out, 0);
+            alternatives.iter().take(1).for_each(|field| put_default(&field.ty, out));
+        }
+        _ => put_nat(out, 0),
+    }
+}
+
+fn kind(json: &Json) -> &'static str {
+    match json {
+        Json::Null => "null",
+        Json::Bool(_) => "true or false",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a string",
+        Json::Array(_) => "an array",
+        Json::Object(_) => "an object",
+    }
+}
+
+/// Bytes of base 64, with padding or without.
+fn decode_base64(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches('=');
+    let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);
+    let (mut bits, mut count) = (0_u32, 0);
+    for byte in digits.bytes() {
+        let digit = BASE64.iter().position(|&digit| digit == byte)? as u32;
+        bits = (bits << 6) | digit;
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+            bits &= (1 << count) - 1;
+        }
+    }
+    // One digit alone is no byte.
+    (count < 6).then_some(bytes)
+}
+
+/// Bytes to base 64, with padding.
+pub(super) fn encode_base64(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let bits = chunk.iter().fold(0_u32, |bits, &byte| (bits << 8) | u32::from(byte)) << (8 * (3 - chunk.len()));
+        for digit in 0..4 {
+            let index = (bits >> (18 - 6 * digit)) & 63;
+            text.push(if digit <= chunk.len() { char::from(BASE64[index as usize]) } else { '=' });
+        }
+    }
+    text
+}
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+#[cfg(test)]
+mod tests {
+    use super::{decode_base64, encode_base64};
+
+    #[test]
+    fn base_64_is_that_of_rfc_4648() {
+        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")] {
+            assert_eq!(encode_base64(bytes.as_bytes()), text);
+            assert_eq!(decode_base64(text).as_deref(), Some(bytes.as_bytes()));
+        }
+        assert_eq!(decode_base64("Zm8"), Some(b"fo".to_vec()));
+        assert_eq!((decode_base64("Z"), decode_base64("Zg!=")), (None, None));
+    }
+}

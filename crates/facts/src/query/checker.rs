@@ -1,0 +1,344 @@
+//! The type checker: what it keeps, its entrances, variables and their scopes.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::angle::diagnostic::Diagnostic;
+use crate::angle::source::{Source, Span};
+use crate::angle::tree::{Pattern, PatternKind, Query};
+use crate::query::typed::{CheckedQuery, Node, NodeKind, TypedQuery};
+use crate::query::types::{Mismatch, Ty, Unknowns};
+use crate::schema::definition::{Predicate, Schema};
+use crate::schema::scopes::Scope;
+use crate::value::types::Type;
+
+/// Checks the types of a query.
+///
+/// # Errors
+///
+/// The first part of it that has no type, another type than it should, or an unknown name; and variables that are
+/// mentioned once or bound nowhere.
+pub fn check_query(schema: &Schema, source: &Source, query: &Query) -> Result<CheckedQuery, Diagnostic> {
+    let mut checker = Checker::new(schema, source, schema.query_scope(), Mode::Query);
+    checker.visible = names_of_query(query);
+    let typed = checker.infer_query(query, Use::Binds)?;
+    checker.finish(typed, None)
+}
+
+/// Checks the types of the query that derives a predicate.
+///
+/// # Errors
+///
+/// As [`check_query`], and if the query returns something else than facts of the predicate.
+pub fn check_derivation(schema: &Schema, predicate: &Predicate) -> Result<Option<CheckedQuery>, Diagnostic> {
+    let Some(derivation) = &predicate.derivation else { return Ok(None) };
+    let (source, query) = (&derivation.source, &*derivation.query);
+    let mut checker = Checker::new(schema, source, &derivation.scope, Mode::Derivation);
+    checker.visible = names_of_query(query);
+    let (head, statements) = checker.head_of(query)?;
+    let key_type = Ty::Known(predicate.key.clone());
+    let (head_node, value) = match head {
+        Head::Pattern(Pattern { kind: PatternKind::KeyValue(key, value), .. }) => {
+            let key = checker.check(key, &key_type, Use::Binds)?;
+            (key, Some(checker.check(value, &Ty::Known(predicate.value.clone()), Use::Binds)?))
+        }
+        _ if !predicate.value.is_unit() => {
+            let message = format!("{} has a value, which its derivation does not return", predicate.full_name());
+            return Err(source.error(query.span, message, "write `key -> value where …`"));
+        }
+        Head::Pattern(pattern) => (checker.check(pattern, &key_type, Use::Binds)?, None),
+        Head::LastStatement(pattern) => (checker.last_statement(pattern, Some(&key_type))?, None),
+    };
+    let statements = statements.iter().map(|statement| checker.statement(statement)).collect::<Result<_, _>>()?;
+    checker.finish(TypedQuery { head: head_node, statements }, value).map(Some)
+}
+
+/// Where the value of a query is from.
+pub(super) enum Head<'q> {
+    /// A pattern.
+    Pattern(&'q Pattern),
+    /// The last statement, which is not among the statements.
+    LastStatement(&'q Pattern),
+}
+
+/// Whether a query asks or derives. Only the former may name facts by id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Query,
+    Derivation,
+}
+
+/// Whether a place gives variables their values, or only uses them, as arguments of primitives do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    Binds,
+    Uses,
+}
+
+pub(super) struct Variable {
+    name: String,
+    ty: Ty,
+    span: Span,
+    mentions: usize,
+}
+
+/// A value that may have to become a fact.
+pub(super) struct Promotion {
+    pub from: Ty,
+    pub to: Ty,
+    pub span: Span,
+}
+
+pub(super) struct Checker<'a> {
+    pub schema: &'a Schema,
+    pub source: &'a Source,
+    pub names: &'a Scope,
+    pub mode: Mode,
+    pub unknowns: Unknowns,
+    pub promotions: Vec<Promotion>,
+    /// Types that do not matter.
+    pub ignored_types: Vec<Ty>,
+    variables: Vec<Variable>,
+    /// Variables in scope, by name.
+    scope: HashMap<String, usize>,
+    /// Names that the enclosing patterns mention: only these leave a branch of `|`, `if` or `!`.
+    visible: HashSet<String>,
+    used: HashSet<String>,
+    bound: HashSet<String>,
+}
+
+impl<'a> Checker<'a> {
+    fn new(schema: &'a Schema, source: &'a Source, names: &'a Scope, mode: Mode) -> Checker<'a> {
+        Checker {
+            schema,
+            source,
+            names,
+            mode,
+            unknowns: Unknowns::default(),
+            promotions: Vec::new(),
+            ignored_types: Vec::new(),
+            variables: Vec::new(),
+            scope: HashMap::new(),
+            visible: HashSet::new(),
+            used: HashSet::new(),
+            bound: HashSet::new(),
+        }
+    }
+
+    /// An error at a span.
+    pub fn error(&self, span: Span, message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {
+        self.source.error(span, message, hint)
+    }
+
+    /// A type for a message.
+    pub fn text(&self, ty: &Ty) -> String {
+        match self.unknowns.shallow(ty) {
+            Ty::Unknown(_) => "a type that is not known".to_owned(),
+            Ty::Known(ty) => self.schema.short_type_text(&ty),
+            Ty::Array(element) => format!("[{}]", self.text(&element)),
+            Ty::Set(element) => format!("set {}", self.text(&element)),
+            Ty::Maybe(element) => format!("maybe {}", self.text(&element)),
+            Ty::Tuple(fields) => {
+                let fields: Vec<String> = fields.iter().map(|ty| self.text(ty)).collect();
+                format!("{{ {} }}", fields.join(", "))
+            }
+        }
+    }
+
+    /// Makes two types the same, or says that the one at `span` is not as expected.
+    pub fn unify(&mut self, expected: &Ty, found: &Ty, span: Span) -> Result<(), Diagnostic> {
+        self.unknowns.unify(expected, found).map_err(|mismatch| self.mismatch(mismatch, expected, found, span))
+    }
+
+    pub fn mismatch(&self, mismatch: Mismatch, expected: &Ty, found: &Ty, span: Span) -> Diagnostic {
+        let message = format!("expected {}, found {}", self.text(expected), self.text(found));
+        let hint =
+            mismatch.0.unwrap_or_else(|| match (self.unknowns.shallow(expected), self.unknowns.shallow(found)) {
+                (_, Ty::Known(Type::Predicate(_))) => "`.*` is the key of a fact".to_owned(),
+                _ => "write another pattern, or a type after `:`".to_owned(),
+            });
+        self.error(span, message, hint)
+    }
+
+    /// A variable at a place.
+    pub fn variable(&mut self, name: &str, span: Span, place: Use) -> (usize, Ty) {
+        match place {
+            Use::Binds => self.bound.insert(name.to_owned()),
+            Use::Uses => self.used.insert(name.to_owned()),
+        };
+        if let Some(&index) = self.scope.get(name) {
+            self.variables[index].mentions += 1;
+            return (index, self.variables[index].ty.clone());
+        }
+        let ty = self.unknowns.fresh();
+        let index = self.add_variable(name, ty.clone(), span, 1);
+        self.scope.insert(name.to_owned(), index);
+        (index, ty)
+    }
+
+    /// A variable without a name, which is not in scope.
+    pub fn hidden_variable(&mut self, ty: Ty, span: Span) -> usize {
+        self.add_variable("", ty, span, 2)
+    }
+
+    fn add_variable(&mut self, name: &str, ty: Ty, span: Span, mentions: usize) -> usize {
+        self.variables.push(Variable { name: name.to_owned(), ty, span, mentions });
+        self.variables.len() - 1
+    }
+
+    /// Checks the branches of `|` or `if`. A variable is bound if all branches bind it; what the enclosing patterns do
+    /// not mention is local to a branch.
+    pub fn branches<T>(
+        &mut self,
+        branches: &[Vec<&Pattern>],
+        mut check: impl FnMut(&mut Self, usize) -> Result<T, Diagnostic>,
+    ) -> Result<Vec<T>, Diagnostic> {
+        let (used, bound) = (std::mem::take(&mut self.used), std::mem::take(&mut self.bound));
+        let mut checked = Vec::new();
+        let (mut used_in_any, mut bound_in_all) = (HashSet::new(), None);
+        for (index, patterns) in branches.iter().enumerate() {
+            let visible = self.visible.clone();
+            patterns.iter().for_each(|pattern| names_of_pattern(pattern, &mut self.visible));
+            checked.push(check(self, index)?);
+            let (mut used, mut bound) = (std::mem::take(&mut self.used), std::mem::take(&mut self.bound));
+            self.check_bound(used.iter().filter(|name| !visible.contains(*name) && !bound.contains(*name)))?;
+            used.retain(|name| visible.contains(name));
+            bound.retain(|name| visible.contains(name));
+            used_in_any.extend(used);
+            bound_in_all = Some(match bound_in_all {
+                None => bound,
+                Some(others) => bound.intersection(&others).cloned().collect(),
+            });
+            self.scope.retain(|name, _| visible.contains(name));
+            self.visible = visible;
+        }
+        self.used = used;
+        self.used.extend(used_in_any);
+        self.bound = bound;
+        self.bound.extend(bound_in_all.unwrap_or_default());
+        Ok(checked)
+    }
+
+    /// Checks the inside of `!`, which binds nothing outside.
+    pub fn negated<T>(
+        &mut self,
+        pattern: &Pattern,
+        check: impl FnOnce(&mut Self) -> Result<T, Diagnostic>,
+    ) -> Result<T, Diagnostic> {
+        let (bound, used, visible) = (self.bound.clone(), self.used.clone(), self.visible.clone());
+        names_of_pattern(pattern, &mut self.visible);
+        let checked = check(self)?;
+        let mut inside = std::mem::replace(&mut self.used, used);
+        let bound_inside = std::mem::replace(&mut self.bound, bound);
+        self.check_bound(inside.iter().filter(|name| !visible.contains(*name) && !bound_inside.contains(*name)))?;
+        // What the enclosing patterns mention too has to be bound by them.
+        inside.extend(bound_inside);
+        self.used.extend(inside.into_iter().filter(|name| visible.contains(name)));
+        self.scope.retain(|name, _| visible.contains(name));
+        self.visible = visible;
+        Ok(checked)
+    }
+
+    fn check_bound<'n>(&self, unbound: impl Iterator<Item = &'n String>) -> Result<(), Diagnostic> {
+        let Some(name) = unbound.min() else { return Ok(()) };
+        let variable = self.variables.iter().rev().find(|variable| variable.name == *name);
+        let span = variable.map_or(Span::default(), |variable| variable.span);
+        let hint = "match it with something: arguments of primitives, the array before `[..]`, and what is in `!` or in \
+                    one side of `|` give it no value";
+        Err(self.error(span, format!("the variable {name} has no value"), hint))
+    }
+
+    fn finish(mut self, query: TypedQuery<Ty>, value: Option<Node<Ty>>) -> Result<CheckedQuery, Diagnostic> {
+        if let Some(variable) = self.variables.iter().find(|variable| variable.mentions == 1) {
+            let message = format!("the variable {} is mentioned only once", variable.name);
+            return Err(self.error(variable.span, message, "write `_` for anything"));
+        }
+        let (used, bound) = (std::mem::take(&mut self.used), std::mem::take(&mut self.bound));
+        self.check_bound(used.difference(&bound))?;
+        self.resolve_promotions()?;
+        for ty in std::mem::take(&mut self.ignored_types) {
+            if matches!(self.unknowns.shallow(&ty), Ty::Unknown(_)) {
+                // Any type will do; if this one does not, the error is about the pattern itself.
+                let _ = self.unknowns.unify(&ty, &Ty::Known(Type::unit()));
+            }
+        }
+        let mut change = |ty: Ty, span: Span| {
+            self.unknowns.known(&ty).ok_or_else(|| {
+                let hint = "write its type: `(pattern : type)`";
+                self.error(span, "the type of this cannot be found out", hint)
+            })
+        };
+        let query = query.map(&mut change)?;
+        let value = value.map(|value| value.map(&mut change)).transpose()?;
+        let mut variables = Vec::new();
+        for variable in &self.variables {
+            variables.push((variable.name.clone(), change(variable.ty.clone(), variable.span)?));
+        }
+        Ok(CheckedQuery { query, value, variables })
+    }
+
+    /// Decides which values become facts, as far as types are known; then the others do not.
+    fn resolve_promotions(&mut self) -> Result<(), Diagnostic> {
+        let mut left = std::mem::take(&mut self.promotions);
+        let mut settle = false;
+        while !left.is_empty() {
+            let before = left.len();
+            let mut waiting = Vec::new();
+            for promotion in left {
+                let to = self.unknowns.shallow(&promotion.to);
+                let from = self.unknowns.shallow(&promotion.from);
+                match (&to, &from) {
+                    (Ty::Known(Type::Predicate(to)), Ty::Known(Type::Predicate(from))) if to == from => {}
+                    (Ty::Known(Type::Predicate(id)), _) => {
+                        let key = self.schema.predicate(*id).map_or_else(Type::unit, |predicate| predicate.key.clone());
+                        self.unify(&Ty::Known(key), &promotion.from, promotion.span)?;
+                    }
+                    (Ty::Unknown(_), _) if !settle => waiting.push(promotion),
+                    _ => self.unify(&promotion.to, &promotion.from, promotion.span)?,
+                }
+            }
+            // One at a time: what it settles may settle others.
+            settle = waiting.len() == before;
+            left = waiting;
+            if settle && !left.is_empty() {
+                let first = left.remove(0);
+                self.unify(&first.to, &first.from, first.span)?;
+                settle = false;
+            }
+        }
+        Ok(())
+    }
+
+    /// A node whose value may have to become a fact.
+    pub fn promoted(&mut self, node: Node<Ty>) -> Node<Ty> {
+        let to = self.unknowns.fresh();
+        let span = node.span;
+        self.promotions.push(Promotion { from: node.ty.clone(), to: to.clone(), span });
+        Node { kind: NodeKind::Promoted(Box::new(node)), ty: to, span }
+    }
+}
+
+/// The variables that a query mentions, but for those only in `|`, `if` and `!`.
+fn names_of_query(query: &Query) -> HashSet<String> {
+    let mut names = HashSet::new();
+    add_names_of_query(query, &mut names);
+    names
+}
+
+fn add_names_of_query(query: &Query, names: &mut HashSet<String>) {
+    query.head.iter().for_each(|head| names_of_pattern(head, names));
+    for statement in &query.statements {
+        statement.left.iter().for_each(|left| names_of_pattern(left, names));
+        names_of_pattern(&statement.right, names);
+    }
+}
+
+fn names_of_pattern(pattern: &Pattern, names: &mut HashSet<String>) {
+    match &pattern.kind {
+        PatternKind::Variable(name) => {
+            names.insert(name.clone());
+        }
+        PatternKind::Or(_) | PatternKind::If(_) | PatternKind::Not(_) => {}
+        PatternKind::Query(query) => add_names_of_query(query, names),
+        _ => pattern.children().into_iter().for_each(|child| names_of_pattern(child, names)),
+    }
+}

@@ -1,0 +1,449 @@
+//! A plan at work: nested loops over facts, which can stop at any match and go on from there later.
+//!
+//! Every loop that a page may stop in has a [`Position`]. When a page is full, the loops note their positions on the
+//! way out, innermost first; to go on, they are entered again at these positions, outermost first.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use crate::error::{Error, Result};
+use crate::ids::{FactId, PredicateId};
+use crate::query::matcher::{Expression, Matcher};
+use crate::query::plan::Operation;
+use crate::query::reads::Reads;
+use crate::value::bytes::{Cursor, put_elements};
+use crate::value::nat::{nat_at, put_nat};
+use crate::value::values::StoredFact;
+
+/// Where a loop is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Position {
+    /// At a key.
+    Key(Vec<u8>),
+    /// At an element, or a branch.
+    Index(u64),
+}
+
+/// Whether matching goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// To the next match.
+    Continue,
+    /// Not: the caller has what it needs.
+    Break,
+}
+
+/// What a query derived: facts that the database does not have.
+#[derive(Debug, Default)]
+pub struct DerivedFacts {
+    by_id: HashMap<FactId, StoredFact>,
+    by_key: HashMap<(PredicateId, Vec<u8>), FactId>,
+    bytes: usize,
+}
+
+impl DerivedFacts {
+    /// A fact by its id.
+    pub fn get(&self, id: FactId) -> Option<&StoredFact> {
+        self.by_id.get(&id)
+    }
+}
+
+/// Bounds of one run.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// When it has to end.
+    pub deadline: Option<Instant>,
+    /// How many bytes of derived facts and sets it may keep.
+    pub memory_bytes_max: usize,
+}
+
+/// What is called for each match. It may end the page.
+pub type Emit<'e> = dyn FnMut(&mut Execution<'_>) -> Result<Flow> + 'e;
+
+/// A run of a plan.
+pub struct Execution<'a> {
+    /// The database.
+    pub reads: &'a dyn Reads,
+    /// The values of slots.
+    pub slots: Vec<Vec<u8>>,
+    /// What was derived.
+    pub derived: DerivedFacts,
+    /// The id of the next derived fact.
+    pub next_id: FactId,
+    /// The positions to go on from, innermost first.
+    pub resume: Vec<Position>,
+    /// Whether the first match was returned before.
+    pub skip_first: bool,
+    /// The positions that were noted, innermost first.
+    pub noted: Vec<Position>,
+    /// Whether a page ends, so that loops note their positions.
+    pub ends_page: bool,
+    /// Whether time was up.
+    pub timed_out: bool,
+    /// How many facts were searched, by predicate.
+    pub searched: HashMap<PredicateId, u64>,
+    bounds: Bounds,
+    /// How many operations that cannot be interrupted are in progress.
+    atomic: usize,
+    ticks: u64,
+    time_is_up: bool,
+    buffers: Vec<Vec<u8>>,
+}
+
+/// How many facts and elements are searched between looks at the clock.
+const TICKS_PER_CLOCK: u64 = 128;
+
+/// Positions of `if`: in the condition, which has not held; in the first branch, or after it; in the second branch.
+const IF_CONDITION: u64 = 0;
+const IF_HELD: u64 = 1;
+const IF_OTHERWISE: u64 = 2;
+
+impl<'a> Execution<'a> {
+    /// A run from the beginning.
+    pub fn new(reads: &'a dyn Reads, slots: usize, next_id: FactId, bounds: Bounds) -> Execution<'a> {
+        Execution {
+            reads,
+            slots: vec![Vec::new(); slots],
+            derived: DerivedFacts::default(),
+            next_id,
+            resume: Vec::new(),
+            skip_first: false,
+            noted: Vec::new(),
+            ends_page: false,
+            timed_out: false,
+            searched: HashMap::new(),
+            bounds,
+            atomic: 0,
+            ticks: 0,
+            time_is_up: false,
+            buffers: Vec::new(),
+        }
+    }
+
+    /// Does operations, and calls `emit` for each way in which all of them match.
+    ///
+    /// # Errors
+    ///
+    /// If reading fails, the database has bytes that are no values, or a bound is reached.
+    pub fn run(&mut self, operations: &[Operation], emit: &mut Emit<'_>) -> Result<Flow> {
+        let Some((operation, rest)) = operations.split_first() else { return emit(self) };
+        match operation {
+            Operation::Seek { predicate, prefix, id, key, value } => {
+                self.seek(*predicate, prefix, [id, key], value.as_ref(), rest, emit)
+            }
+            Operation::Elements { of, ty, item } => {
+                let bytes = self.value(of);
+                let mut cursor = Cursor::new(&bytes);
+                let (from, mut index) = (self.resume_index(), 0);
+                for _ in 0..cursor.nat()? {
+                    let start = cursor.offset();
+                    cursor.skip(ty)?;
+                    let element = cursor.since(start);
+                    if index >= from {
+                        if self.tick()? {
+                            return Ok(self.time_out(Position::Index(index)));
+                        }
+                        if item.matches(&mut Cursor::new(element), &mut self.slots)?
+                            && self.run(rest, emit)? == Flow::Break
+                        {
+                            return Ok(self.leave(Position::Index(index)));
+                        }
+                        self.resume.clear();
+                    }
+                    index += 1;
+                }
+                Ok(Flow::Continue)
+            }
+            Operation::Or(branches) => {
+                let from = self.resume_index();
+                for (index, branch) in branches.iter().enumerate() {
+                    let index = index as u64;
+                    if index < from {
+                        continue;
+                    }
+                    if self.run(branch, &mut |execution| execution.run(rest, emit))? == Flow::Break {
+                        return Ok(self.leave(Position::Index(index)));
+                    }
+                    self.resume.clear();
+                }
+                Ok(Flow::Continue)
+            }
+            Operation::If(parts) => self.if_then_else(parts, rest, emit),
+            Operation::Derive { predicate, inner, key, value, id } => self.run(inner, &mut |execution| {
+                let (key, value) = (execution.value(key), execution.value(value));
+                let fact = execution.derive(*predicate, key, value)?;
+                let mut bytes = Vec::new();
+                put_nat(&mut bytes, fact.get());
+                if !id.matches(&mut Cursor::new(&bytes), &mut execution.slots)? {
+                    return Ok(Flow::Continue);
+                }
+                execution.run(rest, emit)
+            }),
+            single => match self.single(single)? {
+                true => self.run(rest, emit),
+                false => Ok(Flow::Continue),
+            },
+        }
+    }
+
+    /// An operation that matches once or not at all.
+    fn single(&mut self, operation: &Operation) -> Result<bool> {
+        match operation {
+            Operation::Match(expression, matcher) => {
+                let bytes = self.value(expression);
+                let matches = matcher.matches(&mut Cursor::new(&bytes), &mut self.slots);
+                self.buffers.push(bytes);
+                matches
+            }
+            Operation::ByKey { predicate, key, id, value } => {
+                self.count(*predicate)?;
+                let key = self.value(key);
+                let found = match self.reads.id_by_key(*predicate, &key)? {
+                    Some(found) => Some(found),
+                    None => self.derived.by_key.get(&(*predicate, key.clone())).copied(),
+                };
+                self.buffers.push(key);
+                let Some(found) = found else { return Ok(false) };
+                Ok(self.matches_id(id, found)? && self.matches_value(value.as_ref(), found)?)
+            }
+            Operation::ById { predicate, id, key, value } => self.by_id(*predicate, id, key, value.as_ref()),
+            Operation::Primitive { primitive, arguments, types, result } => {
+                let arguments: Vec<Vec<u8>> = arguments.iter().map(|argument| self.value(argument)).collect();
+                let mut bytes = Vec::new();
+                Ok(primitive.evaluate(types, &arguments, &mut bytes)?
+                    && result.matches(&mut Cursor::new(&bytes), &mut self.slots)?)
+            }
+            Operation::Not(inner) => {
+                let mut found = false;
+                self.atomically(inner, &mut |_| {
+                    found = true;
+                    Ok(Flow::Break)
+                })?;
+                Ok(!found)
+            }
+            Operation::All { inner, item, slot } => {
+                let (mut elements, mut bytes) = (HashSet::new(), 0);
+                self.atomically(inner, &mut |execution| {
+                    let element = execution.value(item);
+                    bytes += element.len() + BYTES_PER_ENTRY;
+                    execution.check_memory(bytes)?;
+                    elements.insert(element);
+                    Ok(Flow::Continue)
+                })?;
+                let mut elements: Vec<Vec<u8>> = elements.into_iter().collect();
+                elements.sort_unstable();
+                let mut set = Vec::new();
+                put_elements(&mut set, elements.len(), elements.iter().map(Vec::as_slice));
+                self.slots[*slot] = set;
+                Ok(true)
+            }
+            _ => unreachable!("the other operations are loops"),
+        }
+    }
+
+    /// The fact with an id, if it is of the predicate and matches.
+    fn by_id(
+        &mut self,
+        predicate: PredicateId,
+        id: &Expression,
+        key: &Matcher,
+        value: Option<&Matcher>,
+    ) -> Result<bool> {
+        self.count(predicate)?;
+        let bytes = self.value(id);
+        let Some(fact) = FactId::new(nat_at(&bytes, 0)?.0) else { return Ok(false) };
+        let slots = &mut self.slots;
+        let mut matches = |(other, of_key, of_value): &StoredFact| {
+            Ok(*other == predicate
+                && key.matches(&mut Cursor::new(of_key), slots)?
+                && match value {
+                    Some(value) => value.matches(&mut Cursor::new(of_value), slots)?,
+                    None => true,
+                })
+        };
+        match self.derived.get(fact) {
+            Some(found) => matches(found),
+            None => match self.reads.fact_by_id(fact)? {
+                Some(found) => matches(&found),
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// All facts with a prefix.
+    fn seek(
+        &mut self,
+        predicate: PredicateId,
+        prefix: &Expression,
+        [id, key]: [&Matcher; 2],
+        value: Option<&Matcher>,
+        rest: &[Operation],
+        emit: &mut Emit<'_>,
+    ) -> Result<Flow> {
+        let prefix = self.value(prefix);
+        let mut resumes = !self.resume.is_empty();
+        let from = match self.resume.pop() {
+            Some(Position::Key(from)) => from,
+            Some(Position::Index(_)) => return Err(Error::Continuation("it is of another query")),
+            None => prefix.clone(),
+        };
+        let mut flow = Flow::Continue;
+        let reads = self.reads;
+        reads.seek(predicate, &prefix, &from, &mut |fact, bytes| {
+            // The fact may be gone since: then there is nothing to go on from within it.
+            if std::mem::take(&mut resumes) && bytes != from {
+                self.resume.clear();
+                self.skip_first = false;
+            }
+            if self.count(predicate)? {
+                flow = self.time_out(Position::Key(bytes.to_vec()));
+                return Ok(ControlFlow::Break(()));
+            }
+            let mut cursor = Cursor::new(bytes);
+            cursor.advance(prefix.len());
+            let matches = key.matches(&mut cursor, &mut self.slots)?
+                && self.matches_id(id, fact)?
+                && self.matches_value(value, fact)?;
+            if matches && self.run(rest, emit)? == Flow::Break {
+                flow = self.leave(Position::Key(bytes.to_vec()));
+                return Ok(ControlFlow::Break(()));
+            }
+            self.resume.clear();
+            Ok(ControlFlow::Continue(()))
+        })?;
+        self.buffers.push(prefix);
+        Ok(flow)
+    }
+
+    /// The position of `if`: see [`IF_CONDITION`].
+    fn if_then_else(&mut self, parts: &[Vec<Operation>; 3], rest: &[Operation], emit: &mut Emit<'_>) -> Result<Flow> {
+        let [condition, then, otherwise] = parts;
+        let from = self.resume_index();
+        let mut held = from == IF_HELD;
+        if from != IF_OTHERWISE {
+            let flow = self.run(condition, &mut |execution| {
+                held = true;
+                execution.run(then, &mut |execution| execution.run(rest, emit))
+            })?;
+            if flow == Flow::Break {
+                return Ok(self.leave(Position::Index(if held { IF_HELD } else { IF_CONDITION })));
+            }
+        }
+        if held {
+            return Ok(Flow::Continue);
+        }
+        match self.run(otherwise, &mut |execution| execution.run(rest, emit))? {
+            Flow::Break => Ok(self.leave(Position::Index(IF_OTHERWISE))),
+            Flow::Continue => Ok(Flow::Continue),
+        }
+    }
+
+    /// Runs operations that a page does not end in.
+    fn atomically(&mut self, operations: &[Operation], emit: &mut Emit<'_>) -> Result<()> {
+        let (resume, skip_first) = (std::mem::take(&mut self.resume), std::mem::take(&mut self.skip_first));
+        self.atomic += 1;
+        let done = self.run(operations, emit);
+        self.atomic -= 1;
+        self.resume = resume;
+        self.skip_first = skip_first;
+        done.map(drop)
+    }
+
+    fn leave(&mut self, position: Position) -> Flow {
+        if self.ends_page {
+            self.noted.push(position);
+        }
+        Flow::Break
+    }
+
+    /// Ends the page because time is up.
+    fn time_out(&mut self, position: Position) -> Flow {
+        self.timed_out = true;
+        self.ends_page = true;
+        self.leave(position)
+    }
+
+    fn resume_index(&mut self) -> u64 {
+        match self.resume.pop() {
+            Some(Position::Index(index)) => index,
+            // A key here is of another query. The positions are checked against the query; so it cannot be.
+            Some(Position::Key(_)) | None => 0,
+        }
+    }
+
+    /// The value of an expression.
+    pub fn value(&mut self, expression: &Expression) -> Vec<u8> {
+        let mut bytes = self.buffers.pop().unwrap_or_default();
+        bytes.clear();
+        expression.write(&self.slots, &mut bytes);
+        bytes
+    }
+
+    fn matches_id(&mut self, matcher: &Matcher, id: FactId) -> Result<bool> {
+        if matcher.is_rest() {
+            return Ok(true);
+        }
+        let mut bytes = self.buffers.pop().unwrap_or_default();
+        bytes.clear();
+        put_nat(&mut bytes, id.get());
+        let matches = matcher.matches(&mut Cursor::new(&bytes), &mut self.slots);
+        self.buffers.push(bytes);
+        matches
+    }
+
+    fn matches_value(&mut self, matcher: Option<&Matcher>, id: FactId) -> Result<bool> {
+        let Some(matcher) = matcher else { return Ok(true) };
+        if let Some((_, _, value)) = self.derived.by_id.get(&id) {
+            return matcher.matches(&mut Cursor::new(value), &mut self.slots);
+        }
+        match self.reads.fact_by_id(id)? {
+            Some((_, _, value)) => matcher.matches(&mut Cursor::new(&value), &mut self.slots),
+            None => Ok(false),
+        }
+    }
+
+    /// Counts a fact that is searched. `true`: the page has to end before it.
+    fn count(&mut self, predicate: PredicateId) -> Result<bool> {
+        *self.searched.entry(predicate).or_default() += 1;
+        self.tick()
+    }
+
+    /// Looks at the clock from time to time. `true`: the page has to end.
+    fn tick(&mut self) -> Result<bool> {
+        self.ticks += 1;
+        if let Some(deadline) = self.bounds.deadline
+            && self.ticks.is_multiple_of(TICKS_PER_CLOCK)
+            && Instant::now() >= deadline
+        {
+            self.time_is_up = true;
+        }
+        // Sets and negations cannot be continued later.
+        if self.time_is_up && self.atomic > 0 { Err(Error::QueryTime) } else { Ok(self.time_is_up) }
+    }
+
+    fn check_memory(&self, bytes: usize) -> Result<()> {
+        let limit = self.bounds.memory_bytes_max;
+        if self.derived.bytes + bytes > limit { Err(Error::QueryMemory { limit_bytes: limit }) } else { Ok(()) }
+    }
+
+    /// The id of a fact that is derived: of the database, if it has the fact, or a new one.
+    fn derive(&mut self, predicate: PredicateId, key: Vec<u8>, value: Vec<u8>) -> Result<FactId> {
+        if let Some(id) = self.derived.by_key.get(&(predicate, key.clone())) {
+            return Ok(*id);
+        }
+        if let Some(id) = self.reads.id_by_key(predicate, &key)? {
+            return Ok(id);
+        }
+        let id = self.next_id;
+        self.derived.bytes += 2 * key.len() + value.len() + BYTES_PER_ENTRY;
+        self.check_memory(0)?;
+        self.next_id = id.plus(1);
+        self.derived.by_key.insert((predicate, key.clone()), id);
+        self.derived.by_id.insert(id, (predicate, key, value));
+        Ok(id)
+    }
+}
+
+/// What an entry of a map or a set takes besides its bytes, roughly.
+const BYTES_PER_ENTRY: usize = 64;

@@ -1,0 +1,398 @@
+//! The order of steps, and their compiled form.
+//!
+//! At each point, of the steps that can be taken, the one that is expected to match least often is taken next. What it
+//! finds gives values to slots, with which more steps can be taken, by longer prefixes of keys.
+
+use std::collections::HashSet;
+
+use crate::ids::PredicateId;
+use crate::query::matcher::{Expression, Matcher, ground_prefix};
+use crate::query::primitives::Primitive;
+use crate::query::steps::{Step, Term};
+use crate::value::types::Type;
+
+/// What is done, in order, nested in each other.
+#[derive(Debug)]
+pub enum Operation {
+    /// All facts with a prefix, one after the other.
+    Seek {
+        /// The predicate.
+        predicate: PredicateId,
+        /// The beginning of keys.
+        prefix: Expression,
+        /// What the id is matched with.
+        id: Matcher,
+        /// What the key is matched with.
+        key: Matcher,
+        /// What the value is matched with, if it matters.
+        value: Option<Matcher>,
+    },
+    /// The fact with a key, if there is one.
+    ByKey {
+        /// The predicate.
+        predicate: PredicateId,
+        /// The key.
+        key: Expression,
+        /// What the id is matched with.
+        id: Matcher,
+        /// What the value is matched with, if it matters.
+        value: Option<Matcher>,
+    },
+    /// The fact with an id.
+    ById {
+        /// The predicate.
+        predicate: PredicateId,
+        /// The id.
+        id: Expression,
+        /// What the key is matched with.
+        key: Matcher,
+        /// What the value is matched with, if it matters.
+        value: Option<Matcher>,
+    },
+    /// A value that has to match.
+    Match(Expression, Matcher),
+    /// Each element of an array or a set.
+    Elements {
+        /// The array or the set.
+        of: Expression,
+        /// The type of elements.
+        ty: Type,
+        /// What an element is matched with.
+        item: Matcher,
+    },
+    /// The result of a primitive.
+    Primitive {
+        /// The primitive.
+        primitive: Primitive,
+        /// The arguments.
+        arguments: Vec<Expression>,
+        /// Their types.
+        types: Vec<Type>,
+        /// What the result is matched with.
+        result: Matcher,
+    },
+    /// One of these.
+    Or(Vec<Vec<Operation>>),
+    /// The second for each match of the first; the third if there is none.
+    If(Box<[Vec<Operation>; 3]>),
+    /// Holds if the operations do not.
+    Not(Vec<Operation>),
+    /// The set of all values.
+    All {
+        /// The operations that give the values.
+        inner: Vec<Operation>,
+        /// The value.
+        item: Expression,
+        /// Where the set is kept.
+        slot: usize,
+    },
+    /// A fact that is derived: its id after it was derived.
+    Derive {
+        /// The predicate.
+        predicate: PredicateId,
+        /// The operations that derive it.
+        inner: Vec<Operation>,
+        /// Its key.
+        key: Expression,
+        /// Its value.
+        value: Expression,
+        /// What the id is matched with.
+        id: Matcher,
+    },
+}
+
+/// Steps that cannot be put in an order: some slot has no value.
+#[derive(Debug)]
+pub struct NoOrder;
+
+/// How many facts predicates have.
+pub type Counts<'a> = dyn Fn(PredicateId) -> u64 + 'a;
+
+/// Orders and compiles steps. `bound` are the slots that have values, before and after.
+///
+/// # Errors
+///
+/// If there is no order.
+pub fn order(
+    steps: &[Step],
+    bound: &mut HashSet<usize>,
+    outside: &HashSet<usize>,
+    counts: &Counts<'_>,
+) -> Result<(Vec<Operation>, f64), NoOrder> {
+    let mut planner = Planner { counts, trials: 0 };
+    planner.steps(steps, bound, outside)
+}
+
+struct Planner<'a> {
+    counts: &'a Counts<'a>,
+    /// How many estimates are in progress, one within the other.
+    trials: usize,
+}
+
+/// What a step costs if it is taken now: how many matches are expected, times what each of them costs.
+const CANNOT: f64 = f64::INFINITY;
+/// What is left of a predicate's facts by a prefix of their keys.
+const PREFIX_SHARE: f64 = 0.01;
+/// How deep estimates look into steps within steps: each level multiplies the time of planning.
+const TRIALS_MAX: usize = 2;
+/// The estimate for what is deeper, or cannot be estimated.
+const COARSE: f64 = 1000.0;
+/// How many elements an array has, as far as is known.
+const ELEMENTS: f64 = 10.0;
+
+impl Planner<'_> {
+    fn steps(
+        &mut self,
+        steps: &[Step],
+        bound: &mut HashSet<usize>,
+        outside: &HashSet<usize>,
+    ) -> Result<(Vec<Operation>, f64), NoOrder> {
+        let slots: Vec<HashSet<usize>> = steps.iter().map(slots_of).collect();
+        let mut left: Vec<usize> = (0..steps.len()).collect();
+        let mut operations = Vec::with_capacity(steps.len());
+        let (mut rows, mut total) = (1.0_f64, 1.0_f64);
+        while !left.is_empty() {
+            let around = |index: usize| {
+                let mut around = outside.clone();
+                left.iter().filter(|&&other| other != index).for_each(|&other| around.extend(&slots[other]));
+                around
+            };
+            let mut candidates: Vec<(f64, usize)> = Vec::new();
+            for (at, &index) in left.iter().enumerate() {
+                let cost = self.cost(&steps[index], &slots[index], bound, &|| around(index), left.len() == 1);
+                if cost < CANNOT {
+                    candidates.push((cost, at));
+                }
+                if cost == 0.0 {
+                    break;
+                }
+            }
+            candidates.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+            // The estimates of steps within steps are coarse: what cannot be compiled is left for later.
+            let taken = candidates.into_iter().find_map(|(_, at)| {
+                let mut after = bound.clone();
+                let compiled = self.compile(&steps[left[at]], &mut after, &around(left[at])).ok()?;
+                Some((at, compiled, after))
+            });
+            let (at, (operation, matches), after) = taken.ok_or(NoOrder)?;
+            left.remove(at);
+            *bound = after;
+            rows *= matches;
+            total += rows;
+            operations.push(operation);
+        }
+        Ok((operations, total))
+    }
+
+    /// What a step costs now, or [`CANNOT`]. The cost of an `only` step does not matter.
+    fn cost(
+        &mut self,
+        step: &Step,
+        slots: &HashSet<usize>,
+        bound: &HashSet<usize>,
+        around: &dyn Fn() -> HashSet<usize>,
+        only: bool,
+    ) -> f64 {
+        let has_value = |slot: usize| bound.contains(&slot);
+        let ready = |slots: &HashSet<usize>| {
+            let around = around();
+            slots.iter().all(|slot| bound.contains(slot) || !around.contains(slot))
+        };
+        match step {
+            Step::Facts { predicate, id, key, .. } => self.facts_cost(*predicate, id, key, bound),
+            Step::Same(left, right) => {
+                let can = left.is_ground(&has_value) || right.is_ground(&has_value) || is_never(step);
+                if can { 0.0 } else { CANNOT }
+            }
+            Step::Element { of, .. } if of.is_ground(&has_value) => ELEMENTS,
+            Step::Element { .. } => CANNOT,
+            Step::Primitive { arguments, .. } if arguments.iter().all(|term| term.is_ground(&has_value)) => 0.1,
+            Step::Primitive { .. } => CANNOT,
+            Step::Not(_) if ready(slots) => 0.5,
+            Step::Not(_) => CANNOT,
+            Step::All { item, steps, .. } => {
+                let mut inside: HashSet<usize> = steps.iter().flat_map(slots_of).collect();
+                let mut of_item = Vec::new();
+                item.slots(&mut of_item);
+                inside.extend(of_item);
+                if ready(&inside) { 1.0 } else { CANNOT }
+            }
+            Step::If(parts) => {
+                let condition: HashSet<usize> = parts[0].iter().flat_map(slots_of).collect();
+                if !ready(&condition) {
+                    return CANNOT;
+                }
+                if only { 1.0 } else { self.trial(&[&parts[0], &parts[1]], bound) + self.trial(&[&parts[2]], bound) }
+            }
+            _ if only => 1.0,
+            Step::Or(branches) => branches.iter().map(|steps| self.trial(&[steps], bound)).sum::<f64>().max(0.2),
+            Step::Derived { predicate, id, key, steps, .. } => {
+                if id.is_ground(&has_value) {
+                    return self.facts_cost(*predicate, id, key, bound);
+                }
+                self.trial(&[steps], bound)
+            }
+        }
+    }
+
+    /// What steps would cost.
+    fn trial(&mut self, parts: &[&Vec<Step>], bound: &HashSet<usize>) -> f64 {
+        if self.trials == TRIALS_MAX {
+            return COARSE;
+        }
+        self.trials += 1;
+        let mut bound = bound.clone();
+        let mut cost = 0.0;
+        for steps in parts {
+            cost += self.steps(steps, &mut bound, &HashSet::new()).map_or(COARSE, |(_, rows)| rows);
+        }
+        self.trials -= 1;
+        cost
+    }
+
+    fn facts_cost(&self, predicate: PredicateId, id: &Term, key: &Term, bound: &HashSet<usize>) -> f64 {
+        let has_value = |slot: usize| bound.contains(&slot);
+        if id.is_ground(&has_value) || key.is_ground(&has_value) {
+            return 1.0;
+        }
+        let count = (self.counts)(predicate) as f64;
+        let (prefix, _) = ground_prefix(key, &has_value);
+        if prefix.is_empty() { count + 2.0 } else { (count * PREFIX_SHARE).min(count) + 1.5 }
+    }
+
+    /// The operation of a step, and how many matches are expected.
+    fn compile(
+        &mut self,
+        step: &Step,
+        bound: &mut HashSet<usize>,
+        around: &HashSet<usize>,
+    ) -> Result<(Operation, f64), NoOrder> {
+        match step {
+            Step::Facts { predicate, id, key, value } => {
+                let matches = self.facts_cost(*predicate, id, key, bound);
+                Ok((facts(*predicate, id, key, value, bound), matches))
+            }
+            Step::Same(left, right) => {
+                let has_value = |slot: usize| bound.contains(&slot);
+                let (ground, other) = if left.is_ground(&has_value) { (left, right) } else { (right, left) };
+                if !ground.is_ground(&has_value) {
+                    return Ok((Operation::Or(Vec::new()), 0.0));
+                }
+                let expression = Expression::of(ground);
+                Ok((Operation::Match(expression, Matcher::of(other, bound)), 1.0))
+            }
+            Step::Element { item, of, ty } => {
+                let of = Expression::of(of);
+                Ok((Operation::Elements { of, ty: ty.clone(), item: Matcher::of(item, bound) }, ELEMENTS))
+            }
+            Step::Primitive { primitive, result, arguments, types } => {
+                let arguments = arguments.iter().map(Expression::of).collect();
+                let result = Matcher::of(result, bound);
+                Ok((Operation::Primitive { primitive: *primitive, arguments, types: types.clone(), result }, 1.0))
+            }
+            Step::Not(steps) => {
+                let (inner, _) = self.steps(steps, &mut bound.clone(), around)?;
+                Ok((Operation::Not(inner), 0.5))
+            }
+            Step::All { result, item, steps } => {
+                let mut inside = bound.clone();
+                let (inner, _) = self.steps(steps, &mut inside, around)?;
+                if !item.is_ground(&|slot| inside.contains(&slot)) {
+                    return Err(NoOrder);
+                }
+                bound.insert(*result);
+                Ok((Operation::All { inner, item: Expression::of(item), slot: *result }, 1.0))
+            }
+            Step::If(parts) => self.compile_if(parts, bound, around),
+            Step::Or(branches) => self.compile_or(branches, bound, around),
+            Step::Derived { predicate, id, key, value, steps, derived_key, derived_value } => {
+                if id.is_ground(&|slot| bound.contains(&slot)) {
+                    return Ok((facts(*predicate, id, key, value, bound), 1.0));
+                }
+                let (inner, matches) = self.steps(steps, bound, around)?;
+                let ground = |term: &Term| term.is_ground(&|slot| bound.contains(&slot));
+                if !ground(derived_key) || !ground(derived_value) {
+                    return Err(NoOrder);
+                }
+                let (key, value) = (Expression::of(derived_key), Expression::of(derived_value));
+                let id = Matcher::of(id, bound);
+                Ok((Operation::Derive { predicate: *predicate, inner, key, value, id }, matches))
+            }
+        }
+    }
+
+    fn compile_if(
+        &mut self,
+        parts: &[Vec<Step>; 3],
+        bound: &mut HashSet<usize>,
+        around: &HashSet<usize>,
+    ) -> Result<(Operation, f64), NoOrder> {
+        let mut around_condition = around.clone();
+        parts[1].iter().for_each(|step| around_condition.extend(slots_of(step)));
+        let mut in_then = bound.clone();
+        let (condition, rows) = self.steps(&parts[0], &mut in_then, &around_condition)?;
+        let (then, rows_then) = self.steps(&parts[1], &mut in_then, around)?;
+        let mut in_otherwise = bound.clone();
+        let (otherwise, rows_otherwise) = self.steps(&parts[2], &mut in_otherwise, around)?;
+        *bound = in_then.intersection(&in_otherwise).copied().collect();
+        Ok((Operation::If(Box::new([condition, then, otherwise])), (rows * rows_then).max(rows_otherwise)))
+    }
+
+    fn compile_or(
+        &mut self,
+        branches: &[Vec<Step>],
+        bound: &mut HashSet<usize>,
+        around: &HashSet<usize>,
+    ) -> Result<(Operation, f64), NoOrder> {
+        let (mut compiled, mut matches) = (Vec::with_capacity(branches.len()), 0.0);
+        let mut bound_in_all: Option<HashSet<usize>> = None;
+        for steps in branches {
+            let mut inside = bound.clone();
+            let (operations, rows) = self.steps(steps, &mut inside, around)?;
+            matches += rows;
+            compiled.push(operations);
+            bound_in_all = Some(match bound_in_all {
+                None => inside,
+                Some(others) => others.intersection(&inside).copied().collect(),
+            });
+        }
+        if let Some(bound_in_all) = bound_in_all {
+            *bound = bound_in_all;
+        }
+        Ok((Operation::Or(compiled), matches))
+    }
+}
+
+/// Whether a step never holds, whatever has values.
+fn is_never(step: &Step) -> bool {
+    matches!(step, Step::Same(Term::Never, _) | Step::Same(_, Term::Never))
+}
+
+fn slots_of(step: &Step) -> HashSet<usize> {
+    let mut slots = Vec::new();
+    step.slots(&mut slots);
+    slots.into_iter().collect()
+}
+
+/// Facts by id, by key, or by a prefix of their keys.
+fn facts(predicate: PredicateId, id: &Term, key: &Term, value: &Term, bound: &mut HashSet<usize>) -> Operation {
+    let matters =
+        |value: &Term| !matches!(value, Term::Wild(_)) && !matches!(value, Term::Bytes(bytes) if bytes.is_empty());
+    if id.is_ground(&|slot| bound.contains(&slot)) {
+        let id = Expression::of(id);
+        let key = Matcher::of(key, bound);
+        let value = matters(value).then(|| Matcher::of(value, bound));
+        return Operation::ById { predicate, id, key, value };
+    }
+    if key.is_ground(&|slot| bound.contains(&slot)) {
+        let key = Expression::of(key);
+        let id = Matcher::of(id, bound);
+        let value = matters(value).then(|| Matcher::of(value, bound));
+        return Operation::ByKey { predicate, key, id, value };
+    }
+    let (prefix, rest) = ground_prefix(key, &|slot| bound.contains(&slot));
+    let key = Matcher::of(&rest, bound);
+    let id = Matcher::of(id, bound);
+    let value = matters(value).then(|| Matcher::of(value, bound));
+    Operation::Seek { predicate, prefix, id, key, value }
+}

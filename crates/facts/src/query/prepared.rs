@@ -1,0 +1,308 @@
+//! Queries: compiled, run, and continued.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::angle::diagnostic::Diagnostic;
+use crate::angle::parser::parse_query;
+use crate::angle::source::{Source, Span};
+use crate::angle::tree::DeriveWhen;
+use crate::error::{Error, Result};
+use crate::ids::{FactId, PredicateId};
+use crate::query::checker::{check_derivation, check_query};
+use crate::query::continuation::Continuation;
+use crate::query::execution::{Bounds, DerivedFacts, Execution, Flow};
+use crate::query::lowering::{Derivations, lower};
+use crate::query::matcher::Expression;
+use crate::query::plan::{Operation, order};
+use crate::query::reads::Reads;
+use crate::schema::definition::Schema;
+use crate::value::nat::nat_at;
+use crate::value::types::Type;
+
+/// Compiles queries over a schema, whose derivations it has checked.
+#[derive(Debug)]
+pub struct Compiler {
+    schema: Arc<Schema>,
+    derivations: Derivations,
+}
+
+impl Compiler {
+    /// Checks the derivations of a schema.
+    ///
+    /// # Errors
+    ///
+    /// The first derivation that is wrong, with its place.
+    pub fn new(schema: Arc<Schema>) -> Result<Compiler> {
+        let mut derivations = HashMap::new();
+        for predicate in schema.predicates() {
+            if let Some(query) = check_derivation(&schema, predicate)? {
+                derivations.insert(predicate.id, query);
+            }
+        }
+        Ok(Compiler { schema, derivations })
+    }
+
+    /// The schema.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The predicates that are derived into the database, in the order of their ids.
+    pub fn stored_derivations(&self) -> impl Iterator<Item = PredicateId> + '_ {
+        let stored =
+            |derivation: &crate::schema::definition::PredicateDerivation| derivation.when == DeriveWhen::Stored;
+        let predicates = self.schema.predicates().iter();
+        predicates
+            .filter(move |predicate| predicate.derivation.as_ref().is_some_and(stored))
+            .map(|predicate| predicate.id)
+    }
+
+    /// Compiles a query for a database: its plan depends on how many facts predicates have.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong in the query, with its place; or if reading the counts fails.
+    pub fn query(&self, text: &str, reads: &dyn Reads) -> Result<Query> {
+        let source = Source::new("query", text)?;
+        let tree = parse_query(&source)?;
+        let checked = check_query(&self.schema, &source, &tree)?;
+        let hash = xxh3_64(text.as_bytes());
+        self.plan(&source, &checked, checked.query.head.ty.clone(), hash, reads)
+    }
+
+    /// Compiles the query that derives a stored predicate: its results are the keys and values of facts.
+    ///
+    /// # Errors
+    ///
+    /// If the predicate has no derivation, or reading the counts fails.
+    pub fn derivation(&self, predicate: PredicateId, reads: &dyn Reads) -> Result<Query> {
+        let definition = self.schema.predicate(predicate).ok_or(Error::NoPredicate(predicate))?;
+        let (Some(derivation), Some(checked)) = (&definition.derivation, self.derivations.get(&predicate)) else {
+            return Err(Error::NoDerivation { name: definition.full_name() });
+        };
+        let hash = xxh3_64(definition.full_name().as_bytes());
+        self.plan(&derivation.source, checked, definition.key.clone(), hash, reads)
+    }
+
+    fn plan(
+        &self,
+        source: &Source,
+        checked: &crate::query::typed::CheckedQuery,
+        ty: Type,
+        hash: u64,
+        reads: &dyn Reads,
+    ) -> Result<Query> {
+        // The counts are read once, and the first failure is kept.
+        let failure = std::cell::RefCell::new(None);
+        let cache = std::cell::RefCell::new(HashMap::new());
+        let count = |predicate: PredicateId| -> u64 {
+            *cache.borrow_mut().entry(predicate).or_insert_with(|| match reads.count(predicate) {
+                Ok(count) => count,
+                Err(error) => {
+                    failure.borrow_mut().get_or_insert(error);
+                    0
+                }
+            })
+        };
+        let lowered = lower(&self.schema, &self.derivations, source, checked, &|predicate| count(predicate) == 0)?;
+        let mut outside = HashSet::new();
+        let mut slots = Vec::new();
+        lowered.head.slots(&mut slots);
+        lowered.value.iter().for_each(|value| value.slots(&mut slots));
+        outside.extend(slots);
+        let mut bound = HashSet::new();
+        let span = checked.query.head.span;
+        let unbound = || {
+            let hint = "match every variable with something that has a value: a fact, an element, a literal";
+            source.error(span, "a part of the query has no value to begin with", hint)
+        };
+        let (operations, _) = order(&lowered.steps, &mut bound, &outside, &count).map_err(|_| unbound())?;
+        if let Some(error) = failure.into_inner() {
+            return Err(error);
+        }
+        let is_bound = |slot: usize| bound.contains(&slot);
+        let is_ground =
+            lowered.head.is_ground(&is_bound) && lowered.value.as_ref().is_none_or(|value| value.is_ground(&is_bound));
+        if !is_ground {
+            let hint = "the head of a query cannot have `_`, `..`, or variables without a value";
+            return Err(Error::Angle(source.error(span, "the query returns something that is not complete", hint)));
+        }
+        check_depth(&operations, source, span)?;
+        Ok(Query {
+            operations,
+            head: Expression::of(&lowered.head),
+            value: lowered.value.as_ref().map(Expression::of),
+            slots: lowered.slots,
+            ty,
+            hash,
+        })
+    }
+}
+
+/// The most loops in each other: each needs some stack.
+const LOOPS_MAX: usize = 500;
+
+fn check_depth(operations: &[Operation], source: &Source, span: Span) -> std::result::Result<(), Diagnostic> {
+    if depth(operations) > LOOPS_MAX {
+        let message = format!("the query has more than {LOOPS_MAX} statements in each other");
+        return Err(source.error(span, message, "store a part of it: a predicate with `stored` before its query"));
+    }
+    Ok(())
+}
+
+/// How many operations are in each other at most.
+fn depth(operations: &[Operation]) -> usize {
+    let of_one = |operation: &Operation| match operation {
+        Operation::Or(branches) => 1 + branches.iter().map(|branch| depth(branch)).max().unwrap_or(0),
+        Operation::If(parts) => 1 + (depth(&parts[0]) + depth(&parts[1])).max(depth(&parts[2])),
+        Operation::Not(inner) | Operation::All { inner, .. } | Operation::Derive { inner, .. } => 1 + depth(inner),
+        _ => 1,
+    };
+    operations.iter().map(of_one).sum()
+}
+
+/// A query that is compiled.
+#[derive(Debug)]
+pub struct Query {
+    operations: Vec<Operation>,
+    head: Expression,
+    value: Option<Expression>,
+    slots: usize,
+    ty: Type,
+    hash: u64,
+}
+
+/// What a run of a query may use. By default: everything, up to a gigabyte of memory.
+#[derive(Debug, Clone)]
+pub struct QueryLimits {
+    /// How many results a page has at most.
+    pub results_max: Option<usize>,
+    /// How many bytes of results a page has: the result that reaches it is the last.
+    pub bytes_max: Option<usize>,
+    /// How long a page may take.
+    pub time_max: Option<Duration>,
+    /// How many bytes derived facts, sets and results may take.
+    pub memory_bytes_max: usize,
+}
+
+impl Default for QueryLimits {
+    fn default() -> QueryLimits {
+        QueryLimits { results_max: None, bytes_max: None, time_max: None, memory_bytes_max: 1 << 30 }
+    }
+}
+
+/// Results of a query.
+#[derive(Debug)]
+pub struct Page {
+    /// Each result once. For a query for facts, these are ids of facts.
+    pub results: Vec<QueryResult>,
+    /// The type of results.
+    pub ty: Type,
+    /// What to give to [`Query::continue_from`] for the next page. `None`: there are no more.
+    pub continuation: Option<Vec<u8>>,
+    /// Whether the page ended because time was up.
+    pub timed_out: bool,
+    /// How many facts were searched, by predicate.
+    pub searched: Vec<(PredicateId, u64)>,
+    /// Facts that were derived, which results may refer to.
+    pub derived: DerivedFacts,
+}
+
+/// A result of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryResult {
+    /// The fact, if the query is for facts.
+    pub fact: Option<FactId>,
+    /// The value, encoded: of the head, or the key of a fact that is derived.
+    pub bytes: Vec<u8>,
+    /// The value of a fact that is derived.
+    pub value: Vec<u8>,
+}
+
+impl Query {
+    /// The type of results.
+    pub fn ty(&self) -> &Type {
+        &self.ty
+    }
+
+    /// Runs the query.
+    ///
+    /// # Errors
+    ///
+    /// If reading fails, or a limit is reached where the query cannot be continued.
+    pub fn run(&self, reads: &dyn Reads, limits: &QueryLimits) -> Result<Page> {
+        let next_id = reads.first_free_id()?;
+        self.page(reads, limits, Continuation { hash: self.hash, next_id, skip_first: false, positions: Vec::new() })
+    }
+
+    /// Runs the query from where a page ended. A result can be on both pages if it matches in several ways.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::run`], and if the continuation is damaged or of another query.
+    pub fn continue_from(&self, reads: &dyn Reads, limits: &QueryLimits, continuation: &[u8]) -> Result<Page> {
+        let continuation = Continuation::decode(continuation)?;
+        if continuation.hash != self.hash {
+            return Err(Error::Continuation("it is of another query"));
+        }
+        self.page(reads, limits, continuation)
+    }
+
+    fn page(&self, reads: &dyn Reads, limits: &QueryLimits, from: Continuation) -> Result<Page> {
+        let deadline = limits.time_max.map(|time| Instant::now() + time);
+        let bounds = Bounds { deadline, memory_bytes_max: limits.memory_bytes_max };
+        let mut execution = Execution::new(reads, self.slots, from.next_id, bounds);
+        execution.resume = from.positions;
+        execution.skip_first = from.skip_first;
+        let mut results = Vec::new();
+        let mut seen = HashSet::new();
+        let mut bytes_of_results = 0;
+        execution.run(&self.operations, &mut |execution| {
+            if std::mem::take(&mut execution.skip_first) {
+                execution.resume.clear();
+                return Ok(Flow::Continue);
+            }
+            let bytes = execution.value(&self.head);
+            let value = self.value.as_ref().map(|value| execution.value(value)).unwrap_or_default();
+            if seen.contains(&bytes) {
+                return Ok(Flow::Continue);
+            }
+            bytes_of_results += bytes.len() + value.len();
+            if 2 * bytes_of_results > limits.memory_bytes_max {
+                return Err(Error::QueryMemory { limit_bytes: limits.memory_bytes_max });
+            }
+            seen.insert(bytes.clone());
+            results.push((bytes, value));
+            let full = limits.results_max.is_some_and(|max| results.len() >= max)
+                || limits.bytes_max.is_some_and(|max| bytes_of_results >= max);
+            execution.ends_page = full;
+            Ok(if full { Flow::Break } else { Flow::Continue })
+        })?;
+        let continuation = execution.ends_page.then(|| {
+            let positions = std::mem::take(&mut execution.noted);
+            let (next_id, skip_first) = (execution.next_id, !execution.timed_out);
+            Continuation { hash: self.hash, next_id, skip_first, positions }.encode()
+        });
+        let mut searched: Vec<_> = execution.searched.into_iter().collect();
+        searched.sort_unstable();
+        let results = results.into_iter().map(|(bytes, value)| {
+            let fact = match self.ty {
+                Type::Predicate(_) => FactId::new(nat_at(&bytes, 0)?.0),
+                _ => None,
+            };
+            Ok(QueryResult { fact, bytes, value })
+        });
+        Ok(Page {
+            results: results.collect::<Result<_>>()?,
+            ty: self.ty.clone(),
+            continuation,
+            timed_out: execution.timed_out,
+            searched,
+            derived: execution.derived,
+        })
+    }
+}

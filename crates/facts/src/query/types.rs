@@ -1,0 +1,273 @@
+//! Types that are not yet known, and their unification.
+
+use std::sync::Arc;
+
+use crate::value::types::Type;
+
+/// A type with unknown parts.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ty {
+    /// Unknown: see [`Unknowns`].
+    Unknown(usize),
+    /// Known.
+    Known(Type),
+    /// An array whose elements may be unknown.
+    Array(Box<Ty>),
+    /// A set whose elements may be unknown.
+    Set(Box<Ty>),
+    /// A value or `nothing`.
+    Maybe(Box<Ty>),
+    /// A record by position: fields that a tuple leaves without names.
+    Tuple(Vec<Ty>),
+}
+
+/// What is known of an unknown type.
+#[derive(Debug, Clone)]
+enum State {
+    /// Nothing.
+    Free,
+    /// It is this one.
+    Is(Ty),
+    /// It has these fields or alternatives.
+    Has(Vec<(String, Ty)>, Shape),
+    /// It is an array or a set of these.
+    ElementsOf(Ty),
+}
+
+/// Whether a type with fields is a record or a sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Either: `{ a = 1 }` may be both.
+    Either,
+    /// A record.
+    Record,
+    /// A sum.
+    Sum,
+}
+
+/// The unknown types of a query.
+#[derive(Debug, Default)]
+pub struct Unknowns {
+    states: Vec<State>,
+}
+
+/// Two types that are not the same; how they differ, if it is about a name.
+#[derive(Debug)]
+pub struct Mismatch(pub Option<String>);
+
+type Same = Result<(), Mismatch>;
+
+impl Unknowns {
+    /// A type that is not known at all.
+    pub fn fresh(&mut self) -> Ty {
+        self.push(State::Free)
+    }
+
+    /// A type with fields or alternatives.
+    pub fn with_fields(&mut self, fields: Vec<(String, Ty)>, shape: Shape) -> Ty {
+        self.push(State::Has(fields, shape))
+    }
+
+    /// An array or a set of elements.
+    pub fn elements_of(&mut self, element: Ty) -> Ty {
+        self.push(State::ElementsOf(element))
+    }
+
+    fn push(&mut self, state: State) -> Ty {
+        self.states.push(state);
+        Ty::Unknown(self.states.len() - 1)
+    }
+
+    /// A type as far as its outside is known.
+    pub fn shallow(&self, ty: &Ty) -> Ty {
+        let mut ty = ty;
+        while let Ty::Unknown(index) = ty {
+            match &self.states[*index] {
+                State::Is(known) => ty = known,
+                _ => break,
+            }
+        }
+        match ty {
+            Ty::Known(Type::Array(element)) => Ty::Array(Box::new(Ty::Known((**element).clone()))),
+            Ty::Known(Type::Set(element)) => Ty::Set(Box::new(Ty::Known((**element).clone()))),
+            Ty::Known(Type::Maybe(element)) => Ty::Maybe(Box::new(Ty::Known((**element).clone()))),
+            ty => ty.clone(),
+        }
+    }
+
+    /// The type, if all of it is known.
+    pub fn known(&self, ty: &Ty) -> Option<Type> {
+        Some(match self.shallow(ty) {
+            Ty::Unknown(index) => match &self.states[index] {
+                // It may be a set as well: arrays are more common.
+                State::ElementsOf(element) => Type::array(self.known(element)?),
+                State::Has(fields, Shape::Record) => {
+                    let fields = fields.iter().map(|(name, ty)| {
+                        Some(crate::value::types::Field { name: Arc::from(name.as_str()), ty: self.known(ty)? })
+                    });
+                    Type::record(fields.collect::<Option<Vec<_>>>()?)
+                }
+                _ => return None,
+            },
+            Ty::Known(ty) => ty,
+            Ty::Array(element) => Type::array(self.known(&element)?),
+            Ty::Set(element) => Type::set(self.known(&element)?),
+            Ty::Maybe(element) => Type::maybe(self.known(&element)?),
+            Ty::Tuple(fields) => {
+                let fields = fields.iter().enumerate().map(|(index, ty)| {
+                    let name = Arc::from(format!("tuplefield{index}"));
+                    Some(crate::value::types::Field { name, ty: self.known(ty)? })
+                });
+                Type::record(fields.collect::<Option<Vec<_>>>()?)
+            }
+        })
+    }
+
+    /// Whether a type is known to be a tuple or a record, and has as many fields.
+    fn occurs(&self, index: usize, ty: &Ty) -> bool {
+        match self.shallow(ty) {
+            Ty::Unknown(other) => {
+                other == index
+                    || match &self.states[other] {
+                        State::Has(fields, _) => fields.iter().any(|(_, ty)| self.occurs(index, ty)),
+                        State::ElementsOf(element) => self.occurs(index, element),
+                        _ => false,
+                    }
+            }
+            Ty::Known(_) => false,
+            Ty::Array(element) | Ty::Set(element) | Ty::Maybe(element) => self.occurs(index, &element),
+            Ty::Tuple(fields) => fields.iter().any(|ty| self.occurs(index, ty)),
+        }
+    }
+
+    /// Makes two types the same.
+    pub fn unify(&mut self, a: &Ty, b: &Ty) -> Same {
+        let (a, b) = (self.shallow(a), self.shallow(b));
+        match (&a, &b) {
+            (Ty::Unknown(a), Ty::Unknown(b)) if a == b => Ok(()),
+            (Ty::Unknown(index), other) | (other, Ty::Unknown(index)) => self.bind(*index, other),
+            (Ty::Known(a), Ty::Known(b)) if a == b => Ok(()),
+            (Ty::Array(a), Ty::Array(b)) | (Ty::Set(a), Ty::Set(b)) | (Ty::Maybe(a), Ty::Maybe(b)) => self.unify(a, b),
+            (Ty::Tuple(a), Ty::Tuple(b)) if a.len() == b.len() => {
+                a.iter().zip(b).try_for_each(|(a, b)| self.unify(a, b))
+            }
+            (Ty::Tuple(tuple), Ty::Known(Type::Record(fields)))
+            | (Ty::Known(Type::Record(fields)), Ty::Tuple(tuple))
+                if tuple.len() == fields.len() =>
+            {
+                let fields: Vec<Ty> = fields.iter().map(|field| Ty::Known(field.ty.clone())).collect();
+                tuple.iter().zip(&fields).try_for_each(|(a, b)| self.unify(a, b))
+            }
+            // Records whose fields have other names are the same to a tuple, which has none.
+            (Ty::Known(Type::Record(a)), Ty::Known(Type::Record(b)))
+                if a.len() == b.len() && (is_tuple(a) || is_tuple(b)) =>
+            {
+                let pairs: Vec<(Ty, Ty)> =
+                    a.iter().zip(b.iter()).map(|(a, b)| (Ty::Known(a.ty.clone()), Ty::Known(b.ty.clone()))).collect();
+                pairs.iter().try_for_each(|(a, b)| self.unify(a, b))
+            }
+            _ => Err(Mismatch(None)),
+        }
+    }
+
+    fn bind(&mut self, index: usize, ty: &Ty) -> Same {
+        if self.occurs(index, ty) {
+            return Err(Mismatch(Some("the type would contain itself".to_owned())));
+        }
+        let state = std::mem::replace(&mut self.states[index], State::Is(ty.clone()));
+        match state {
+            State::Free | State::Is(_) => Ok(()),
+            State::ElementsOf(element) => match self.shallow(ty) {
+                Ty::Array(other) | Ty::Set(other) => self.unify(&element, &other),
+                Ty::Unknown(other) => match self.states[other].clone() {
+                    State::Free => {
+                        self.states[other] = State::ElementsOf(element);
+                        Ok(())
+                    }
+                    State::ElementsOf(others) => self.unify(&element, &others),
+                    _ => Err(Mismatch(None)),
+                },
+                _ => Err(Mismatch(Some("only arrays and sets have elements".to_owned()))),
+            },
+            State::Has(fields, shape) => self.has(ty, fields, shape),
+        }
+    }
+
+    /// Makes a type have fields or alternatives.
+    pub fn has(&mut self, ty: &Ty, fields: Vec<(String, Ty)>, shape: Shape) -> Same {
+        if let Ty::Unknown(index) = self.shallow(ty) {
+            return self.merge(index, fields, shape);
+        }
+        for (name, of_field) in &fields {
+            let found = self.field(ty, name, shape).ok_or_else(|| Mismatch(Some(no_field(name, shape))))?;
+            if let Some(found) = found {
+                self.unify(of_field, &found)?;
+            }
+        }
+        match self.shallow(ty) {
+            Ty::Known(Type::Record(_)) | Ty::Tuple(_) => Ok(()),
+            _ if fields.len() == 1 => Ok(()),
+            _ => Err(Mismatch(Some("a sum has one alternative at a time".to_owned()))),
+        }
+    }
+
+    fn merge(&mut self, index: usize, fields: Vec<(String, Ty)>, shape: Shape) -> Same {
+        match self.states[index].clone() {
+            State::Has(mut known, other) => {
+                let shape = match (shape, other) {
+                    (Shape::Either, shape) | (shape, Shape::Either) => shape,
+                    (a, b) if a == b => a,
+                    _ => return Err(Mismatch(Some("a record is no sum".to_owned()))),
+                };
+                for (name, ty) in fields {
+                    match known.iter().find(|(other, _)| *other == name).cloned() {
+                        Some((_, other)) => self.unify(&ty, &other)?,
+                        None => known.push((name, ty)),
+                    }
+                }
+                self.states[index] = State::Has(known, shape);
+                Ok(())
+            }
+            State::Free => {
+                self.states[index] = State::Has(fields, shape);
+                Ok(())
+            }
+            _ => Err(Mismatch(None)),
+        }
+    }
+
+    /// The type of a field or an alternative of a type; `Some(None)` for one of any type.
+    fn field(&self, ty: &Ty, name: &str, shape: Shape) -> Option<Option<Ty>> {
+        let of = |fields: &[crate::value::types::Field]| {
+            fields.iter().find(|field| *field.name == *name).map(|field| Some(Ty::Known(field.ty.clone())))
+        };
+        match (self.shallow(ty), shape) {
+            (Ty::Known(Type::Record(fields)), Shape::Record | Shape::Either) => of(&fields),
+            (Ty::Known(Type::Sum(fields)), Shape::Sum | Shape::Either) => of(&fields),
+            (Ty::Maybe(element), Shape::Sum | Shape::Either) => match name {
+                "just" => Some(Some(*element)),
+                "nothing" => Some(Some(Ty::Known(Type::unit()))),
+                _ => None,
+            },
+            (Ty::Known(Type::Enum(names)), Shape::Sum | Shape::Either) => {
+                names.iter().any(|other| **other == *name).then_some(Some(Ty::Known(Type::unit())))
+            }
+            (Ty::Known(Type::Bool), Shape::Sum | Shape::Either) => {
+                matches!(name, "true" | "false").then_some(Some(Ty::Known(Type::unit())))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn is_tuple(fields: &[crate::value::types::Field]) -> bool {
+    fields.iter().all(|field| field.name.starts_with("tuplefield"))
+}
+
+fn no_field(name: &str, shape: Shape) -> String {
+    match shape {
+        Shape::Record => format!("there is no field `{name}`"),
+        Shape::Sum => format!("there is no alternative `{name}`"),
+        Shape::Either => format!("there is no field or alternative `{name}`"),
+    }
+}

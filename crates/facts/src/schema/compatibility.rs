@@ -1,0 +1,72 @@
+//! Whether facts of a newer predicate can be read as those of an older one.
+
+use crate::ids::PredicateId;
+use crate::schema::definition::Schema;
+use crate::value::types::{Field, Type};
+
+/// Checks the predicate that evolved from `old`, if one did. The error is a message.
+pub fn check_evolution(schema: &Schema, old: PredicateId) -> Result<(), String> {
+    let Some(new) = schema.evolved(old) else { return Ok(()) };
+    let (Some(older), Some(newer)) = (schema.predicate(old), schema.predicate(new)) else { return Ok(()) };
+    let (from, to) = (older.full_name(), newer.full_name());
+    for (part, old, new) in [("key", &older.key, &newer.key), ("value", &older.value, &newer.value)] {
+        compatible(schema, old, new, part).map_err(|message| format!("{to} cannot evolve {from}: {message}"))?;
+    }
+    Ok(())
+}
+
+/// Checks two types. `path` is where they are.
+fn compatible(schema: &Schema, old: &Type, new: &Type, path: &str) -> Result<(), String> {
+    match (old, new) {
+        (Type::Record(old), Type::Record(new)) => {
+            for field in lacking(old, new).chain(lacking(new, old)) {
+                if !has_default(&field.ty) {
+                    let ty = schema.short_type_text(&field.ty);
+                    return Err(format!(
+                        "{path}.{}, of type {ty}, is in one of them only and has no default",
+                        field.name
+                    ));
+                }
+            }
+            compatible_fields(schema, old, new, path)
+        }
+        (Type::Sum(old), Type::Sum(new)) => compatible_fields(schema, old, new, path),
+        (Type::Enum(_), Type::Enum(_)) => Ok(()),
+        (Type::Maybe(old), Type::Maybe(new)) => compatible(schema, old, new, path),
+        // A list may become a set, and a set a list.
+        (Type::Array(old) | Type::Set(old), Type::Array(new) | Type::Set(new)) => {
+            compatible(schema, old, new, &format!("{path}[]"))
+        }
+        (Type::Predicate(old), Type::Predicate(new)) if old == new || schema.evolved(*old) == Some(*new) => Ok(()),
+        (old, new) if old == new => Ok(()),
+        (old, new) => {
+            let (old, new) = (schema.short_type_text(old), schema.short_type_text(new));
+            Err(format!("{path} was {old} and is {new}"))
+        }
+    }
+}
+
+fn compatible_fields(schema: &Schema, old: &[Field], new: &[Field], path: &str) -> Result<(), String> {
+    for field in old {
+        if let Some(other) = new.iter().find(|other| other.name == field.name) {
+            compatible(schema, &field.ty, &other.ty, &format!("{path}.{}", field.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// The fields of `these` whose names are not in `others`.
+fn lacking<'a>(these: &'a [Field], others: &'a [Field]) -> impl Iterator<Item = &'a Field> {
+    these.iter().filter(|field| !others.iter().any(|other| other.name == field.name))
+}
+
+/// Whether a value can be made up: not if it has to refer to a fact.
+pub fn has_default(ty: &Type) -> bool {
+    match ty {
+        Type::Predicate(_) => false,
+        Type::Record(fields) => fields.iter().all(|field| has_default(&field.ty)),
+        Type::Sum(alternatives) => alternatives.first().is_some_and(|field| has_default(&field.ty)),
+        Type::Enum(names) => !names.is_empty(),
+        _ => true,
+    }
+}

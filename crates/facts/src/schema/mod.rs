@@ -1,0 +1,9 @@
+//! Schemas: names resolved, types expanded, predicates numbered.
+
+pub mod compatibility;
+pub mod definition;
+pub mod loading;
+pub mod names;
+pub mod scopes;
+pub mod similar;
+pub mod typing;

@@ -1,0 +1,90 @@
+//! Names with versions.
+
+/// A name and its version, apart: `a.B.1` is `a.B` and 1.
+pub fn split_version(name: &str) -> (&str, Option<u32>) {
+    match name.rsplit_once('.') {
+        Some((base, version)) if version.bytes().all(|byte| byte.is_ascii_digit()) => match version.parse() {
+            Ok(version) => (base, Some(version)),
+            Err(_) => (name, None),
+        },
+        _ => (name, None),
+    }
+}
+
+/// Words that code generated from schemas could not use as names of fields, in the languages that Glean generates.
+const RESERVED: &[&str] = &[
+    "abstract",
+    "and",
+    "as",
+    "assert",
+    "async",
+    "await",
+    "break",
+    "case",
+    "class",
+    "const",
+    "continue",
+    "def",
+    "default",
+    "del",
+    "delete",
+    "do",
+    "elif",
+    "else",
+    "except",
+    "extends",
+    "extern",
+    "false",
+    "final",
+    "finally",
+    "for",
+    "from",
+    "function",
+    "global",
+    "if",
+    "implements",
+    "import",
+    "in",
+    "instanceof",
+    "interface",
+    "is",
+    "lambda",
+    "let",
+    "namespace",
+    "new",
+    "none",
+    "nonlocal",
+    "not",
+    "null",
+    "or",
+    "package",
+    "pass",
+    "private",
+    "protected",
+    "public",
+    "raise",
+    "return",
+    "static",
+    "struct",
+    "super",
+    "switch",
+    "template",
+    "this",
+    "throw",
+    "trait",
+    "true",
+    "try",
+    "typedef",
+    "union",
+    "use",
+    "var",
+    "void",
+    "while",
+    "with",
+    "yield",
+];
+
+/// Whether Glean reserves a word.
+pub fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}

@@ -1,0 +1,8 @@
+//! Types, values, and their encodings as bytes.
+
+pub mod bytes;
+pub mod codec;
+pub mod error;
+pub mod nat;
+pub mod types;
+pub mod values;

@@ -1,0 +1,4 @@
+//! Angle: encodings, schemas, facts as JSON, and queries.
+
+mod memory;
+mod queries;

@@ -1,0 +1,164 @@
+//! Every construct of queries, over a small database.
+
+use crate::memory::Database;
+
+const SCHEMA: &str = r#"
+schema t.1 {
+type Colour = enum { red | green | blue }
+type Shape = { circle : nat | square : { side : nat, colour : Colour } | none }
+predicate Name : string
+predicate Pair : { fst : string, snd : string }
+predicate Node : { label : Name }
+predicate Edge : { from : Node, to : Node }
+predicate Thing : { name : Name, shape : Shape, tags : [string], marks : set nat, parent : maybe Thing, big : bool }
+predicate Size : Name -> { bytes : nat, text : string }
+predicate Bytes : { data : [byte], one : byte }
+predicate Reverse : { fst : string, snd : string } { B, A } where Pair { A, B }
+predicate Twice : { x : string, r : Reverse } { X, R } where R = Reverse { X, _ }
+predicate ByText : string -> nat T -> B where Size _ -> { B, T }
+predicate Near : { from : Node, to : Node } { A, B } where Edge { A, B } | Edge { B, A }
+predicate Same : Pair P where P = Pair { A, A }
+predicate Saved : { fst : string, snd : string } stored { B, A } where Pair { A, B }
+}
+"#;
+
+const BATCH: &str = r#"[
+{ "predicate": "t.Name.1", "facts": [ { "id": 1, "key": "a" }, { "id": 2, "key": "b" }, { "id": 3, "key": "Abc" } ] },
+{ "predicate": "t.Pair", "facts": [
+  { "key": { "fst": "a", "snd": "b" } }, { "key": { "fst": "b", "snd": "a" } }, { "key": { "fst": "a", "snd": "c" } },
+  { "key": { "fst": "c", "snd": "c" } } ] },
+{ "predicate": "t.Edge.1", "facts": [
+  { "key": { "from": { "key": { "label": 1 } }, "to": { "key": { "label": { "key": "b" } } } } },
+  { "key": { "from": { "key": { "label": { "id": 2 } } }, "to": { "key": { "label": 3 } } } } ] },
+{ "predicate": "t.Thing.1", "facts": [
+  { "id": 10, "key": { "name": 1, "shape": { "circle": 3 }, "tags": ["x", "y"], "marks": [2, 1, 2] } },
+  { "key": { "name": 2, "shape": { "square": { "side": 4, "colour": 2 } }, "tags": ["x"], "parent": 10, "big": true } },
+  { "key": { "name": 3, "shape": { "none": {} }, "tags": [], "marks": [7] } } ] },
+{ "predicate": "t.Size.1", "facts": [
+  { "key": 1, "value": { "bytes": 5, "text": "five" } }, { "key": 2, "value": { "bytes": 9, "text": "nine" } } ] },
+{ "predicate": "t.Bytes.1", "facts": [ { "key": { "data": "AQID", "one": 255 } } ] }
+]"#;
+
+fn database() -> Database {
+    Database::new(SCHEMA, BATCH)
+}
+
+/// Queries and their results, sorted.
+const QUERIES: &[(&str, &[&str])] = &[
+    ("t.Name \"a\"", &["\"a\""]),
+    ("t.Name _", &["\"Abc\"", "\"a\"", "\"b\""]),
+    ("t.Name \"A\"..", &["\"Abc\""]),
+    ("t.Name never", &[]),
+    ("X where t.Name X", &["\"Abc\"", "\"a\"", "\"b\""]),
+    ("R where t.Name (\"A\".. R)", &["\"bc\""]),
+    ("t.Name (\"a\" | \"b\" | \"z\")", &["\"a\"", "\"b\""]),
+    ("t.Pair { A, A } where A = \"c\"", &[r#"{"fst":"c","snd":"c"}"#]),
+    ("A where t.Pair { fst = A, snd = B }; t.Pair { fst = B, snd = A }", &["\"a\"", "\"b\"", "\"c\""]),
+    ("A where t.Pair { A, _ }; !(t.Pair { _, A })", &[]),
+    ("A where t.Pair { _, A }; !(t.Pair { A, \"a\" })", &["\"a\"", "\"c\""]),
+    ("B where t.Pair { A, B }; A != B", &["\"a\"", "\"b\"", "\"c\""]),
+    ("t.Edge { from = { label = \"a\" } }", &[r#"{"from":{"label":"a"},"to":{"label":"b"}}"#]),
+    (
+        "t.Edge { to = t.Node { label = t.Name \"Abc\" } } | t.Edge { t.Node { label = \"z\" }, _ }",
+        &[r#"{"from":{"label":"b"},"to":{"label":"Abc"}}"#],
+    ),
+    ("L where t.Edge { from = N }; L = N.label", &["\"a\"", "\"b\""]),
+    ("L where E = t.Edge _; L = E.to.label.*", &["\"Abc\"", "\"b\""]),
+    ("N.* where t.Thing { name = N, shape = { circle = 3 } }", &["\"a\""]),
+    ("N.* where t.Thing { name = N, shape = { square = { colour = blue } } }", &["\"b\""]),
+    ("N.* where t.Thing { name = N, shape = none }", &["\"Abc\""]),
+    ("C where t.Thing { shape = S }; C = S.circle?", &["3"]),
+    ("S where T = t.Thing _; S = T.shape.square?.side", &["4"]),
+    ("N.* where t.Thing { name = N, parent = nothing }", &["\"Abc\"", "\"a\""]),
+    ("N.* where t.Thing { name = N, parent = { just = { name = \"a\" } } }", &["\"b\""]),
+    ("P.name.* where T = t.Thing _; P = T.parent.just?", &["\"a\""]),
+    ("N.* where t.Thing { name = N, big = true }", &["\"b\""]),
+    ("X where t.Thing { tags = T }; X = T[..]", &["\"x\"", "\"y\""]),
+    ("N.* where t.Thing { name = N, tags = [\"x\", ..] }", &["\"a\"", "\"b\""]),
+    ("N.* where t.Thing { name = N, tags = [\"x\"] }", &["\"b\""]),
+    ("N.* where t.Thing { name = N, tags = [] }", &["\"Abc\""]),
+    ("M where t.Thing { marks = S }; M = S[..]", &["1", "2", "7"]),
+    ("M where t.Thing { marks = S }; M = elements S", &["1", "2", "7"]),
+    ("prim.length T where t.Thing { tags = T }", &["0", "1", "2"]),
+    ("prim.size T where t.Thing { marks = T }", &["0", "1", "2"]),
+    ("prim.toLower X where t.Name X", &["\"a\"", "\"abc\"", "\"b\""]),
+    ("prim.reverse X where t.Name X", &["\"a\"", "\"b\"", "\"cbA\""]),
+    ("X where X = (1 | 2 | 3 | 4); X > 1; X <= 3", &["2", "3"]),
+    ("X + 1 where X = [1, 5][..]; X !== 5", &["2"]),
+    ("X where X = (1 | 2); X >= 2; X < 9", &["2"]),
+    ("prim.addNat 1 2", &["3"]),
+    (
+        "prim.zip [1, 2, 3] [\"a\", \"b\"]",
+        &[r#"[{"tuplefield0":1,"tuplefield1":"a"},{"tuplefield0":2,"tuplefield1":"b"}]"#],
+    ),
+    ("prim.concat [1] [2, 3]", &["[1,2,3]"]),
+    (
+        "prim.relToAbsByteSpans [{1, 2}, {4, 2}]",
+        &[r#"[{"tuplefield0":1,"tuplefield1":2},{"tuplefield0":5,"tuplefield1":2}]"#],
+    ),
+    (
+        "prim.unpackByteSpans [{3, [1, 4]}, {2, [1]}]",
+        &[concat!(
+            r#"[{"tuplefield0":1,"tuplefield1":3},{"tuplefield0":5,"tuplefield1":3},"#,
+            r#"{"tuplefield0":6,"tuplefield1":2}]"#
+        )],
+    ),
+    ("S where S = all (X where t.Pair { X, _ })", &[r#"["a","b","c"]"#]),
+    ("prim.size (all (t.Name _))", &["3"]),
+    ("if t.Name \"z\" then 1 else 2", &["2"]),
+    ("if t.Name X then X else \"none\"", &["\"Abc\"", "\"a\"", "\"b\""]),
+    (
+        "{ A, S } where t.Name A; S = (if t.Pair { A, B } then B else \"-\")",
+        &[
+            r#"{"tuplefield0":"Abc","tuplefield1":"-"}"#,
+            r#"{"tuplefield0":"a","tuplefield1":"b"}"#,
+            r#"{"tuplefield0":"a","tuplefield1":"c"}"#,
+            r#"{"tuplefield0":"b","tuplefield1":"a"}"#,
+        ],
+    ),
+    ("N.* where t.Size N -> { bytes = 5 }", &["\"a\""]),
+    ("B where t.Size \"b\" -> { B, _ }", &["9"]),
+    ("t.Size _ where never", &[]),
+    ("t.Bytes { \"\\u0001\\u0002\\u0003\", 255 }", &[r#"{"data":"AQID","one":255}"#]),
+    ("B where t.Bytes { data = D }; B = D[..]", &["1", "2", "3"]),
+    ("t.Reverse { \"c\", _ }", &[r#"{"fst":"c","snd":"a"}"#, r#"{"fst":"c","snd":"c"}"#]),
+    ("R.snd where t.Twice { x = \"b\", r = R }", &["\"a\""]),
+    ("t.ByText \"nine\"", &["[\"nine\",9]"]),
+    ("N where t.ByText _ -> N", &["5", "9"]),
+    (
+        "t.Near { from = { label = \"b\" } }",
+        &[r#"{"from":{"label":"b"},"to":{"label":"Abc"}}"#, r#"{"from":{"label":"b"},"to":{"label":"a"}}"#],
+    ),
+    ("t.Same _", &[r#"{"fst":"c","snd":"c"}"#]),
+    ("t.Saved _", &[]),
+    ("X where X = $t.Name 1024", &["\"a\""]),
+    ("X where X = ($1024 : t.Name)", &["\"a\""]),
+    ("t.Node { label = $1025 }", &[r#"{"label":"b"}"#]),
+    ("t.Node { label = $9999 }", &[]),
+    ("\"s\" : string", &["\"s\""]),
+    ("X where X = (\"a\" : t.Name)", &["\"a\""]),
+    ("{ a = 1, b = \"x\" } : { a : nat, b : string }", &[r#"{"a":1,"b":"x"}"#]),
+    ("X where (X = 1; 2 = 2) | (X = 7)", &["1", "7"]),
+    ("{} where t.Name \"a\"", &["{}"]),
+    ("{ X, Y } = { Y, \"a\" }; t.Name X", &["\"a\""]),
+];
+
+#[test]
+fn every_construct_gives_the_results_that_the_data_dictate() {
+    let database = database();
+    let mut wrong = Vec::new();
+    for (query, expected) in QUERIES {
+        match database.query(query) {
+            Ok(_) => {
+                let mut expected: Vec<&str> = expected.to_vec();
+                expected.sort_unstable();
+                let found = database.sorted(query);
+                if found != expected {
+                    wrong.push(format!("{query}\n    found {found:?}\n    expected {expected:?}"));
+                }
+            }
+            Err(error) => wrong.push(format!("{query}\n    {error}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
