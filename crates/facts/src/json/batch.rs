@@ -113,7 +113,7 @@ impl<'de> Visitor<'de> for Batch<'_, '_> {
                     let state = self.state.borrow();
                     let found = state.schema.find(&name).map(|predicate| predicate.id);
                     predicate = Some(found.ok_or_else(|| {
-                        let hint = did_you_mean(&name, state.schema.predicate_names(), "see the schema");
+                        let hint = did_you_mean(&name, state.schema.query_scope().names(), "see the schema");
                         A::Error::custom(format!("there is no predicate {name}; {hint}"))
                     })?);
                 }

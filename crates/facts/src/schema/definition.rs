@@ -107,11 +107,6 @@ impl Schema {
         }
     }
 
-    /// The names of all predicates, with versions.
-    pub fn predicate_names(&self) -> impl Iterator<Item = &str> {
-        self.by_name.keys().map(String::as_str)
-    }
-
     /// The predicate that evolved from an older one.
     pub fn evolved(&self, old: PredicateId) -> Option<PredicateId> {
         self.evolved.get(&old).copied()

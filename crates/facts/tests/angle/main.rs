@@ -1,4 +1,9 @@
 //! Angle: encodings, schemas, facts as JSON, and queries.
 
+mod benchmark;
+mod encodings;
+mod limits;
 mod memory;
+mod mistakes;
 mod queries;
+mod random;

@@ -1,0 +1,132 @@
+//! Pages, limits and profiles of queries.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use fulgurite_facts::{Error, QueryLimits};
+
+use crate::memory::Database;
+
+const SCHEMA: &str = "schema p.1 {
+predicate Number : nat
+predicate Word : string
+predicate Use : { word : Word, number : Number }
+predicate Both : { word : string, number : nat } { W, N } where Use { Word W, Number N }
+}";
+
+fn database(count: usize) -> Database {
+    let uses: Vec<String> = (0..count)
+        .map(|n| format!(r#"{{ "key": {{ "word": {{ "key": "w{}" }}, "number": {{ "key": {n} }} }} }}"#, n % 7))
+        .collect();
+    Database::new(SCHEMA, &format!(r#"[{{ "predicate": "p.Use.1", "facts": [{}] }}]"#, uses.join(",")))
+}
+
+/// Queries whose loops are of every kind, whose results match in one way each.
+const QUERIES: &[&str] = &[
+    "p.Number _",
+    "N where p.Number N; N < 10",
+    "N where p.Use { word = \"w3\", number = p.Number N }",
+    "p.Both { word = \"w\".. }",
+    "{ A, B } where p.Word A; p.Word B",
+    "X where X = ([1, 2, 3][..] | (N where p.Number N; N > 40) | 99)",
+    "{ W, N } where W = p.Word _; N = (if p.Use { word = W, number = p.Number 8 } then 1 else [4, 5][..])",
+    "{ W, prim.size S } where W = p.Word _; S = all (N where p.Use { word = W, number = N })",
+    "W where W = p.Word _; !(p.Use { word = W, number = p.Number 8 })",
+];
+
+#[test]
+fn pages_of_any_size_have_the_results_of_one_run_in_its_order() {
+    let database = database(45);
+    for query in QUERIES {
+        let compiled = database.query(query).expect("the query compiles");
+        let whole: Vec<Vec<u8>> = database.page(query).results.into_iter().map(|result| result.bytes).collect();
+        assert!(whole.len() > 2, "{query}");
+        for results_max in [1, 2, 5, whole.len(), whole.len() + 1] {
+            let limits = QueryLimits { results_max: Some(results_max), ..QueryLimits::default() };
+            let mut page = compiled.run(&database.memory, &limits).expect("it runs");
+            let mut paged = Vec::new();
+            loop {
+                assert!(page.results.len() <= results_max);
+                paged.extend(page.results.iter().map(|result| result.bytes.clone()));
+                let Some(continuation) = page.continuation else { break };
+                page = compiled.continue_from(&database.memory, &limits, &continuation).expect("it continues");
+            }
+            // A derived fact has its number from the page that derives it.
+            if query.starts_with("p.Both") {
+                assert_eq!(paged.len(), whole.len(), "{query} by {results_max}");
+            } else {
+                assert_eq!(paged, whole, "{query} by {results_max}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_page_ends_at_its_bytes_and_at_its_time_and_continues() {
+    let database = database(2000);
+    let compiled = database.query("p.Number _").expect("the query compiles");
+    let bytes = QueryLimits { bytes_max: Some(100), ..QueryLimits::default() };
+    let page = compiled.run(&database.memory, &bytes).expect("it runs");
+    assert!((20..60).contains(&page.results.len()) && page.continuation.is_some(), "{}", page.results.len());
+
+    let time = QueryLimits { time_max: Some(Duration::ZERO), ..QueryLimits::default() };
+    let (mut pages, mut found) = (1, BTreeSet::new());
+    let mut page = compiled.run(&database.memory, &time).expect("it runs");
+    assert!(page.timed_out);
+    loop {
+        found.extend(page.results.iter().map(|result| result.bytes.clone()));
+        let Some(continuation) = page.continuation else { break };
+        page = compiled.continue_from(&database.memory, &time, &continuation).expect("it continues");
+        pages += 1;
+    }
+    assert!(found.len() == 2000 && pages > 10, "{} results on {pages} pages", found.len());
+
+    let in_set = database.query("prim.size (all (p.Number _))").expect("the query compiles");
+    assert!(matches!(in_set.run(&database.memory, &time), Err(Error::QueryTime)));
+}
+
+#[test]
+fn memory_is_bounded() {
+    let database = database(2000);
+    let limits = QueryLimits { memory_bytes_max: 1000, ..QueryLimits::default() };
+    for query in ["p.Number _", "prim.size (all (p.Number _))", "X where X = p.Both _"] {
+        let compiled = database.query(query).expect("the query compiles");
+        let error = compiled.run(&database.memory, &limits).expect_err("it needs more");
+        assert!(matches!(error, Error::QueryMemory { limit_bytes: 1000 }), "{query}: {error}");
+    }
+}
+
+#[test]
+fn a_continuation_that_is_cut_off_changed_or_of_another_query_is_an_error() {
+    let database = database(45);
+    let compiled = database.query(QUERIES[2]).expect("the query compiles");
+    let limits = QueryLimits { results_max: Some(1), ..QueryLimits::default() };
+    let continuation = compiled.run(&database.memory, &limits).expect("it runs").continuation.expect("there is more");
+    for length in 0..continuation.len() {
+        let error =
+            compiled.continue_from(&database.memory, &limits, &continuation[..length]).expect_err("it is cut off");
+        assert!(matches!(error, Error::Continuation(_)), "{error}");
+    }
+    let other = database.query("p.Number _").expect("the query compiles");
+    assert!(matches!(other.continue_from(&database.memory, &limits, &continuation), Err(Error::Continuation(_))));
+    // Any change gives results or an error, and never a panic.
+    for at in 0..continuation.len() {
+        for change in [1, 0x80, 0xFF] {
+            let mut changed = continuation.clone();
+            changed[at] ^= change;
+            let _ = compiled.continue_from(&database.memory, &limits, &changed);
+        }
+    }
+}
+
+#[test]
+fn a_profile_counts_the_facts_that_were_searched() {
+    let database = database(45);
+    let page = database.page("p.Number 3");
+    assert_eq!(page.searched.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [1]);
+    let page = database.page("p.Number _");
+    assert_eq!(page.searched.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [45]);
+    // The word is looked up by its key, and then the uses with this word by their prefix.
+    let page = database.page("p.Use { word = \"w3\" }");
+    assert_eq!(page.searched.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [1, 6]);
+}

@@ -1,0 +1,158 @@
+//! Errors: each has its place and says what to do.
+
+use std::sync::Arc;
+
+use fulgurite_facts::{Compiler, Schema, write_batch};
+
+use crate::memory::{Database, Memory};
+
+const SCHEMA: &str = "schema t.1 {
+type Colour = enum { red | green }
+predicate Name : string
+predicate Pair : { fst : string, snd : nat }
+predicate Shape : { circle : nat | square : Name }
+predicate Size : Name -> nat
+}";
+
+fn schema_error(text: &str) -> String {
+    let parsed = Schema::parse("s.angle", text).map_err(|error| error.to_string());
+    match parsed.and_then(|schema| Compiler::new(Arc::new(schema)).map_err(|error| error.to_string())) {
+        Ok(_) => panic!("{text} is a schema"),
+        Err(error) => error,
+    }
+}
+
+#[test]
+fn wrong_queries_are_errors_with_place_and_hint() {
+    let database = Database::new(SCHEMA, "[]");
+    for (query, expected) in [
+        ("t.Nane _", "query:1:1: there is no predicate t.Nane, at `t.Nane`; did you mean `t.Name`?"),
+        ("t.Colour _", "query:1:1: t.Colour is a type, not a predicate"),
+        ("t.Name 12", "query:1:8: expected string, found nat, at `12`"),
+        ("t.Pair { fst = \"a\",\n  third = 1 }", "query:2:3: { fst : string, snd : nat } has no `third`, at `third`"),
+        ("t.Shape { circel = 1 }", "did you mean `circle`?"),
+        ("t.Shape { circle = 1, square = _ }", "expected one alternative"),
+        ("t.Name", "query:1:1: t.Name stands without a pattern, at `t.Name`; write `t.Name _` for all its facts"),
+        ("t.Name X", "query:1:8: the variable X is mentioned only once, at `X`; write `_` for anything"),
+        ("X where X = prim.toLower Y; Y = Y", "has no value"),
+        ("X where !(t.Name X)", "query:1:1: a part of the query has no value to begin with"),
+        ("X where X = Y; Y = X", "cannot be found out"),
+        ("X where X = (Y : nat); Y = X", "a part of the query has no value to begin with"),
+        ("_ : nat", "the query returns something that is not complete"),
+        ("prim.length 1 2", "expected 1 arguments, found 2"),
+        ("prim.lenght [1]", "did you mean `prim.length`?"),
+        ("t.Name \"a\" \"b\"", "t.Name has one pattern, not 2"),
+        ("X where X = t.Pair _; X.third = 1", "`third` cannot be selected"),
+        ("X where X = t.Shape _; X.circle = 1", "it is a sum: write `.circle?`"),
+        ("\"a\" -> 1", "a key with a value cannot be here"),
+        ("t.Name ($1024 : nat)", "the predicate of this fact cannot be found out"),
+        ("t.Pair { _, _", "query:1:14: expected `}` or `,` after a field, at `end of the text`"),
+        ("t.Name \"a\", t.Name \"b\"", "statements are separated by `;`"),
+        ("t.Pair { t.Name _ }", "a record of one field is written with its name"),
+        ("X where X = [1, \"a\"][..]", "expected nat, found string"),
+        ("a b c", "there is no predicate a"),
+        ("1 where where", "expected a pattern, at `where`"),
+    ] {
+        let error = database.error(query);
+        assert!(error.contains(expected), "{query}\n{error}");
+    }
+}
+
+#[test]
+fn wrong_schemas_are_errors_with_place_and_hint() {
+    for (text, expected) in [
+        ("schema a { }", "s.angle:1:8: the name of the schema has no version, at `a`; write `schema a.1`"),
+        ("schema a.1 { import b.1 }", "s.angle:1:21: there is no schema b.1"),
+        ("schema aa.1 { } schema a.1 { import ab.1 }", "did you mean `a.1`?"),
+        ("schema a.1 { import b.1 } schema b.1 { import a.1 }", "a cycle: a.1 → b.1 → a.1"),
+        ("schema a.1 { } schema a.1 { }", "schema a.1 is defined twice"),
+        ("schema a.1 { predicate P : Q }", "s.angle:1:28: there is no type or predicate Q"),
+        ("schema a.1 { predicate P : nat type P = nat }", "P is declared twice in schema a.1"),
+        ("schema a.1 { type A = B type B = [A] }", "the type contains itself: a.A → a.B → a.A"),
+        ("schema a.1 { predicate P : { x : nat, x : nat } }", "`x` occurs twice in a type"),
+        ("schema a.1 { predicate P : { x : nat, y : nat | z : nat } }", "records separate fields by `,`"),
+        ("schema a.1 { predicate P : nat default 3 }", "begin the file with `version: 11`"),
+        ("schema a.1 { predicate P : nat \"x\" }", "expected nat, found string"),
+        ("schema a.1 { predicate P : nat -> nat 3 }", "a.P.1 has a value, which its derivation does not return"),
+        ("schema a.1 { predicate P : nat derive P 1 derive P 2 }", "a.P has two derivations"),
+        ("schema a.1 { predicate class : nat }", "`class` cannot be declared"),
+        ("schema a.1 { predicate P : string X where X = ($1024 : P).* }", "cannot name a fact by its id"),
+        (
+            "schema a.1 { predicate P : { x : nat } } schema a.2 { predicate P : { x : string } }
+             schema a.2 evolves a.1",
+            "a.P.2 cannot evolve a.P.1: key.x was nat and is string",
+        ),
+        (
+            "schema a.1 { predicate P : { x : nat } } schema a.2 { predicate P : { x : nat, y : P } }
+             schema a.2 evolves a.1",
+            "key.y, of type a.P.2, is in one of them only and has no default",
+        ),
+        ("schema a.1 { predicate P : nat } schema a.2 { } schema a.2 evolves a.1", "schema a.2 has no predicate P"),
+        ("schema a.1 { } schema a.2 { } schema a.2 evolves a.1 schema a.1 evolves a.2", "evolves itself"),
+    ] {
+        let error = schema_error(text);
+        assert!(error.contains(expected), "{text}\n{error}");
+    }
+}
+
+#[test]
+fn hostile_nesting_and_size_are_errors_and_use_no_stack() {
+    let database = Database::new(SCHEMA, "[]");
+    for (open, close) in
+        [("(", ")"), ("[", "]"), ("!(", ")"), ("{ just = ", " }"), ("if 1 then ", " else 2"), ("all (", ")")]
+    {
+        let query = format!("{}1{}", open.repeat(50_000), close.repeat(50_000));
+        let error = database.error(&query);
+        assert!(error.contains("nested more than 100 deep"), "{open}: {}", &error[..error.len().min(200)]);
+    }
+    for query in [format!("1{}", " + 1".repeat(50_000)), format!("X where X = Y{}", ".a".repeat(50_000))] {
+        assert!(database.error(&query).contains("nested more than 100 deep"));
+    }
+    let types = format!("schema a.1 {{ predicate P : {}nat{} }}", "[".repeat(50_000), "]".repeat(50_000));
+    assert!(schema_error(&types).contains("nested more than 100 deep"));
+    let doubling: String = (1..60).map(|n| format!("type T{n} = {{ a : T{}, b : T{} }} ", n - 1, n - 1)).collect();
+    assert!(schema_error(&format!("schema a.1 {{ type T0 = nat {doubling} }}")).contains("more than 200000 parts"));
+    let chain: String = (1..1000).map(|n| format!("type T{n} = [T{}] ", n - 1)).collect();
+    assert!(schema_error(&format!("schema a.1 {{ {chain} type T0 = nat }}")).contains("nested more than 150 deep"));
+    let statements = format!("1 where t.Name \"a\"{}", "; t.Name _".repeat(2000));
+    assert!(database.error(&statements).contains("more than 500 statements"));
+    let schema = "schema a.1 { predicate P : nat N where Q N  predicate Q : nat N where P N }";
+    let recursive = Database::new(schema, "[]");
+    assert!(recursive.error("a.P _").contains("derived from itself: a.P.1 → a.Q.1 → a.P.1"));
+}
+
+#[test]
+fn wrong_facts_are_errors_with_place() {
+    let schema = Schema::parse("s.angle", SCHEMA).expect("the schema is right");
+    let batch = |predicate: &str, facts: &str| format!(r#"[{{ "predicate": "{predicate}", "facts": [{facts}] }}]"#);
+    for (text, expected) in [
+        (batch("t.Name", r#"{ "key": 1 }"#), "batch 0, fact 0: $.key: expected string, found a number"),
+        (
+            batch("t.Pair", r#"{ "key": { "fst": "", "snd": 1 } }, { "key": { "fst": [] } }"#),
+            "fact 1: $.key.fst: expected",
+        ),
+        (batch("t.Pair", r#"{ "key": { "fts": "" } }"#), "no field `fts`; did you mean `fst`?"),
+        (batch("t.Pair", r#"{ "key": { "snd": 1.5 } }"#), "1.5 is no natural number"),
+        (batch("t.Shape", r#"{ "key": { "square": 5 } }"#), "$.key.square: there is no fact 5 before this one"),
+        (batch("t.Shape", r#"{ "key": { "square": { "id": 5 } } }"#), "there is no fact 5 before this one"),
+        (batch("t.Shape", r#"{ "key": {} }"#), "expected { circle : nat | square : t.Name.1 }, found an object"),
+        (batch("t.Size", r#"{ "key": { "key": "a" } }"#), "a fact of t.Size.1 has a `value`"),
+        (batch("t.Name", r#"{ "key": "a", "kye": 1 }"#), "a fact has `id`, `key` and `value`, not `kye`"),
+        (batch("t.Name", r#"{ "id": 1, "key": "a" }, { "id": 1, "key": "b" }"#), "two facts have the id 1"),
+        (batch("t.Nome", ""), "there is no predicate t.Nome; did you mean `t.Name`?"),
+        (r#"[{ "facts": [], "predicate": "t.Name" }]"#.to_owned(), "write `predicate` before `facts`"),
+        ("[{ \"predicate\": \"t.Name\",\n \"facts\": [{ \"key\": \"a\" ".to_owned(), "line 2, column"),
+        (format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000)), "line 1, column"),
+        (batch("t.Pair", &format!(r#"{{ "key": {}1{} }}"#, "[".repeat(10_000), "]".repeat(10_000))), "recursion limit"),
+    ] {
+        let error =
+            write_batch(&schema, text.as_bytes(), &mut Memory::default()).expect_err("the batch is wrong").to_string();
+        assert!(error.contains(expected), "{}\n{error}", &text[..text.len().min(200)]);
+    }
+    // Cut off anywhere, a batch is an error.
+    let whole = batch("t.Size", r#"{ "key": { "key": "a" }, "value": 7 }"#);
+    for length in 0..whole.len() {
+        assert!(write_batch(&schema, &whole.as_bytes()[..length], &mut Memory::default()).is_err(), "{length}");
+    }
+    assert_eq!(write_batch(&schema, whole.as_bytes(), &mut Memory::default()).expect("the batch is right"), 1);
+}
