@@ -31,6 +31,8 @@
 //! | encode a value, or decode one | [`Type`], [`Value`], [`encode()`], [`decode()`] |
 //! | write facts from JSON, or print them | [`write_batch`], [`FactSink`], [`Printer`] |
 //! | ask | [`Compiler`], [`Query`], [`Reads`] |
+//!
+//! `docs/reference/angle.md` describes the language.
 
 mod angle;
 mod error;

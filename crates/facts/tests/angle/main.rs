@@ -7,3 +7,4 @@ mod memory;
 mod mistakes;
 mod queries;
 mod random;
+mod reference;
