@@ -1,8 +1,10 @@
 //! [`Error`], the one error type of the crate.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use crate::ids::{FactId, PredicateId};
+use crate::state::State;
 
 /// Results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -26,6 +28,63 @@ pub enum Error {
         /// The value of the fact that was not defined.
         value: Vec<u8>,
     },
+    /// There is no fact with this id, or not one that the call is about.
+    NoSuchFact {
+        /// The id.
+        id: FactId,
+    },
+    /// A fact refers to one with a higher id, or to itself.
+    RefersForward {
+        /// The fact.
+        fact: FactId,
+        /// The id in it.
+        reference: FactId,
+    },
+    /// No database of the stack has a unit of this name.
+    NoSuchUnit {
+        /// The name.
+        name: String,
+    },
+    /// The file is a database of the engine, but not one of facts.
+    NotFacts {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is a database of facts at the path already.
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The database is not in the state that the call needs.
+    WrongState {
+        /// The file.
+        path: PathBuf,
+        /// Its state, such as `complete`.
+        state: State,
+        /// What it cannot do in this state, such as `define facts`.
+        operation: &'static str,
+    },
+    /// The database is stacked on another one than was given, or on none, or was opened without its base.
+    WrongBase {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// Other commits came between each time that a batch was tried.
+    Contended {
+        /// How often it was tried.
+        attempts: u32,
+    },
+    /// More facts, units or sets than the layout has numbers for.
+    TooLarge,
+    /// The tables of the database contradict each other.
+    Damaged {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A function that the program gave failed.
+    Program(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl From<fulgurite::Error> for Error {
@@ -46,6 +105,33 @@ impl fmt::Display for Error {
                 Excerpt(value),
                 Excerpt(existing_value)
             ),
+            Self::NoSuchFact { id } => write!(out, "there is no fact {id} here; ids are valid in one snapshot's stack"),
+            Self::RefersForward { fact, reference } => write!(
+                out,
+                "fact {fact} refers to fact {reference}, and a fact refers only to lower ids; define facts after those \
+                 that they refer to"
+            ),
+            Self::NoSuchUnit { name } => {
+                write!(out, "no fact has an owner `{name}`; Snapshot::units lists the units that there are")
+            }
+            Self::NotFacts { path } => write!(
+                out,
+                "{}: a Fulgurite database, but not one of facts; if creating it was cut off, create it again",
+                path.display()
+            ),
+            Self::Exists { path } => {
+                write!(out, "{}: there is a database of facts already; open it instead", path.display())
+            }
+            Self::WrongState { path, state, operation } => {
+                write!(out, "{}: cannot {operation}: the database is {state}", path.display())
+            }
+            Self::WrongBase { path, reason } => write!(out, "{}: {reason}", path.display()),
+            Self::Contended { attempts } => {
+                write!(out, "other writers committed each time of {attempts}; write larger batches, or try again")
+            }
+            Self::TooLarge => out.write_str("the database has more facts, units or sets than it has numbers for"),
+            Self::Damaged { what } => write!(out, "the database is damaged: {what}; restore a backup"),
+            Self::Program(error) => error.fmt(out),
         }
     }
 }
@@ -54,7 +140,8 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Engine(error) => Some(error),
-            Self::KeyHasOtherValue { .. } => None,
+            Self::Program(error) => Some(&**error),
+            _ => None,
         }
     }
 }

@@ -6,6 +6,21 @@
 
 mod error;
 mod ids;
+mod layout;
+mod ownership;
+mod state;
+mod store;
 
 pub use error::{Error, Result};
 pub use ids::{FactId, PredicateId};
+pub use layout::fact::Fact;
+pub use ownership::slice::Slice;
+pub use state::State;
+pub use store::batch::Batch;
+pub use store::commit::{Committed, Substitute};
+pub use store::enumerate::Enumerate;
+pub use store::handle::Store;
+pub use store::open::StoreOptions;
+pub use store::seek::Seek;
+pub use store::snapshot::Snapshot;
+pub use store::statistics::Statistics;

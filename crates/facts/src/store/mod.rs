@@ -1,0 +1,14 @@
+//! The store: its files, snapshots, seeks, batches and completion.
+
+pub mod batch;
+pub mod commit;
+pub mod enumerate;
+pub mod fold;
+pub mod handle;
+pub mod layer;
+pub mod open;
+pub mod owning;
+pub mod pending;
+pub mod seek;
+pub mod snapshot;
+pub mod statistics;
