@@ -14,20 +14,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// The engine failed.
-    Engine(fulgurite::Error),
+    Engine(Box<fulgurite::Error>),
     /// A fact has the key of another fact of its predicate, and another value.
-    KeyHasOtherValue {
-        /// The predicate of both.
-        predicate: PredicateId,
-        /// The fact that has the key already.
-        existing: FactId,
-        /// The key of both.
-        key: Vec<u8>,
-        /// The value of the existing fact.
-        existing_value: Vec<u8>,
-        /// The value of the fact that was not defined.
-        value: Vec<u8>,
-    },
+    KeyHasOtherValue(Box<OtherValue>),
     /// There is no fact with this id, or not one that the call is about.
     NoSuchFact {
         /// The id.
@@ -87,9 +76,27 @@ pub enum Error {
     Program(Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// A fact that was not defined, and the one that has its key.
+#[derive(Clone, Debug)]
+pub struct OtherValue {
+    /// The predicate of both.
+    pub predicate: PredicateId,
+    /// The fact that has the key already.
+    pub existing: FactId,
+    /// The key of both.
+    pub key: Vec<u8>,
+    /// The value of the existing fact.
+    pub existing_value: Vec<u8>,
+    /// The value of the fact that was not defined.
+    pub value: Vec<u8>,
+}
+
+// Reads return results of facts, which would be copied once more if errors were larger than facts.
+const _: () = assert!(size_of::<Error>() <= 48);
+
 impl From<fulgurite::Error> for Error {
     fn from(error: fulgurite::Error) -> Self {
-        Self::Engine(error)
+        Self::Engine(Box::new(error))
     }
 }
 
@@ -97,13 +104,15 @@ impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine(error) => error.fmt(out),
-            Self::KeyHasOtherValue { predicate, existing, key, existing_value, value } => write!(
+            Self::KeyHasOtherValue(other) => write!(
                 out,
-                "cannot define a fact of predicate {predicate} with key {} and value {}: fact {existing} has this key \
+                "cannot define a fact of predicate {} with key {} and value {}: fact {} has this key \
                  and the value {}; a key has one value",
-                Excerpt(key),
-                Excerpt(value),
-                Excerpt(existing_value)
+                other.predicate,
+                Excerpt(&other.key),
+                Excerpt(&other.value),
+                other.existing,
+                Excerpt(&other.existing_value)
             ),
             Self::NoSuchFact { id } => write!(out, "there is no fact {id} here; ids are valid in one snapshot's stack"),
             Self::RefersForward { fact, reference } => write!(
@@ -139,7 +148,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Engine(error) => Some(error),
+            Self::Engine(error) => Some(&**error),
             Self::Program(error) => Some(&**error),
             _ => None,
         }
@@ -169,13 +178,13 @@ mod tests {
 
     #[test]
     fn message_names_both_values_and_the_existing_fact() {
-        let error = Error::KeyHasOtherValue {
+        let error = Error::KeyHasOtherValue(Box::new(OtherValue {
             predicate: PredicateId::FIRST,
             existing: FactId::FIRST,
             key: vec![b'k'; 100],
             existing_value: b"old\0".to_vec(),
             value: b"new".to_vec(),
-        };
+        }));
         let message = error.to_string();
         for part in ["predicate 1024", "fact 1024", "\"new\"", "\"old\\x00\"", "… (100 bytes)"] {
             assert!(message.contains(part), "{message}");

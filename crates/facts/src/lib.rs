@@ -11,7 +11,7 @@ mod ownership;
 mod state;
 mod store;
 
-pub use error::{Error, Result};
+pub use error::{Error, OtherValue, Result};
 pub use ids::{FactId, PredicateId};
 pub use layout::fact::Fact;
 pub use ownership::slice::Slice;

@@ -14,7 +14,7 @@ pub fn key_entry(predicate: PredicateId, key: &[u8]) -> Vec<u8> {
 /// The id in the value of an entry by key. The fact's value follows it, from byte [`KEYED_BYTES`] on.
 pub fn keyed_id(value: &[u8]) -> Result<FactId> {
     let id = value.first_chunk().and_then(|bytes| FactId::new(u64::from_be_bytes(*bytes)));
-    id.ok_or(Error::Damaged { what: "an entry by key has no id" })
+    id.ok_or_else(|| Error::Damaged { what: "an entry by key has no id" })
 }
 
 /// What an entry by id holds of its fact.
@@ -42,15 +42,15 @@ pub struct Entity<'b> {
 impl<'b> Entity<'b> {
     /// Reads the value of an entry by id.
     pub fn read(bytes: &'b [u8]) -> Result<Self> {
-        let damaged = Error::Damaged { what: "an entry by id is malformed" };
-        let Some((header, key)) = bytes.split_first_chunk::<ENTITY_BYTES>() else { return Err(damaged) };
+        let damaged = || Error::Damaged { what: "an entry by id is malformed" };
+        let Some((header, key)) = bytes.split_first_chunk::<ENTITY_BYTES>() else { return Err(damaged()) };
         let [predicate @ .., held] = header;
-        let Some(predicate) = PredicateId::new(u64::from_be_bytes(*predicate)) else { return Err(damaged) };
+        let Some(predicate) = PredicateId::new(u64::from_be_bytes(*predicate)) else { return Err(damaged()) };
         let held = match held {
             0 => Held::Fact,
             1 => Held::Key,
             2 => Held::Prefix,
-            _ => return Err(damaged),
+            _ => return Err(damaged()),
         };
         Ok(Self { predicate, held, key })
     }

@@ -38,14 +38,35 @@ pub enum Form {
         entities: Table,
     },
     /// The database is complete.
-    Packed {
-        /// Number → block.
-        blocks: Table,
-        /// Bound → number of the block below it.
-        index: Table,
-        /// Number → places of facts.
-        places: Table,
-    },
+    Packed(PackedTables),
+}
+
+/// The tables that hold the facts of a completed database.
+#[derive(Clone)]
+pub struct PackedTables {
+    /// Number → piece of records.
+    pub records: Table,
+    /// Number → node of bounds of groups of records.
+    pub index: Table,
+    /// Number → node of the last bounds of those nodes.
+    pub root: Table,
+    /// Number → places of facts, by id.
+    pub places: Table,
+    /// Number → slots with places of facts, by the hash of the key.
+    pub hashes: Table,
+}
+
+impl PackedTables {
+    /// The tables, each as `table` creates or opens it.
+    pub fn each<E>(mut table: impl FnMut(&str) -> std::result::Result<Table, E>) -> std::result::Result<Self, E> {
+        Ok(Self {
+            records: table("facts.records")?,
+            index: table("facts.index")?,
+            root: table("facts.root")?,
+            places: table("facts.places")?,
+            hashes: table("facts.hashes")?,
+        })
+    }
 }
 
 impl Tables {
@@ -58,15 +79,18 @@ impl Tables {
 
     /// Opens the tables. `None` if the database is none of a store.
     pub fn open(db: &Database) -> Result<Option<Self>> {
-        let table = |name: &str| match db.open_table(name) {
+        let growing = |name: &str| match db.open_table(name) {
             Ok(table) => Ok(Some(table)),
             Err(fulgurite::Error::TableNotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         };
-        let form = match (table(KEYS)?, table(ENTITIES)?, table(BLOCKS)?, table(INDEX)?, table(PLACES)?) {
-            (Some(keys), Some(entities), ..) => Form::Growing { keys, entities },
-            (None, None, Some(blocks), Some(index), Some(places)) => Form::Packed { blocks, index, places },
-            _ => return Ok(None),
+        let form = match (growing(KEYS)?, growing(ENTITIES)?) {
+            (Some(keys), Some(entities)) => Form::Growing { keys, entities },
+            _ => match PackedTables::each(|name| db.open_table(name)) {
+                Ok(tables) => Form::Packed(tables),
+                Err(fulgurite::Error::TableNotFound { .. }) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            },
         };
         match Self::each(form, |name| db.open_table(name)) {
             Ok(tables) => Ok(Some(tables)),
@@ -94,9 +118,3 @@ impl Tables {
 pub const KEYS: &str = "facts.keys";
 /// The table of entries by id of a growing database.
 pub const ENTITIES: &str = "facts.entities";
-/// The table of blocks of a completed database.
-pub const BLOCKS: &str = "facts.blocks";
-/// The table of bounds of blocks.
-pub const INDEX: &str = "facts.index";
-/// The table of places.
-pub const PLACES: &str = "facts.places";

@@ -38,7 +38,7 @@ impl<'s, B: Fn(FactId) -> Option<SetId>> Owning<'s, B> {
     pub fn claim(&mut self, unit: UnitId, from: FactId, to: FactId) -> Result<()> {
         let unit = self.sets.unit(unit);
         for number in from.get()..=to.get() {
-            let id = FactId::new(number).ok_or(Error::Damaged { what: "a unit owns the fact 0" })?;
+            let id = FactId::new(number).ok_or_else(|| Error::Damaged { what: "a unit owns the fact 0" })?;
             self.check(id)?;
             self.add(id, unit);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OtherValue, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::state::State;
 use crate::store::handle::Store;
@@ -126,5 +126,5 @@ pub(super) fn same_value(
         return Ok(existing);
     }
     let (key, existing_value, value) = (key.to_vec(), existing_value.to_vec(), value.to_vec());
-    Err(Error::KeyHasOtherValue { predicate, existing, key, existing_value, value })
+    Err(Error::KeyHasOtherValue(Box::new(OtherValue { predicate, existing, key, existing_value, value })))
 }

@@ -1,13 +1,8 @@
 //! [`Enumerate`]: facts in the order of ids.
 
-use fulgurite::Value;
-
 use crate::error::Result;
 use crate::ids::FactId;
 use crate::layout::fact::Fact;
-use crate::layout::packed::{Place, chunk_of};
-use crate::layout::tables::Form;
-use crate::store::layer::{Layer, NO_PLACES};
 use crate::store::snapshot::Snapshot;
 
 impl Snapshot {
@@ -26,36 +21,19 @@ pub struct Enumerate<'t> {
     snapshot: &'t Snapshot,
     /// The numbers of the ids that are left: from the first on, and before the second.
     left: (u64, u64),
-    /// The chunk of places that was read last, with its layer's first fact and its number.
-    chunk: Option<(FactId, u64, Value<'t>)>,
 }
 
 impl<'t> Enumerate<'t> {
     pub(super) fn new(snapshot: &'t Snapshot, from: FactId, to: FactId) -> Self {
         let left = (from.max(snapshot.starting_id()).get(), to.min(snapshot.first_free_id()).get());
-        Self { snapshot, left, chunk: None }
+        Self { snapshot, left }
     }
 
-    fn read(&mut self, id: FactId) -> Result<Option<Fact<'t>>> {
+    fn read(&self, id: FactId) -> Result<Option<Fact<'t>>> {
         match self.snapshot.layer_of(id) {
-            Some(layer) if self.snapshot.shows(id) => self.fact(layer, id).map(Some),
+            Some(layer) if self.snapshot.shows(id) => layer.fact(id).map(Some),
             _ => Ok(None),
         }
-    }
-
-    fn fact(&mut self, layer: &'t Layer, id: FactId) -> Result<Fact<'t>> {
-        let Form::Packed { places, .. } = &layer.tables.form else { return layer.fact(id) };
-        let (number, index) = chunk_of(id, layer.first);
-        let place = match &self.chunk {
-            Some((first, read, chunk)) if (*first, *read) == (layer.first, number) => Place::read(chunk, index)?,
-            _ => {
-                let chunk = layer.txn.get(places, number.to_be_bytes())?.ok_or(NO_PLACES)?;
-                let place = Place::read(&chunk, index)?;
-                self.chunk = Some((layer.first, number, chunk));
-                place
-            }
-        };
-        layer.fact_at(id, place)
     }
 
     /// The first fact of the ids that `next` returns which is not hidden.

@@ -1,31 +1,27 @@
-//! Completing a database: its facts are rewritten in blocks, in the order of keys, and their owners are computed.
+//! Completing a database: its facts are rewritten in the order of keys, and their owners are computed.
 //!
 //! (1) Nothing is visible of it before all is written, by one bulk load. (2) After a crash the database is finalising
 //! and still has the tables that facts were added to. Completing it again starts from them. (3) One transaction drops
 //! those tables and makes the database complete.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use fulgurite::{Database, LeafBatches, ReadTxn, TableOptions, WriteTxn};
+use fulgurite::{Database, TableOptions, WriteTxn};
 
 use crate::error::{Error, Result};
-use crate::ids::{FactId, PredicateId};
-use crate::layout::block::BlockBuilder;
+use crate::ids::FactId;
 use crate::layout::fact::Fact;
-use crate::layout::growing::{KEYED_BYTES, keyed_id};
 use crate::layout::meta::STATE;
-use crate::layout::packed::{CHUNK_PLACES, PLACE_BYTES, Place, block_key, bound};
-use crate::layout::tables::{BLOCKS, Form, INDEX, PLACES, Tables};
+use crate::layout::tables::{Form, PackedTables};
 use crate::ownership::compute::Owning;
 use crate::ownership::sets::{OwnerSet, SetId};
 use crate::ownership::slice::OwnerIntervals;
 use crate::state::State;
+use crate::store::folding::{Folding, Written};
 use crate::store::handle::Store;
-use crate::store::layer::KEY_PREDICATE_BYTES;
 use crate::store::owning::{Recorded, claims, derivations};
 use crate::store::snapshot::Snapshot;
 
@@ -36,8 +32,8 @@ impl Store {
     /// `references` appends the ids that a fact refers to, which are bytes to a store. It is called only if units own
     /// facts.
     ///
-    /// It takes memory for five bytes of each fact, and space for the facts a second time. If it fails, the database
-    /// is finalising: call it again, also after reopening.
+    /// It takes fifteen bytes of memory for each fact, and space in the file for the facts a second time. If it fails,
+    /// the database is finalising: call it again, also after reopening.
     ///
     /// # Errors
     /// [`Error::WrongState`], if the database is complete or broken; [`Error::RefersForward`]; what `references`
@@ -63,7 +59,7 @@ impl Store {
             txn.drop_table(&entities)?;
             txn.put(&tables.meta, STATE, [State::Complete as u8])
         })?;
-        tables.form = packed;
+        tables.form = Form::Packed(packed);
         drop(tables);
         db.compact()?;
         Ok(())
@@ -71,8 +67,8 @@ impl Store {
 }
 
 /// Creates the tables of a completed database, without what an attempt before left in them.
-fn create_packed(txn: &mut WriteTxn) -> fulgurite::Result<Form> {
-    let mut create = |name: &str| {
+fn create_packed(txn: &mut WriteTxn) -> fulgurite::Result<PackedTables> {
+    let create = |name: &str| {
         match txn.open_table(name) {
             Ok(table) => txn.drop_table(&table)?,
             Err(fulgurite::Error::TableNotFound { .. }) => {}
@@ -80,7 +76,7 @@ fn create_packed(txn: &mut WriteTxn) -> fulgurite::Result<Form> {
         }
         txn.create_table(name, TableOptions::new())
     };
-    Ok(Form::Packed { blocks: create(BLOCKS)?, index: create(INDEX)?, places: create(PLACES)? })
+    PackedTables::each(create)
 }
 
 /// The owners that the database records, and the numbers and bytes of sets that its base does not have.
@@ -128,28 +124,22 @@ fn compute_owners(
 fn load(
     db: &Database,
     snapshot: &Snapshot,
-    packed: &Form,
+    packed: &PackedTables,
     owners: &OwnerIntervals,
     sets: &[(u32, Vec<u8>)],
 ) -> Result<()> {
-    let (own, Form::Packed { blocks, index, places }) = (snapshot.own(), packed) else {
-        return Err(Error::Damaged { what: "the tables of a completed database are missing" });
+    let own = snapshot.own();
+    let Form::Growing { keys, .. } = &own.tables.form else {
+        return Err(Error::Damaged { what: "a database that is not complete has no entries by key" });
     };
-    let mut load = db.begin_bulk_load(Duration::MAX)?.ok_or(Error::Damaged { what: "no load began" })?;
-    let count = usize::try_from(own.end.get() - own.first.get()).map_err(|_| Error::TooLarge)?;
-    let written = Rc::new(RefCell::new(Written { bounds: Vec::new(), places: vec![[0; PLACE_BYTES]; count] }));
-    load.sorted(blocks, Folding::new(&own.txn, &own.tables, own.first, Rc::clone(&written))?)?;
+    let mut load = db.begin_bulk_load(Duration::MAX)?.ok_or_else(|| Error::Damaged { what: "no load began" })?;
+    let written = Rc::new(RefCell::new(Written::new(own.end.get() - own.first.get())?));
+    load.sorted(&packed.records, Folding::new(own.txn.leaf_batches(keys, ..)?, own.first, Rc::clone(&written)))?;
     // The loads below begin when that above has ended.
-    let later = Rc::clone(&written);
-    let bounds = std::iter::once_with(move || std::mem::take(&mut later.borrow_mut().bounds)).flatten();
-    load.sorted(index, bounds.map(|(bound, block)| Ok::<_, Error>((bound, block_key(block)))))?;
-    let later = Rc::clone(&written);
-    let chunks = std::iter::once_with(move || std::mem::take(&mut later.borrow_mut().places)).flat_map(|places| {
-        let chunks: Vec<Vec<u8>> = places.chunks(CHUNK_PLACES).map(|chunk| chunk.concat()).collect();
-        chunks
-    });
-    let chunks = (0_u64..).zip(chunks);
-    load.sorted(places, chunks.map(|(number, chunk)| Ok::<_, Error>((number.to_be_bytes(), chunk))))?;
+    load.sorted(&packed.index, later(Rc::clone(&written), Written::nodes))?;
+    load.sorted(&packed.root, later(Rc::clone(&written), Written::root))?;
+    load.sorted(&packed.places, later(Rc::clone(&written), Written::place_entries))?;
+    load.sorted(&packed.hashes, later(Rc::clone(&written), Written::hash_entries))?;
     let sets = sets.iter().map(|(number, set)| Ok::<_, Error>((number.to_be_bytes(), set)));
     load.sorted(&own.tables.sets, sets)?;
     let owners = owners.starts.iter().map(|(start, set)| {
@@ -161,104 +151,11 @@ fn load(
     Ok(())
 }
 
-/// What follows from the blocks that were written.
-struct Written {
-    /// The bound of each block, and its number.
-    bounds: Vec<(Vec<u8>, u64)>,
-    /// The place of each fact, by id.
-    places: Vec<[u8; PLACE_BYTES]>,
-}
-
-/// Blocks of the entries by key, in order.
-struct Folding<'t> {
-    batches: LeafBatches<'t>,
-    first: FactId,
+/// Numbered entries that are taken from `written` when the first of them is read.
+fn later(
     written: Rc<RefCell<Written>>,
-    /// The block that is being filled, its predicate, ids and last key.
-    builder: BlockBuilder,
-    predicate: Option<PredicateId>,
-    ids: Vec<FactId>,
-    last: Vec<u8>,
-    /// The number of the next block.
-    number: u64,
-    full: VecDeque<(u64, Vec<u8>)>,
-    ended: bool,
-}
-
-impl<'t> Folding<'t> {
-    fn new(txn: &'t ReadTxn, tables: &Tables, first: FactId, written: Rc<RefCell<Written>>) -> Result<Self> {
-        let Form::Growing { keys, .. } = &tables.form else {
-            return Err(Error::Damaged { what: "a database that is not complete has no entries by key" });
-        };
-        Ok(Self {
-            batches: txn.leaf_batches(keys, ..)?,
-            first,
-            written,
-            builder: BlockBuilder::default(),
-            predicate: None,
-            ids: Vec::new(),
-            last: Vec::new(),
-            number: 0,
-            full: VecDeque::new(),
-            ended: false,
-        })
-    }
-
-    fn read(&mut self) -> Result<Option<(u64, Vec<u8>)>> {
-        while self.full.is_empty() && !self.ended {
-            match self.batches.next().transpose()? {
-                Some(batch) => batch.iter().try_for_each(|(entry, value)| self.push(entry, value))?,
-                None => {
-                    self.end_block(None)?;
-                    self.ended = true;
-                }
-            }
-        }
-        Ok(self.full.pop_front())
-    }
-
-    fn push(&mut self, entry: &[u8], value: &[u8]) -> Result<()> {
-        let damaged = Error::Damaged { what: "an entry by key has no predicate" };
-        let Some((predicate, key)) = entry.split_first_chunk::<KEY_PREDICATE_BYTES>() else { return Err(damaged) };
-        let Some(predicate) = PredicateId::new(u64::from_be_bytes(*predicate)) else { return Err(damaged) };
-        let (id, value) = (keyed_id(value)?, &value[KEYED_BYTES..]);
-        if self.predicate != Some(predicate) {
-            self.end_block(None)?;
-            self.predicate = Some(predicate);
-        } else if !self.builder.has_room(id, key.len() + value.len()) {
-            self.end_block(Some(key))?;
-        }
-        self.builder.push(id, key, value);
-        self.ids.push(id);
-        self.last.clear();
-        self.last.extend_from_slice(key);
-        Ok(())
-    }
-
-    /// Ends the block, if there is one. `next` is the first key of the predicate's next block.
-    fn end_block(&mut self, next: Option<&[u8]>) -> Result<()> {
-        let Some(predicate) = self.predicate.filter(|_| self.builder.count() > 0) else { return Ok(()) };
-        let mut written = self.written.borrow_mut();
-        let mut entry = Vec::new();
-        bound(predicate, &self.last, next, &mut entry);
-        written.bounds.push((entry, self.number));
-        for (index, id) in self.ids.drain(..).enumerate() {
-            let rank = id.get().checked_sub(self.first.get()).and_then(|rank| usize::try_from(rank).ok());
-            let place = rank.and_then(|rank| written.places.get_mut(rank));
-            let place = place.ok_or(Error::Damaged { what: "an entry by key has an id that is not in use" })?;
-            *place = Place { block: self.number, index }.encode()?;
-        }
-        self.full.push_back((self.number, self.builder.finish(predicate)));
-        self.number += 1;
-        Ok(())
-    }
-}
-
-impl Iterator for Folding<'_> {
-    type Item = Result<([u8; 8], Vec<u8>)>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let item = self.read().transpose()?;
-        Some(item.map(|(number, block)| (block_key(number), block)))
-    }
+    take: impl FnOnce(&mut Written) -> Vec<Vec<u8>>,
+) -> impl Iterator<Item = Result<([u8; 8], Vec<u8>)>> {
+    let entries = std::iter::once_with(move || take(&mut written.borrow_mut())).flatten();
+    (0_u64..).zip(entries).map(|(number, entry)| Ok((number.to_be_bytes(), entry)))
 }

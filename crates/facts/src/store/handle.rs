@@ -1,16 +1,17 @@
 //! [`Store`]: an open database of facts.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use fulgurite::{Database, Read};
+use fulgurite::{Database, Read, ReadTxn};
 
 use crate::error::{Error, Result};
 use crate::ids::FactId;
 use crate::layout::meta::{BROKEN_REASON, FIRST_FREE_ID, Identity, PROPERTY, STATE, read_number};
-use crate::layout::tables::Tables;
+use crate::layout::tables::{Form, Tables};
 use crate::ownership::slice::Slice;
 use crate::state::State;
 use crate::store::layer::Layer;
+use crate::store::packed::Root;
 use crate::store::snapshot::Snapshot;
 
 /// An open database of facts. Clones share it.
@@ -33,6 +34,8 @@ pub struct Inner {
     /// Held while a batch is committed: batches would conflict with each other. The engine checks it once more, as
     /// another handle of the program may have the database open. Locked before `tables`.
     pub commits: Mutex<()>,
+    /// The upper level of the index, once the database is complete and read.
+    pub root: OnceLock<Arc<Root>>,
     /// What is hidden of the databases below.
     pub hiding: Vec<(FactId, Arc<Slice>)>,
 }
@@ -54,7 +57,8 @@ impl Store {
     /// Errors of the engine; [`Error::Damaged`].
     pub fn state(&self) -> Result<State> {
         let entry = self.meta(STATE)?.unwrap_or_default();
-        State::read(&entry).ok_or(Error::Damaged { what: "the state of the database is none that this version knows" })
+        State::read(&entry)
+            .ok_or_else(|| Error::Damaged { what: "the state of the database is none that this version knows" })
     }
 
     /// Gives up an incomplete database. Nothing can be added to it any more, and it cannot be completed.
@@ -141,9 +145,20 @@ impl Store {
         let (txn, tables) = (self.inner.db.read()?, tables.clone());
         let end = txn.get(&tables.meta, FIRST_FREE_ID)?.map(|bytes| read_number(&bytes)).transpose()?;
         let end = end.and_then(FactId::new).filter(|end| *end >= self.inner.first);
-        let end = end.ok_or(Error::Damaged { what: "the first free id is missing" })?;
-        layers.push(Layer { txn, tables, first: self.inner.first, end });
+        let end = end.ok_or_else(|| Error::Damaged { what: "the first free id is missing" })?;
+        let root = self.root(&txn, &tables)?;
+        layers.push(Layer { txn, tables, first: self.inner.first, end, root });
         Ok(())
+    }
+
+    /// The upper level of the index: empty while facts are added.
+    fn root(&self, txn: &ReadTxn, tables: &Tables) -> Result<Arc<Root>> {
+        let Form::Packed(packed) = &tables.form else { return Ok(Arc::default()) };
+        if let Some(root) = self.inner.root.get() {
+            return Ok(Arc::clone(root));
+        }
+        let root = Arc::new(Root::read(txn, &packed.root)?);
+        Ok(Arc::clone(self.inner.root.get_or_init(|| root)))
     }
 
     pub(super) fn tables(&self) -> Tables {

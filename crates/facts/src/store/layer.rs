@@ -1,16 +1,15 @@
 //! [`Layer`]: a snapshot of one database of a stack.
 
-use std::ops::Bound;
+use std::sync::Arc;
 
 use fulgurite::{Read, ReadTxn, Value};
 
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
-use crate::layout::block::Block;
 use crate::layout::fact::{Fact, Part};
 use crate::layout::growing::{ENTITY_BYTES, Entity, Held, KEYED_BYTES, key_entry, keyed_id};
-use crate::layout::packed::{Place, block_key, chunk_of};
-use crate::layout::tables::{Form, Tables};
+use crate::layout::tables::{Form, PackedTables, Tables};
+use crate::store::packed::{Packed, Root};
 
 /// A snapshot of one database of a stack.
 pub struct Layer {
@@ -20,6 +19,8 @@ pub struct Layer {
     pub first: FactId,
     /// The id after its last fact.
     pub end: FactId,
+    /// The upper level of the index of a completed database.
+    pub root: Arc<Root>,
 }
 
 impl Layer {
@@ -33,12 +34,9 @@ impl Layer {
                 let key = Part::from(entry.into(), KEY_PREDICATE_BYTES);
                 Ok(Some(Fact::new(id, predicate, key, Part::from(value, KEYED_BYTES))))
             }
-            Form::Packed { .. } => {
-                let Some((_, block)) = self.block_of(predicate, key)? else { return Ok(None) };
-                match block.search(key)? {
-                    Ok(index) => block.fact(index).map(Some),
-                    Err(_) => Ok(None),
-                }
+            Form::Packed(tables) => {
+                let found = self.packed(tables).get(predicate, key)?;
+                Ok(found.map(|found| found.piece.fact(found.record, self.first)))
             }
         }
     }
@@ -50,9 +48,9 @@ impl Layer {
                 Some(value) => keyed_id(&value).map(Some),
                 None => Ok(None),
             },
-            Form::Packed { .. } => {
-                let Some((_, block)) = self.block_of(predicate, key)? else { return Ok(None) };
-                block.search(key)?.ok().map(|index| block.id(index)).transpose()
+            Form::Packed(tables) => {
+                let found = self.packed(tables).get(predicate, key)?;
+                Ok(found.map(|found| self.first.plus(found.record.rank)))
             }
         }
     }
@@ -62,21 +60,17 @@ impl Layer {
         debug_assert!(self.first <= id && id < self.end, "the fact is in this layer");
         match &self.tables.form {
             Form::Growing { entities, .. } => {
-                let entity = self.txn.get(entities, id.get().to_be_bytes())?.ok_or(NO_ENTITY)?;
+                let entity = self.txn.get(entities, id.get().to_be_bytes())?.ok_or_else(no_entity)?;
                 self.complete_entity(id, entity)
             }
-            Form::Packed { places, .. } => {
-                let (chunk, index) = chunk_of(id, self.first);
-                let chunk = self.txn.get(places, chunk.to_be_bytes())?.ok_or(NO_PLACES)?;
-                self.fact_at(id, Place::read(&chunk, index)?)
-            }
+            Form::Packed(tables) => self.packed(tables).fact(id),
         }
     }
 
     /// The fact whose entry by id is `entity`.
     pub fn complete_entity<'t>(&'t self, id: FactId, entity: Value<'t>) -> Result<Fact<'t>> {
         let Entity { predicate, held, key } = Entity::read(&entity)?;
-        let Form::Growing { keys, .. } = &self.tables.form else { return Err(NO_ENTITY) };
+        let Form::Growing { keys, .. } = &self.tables.form else { return Err(no_entity()) };
         match held {
             Held::Fact => {
                 let end = entity.len();
@@ -84,9 +78,9 @@ impl Layer {
                 Ok(Fact::new(id, predicate, Part::from(entity, ENTITY_BYTES), value))
             }
             Held::Key => {
-                let value = self.txn.get(keys, key_entry(predicate, key))?.ok_or(NO_ENTITY)?;
+                let value = self.txn.get(keys, key_entry(predicate, key))?.ok_or_else(no_entity)?;
                 if keyed_id(&value)? != id {
-                    return Err(NO_ENTITY);
+                    return Err(no_entity());
                 }
                 let key = Part::from(entity, ENTITY_BYTES);
                 Ok(Fact::new(id, predicate, key, Part::from(value, KEYED_BYTES)))
@@ -99,43 +93,20 @@ impl Layer {
                         return Ok(Fact::new(id, predicate, key, Part::from(value, KEYED_BYTES)));
                     }
                 }
-                Err(NO_ENTITY)
+                Err(no_entity())
             }
         }
     }
 
-    /// The fact at a place of a completed database.
-    pub fn fact_at(&self, id: FactId, place: Place) -> Result<Fact<'_>> {
-        let block = self.block(place.block)?.ok_or(NO_BLOCK)?;
-        if place.index >= block.count() || block.id(place.index)? != id {
-            return Err(NO_BLOCK);
-        }
-        block.fact(place.index)
-    }
-
-    /// The block of a completed database that may have `key`, and its number: the one with the greatest keys below its
-    /// bound, if it has this predicate.
-    pub fn block_of(&self, predicate: PredicateId, key: &[u8]) -> Result<Option<(u64, Block<'_>)>> {
-        let Form::Packed { index, .. } = &self.tables.form else { return Err(NO_BLOCK) };
-        let entry = key_entry(predicate, key);
-        let above = (Bound::Excluded(&entry[..]), Bound::Unbounded);
-        let Some((_, number)) = self.txn.range(index, above)?.next().transpose()? else { return Ok(None) };
-        let Ok(number) = <[u8; 8]>::try_from(&*number) else { return Err(NO_BLOCK) };
-        let number = u64::from_be_bytes(number);
-        let block = self.block(number)?.ok_or(NO_BLOCK)?;
-        Ok((block.predicate() == predicate).then_some((number, block)))
-    }
-
-    /// The block with this number, if there is one.
-    pub fn block(&self, number: u64) -> Result<Option<Block<'_>>> {
-        let Form::Packed { blocks, .. } = &self.tables.form else { return Err(NO_BLOCK) };
-        self.txn.get(blocks, block_key(number))?.map(Block::new).transpose()
+    /// The database, which is complete.
+    pub fn packed<'t>(&'t self, tables: &'t PackedTables) -> Packed<'t> {
+        Packed { txn: &self.txn, tables, root: &self.root, first: self.first, end: self.end }
     }
 }
 
 /// Bytes before a fact's key in an entry by key.
 pub const KEY_PREDICATE_BYTES: usize = 8;
 
-pub const NO_ENTITY: Error = Error::Damaged { what: "a fact's entries by id and by key do not match" };
-pub const NO_PLACES: Error = Error::Damaged { what: "places of facts are missing" };
-pub const NO_BLOCK: Error = Error::Damaged { what: "the block of a fact is missing, or another" };
+fn no_entity() -> Error {
+    Error::Damaged { what: "a fact's entries by id and by key do not match" }
+}

@@ -3,7 +3,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::path::Path;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use fulgurite::{Database, Durability, Options};
 
@@ -173,7 +173,8 @@ impl StoreOptions {
         }
         let identity = read_identity(&entry(IDENTITY)?.unwrap_or_default_bytes())?;
         let first = FactId::new(read_number(&entry(STARTING_ID)?.unwrap_or_default_bytes())?);
-        let first = first.ok_or(Error::Damaged { what: "the starting id is 0" })?;
+        let first = first.filter(|first| (FactId::FIRST.get()..1 << 63).contains(&first.get()));
+        let first = first.ok_or_else(|| Error::Damaged { what: "the starting id is out of range" })?;
         let recorded = entry(BASE)?.map(|bytes| read_identity(&bytes)).transpose()?;
         let reason = match (recorded, &self.base) {
             (None, None) => None,
@@ -199,7 +200,18 @@ impl StoreOptions {
         }
         drop(txn);
         let (tables, commits) = (RwLock::new(tables), Mutex::new(()));
-        Ok(Store { inner: Arc::new(Inner { db, base: self.base, tables, first, identity, commits, hiding }) })
+        Ok(Store {
+            inner: Arc::new(Inner {
+                db,
+                base: self.base,
+                tables,
+                first,
+                identity,
+                commits,
+                root: OnceLock::new(),
+                hiding,
+            }),
+        })
     }
 }
 

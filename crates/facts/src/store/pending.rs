@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use xxhash_rust::xxh3::xxh3_64_with_seed;
-
 use crate::ids::{FactId, PredicateId};
+use crate::layout::hashes::hash;
 
 /// The new facts of a batch. Their ids are dense.
 pub struct Pending {
@@ -41,7 +40,7 @@ impl Pending {
 
     /// The hash by which a key is found.
     pub fn hash(predicate: PredicateId, key: &[u8]) -> u64 {
-        xxh3_64_with_seed(key, predicate.get())
+        hash(predicate, key)
     }
 
     pub fn len(&self) -> usize {

@@ -6,11 +6,11 @@ use fulgurite::{Range, Read};
 
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
-use crate::layout::block::Block;
 use crate::layout::fact::{Fact, Part};
 use crate::layout::growing::{KEYED_BYTES, key_entry, keyed_id};
 use crate::layout::tables::Form;
 use crate::store::layer::{KEY_PREDICATE_BYTES, Layer};
+use crate::store::packed::{Found, Packed};
 use crate::store::snapshot::Snapshot;
 
 impl Snapshot {
@@ -47,6 +47,42 @@ impl Snapshot {
     }
 }
 
+impl Snapshot {
+    /// Calls `each` with the facts that [`Snapshot::seek`] returns: their ids, keys and values. It takes about half of
+    /// the time.
+    ///
+    /// # Errors
+    /// As [`Snapshot::id_by_key`].
+    pub fn scan(
+        &self,
+        predicate: PredicateId,
+        prefix: &[u8],
+        mut each: impl FnMut(FactId, &[u8], &[u8]),
+    ) -> Result<()> {
+        let mut seek = self.seek(predicate, prefix)?;
+        loop {
+            if let Source::Records(packed, found) = &mut seek.source
+                && self.hiding.is_empty()
+            {
+                // All facts of the piece but the last, which `read` returns.
+                let Found { piece, record, .. } = found;
+                while let Some(next) = piece.record(record.end)? {
+                    let key = piece.key(*record);
+                    if !key.starts_with(prefix) {
+                        break;
+                    }
+                    each(packed.first.plus(record.rank), key, piece.value(*record));
+                    *record = next;
+                }
+            }
+            match seek.read()? {
+                Some(fact) => each(fact.id(), fact.key(), fact.value()),
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
 /// Facts whose keys begin with a prefix; see [`Snapshot::seek`]. The first error ends it.
 pub struct Seek<'t> {
     snapshot: &'t Snapshot,
@@ -65,8 +101,8 @@ enum Source<'t> {
     Nothing,
     /// Entries of a growing database.
     Entries(Box<Range<'t>>),
-    /// A block of a completed one. All facts of it before `end` have the prefix.
-    Block { layer: &'t Layer, number: u64, block: Block<'t>, index: usize, end: usize },
+    /// A completed database, and the next record: it has the predicate.
+    Records(Packed<'t>, Found<'t>),
 }
 
 impl<'t> Seek<'t> {
@@ -107,7 +143,7 @@ impl<'t> Seek<'t> {
         let section = (snapshot.starting_id(), snapshot.first_free_id());
         let source = Source::Nothing;
         let mut seek = Self { snapshot, predicate, prefix: prefix.into(), section, layers, source };
-        seek.source = source_of(layer, predicate, prefix, Bound::Excluded(fact.key()))?;
+        seek.source = source_of(layer, predicate, Bound::Excluded(fact.key()))?;
         Ok(seek)
     }
 
@@ -115,7 +151,7 @@ impl<'t> Seek<'t> {
     fn next_layer(&mut self) -> Result<bool> {
         let (from, to) = self.section;
         let Some(layer) = self.layers.find(|layer| layer.first < to && from < layer.end) else { return Ok(false) };
-        self.source = source_of(layer, self.predicate, &self.prefix, Bound::Included(&self.prefix))?;
+        self.source = source_of(layer, self.predicate, Bound::Included(&self.prefix))?;
         Ok(true)
     }
 
@@ -137,32 +173,30 @@ impl<'t> Seek<'t> {
                     }
                     _ => self.source = Source::Nothing,
                 },
-                Source::Block { block, index, end, .. } if *index < *end => {
-                    let fact = block.fact(*index)?;
-                    *index += 1;
+                Source::Records(packed, found) if found.piece.key(found.record).starts_with(&self.prefix) => {
+                    let fact = found.piece.fact(found.record, packed.first);
+                    self.next_record()?;
                     if self.returns(fact.id()) {
                         return Ok(Some(fact));
                     }
                 }
-                Source::Block { .. } => self.next_block()?,
+                Source::Records(..) => self.source = Source::Nothing,
             }
         }
     }
 
-    /// Goes on after a block: to the next one, if all of this block had the prefix.
-    fn next_block(&mut self) -> Result<()> {
-        let Source::Block { layer, number, block, end, .. } = std::mem::replace(&mut self.source, Source::Nothing)
-        else {
-            return Ok(());
-        };
-        if end < block.count() {
+    /// Goes on to the next record, if there is one of the predicate.
+    #[inline]
+    fn next_record(&mut self) -> Result<()> {
+        let Source::Records(packed, found) = &mut self.source else { return Ok(()) };
+        if let Some(record) = found.piece.record(found.record.end)? {
+            found.record = record;
             return Ok(());
         }
-        let number = number + 1;
-        if let Some(block) = layer.block(number)?
-            && block.predicate() == self.predicate
-        {
-            self.source = block_source(layer, &self.prefix, number, block, 0)?;
+        let next = packed.next_piece(found.number)?.filter(|found| found.piece.predicate() == self.predicate);
+        match next {
+            Some(next) => *found = next,
+            None => self.source = Source::Nothing,
         }
         Ok(())
     }
@@ -193,44 +227,21 @@ impl<'t> Iterator for Seek<'t> {
 }
 
 /// The facts of `layer` from a key on, as long as they have the prefix. Requires: `low` has it.
-fn source_of<'t>(layer: &'t Layer, predicate: PredicateId, prefix: &[u8], low: Bound<&[u8]>) -> Result<Source<'t>> {
-    if let Form::Growing { keys, .. } = &layer.tables.form {
-        let low = low.map(|key| key_entry(predicate, key));
-        return Ok(Source::Entries(Box::new(layer.txn.range(keys, (low, Bound::<Vec<u8>>::Unbounded))?)));
-    }
-    let (Bound::Included(key) | Bound::Excluded(key)) = low else { return Ok(Source::Nothing) };
-    let Some((number, block)) = layer.block_of(predicate, key)? else { return Ok(Source::Nothing) };
-    let index = match block.search(key)? {
-        Ok(index) => index + usize::from(matches!(low, Bound::Excluded(_))),
-        Err(index) => index,
-    };
-    block_source(layer, prefix, number, block, index)
-}
-
-/// The facts of a block from `index` on. Requires: those before it are below the prefix, or were returned.
-fn block_source<'t>(
-    layer: &'t Layer,
-    prefix: &[u8],
-    number: u64,
-    block: Block<'t>,
-    index: usize,
-) -> Result<Source<'t>> {
-    let end = match index < block.count() && block.key(block.count() - 1)?.starts_with(prefix) {
-        true => block.count(),
-        false => end_of_prefix(&block, index, prefix)?,
-    };
-    Ok(Source::Block { layer, number, block, index, end })
-}
-
-/// The index after the last key from `index` on that begins with `prefix`. Requires: keys before `index` are below it.
-fn end_of_prefix(block: &Block<'_>, index: usize, prefix: &[u8]) -> Result<usize> {
-    let (mut low, mut high) = (index, block.count());
-    while low < high {
-        let middle = low.midpoint(high);
-        match block.key(middle)?.starts_with(prefix) {
-            true => low = middle + 1,
-            false => high = middle,
+fn source_of<'t>(layer: &'t Layer, predicate: PredicateId, low: Bound<&[u8]>) -> Result<Source<'t>> {
+    let tables = match &layer.tables.form {
+        Form::Packed(tables) => tables,
+        Form::Growing { keys, .. } => {
+            let low = low.map(|key| key_entry(predicate, key));
+            return Ok(Source::Entries(Box::new(layer.txn.range(keys, (low, Bound::<Vec<u8>>::Unbounded))?)));
         }
-    }
-    Ok(low)
+    };
+    let packed = layer.packed(tables);
+    let (Bound::Included(key) | Bound::Excluded(key)) = low else { return Ok(Source::Nothing) };
+    let found = match packed.lower_bound(predicate, key)? {
+        Some(found) if matches!(low, Bound::Excluded(_)) && found.piece.key(found.record) == key => {
+            packed.next(found)?.filter(|next| next.piece.predicate() == predicate)
+        }
+        found => found,
+    };
+    Ok(found.map_or(Source::Nothing, |found| Source::Records(packed, found)))
 }

@@ -55,7 +55,8 @@ impl Statistics {
         let entries = txn.range(table, ..)?.map(|entry| {
             let (key, value) = entry?;
             let predicate = key.first_chunk().and_then(|bytes| PredicateId::new(u64::from_be_bytes(*bytes)));
-            let predicate = predicate.ok_or(Error::Damaged { what: "an entry of statistics has no predicate" })?;
+            let predicate =
+                predicate.ok_or_else(|| Error::Damaged { what: "an entry of statistics has no predicate" })?;
             Ok((predicate, Self::read(&value)?))
         });
         entries.collect()

@@ -112,7 +112,7 @@ fn failed_commit_uses_no_ids() {
     unknown.define(predicate(0), b"x", b"").expect("new");
     unknown.own("unit", [id(5000)]);
     add(&store, &[(0, b"key", b"theirs")]);
-    assert!(matches!(contradicting.commit(None), Err(Error::KeyHasOtherValue { .. })));
+    assert!(matches!(contradicting.commit(None), Err(Error::KeyHasOtherValue(_))));
     assert!(matches!(unknown.commit(None), Err(Error::NoSuchFact { .. })));
     assert_eq!(add(&store, &[(0, b"next", b"")]), [id(1025)]);
     assert_eq!(store.snapshot().expect("a snapshot").id_by_key(predicate(0), b"new").expect("sound"), None);

@@ -88,6 +88,10 @@ fn check_seek(snapshot: &Snapshot, model: &Model, number: u64, key: &[u8], rando
     let expected = model.seek(number, prefix, |_| true);
     let found = snapshot.seek(predicate(number), prefix).expect("a seek");
     assert_eq!(found.map(plain).collect::<Vec<_>>(), expected);
+    let mut scanned = Vec::new();
+    let each = |id: FactId, key: &[u8], value: &[u8]| scanned.push((id.get(), key.to_vec(), value.to_vec()));
+    snapshot.scan(predicate(number), prefix, each).expect("a scan");
+    assert_eq!(scanned, expected);
     let Some(at) = random.below(expected.len() as u64 + 1).checked_sub(1) else { return };
     let last = id(expected[at as usize].0);
     let found = snapshot.seek_after(predicate(number), prefix, last).expect("a seek");
@@ -136,7 +140,7 @@ fn write(store: &Store, model: &mut Model, layer: usize, random: &mut Random) {
                     after.facts[expected as usize - 1024].3.insert(unit);
                 }
             }
-            (Err(Error::KeyHasOtherValue { .. }), None) => {}
+            (Err(Error::KeyHasOtherValue(_)), None) => {}
             (found, expected) => panic!("{found:?}, and the model says {expected:?}"),
         }
     }

@@ -32,7 +32,7 @@ fn key_with_another_value_is_an_error_that_names_both() {
     let error = batch.define(predicate(0), b"a", b"new").expect_err("the key has a value");
     assert!(error.to_string().contains("old") && error.to_string().contains("new"), "{error}");
     batch.define(predicate(0), b"b", b"old").expect("a new fact");
-    assert!(matches!(batch.define(predicate(0), b"b", b"new"), Err(Error::KeyHasOtherValue { .. })));
+    assert!(matches!(batch.define(predicate(0), b"b", b"new"), Err(Error::KeyHasOtherValue(_))));
     assert_eq!(batch.commit(None).expect("a commit").new_facts(), 1);
 }
 
@@ -162,7 +162,9 @@ fn foreign_files_are_refused() {
     let directory = Directory::new();
     let (text, other, empty) = (directory.path("text"), directory.path("other.ful"), directory.path("empty.ful"));
     std::fs::write(&text, "no database").expect("a file");
-    assert!(matches!(Store::open(&text), Err(Error::Engine(fulgurite::Error::NotADatabase { .. }))));
+    assert!(
+        matches!(Store::open(&text), Err(Error::Engine(error)) if matches!(*error, fulgurite::Error::NotADatabase { .. }))
+    );
     assert!(Store::open(directory.path("missing")).is_err());
     let db = Database::create(&other).expect("a database");
     db.create_table("t", Default::default()).expect("a table");
