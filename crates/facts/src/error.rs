@@ -1,9 +1,11 @@
 //! [`Error`], the one error type of the crate.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use crate::angle::diagnostic::Diagnostic;
 use crate::ids::{FactId, PredicateId};
+use crate::state::State;
 use crate::value::error::ValueError;
 
 /// Results of this crate.
@@ -14,22 +16,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// The engine failed.
-    Engine(fulgurite::Error),
+    Engine(Box<fulgurite::Error>),
     /// A fact has the key of another fact of its predicate, and another value.
-    KeyHasOtherValue {
-        /// The predicate of both.
-        predicate: PredicateId,
-        /// The fact that has the key already.
-        existing: FactId,
-        /// The key of both.
-        key: Vec<u8>,
-        /// The value of the existing fact.
-        existing_value: Vec<u8>,
-        /// The value of the fact that was not defined.
-        value: Vec<u8>,
+    KeyHasOtherValue(Box<OtherValue>),
+    /// There is no fact with this id, or not one that the call is about.
+    NoSuchFact {
+        /// The id.
+        id: FactId,
     },
     /// A schema or a query is wrong.
-    Angle(Diagnostic),
+    Angle(Box<Diagnostic>),
     /// Bytes are no value of their type.
     Value(ValueError),
     /// A query cannot be continued by these bytes, for a reason.
@@ -51,15 +47,85 @@ pub enum Error {
     /// Facts as JSON are wrong.
     Json {
         /// Where: the line and the column, or the path.
-        place: String,
+        place: Box<str>,
         /// What is wrong.
-        message: String,
+        message: Box<str>,
     },
+    /// A fact refers to one with a higher id, or to itself.
+    RefersForward {
+        /// The fact.
+        fact: FactId,
+        /// The id in it.
+        reference: FactId,
+    },
+    /// No database of the stack has a unit of this name.
+    NoSuchUnit {
+        /// The name.
+        name: String,
+    },
+    /// The file is a database of the engine, but not one of facts.
+    NotFacts {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is a database of facts at the path already.
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The database is not in the state that the call needs.
+    WrongState {
+        /// The file.
+        path: PathBuf,
+        /// Its state, such as `complete`.
+        state: State,
+        /// What it cannot do in this state, such as `define facts`.
+        operation: &'static str,
+    },
+    /// The database is stacked on another one than was given, or on none, or was opened without its base.
+    WrongBase {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// Other commits came between each time that a batch was tried.
+    Contended {
+        /// How often it was tried.
+        attempts: u32,
+    },
+    /// More facts, units or sets than the layout has numbers for.
+    TooLarge,
+    /// The tables of the database contradict each other.
+    Damaged {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A function that the program gave failed.
+    Program(Box<dyn std::error::Error + Send + Sync>),
 }
+
+/// A fact that was not defined, and the one that has its key.
+#[derive(Clone, Debug)]
+pub struct OtherValue {
+    /// The predicate of both.
+    pub predicate: PredicateId,
+    /// The fact that has the key already.
+    pub existing: FactId,
+    /// The key of both.
+    pub key: Vec<u8>,
+    /// The value of the existing fact.
+    pub existing_value: Vec<u8>,
+    /// The value of the fact that was not defined.
+    pub value: Vec<u8>,
+}
+
+// Reads return results of facts, which would be copied once more if errors were larger than facts.
+const _: () = assert!(size_of::<Error>() <= 48);
 
 impl From<Diagnostic> for Error {
     fn from(diagnostic: Diagnostic) -> Self {
-        Self::Angle(diagnostic)
+        Self::Angle(Box::new(diagnostic))
     }
 }
 
@@ -71,7 +137,7 @@ impl From<ValueError> for Error {
 
 impl From<fulgurite::Error> for Error {
     fn from(error: fulgurite::Error) -> Self {
-        Self::Engine(error)
+        Self::Engine(Box::new(error))
     }
 }
 
@@ -79,13 +145,15 @@ impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine(error) => error.fmt(out),
-            Self::KeyHasOtherValue { predicate, existing, key, existing_value, value } => write!(
+            Self::KeyHasOtherValue(other) => write!(
                 out,
-                "cannot define a fact of predicate {predicate} with key {} and value {}: fact {existing} has this key \
+                "cannot define a fact of predicate {} with key {} and value {}: fact {} has this key \
                  and the value {}; a key has one value",
-                Excerpt(key),
-                Excerpt(value),
-                Excerpt(existing_value)
+                other.predicate,
+                Excerpt(&other.key),
+                Excerpt(&other.value),
+                other.existing,
+                Excerpt(&other.existing_value)
             ),
             Self::Angle(diagnostic) => diagnostic.fmt(out),
             Self::Value(error) => error.fmt(out),
@@ -108,6 +176,33 @@ impl fmt::Display for Error {
                 write!(out, "{name} has no derivation in the schema; write one: `derive {name} stored …`")
             }
             Self::Json { place, message } => write!(out, "{place}: {message}"),
+            Self::NoSuchFact { id } => write!(out, "there is no fact {id} here; ids are valid in one snapshot's stack"),
+            Self::RefersForward { fact, reference } => write!(
+                out,
+                "fact {fact} refers to fact {reference}, and a fact refers only to lower ids; define facts after those \
+                 that they refer to"
+            ),
+            Self::NoSuchUnit { name } => {
+                write!(out, "no fact has an owner `{name}`; Snapshot::units lists the units that there are")
+            }
+            Self::NotFacts { path } => write!(
+                out,
+                "{}: a Fulgurite database, but not one of facts; if creating it was cut off, create it again",
+                path.display()
+            ),
+            Self::Exists { path } => {
+                write!(out, "{}: there is a database of facts already; open it instead", path.display())
+            }
+            Self::WrongState { path, state, operation } => {
+                write!(out, "{}: cannot {operation}: the database is {state}", path.display())
+            }
+            Self::WrongBase { path, reason } => write!(out, "{}: {reason}", path.display()),
+            Self::Contended { attempts } => {
+                write!(out, "other writers committed each time of {attempts}; write larger batches, or try again")
+            }
+            Self::TooLarge => out.write_str("the database has more facts, units or sets than it has numbers for"),
+            Self::Damaged { what } => write!(out, "the database is damaged: {what}; restore a backup"),
+            Self::Program(error) => error.fmt(out),
         }
     }
 }
@@ -115,9 +210,10 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Engine(error) => Some(error),
-            Self::Angle(diagnostic) => Some(diagnostic),
+            Self::Angle(diagnostic) => Some(&**diagnostic),
             Self::Value(error) => Some(error),
+            Self::Engine(error) => Some(&**error),
+            Self::Program(error) => Some(&**error),
             _ => None,
         }
     }
@@ -146,13 +242,13 @@ mod tests {
 
     #[test]
     fn message_names_both_values_and_the_existing_fact() {
-        let error = Error::KeyHasOtherValue {
+        let error = Error::KeyHasOtherValue(Box::new(OtherValue {
             predicate: PredicateId::FIRST,
             existing: FactId::FIRST,
             key: vec![b'k'; 100],
             existing_value: b"old\0".to_vec(),
             value: b"new".to_vec(),
-        };
+        }));
         let message = error.to_string();
         for part in ["predicate 1024", "fact 1024", "\"new\"", "\"old\\x00\"", "… (100 bytes)"] {
             assert!(message.contains(part), "{message}");

@@ -33,7 +33,7 @@ pub fn write_batch(schema: &Schema, reader: impl Read, sink: &mut dyn FactSink) 
             // The message ends with the place, which is said already.
             let message = error.to_string();
             let message = message.split(" at line ").next().unwrap_or("").to_owned();
-            Err(Error::Json { place, message })
+            Err(Error::Json { place: place.into(), message: message.into() })
         }
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct Parser<'a> {
 
 impl Parser<'_> {
     pub fn error(&self, message: impl Into<String>) -> Error {
-        Error::Json { place: self.path.concat(), message: message.into() }
+        Error::Json { place: self.path.concat().into(), message: message.into().into() }
     }
 
     fn at<T>(&mut self, piece: String, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {

@@ -1,7 +1,7 @@
 //! Where a page ended, as bytes.
 //!
 //! A byte for the form, the hash of the query, whether the last match was returned, the id of the next derived
-//! fact, and the positions of the loops, innermost first: a byte for the kind, and a number, or a length and a key.
+//! fact, and the positions of the loops, innermost first: a byte for the kind, and a number.
 
 use crate::error::{Error, Result};
 use crate::ids::FactId;
@@ -39,10 +39,9 @@ impl Continuation {
                     bytes.push(0);
                     put_nat(&mut bytes, *index);
                 }
-                Position::Key(key) => {
+                Position::Fact(fact) => {
                     bytes.push(1);
-                    put_nat(&mut bytes, key.len() as u64);
-                    bytes.extend_from_slice(key);
+                    put_nat(&mut bytes, fact.get());
                 }
             }
         }
@@ -69,8 +68,8 @@ impl Continuation {
             positions.push(match cursor.byte().map_err(damaged)? {
                 0 => Position::Index(cursor.nat().map_err(damaged)?),
                 1 => {
-                    let length = cursor.nat().map_err(damaged)?;
-                    Position::Key(cursor.take(length).map_err(damaged)?.to_vec())
+                    let id = FactId::new(cursor.nat().map_err(damaged)?);
+                    Position::Fact(id.ok_or(Error::Continuation("its bytes are damaged"))?)
                 }
                 _ => return Err(Error::Continuation("its bytes are damaged")),
             });

@@ -19,8 +19,8 @@ use crate::value::values::StoredFact;
 /// Where a loop is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Position {
-    /// At a key.
-    Key(Vec<u8>),
+    /// At a fact.
+    Fact(FactId),
     /// At an element, or a branch.
     Index(u64),
 }
@@ -282,22 +282,16 @@ impl<'a> Execution<'a> {
         emit: &mut Emit<'_>,
     ) -> Result<Flow> {
         let prefix = self.value(prefix);
-        let mut resumes = !self.resume.is_empty();
         let from = match self.resume.pop() {
-            Some(Position::Key(from)) => from,
+            Some(Position::Fact(from)) => Some(from),
             Some(Position::Index(_)) => return Err(Error::Continuation("it is of another query")),
-            None => prefix.clone(),
+            None => None,
         };
         let mut flow = Flow::Continue;
         let reads = self.reads;
-        reads.seek(predicate, &prefix, &from, &mut |fact, bytes| {
-            // The fact may be gone since: then there is nothing to go on from within it.
-            if std::mem::take(&mut resumes) && bytes != from {
-                self.resume.clear();
-                self.skip_first = false;
-            }
+        reads.seek(predicate, &prefix, from, &mut |fact, bytes| {
             if self.count(predicate)? {
-                flow = self.time_out(Position::Key(bytes.to_vec()));
+                flow = self.time_out(Position::Fact(fact));
                 return Ok(ControlFlow::Break(()));
             }
             let mut cursor = Cursor::new(bytes);
@@ -306,7 +300,7 @@ impl<'a> Execution<'a> {
                 && self.matches_id(id, fact)?
                 && self.matches_value(value, fact)?;
             if matches && self.run(rest, emit)? == Flow::Break {
-                flow = self.leave(Position::Key(bytes.to_vec()));
+                flow = self.leave(Position::Fact(fact));
                 return Ok(ControlFlow::Break(()));
             }
             self.resume.clear();
@@ -367,8 +361,8 @@ impl<'a> Execution<'a> {
     fn resume_index(&mut self) -> u64 {
         match self.resume.pop() {
             Some(Position::Index(index)) => index,
-            // A key here is of another query. The positions are checked against the query; so it cannot be.
-            Some(Position::Key(_)) | None => 0,
+            // A fact here is of another query. The hash of the query is checked; so it cannot be.
+            Some(Position::Fact(_)) | None => 0,
         }
     }
 

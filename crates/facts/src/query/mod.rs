@@ -11,5 +11,6 @@ pub mod prepared;
 pub mod primitives;
 pub mod reads;
 pub mod steps;
+pub mod store;
 pub mod typed;
 pub mod types;

@@ -129,7 +129,7 @@ impl Compiler {
             lowered.head.is_ground(&is_bound) && lowered.value.as_ref().is_none_or(|value| value.is_ground(&is_bound));
         if !is_ground {
             let hint = "the head of a query cannot have `_`, `..`, or variables without a value";
-            return Err(Error::Angle(source.error(span, "the query returns something that is not complete", hint)));
+            return Err(source.error(span, "the query returns something that is not complete", hint).into());
         }
         check_depth(&operations, source, span)?;
         Ok(Query {

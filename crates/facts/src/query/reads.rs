@@ -18,9 +18,9 @@ pub trait Reads {
     /// If reading fails. So do all others.
     fn count(&self, predicate: PredicateId) -> Result<u64>;
 
-    /// Calls `visit` for each fact of a predicate whose key begins with `prefix`, by ascending key, from the first key
-    /// that is not less than `from`.
-    fn seek(&self, predicate: PredicateId, prefix: &[u8], from: &[u8], visit: &mut Visit<'_>) -> Result<()>;
+    /// Calls `visit` for each fact of a predicate whose key begins with `prefix`, in an order that does not change.
+    /// With `from`, it begins at this fact, which is one of them.
+    fn seek(&self, predicate: PredicateId, prefix: &[u8], from: Option<FactId>, visit: &mut Visit<'_>) -> Result<()>;
 
     /// The predicate, the key and the value of a fact.
     fn fact_by_id(&self, id: FactId) -> Result<Option<StoredFact>>;

@@ -8,8 +8,10 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::angle::source::Source;
 use crate::angle::tree::{DeriveWhen, Query};
-use crate::ids::PredicateId;
+use crate::error::{Error, Result};
+use crate::ids::{FactId, PredicateId};
 use crate::schema::scopes::{Entry, Scope};
+use crate::value::codec::{decode, put_value};
 use crate::value::types::Type;
 
 /// The id of the first predicate.
@@ -120,6 +122,39 @@ impl Schema {
     /// The name of a predicate for messages.
     pub fn name_of(&self, id: PredicateId) -> String {
         self.predicate(id).map_or_else(|| format!("predicate {}", id.get()), Predicate::full_name)
+    }
+
+    /// Appends the facts that a fact refers to.
+    ///
+    /// # Errors
+    ///
+    /// As [`Schema::substitute`].
+    pub fn references(&self, predicate: PredicateId, key: &[u8], value: &[u8], found: &mut Vec<FactId>) -> Result<()> {
+        let definition = self.predicate(predicate).ok_or(Error::NoPredicate(predicate))?;
+        decode(&definition.key, key)?.references(found);
+        decode(&definition.value, value)?.references(found);
+        Ok(())
+    }
+
+    /// Appends the key and the value of a fact with each reference in them replaced: what a commit does to facts whose
+    /// ids have changed.
+    ///
+    /// # Errors
+    ///
+    /// If the schema has no such predicate, or the bytes are no fact of it.
+    pub fn substitute(
+        &self,
+        predicate: PredicateId,
+        key: &[u8],
+        value: &[u8],
+        replace: &dyn Fn(FactId) -> FactId,
+        new_key: &mut Vec<u8>,
+        new_value: &mut Vec<u8>,
+    ) -> Result<()> {
+        let definition = self.predicate(predicate).ok_or(Error::NoPredicate(predicate))?;
+        put_value(new_key, &definition.key, &decode(&definition.key, key)?.with_facts(replace))?;
+        put_value(new_value, &definition.value, &decode(&definition.value, value)?.with_facts(replace))?;
+        Ok(())
     }
 
     /// A type as Angle writes it.

@@ -35,6 +35,33 @@ pub enum Value {
 }
 
 impl Value {
+    /// Appends the facts that it refers to.
+    pub fn references(&self, found: &mut Vec<FactId>) {
+        match self {
+            Value::Fact(id) => found.push(*id),
+            Value::Array(values) | Value::Set(values) | Value::Record(values) => {
+                values.iter().for_each(|value| value.references(found));
+            }
+            Value::Alternative(_, value) | Value::Maybe(Some(value)) => value.references(found),
+            _ => {}
+        }
+    }
+
+    /// The value with each reference replaced.
+    #[must_use]
+    pub fn with_facts(self, replace: &dyn Fn(FactId) -> FactId) -> Value {
+        let all = |values: Vec<Value>| values.into_iter().map(|value| value.with_facts(replace)).collect();
+        match self {
+            Value::Fact(id) => Value::Fact(replace(id)),
+            Value::Array(values) => Value::Array(all(values)),
+            Value::Set(values) => Value::Set(all(values)),
+            Value::Record(values) => Value::Record(all(values)),
+            Value::Alternative(index, value) => Value::Alternative(index, Box::new(value.with_facts(replace))),
+            Value::Maybe(Some(value)) => Value::Maybe(Some(Box::new(value.with_facts(replace)))),
+            value => value,
+        }
+    }
+
     /// The value of type `{}`.
     pub fn unit() -> Value {
         Value::Record(Vec::new())

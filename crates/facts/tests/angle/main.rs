@@ -8,3 +8,4 @@ mod mistakes;
 mod queries;
 mod random;
 mod reference;
+mod stores;

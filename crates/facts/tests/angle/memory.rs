@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use fulgurite_facts::{
-    Compiler, Error, Expansion, FactId, FactSink, Page, PredicateId, Printer, Query, QueryLimits, Reads, Result,
-    Schema, StoredFact, Visit, write_batch,
+    Compiler, Error, Expansion, FactId, FactSink, OtherValue, Page, PredicateId, Printer, Query, QueryLimits, Reads,
+    Result, Schema, StoredFact, Visit, write_batch,
 };
 use serde_json::Value as Json;
 
@@ -31,7 +31,8 @@ impl FactSink for Memory {
                 return Ok(existing);
             }
             let (key, value) = (key.to_vec(), value.to_vec());
-            return Err(Error::KeyHasOtherValue { predicate, existing, key, existing_value, value });
+            let other = OtherValue { predicate, existing, key, existing_value, value };
+            return Err(Error::KeyHasOtherValue(Box::new(other)));
         }
         let id = self.first_free_id()?;
         self.facts.push((predicate, key.to_vec(), value.to_vec()));
@@ -49,8 +50,14 @@ impl Reads for Memory {
         Ok(self.facts.iter().filter(|fact| fact.0 == predicate).count() as u64)
     }
 
-    fn seek(&self, predicate: PredicateId, prefix: &[u8], from: &[u8], visit: &mut Visit<'_>) -> Result<()> {
-        let start = (predicate, from.max(prefix).to_vec());
+    fn seek(&self, predicate: PredicateId, prefix: &[u8], from: Option<FactId>, visit: &mut Visit<'_>) -> Result<()> {
+        let start = match from {
+            None => (predicate, prefix.to_vec()),
+            Some(id) => match self.fact_by_id(id)? {
+                Some((of, key, _)) if of == predicate && key.starts_with(prefix) => (of, key),
+                _ => return Err(Error::NoSuchFact { id }),
+            },
+        };
         for ((of, key), id) in self.by_key.range(start..) {
             if *of != predicate || !key.starts_with(prefix) {
                 break;

@@ -95,7 +95,14 @@ const RDF_LAYERS: &[&[&str]] = &[
 const GRAPH_LAYERS: &[&[&str]] = &[&["checkpoint", "edges"], &["graphs", "state"]];
 
 /// See [`Layered::layers`].
-const FACTS_LAYERS: &[&[&str]] = &[&["ids"], &["angle", "value"], &["error"], &["schema"], &["json"], &["query"]];
+const FACTS_LAYERS: &[&[&str]] = &[
+    &["ids", "state"],
+    &["angle", "value"],
+    &["error"],
+    &["layout", "ownership", "schema"],
+    &["json", "store"],
+    &["query"],
+];
 
 /// See [`Layered::layers`].
 const SERVER_LAYERS: &[&[&str]] =

@@ -1,0 +1,10 @@
+//! The bytes of a store's tables: `docs/reference/facts.md` specifies them. No module here decides what is written.
+
+pub mod fact;
+pub mod growing;
+pub mod hashes;
+pub mod index;
+pub mod meta;
+pub mod places;
+pub mod records;
+pub mod tables;

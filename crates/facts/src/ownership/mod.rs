@@ -1,0 +1,5 @@
+//! Who owns facts: units, sets of owners, and slices. Nothing here reads a file.
+
+pub mod compute;
+pub mod sets;
+pub mod slice;

@@ -1,0 +1,66 @@
+//! Queries over the store, and facts from JSON into it.
+
+use std::ops::ControlFlow;
+
+use crate::error::{Error, Result};
+use crate::ids::{FactId, PredicateId};
+use crate::json::parse::FactSink;
+use crate::query::reads::{Reads, Visit};
+use crate::store::batch::Batch;
+use crate::store::snapshot::Snapshot;
+use crate::value::values::StoredFact;
+
+impl Reads for Snapshot {
+    fn count(&self, predicate: PredicateId) -> Result<u64> {
+        Snapshot::count(self, predicate)
+    }
+
+    fn seek(&self, predicate: PredicateId, prefix: &[u8], from: Option<FactId>, visit: &mut Visit<'_>) -> Result<()> {
+        let seek = match from {
+            None => Snapshot::seek(self, predicate, prefix)?,
+            Some(id) => {
+                let fact = Snapshot::fact_by_id(self, id)?.ok_or(Error::NoSuchFact { id })?;
+                if fact.predicate() != predicate || !fact.key().starts_with(prefix) {
+                    return Err(Error::NoSuchFact { id });
+                }
+                if visit(id, fact.key())? == ControlFlow::Break(()) {
+                    return Ok(());
+                }
+                self.seek_after(predicate, prefix, id)?
+            }
+        };
+        for fact in seek {
+            let fact = fact?;
+            if visit(fact.id(), fact.key())? == ControlFlow::Break(()) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn fact_by_id(&self, id: FactId) -> Result<Option<StoredFact>> {
+        let fact = Snapshot::fact_by_id(self, id)?;
+        Ok(fact.map(|fact| (fact.predicate(), fact.key().to_vec(), fact.value().to_vec())))
+    }
+
+    fn id_by_key(&self, predicate: PredicateId, key: &[u8]) -> Result<Option<FactId>> {
+        Snapshot::id_by_key(self, predicate, key)
+    }
+
+    fn first_free_id(&self) -> Result<FactId> {
+        Ok(Snapshot::first_free_id(self))
+    }
+}
+
+impl FactSink for Batch {
+    fn define(&mut self, predicate: PredicateId, key: &[u8], value: &[u8]) -> Result<FactId> {
+        Batch::define(self, predicate, key, value)
+    }
+
+    fn predicate_of(&self, id: FactId) -> Result<Option<PredicateId>> {
+        match self.new_fact(id) {
+            Some((predicate, _, _)) => Ok(Some(predicate)),
+            None => self.snapshot().predicate_by_id(id),
+        }
+    }
+}

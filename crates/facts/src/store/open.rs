@@ -1,0 +1,233 @@
+//! Creating and opening a store.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
+
+use fulgurite::{Database, Durability, Options};
+
+use crate::error::{Error, Result};
+use crate::ids::FactId;
+use crate::layout::meta::{
+    BASE, FIRST_FREE_ID, FIRST_FREE_UNIT, FORMAT, FORMAT_1, HIDDEN, IDENTITY, Identity, STARTING_ID, STATE,
+    read_identity, read_number,
+};
+use crate::layout::tables::Tables;
+use crate::ownership::slice::Slice;
+use crate::state::State;
+use crate::store::handle::{Inner, Store};
+use crate::store::owning;
+use crate::store::statistics::Statistics;
+
+impl Store {
+    /// How to create and open stores other than by the defaults.
+    #[must_use]
+    pub fn options() -> StoreOptions {
+        StoreOptions::default()
+    }
+
+    /// Creates a store with the default options.
+    ///
+    /// # Errors
+    /// As [`StoreOptions::create`].
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        Self::options().create(path)
+    }
+
+    /// Opens a store with the default options.
+    ///
+    /// # Errors
+    /// As [`StoreOptions::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::options().open(path)
+    }
+}
+
+/// How to create or open a store; from [`Store::options`].
+#[derive(Clone)]
+pub struct StoreOptions {
+    engine: Options,
+    base: Option<Store>,
+    hidden_units: Vec<String>,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self { engine: Options::default().durability(Durability::Log), base: None, hidden_units: Vec::new() }
+    }
+}
+
+impl StoreOptions {
+    /// Sets the options of the engine. Default: those of [`Database::options`] with [`Durability::Log`], so that a
+    /// batch survives a crash of the process. A completed database survives a power cut at every level.
+    #[must_use]
+    pub fn engine(mut self, options: Options) -> Self {
+        self.engine = options;
+        self
+    }
+
+    /// Stacks the database on another, which must be complete. Opening it needs the same base again.
+    #[must_use]
+    pub fn base(mut self, base: &Store) -> Self {
+        self.base = Some(base.clone());
+        self
+    }
+
+    /// Makes a new database incremental: it hides the facts of its base that only these units own. It is an error if
+    /// the base has no such unit. Opening the database reads the names from it.
+    #[must_use]
+    pub fn hide_units<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.hidden_units.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Creates a store at `path`, where there is none. After a crash there is a store without facts, or none; calling
+    /// it again creates it then.
+    ///
+    /// # Errors
+    /// [`Error::Exists`]; [`Error::NotFacts`], if the database there has other tables; [`Error::WrongState`], if the
+    /// base is not complete; [`Error::NoSuchUnit`]; errors of the engine.
+    pub fn create(self, path: impl AsRef<Path>) -> Result<Store> {
+        let path = path.as_ref();
+        if let Some(base) = &self.base {
+            base.require(State::Complete, "be a base")?;
+        }
+        let hidden = self.hidden_slice()?;
+        let db = self.engine.clone().create(true).open(path)?;
+        if Tables::open(&db)?.is_some() {
+            return Err(Error::Exists { path: path.to_owned() });
+        }
+        if !db.tables()?.is_empty() {
+            return Err(Error::NotFacts { path: path.to_owned() });
+        }
+        self.write_new(&db, hidden.as_deref())?;
+        self.open_tables(db)
+    }
+
+    /// Opens the store at `path`. One that was not completed can be written to again, unless `read_only` is among the
+    /// engine's options.
+    ///
+    /// # Errors
+    /// [`Error::NotFacts`]; [`Error::WrongBase`]; errors of the engine, such as those of a file that is none of its
+    /// databases.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Store> {
+        let db = self.engine.clone().open(path.as_ref())?;
+        self.open_tables(db)
+    }
+
+    fn hidden_slice(&self) -> Result<Option<Arc<Slice>>> {
+        let Some(base) = &self.base else {
+            return match self.hidden_units.first() {
+                Some(name) => Err(Error::NoSuchUnit { name: name.clone() }),
+                None => Ok(None),
+            };
+        };
+        match self.hidden_units.is_empty() {
+            true => Ok(None),
+            false => base.snapshot()?.slice_without(&self.hidden_units).map(|slice| Some(Arc::new(slice))),
+        }
+    }
+
+    fn write_new(&self, db: &Database, hidden: Option<&Slice>) -> Result<()> {
+        let mut first = FactId::FIRST;
+        let (mut units, mut counts) = (0, Default::default());
+        if let Some(base) = &self.base {
+            let snapshot = base.snapshot()?;
+            (first, units) = (snapshot.first_free_id(), snapshot.first_free_unit()?);
+            if let Some(hidden) = hidden {
+                counts = owning::hidden_facts(&snapshot, hidden)?;
+            }
+        }
+        db.update(|txn| {
+            let tables = Tables::create(txn)?;
+            let mut entries = vec![
+                (FORMAT.to_owned(), FORMAT_1.to_vec()),
+                (IDENTITY.to_owned(), new_identity().0.to_le_bytes().to_vec()),
+                (STATE.to_owned(), vec![State::Incomplete as u8]),
+                (STARTING_ID.to_owned(), first.get().to_le_bytes().to_vec()),
+                (FIRST_FREE_ID.to_owned(), first.get().to_le_bytes().to_vec()),
+                (FIRST_FREE_UNIT.to_owned(), u64::from(units).to_le_bytes().to_vec()),
+            ];
+            if let Some(base) = &self.base {
+                entries.push((BASE.to_owned(), base.inner.identity.0.to_le_bytes().to_vec()));
+            }
+            entries.extend(self.hidden_units.iter().map(|name| (format!("{HIDDEN}{name}"), Vec::new())));
+            entries.iter().try_for_each(|(name, value)| txn.put(&tables.meta, name, value))?;
+            let each = |(predicate, hidden): (&crate::PredicateId, &Statistics)| {
+                txn.put(&tables.hidden, predicate.get().to_be_bytes(), hidden.encode())
+            };
+            counts.iter().try_for_each(each)
+        })?;
+        Ok(())
+    }
+
+    fn open_tables(self, db: Database) -> Result<Store> {
+        let path = db.path().to_owned();
+        let not_facts = Error::NotFacts { path: path.clone() };
+        let Some(tables) = Tables::open(&db)? else { return Err(not_facts) };
+        let txn = db.read()?;
+        let entry = |name: &str| txn.get(&tables.meta, name);
+        if entry(FORMAT)?.as_deref() != Some(FORMAT_1) {
+            return Err(not_facts);
+        }
+        let identity = read_identity(&entry(IDENTITY)?.unwrap_or_default_bytes())?;
+        let first = FactId::new(read_number(&entry(STARTING_ID)?.unwrap_or_default_bytes())?);
+        let first = first.filter(|first| (FactId::FIRST.get()..1 << 63).contains(&first.get()));
+        let first = first.ok_or_else(|| Error::Damaged { what: "the starting id is out of range" })?;
+        let recorded = entry(BASE)?.map(|bytes| read_identity(&bytes)).transpose()?;
+        let reason = match (recorded, &self.base) {
+            (None, None) => None,
+            (None, Some(_)) => Some("the database is not stacked on another; open it without a base"),
+            (Some(_), None) => Some("the database is stacked on another; open it with its base"),
+            (Some(recorded), Some(base)) if recorded != base.inner.identity => {
+                Some("the database is stacked on another than this base; open it with its own base")
+            }
+            (Some(_), Some(base)) => {
+                base.require(State::Complete, "be a base")?;
+                (base.snapshot()?.first_free_id() != first).then_some("the base has other facts than it had")
+            }
+        };
+        if let Some(reason) = reason {
+            return Err(Error::WrongBase { path, reason });
+        }
+        let mut hiding = self.base.as_ref().map(|base| base.inner.hiding.clone()).unwrap_or_default();
+        let names = owning::hidden_names(&txn, &tables)?;
+        if let Some(base) = &self.base
+            && !names.is_empty()
+        {
+            hiding.push((first, Arc::new(base.snapshot()?.slice_without(&names)?)));
+        }
+        drop(txn);
+        let (tables, commits) = (RwLock::new(tables), Mutex::new(()));
+        Ok(Store {
+            inner: Arc::new(Inner {
+                db,
+                base: self.base,
+                tables,
+                first,
+                identity,
+                commits,
+                root: OnceLock::new(),
+                hiding,
+            }),
+        })
+    }
+}
+
+/// Bytes of an entry that may be missing: none then, which no entry has.
+trait OrEmpty {
+    fn unwrap_or_default_bytes(self) -> Vec<u8>;
+}
+
+impl OrEmpty for Option<fulgurite::Value<'_>> {
+    fn unwrap_or_default_bytes(self) -> Vec<u8> {
+        self.map(|value| value.to_vec()).unwrap_or_default()
+    }
+}
+
+/// A random number: the standard library seeds its hash functions with those of the system.
+fn new_identity() -> Identity {
+    let [low, high] = [0, 1].map(|part: u64| RandomState::new().hash_one(part));
+    Identity(u128::from(low) | u128::from(high) << 64)
+}

@@ -1,0 +1,187 @@
+//! Units, owners and slices of a stack of databases, as they are stored.
+
+use std::collections::{BTreeMap, HashSet};
+
+use fulgurite::{Read, ReadTxn, Value};
+
+use crate::error::{Error, Result};
+use crate::ids::{FactId, PredicateId};
+use crate::layout::meta::{FIRST_FREE_UNIT, HIDDEN, read_number};
+use crate::layout::tables::Tables;
+use crate::ownership::sets::{OwnerSet, SetId, Sets, UnitId};
+use crate::ownership::slice::{OwnerIntervals, Slice};
+use crate::store::layer::Layer;
+use crate::store::snapshot::Snapshot;
+use crate::store::statistics::Statistics;
+
+impl Snapshot {
+    /// The names of the units of all databases of the stack.
+    ///
+    /// # Errors
+    /// As [`Snapshot::id_by_key`].
+    pub fn units(&self) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for layer in &self.layers {
+            for entry in layer.txn.range(&layer.tables.units, ..)? {
+                names.push(String::from_utf8_lossy(&entry?.0).into_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    /// The slice of the facts that any of these units own.
+    ///
+    /// Owners are known of databases that are complete; facts of others, and facts that no unit owns, are in every
+    /// slice.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchUnit`]; as [`Snapshot::id_by_key`].
+    pub fn slice_of(&self, units: &[impl AsRef<str>]) -> Result<Slice> {
+        let units = self.unit_ids(units)?;
+        self.slice(|unit| units.contains(&unit))
+    }
+
+    /// The slice of the facts that any other units own: without the facts that only these own.
+    ///
+    /// # Errors
+    /// As [`Snapshot::slice_of`].
+    pub fn slice_without(&self, units: &[impl AsRef<str>]) -> Result<Slice> {
+        let units = self.unit_ids(units)?;
+        self.slice(|unit| !units.contains(&unit))
+    }
+
+    fn slice(&self, has_unit: impl Fn(UnitId) -> bool) -> Result<Slice> {
+        let sets = self.sets()?;
+        let layers = self.owners()?.into_iter().map(|Recorded { owners, hidden }| {
+            let shown = sets.shown(|unit| has_unit(unit) && !hidden.contains(&unit));
+            (owners, shown)
+        });
+        Ok(Slice { layers: layers.collect() })
+    }
+
+    fn unit_ids(&self, names: &[impl AsRef<str>]) -> Result<HashSet<UnitId>> {
+        let ids = names.iter().map(|name| {
+            let name = name.as_ref();
+            self.unit_id(name)?.ok_or_else(|| Error::NoSuchUnit { name: name.to_owned() })
+        });
+        ids.collect()
+    }
+
+    /// The unit with this name.
+    pub(super) fn unit_id(&self, name: &str) -> Result<Option<UnitId>> {
+        for layer in &self.layers {
+            if let Some(value) = layer.txn.get(&layer.tables.units, name)? {
+                return read_unit(&value).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The number that the next unit gets.
+    pub(super) fn first_free_unit(&self) -> Result<u32> {
+        let own = self.own();
+        let entry = own.txn.get(&own.tables.meta, FIRST_FREE_UNIT)?;
+        let number = read_number(&entry.map(|value| value.to_vec()).unwrap_or_default())?;
+        u32::try_from(number).map_err(|_| Error::TooLarge)
+    }
+
+    /// The sets of all databases of the stack.
+    pub(super) fn sets(&self) -> Result<Sets> {
+        let mut sets = Sets::default();
+        for layer in &self.layers {
+            for entry in layer.txn.range(&layer.tables.sets, ..)? {
+                let (key, value) = entry?;
+                let next = SetId(u32::try_from(sets.len()).map_err(|_| Error::TooLarge)?);
+                if *key != next.0.to_be_bytes() {
+                    return Err(Error::Damaged { what: "numbers of sets of owners have gaps" });
+                }
+                sets.push(OwnerSet::read(&value, next)?);
+            }
+        }
+        Ok(sets)
+    }
+
+    /// The owners that each database records, the one on top first.
+    pub(super) fn owners(&self) -> Result<Vec<Recorded>> {
+        let (mut all, mut hidden) = (Vec::new(), HashSet::new());
+        for layer in self.layers.iter().rev() {
+            all.push(Recorded { owners: read_owners(layer)?, hidden: hidden.clone() });
+            hidden.extend(self.unit_ids(&hidden_names(&layer.txn, &layer.tables)?)?);
+        }
+        Ok(all)
+    }
+}
+
+/// What a database of a stack records of owners.
+pub(super) struct Recorded {
+    pub owners: OwnerIntervals,
+    /// Units that databases above hide: they own nothing here any more.
+    pub hidden: HashSet<UnitId>,
+}
+
+/// The names of the units whose facts a database hides of those below.
+pub(super) fn hidden_names(txn: &ReadTxn, tables: &Tables) -> Result<Vec<String>> {
+    let entries = txn.prefix(&tables.meta, HIDDEN)?.map(|entry| {
+        let (name, _) = entry?;
+        Ok(String::from_utf8_lossy(&name[HIDDEN.len()..]).into_owned())
+    });
+    entries.collect()
+}
+
+fn read_owners(layer: &Layer) -> Result<OwnerIntervals> {
+    let damaged = || Error::Damaged { what: "an interval of owners is malformed" };
+    let entries = layer.txn.range(&layer.tables.owners, ..)?.map(|entry| {
+        let (key, value) = entry?;
+        let start = key.first_chunk().map(|bytes| u64::from_be_bytes(*bytes)).ok_or_else(damaged)?;
+        let set = match &*value {
+            [] => None,
+            bytes => Some(SetId(u32::from_le_bytes(bytes.try_into().map_err(|_| damaged())?))),
+        };
+        Ok((start, set))
+    });
+    Ok(OwnerIntervals { starts: entries.collect::<Result<_>>()? })
+}
+
+/// The intervals that units own: unit, first and last fact.
+pub(super) fn claims(layer: &Layer) -> Result<Vec<(UnitId, FactId, FactId)>> {
+    let entries = layer.txn.range(&layer.tables.claims, ..)?.map(|entry| {
+        let (key, value) = entry?;
+        let damaged = || Error::Damaged { what: "a claim of a unit is malformed" };
+        let (unit, from) = key.split_first_chunk().ok_or_else(damaged)?;
+        let id = |bytes: &[u8]| bytes.try_into().ok().and_then(|bytes| FactId::new(u64::from_be_bytes(bytes)));
+        let (from, to) = (id(from).ok_or_else(damaged)?, id(&value).ok_or_else(damaged)?);
+        Ok((UnitId(u32::from_be_bytes(*unit)), from, to))
+    });
+    entries.collect()
+}
+
+/// The derivations, by fact: each with the facts that it is derived from.
+pub(super) fn derivations(layer: &Layer) -> Result<Vec<(FactId, Vec<FactId>)>> {
+    let entries = layer.txn.range(&layer.tables.derivations, ..)?.map(|entry| {
+        let (key, _) = entry?;
+        let damaged = || Error::Damaged { what: "a derivation is malformed" };
+        let (ids, []) = key.as_chunks::<8>() else { return Err(damaged()) };
+        let ids = ids.iter().map(|bytes| FactId::new(u64::from_be_bytes(*bytes)));
+        let mut ids = ids.collect::<Option<Vec<FactId>>>().ok_or_else(damaged)?.into_iter();
+        Ok((ids.next().ok_or_else(damaged)?, ids.collect()))
+    });
+    entries.collect()
+}
+
+/// What each predicate has of facts that `slice` hides.
+pub(super) fn hidden_facts(snapshot: &Snapshot, slice: &Slice) -> Result<BTreeMap<PredicateId, Statistics>> {
+    let mut counts: BTreeMap<PredicateId, Statistics> = BTreeMap::new();
+    for fact in snapshot.enumerate(snapshot.starting_id(), snapshot.first_free_id()) {
+        let fact = fact?;
+        if !slice.has(fact.id()) {
+            counts.entry(fact.predicate()).or_default().add(fact.key(), fact.value());
+        }
+    }
+    Ok(counts)
+}
+
+/// The number of a unit, as it is stored.
+pub(super) fn read_unit(value: &Value<'_>) -> Result<UnitId> {
+    let bytes = <[u8; 4]>::try_from(&**value);
+    bytes.map(|bytes| UnitId(u32::from_le_bytes(bytes))).map_err(|_| Error::Damaged { what: "a unit has no number" })
+}

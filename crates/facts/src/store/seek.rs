@@ -1,0 +1,247 @@
+//! [`Seek`]: facts whose keys begin with a prefix.
+
+use std::ops::Bound;
+
+use fulgurite::{Range, Read};
+
+use crate::error::{Error, Result};
+use crate::ids::{FactId, PredicateId};
+use crate::layout::fact::{Fact, Part};
+use crate::layout::growing::{KEYED_BYTES, key_entry, keyed_id};
+use crate::layout::tables::Form;
+use crate::store::layer::{KEY_PREDICATE_BYTES, Layer};
+use crate::store::packed::{Found, Packed};
+use crate::store::snapshot::Snapshot;
+
+impl Snapshot {
+    /// The facts of a predicate whose keys begin with `prefix`. Those of the base come first, then those stacked on it,
+    /// each in the order of keys.
+    ///
+    /// # Errors
+    /// As [`Snapshot::id_by_key`].
+    pub fn seek(&self, predicate: PredicateId, prefix: &[u8]) -> Result<Seek<'_>> {
+        Seek::new(self, predicate, prefix)
+    }
+
+    /// As [`Snapshot::seek`], continued after the fact `last`, which it returned.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFact`](crate::Error::NoSuchFact), if `last` is no fact of this predicate; and as
+    /// [`Snapshot::id_by_key`].
+    pub fn seek_after(&self, predicate: PredicateId, prefix: &[u8], last: FactId) -> Result<Seek<'_>> {
+        Seek::after(self, predicate, prefix, last)
+    }
+
+    /// As [`Snapshot::seek`], of the facts with ids from `from` on and before `to`.
+    ///
+    /// # Errors
+    /// As [`Snapshot::id_by_key`].
+    pub fn seek_within_section(
+        &self,
+        predicate: PredicateId,
+        prefix: &[u8],
+        from: FactId,
+        to: FactId,
+    ) -> Result<Seek<'_>> {
+        Seek::within(self, predicate, prefix, from, to)
+    }
+}
+
+impl Snapshot {
+    /// Calls `each` with the facts that [`Snapshot::seek`] returns: their ids, keys and values. It takes about half of
+    /// the time.
+    ///
+    /// # Errors
+    /// As [`Snapshot::id_by_key`].
+    pub fn scan(
+        &self,
+        predicate: PredicateId,
+        prefix: &[u8],
+        mut each: impl FnMut(FactId, &[u8], &[u8]),
+    ) -> Result<()> {
+        let mut seek = self.seek(predicate, prefix)?;
+        loop {
+            if let Source::Records(packed, found) = &mut seek.source
+                && self.hiding.is_empty()
+            {
+                // All facts of the piece but the last, which `read` returns.
+                let Found { piece, record, .. } = found;
+                while let Some(next) = piece.record(record.end)? {
+                    let key = piece.key(*record);
+                    if !key.starts_with(prefix) {
+                        break;
+                    }
+                    each(packed.first.plus(record.rank), key, piece.value(*record));
+                    *record = next;
+                }
+            }
+            match seek.read()? {
+                Some(fact) => each(fact.id(), fact.key(), fact.value()),
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
+/// Facts whose keys begin with a prefix; see [`Snapshot::seek`]. The first error ends it.
+pub struct Seek<'t> {
+    snapshot: &'t Snapshot,
+    predicate: PredicateId,
+    prefix: Box<[u8]>,
+    /// Ids that it returns: from the first on, and before the second.
+    section: (FactId, FactId),
+    /// The layers after the present one.
+    layers: std::slice::Iter<'t, Layer>,
+    source: Source<'t>,
+}
+
+/// Where the next fact comes from.
+enum Source<'t> {
+    /// The next layer.
+    Nothing,
+    /// Entries of a growing database.
+    Entries(Box<Range<'t>>),
+    /// A completed database, and the next record: it has the predicate.
+    Records(Packed<'t>, Found<'t>),
+}
+
+impl<'t> Seek<'t> {
+    pub(super) fn new(snapshot: &'t Snapshot, predicate: PredicateId, prefix: &[u8]) -> Result<Self> {
+        let (from, to) = (snapshot.starting_id(), snapshot.first_free_id());
+        Self::within(snapshot, predicate, prefix, from, to)
+    }
+
+    pub(super) fn within(
+        snapshot: &'t Snapshot,
+        predicate: PredicateId,
+        prefix: &[u8],
+        from: FactId,
+        to: FactId,
+    ) -> Result<Self> {
+        let mut seek = Self {
+            snapshot,
+            predicate,
+            prefix: prefix.into(),
+            section: (from, to),
+            layers: snapshot.layers.iter(),
+            source: Source::Nothing,
+        };
+        seek.next_layer()?;
+        Ok(seek)
+    }
+
+    pub(super) fn after(snapshot: &'t Snapshot, predicate: PredicateId, prefix: &[u8], last: FactId) -> Result<Self> {
+        let missing = Error::NoSuchFact { id: last };
+        let at = snapshot.layers.iter().position(|layer| layer.first <= last && last < layer.end);
+        let Some(at) = at else { return Err(missing) };
+        let fact = snapshot.layers[at].fact(last)?;
+        if fact.predicate() != predicate || !fact.key().starts_with(prefix) {
+            return Err(missing);
+        }
+        let mut layers = snapshot.layers[at..].iter();
+        let layer = layers.next().expect("the layer at this position");
+        let section = (snapshot.starting_id(), snapshot.first_free_id());
+        let source = Source::Nothing;
+        let mut seek = Self { snapshot, predicate, prefix: prefix.into(), section, layers, source };
+        seek.source = source_of(layer, predicate, Bound::Excluded(fact.key()))?;
+        Ok(seek)
+    }
+
+    /// Begins the next layer with ids of the section. Returns whether there is one.
+    fn next_layer(&mut self) -> Result<bool> {
+        let (from, to) = self.section;
+        let Some(layer) = self.layers.find(|layer| layer.first < to && from < layer.end) else { return Ok(false) };
+        self.source = source_of(layer, self.predicate, Bound::Included(&self.prefix))?;
+        Ok(true)
+    }
+
+    fn read(&mut self) -> Result<Option<Fact<'t>>> {
+        loop {
+            match &mut self.source {
+                Source::Nothing => {
+                    if !self.next_layer()? {
+                        return Ok(None);
+                    }
+                }
+                Source::Entries(entries) => match entries.next().transpose()? {
+                    Some((key, value)) if self.is_entry(&key) => {
+                        let id = keyed_id(&value)?;
+                        if self.returns(id) {
+                            let key = Part::from(key, KEY_PREDICATE_BYTES);
+                            return Ok(Some(Fact::new(id, self.predicate, key, Part::from(value, KEYED_BYTES))));
+                        }
+                    }
+                    _ => self.source = Source::Nothing,
+                },
+                Source::Records(packed, found) if found.piece.key(found.record).starts_with(&self.prefix) => {
+                    let fact = found.piece.fact(found.record, packed.first);
+                    self.next_record()?;
+                    if self.returns(fact.id()) {
+                        return Ok(Some(fact));
+                    }
+                }
+                Source::Records(..) => self.source = Source::Nothing,
+            }
+        }
+    }
+
+    /// Goes on to the next record, if there is one of the predicate.
+    #[inline]
+    fn next_record(&mut self) -> Result<()> {
+        let Source::Records(packed, found) = &mut self.source else { return Ok(()) };
+        if let Some(record) = found.piece.record(found.record.end)? {
+            found.record = record;
+            return Ok(());
+        }
+        let next = packed.next_piece(found.number)?.filter(|found| found.piece.predicate() == self.predicate);
+        match next {
+            Some(next) => *found = next,
+            None => self.source = Source::Nothing,
+        }
+        Ok(())
+    }
+
+    /// Whether an entry by key is of the predicate and the prefix.
+    fn is_entry(&self, key: &[u8]) -> bool {
+        key.strip_prefix(&self.predicate.get().to_be_bytes()).is_some_and(|key| key.starts_with(&self.prefix))
+    }
+
+    /// Whether the fact is of the section and not hidden.
+    fn returns(&self, id: FactId) -> bool {
+        let (from, to) = self.section;
+        from <= id && id < to && self.snapshot.shows(id)
+    }
+}
+
+impl<'t> Iterator for Seek<'t> {
+    type Item = Result<Fact<'t>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let item = self.read();
+        if item.is_err() {
+            (self.source, self.layers) = (Source::Nothing, [].iter());
+        }
+        item.transpose()
+    }
+}
+
+/// The facts of `layer` from a key on, as long as they have the prefix. Requires: `low` has it.
+fn source_of<'t>(layer: &'t Layer, predicate: PredicateId, low: Bound<&[u8]>) -> Result<Source<'t>> {
+    let tables = match &layer.tables.form {
+        Form::Packed(tables) => tables,
+        Form::Growing { keys, .. } => {
+            let low = low.map(|key| key_entry(predicate, key));
+            return Ok(Source::Entries(Box::new(layer.txn.range(keys, (low, Bound::<Vec<u8>>::Unbounded))?)));
+        }
+    };
+    let packed = layer.packed(tables);
+    let (Bound::Included(key) | Bound::Excluded(key)) = low else { return Ok(Source::Nothing) };
+    let found = match packed.lower_bound(predicate, key)? {
+        Some(found) if matches!(low, Bound::Excluded(_)) && found.piece.key(found.record) == key => {
+            packed.next(found)?.filter(|next| next.piece.predicate() == predicate)
+        }
+        found => found,
+    };
+    Ok(found.map_or(Source::Nothing, |found| Source::Records(packed, found)))
+}

@@ -1,0 +1,200 @@
+//! Random operations beside a naive model: stacks of databases, incomplete and complete, with slices.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use fulgurite_facts::{Error, FactId, Slice, Snapshot, Store};
+
+use crate::support::{Directory, Random, id, plain, predicate};
+
+/// Every fact of a stack, by id; facts before the last database's first in the order of databases.
+#[derive(Clone, Default)]
+struct Model {
+    facts: Vec<ModelFact>,
+}
+
+/// Predicate, key, value, owners, and the number of the database.
+type ModelFact = (u64, Vec<u8>, Vec<u8>, BTreeSet<String>, usize);
+
+type Plain = (u64, Vec<u8>, Vec<u8>);
+
+impl Model {
+    fn find(&self, number: u64, key: &[u8]) -> Option<u64> {
+        let at = self.facts.iter().position(|fact| fact.0 == number && fact.1 == key)?;
+        Some(1024 + at as u64)
+    }
+
+    fn define(&mut self, number: u64, key: &[u8], value: &[u8], layer: usize) -> Option<u64> {
+        match self.find(number, key) {
+            Some(id) => (self.facts[id as usize - 1024].2 == value).then_some(id),
+            None => {
+                self.facts.push((number, key.to_vec(), value.to_vec(), BTreeSet::new(), layer));
+                Some(1023 + self.facts.len() as u64)
+            }
+        }
+    }
+
+    /// What a seek returns: databases from the base up, each in the order of keys.
+    fn seek(&self, number: u64, prefix: &[u8], shown: impl Fn(u64) -> bool) -> Vec<Plain> {
+        let ids = (1024..).zip(&self.facts);
+        let found = ids.filter(|(id, fact)| fact.0 == number && fact.1.starts_with(prefix) && shown(*id));
+        let mut found: Vec<_> = found.map(|(id, fact)| (fact.4, fact.1.clone(), id, fact.2.clone())).collect();
+        found.sort();
+        found.into_iter().map(|(_, key, id, value)| (id, key, value)).collect()
+    }
+}
+
+fn random_key(random: &mut Random) -> Vec<u8> {
+    let alphabet = [0, b'a', b'b', 0xff];
+    let length = match random.below(20) {
+        0 => 250 + random.below(20),
+        1 => 3000,
+        _ => random.below(7),
+    };
+    // Long keys begin alike.
+    let fixed = length.saturating_sub(4);
+    (0..length).map(|at| if at < fixed { b'a' } else { alphabet[random.below(4) as usize] }).collect()
+}
+
+fn check(snapshot: &Snapshot, model: &Model, random: &mut Random) {
+    let end = 1024 + model.facts.len() as u64;
+    assert_eq!(snapshot.first_free_id().get(), end);
+    let all: Vec<Plain> = (1024..).zip(&model.facts).map(|(id, fact)| (id, fact.1.clone(), fact.2.clone())).collect();
+    let (from, to) = (1024 + random.below(end - 1023), 1024 + random.below(end - 1023));
+    let part = all[(from - 1024) as usize..(to.max(from) - 1024) as usize].to_vec();
+    assert_eq!(snapshot.enumerate(id(from), id(to)).map(plain).collect::<Vec<_>>(), part);
+    let back = snapshot.enumerate(id(from), id(to)).rev().map(plain);
+    assert_eq!(back.collect::<Vec<_>>(), part.into_iter().rev().collect::<Vec<_>>());
+    for _ in 0..20 {
+        let (number, key) = (random.below(3), random_key(random));
+        let expected = model.find(number, &key);
+        let found = snapshot.id_by_key(predicate(number), &key).expect("sound");
+        assert_eq!(found.map(FactId::get), expected);
+        let fact = snapshot.fact_by_key(predicate(number), &key).expect("sound");
+        assert_eq!(fact.map(|fact| plain(Ok(fact)).0), expected);
+        check_seek(snapshot, model, number, &key, random);
+    }
+    let mut counts = BTreeMap::new();
+    for (number, key, value, ..) in &model.facts {
+        let (count, bytes) = counts.entry(predicate(*number)).or_insert((0, 0));
+        (*count, *bytes) = (*count + 1, *bytes + (key.len() + value.len()) as u64);
+    }
+    let found = snapshot.statistics().expect("sound");
+    assert_eq!(found.into_iter().map(|(of, sum)| (of, (sum.count, sum.bytes))).collect::<BTreeMap<_, _>>(), counts);
+}
+
+fn check_seek(snapshot: &Snapshot, model: &Model, number: u64, key: &[u8], random: &mut Random) {
+    let prefix = &key[..random.below(key.len() as u64 + 1) as usize];
+    let expected = model.seek(number, prefix, |_| true);
+    let found = snapshot.seek(predicate(number), prefix).expect("a seek");
+    assert_eq!(found.map(plain).collect::<Vec<_>>(), expected);
+    let mut scanned = Vec::new();
+    let each = |id: FactId, key: &[u8], value: &[u8]| scanned.push((id.get(), key.to_vec(), value.to_vec()));
+    snapshot.scan(predicate(number), prefix, each).expect("a scan");
+    assert_eq!(scanned, expected);
+    let Some(at) = random.below(expected.len() as u64 + 1).checked_sub(1) else { return };
+    let last = id(expected[at as usize].0);
+    let found = snapshot.seek_after(predicate(number), prefix, last).expect("a seek");
+    assert_eq!(found.map(plain).collect::<Vec<_>>(), expected[at as usize + 1..]);
+    let (from, to) = (last.get().saturating_sub(random.below(30)).max(1), last.get() + random.below(30));
+    let found = snapshot.seek_within_section(predicate(number), prefix, id(from), id(to)).expect("a seek");
+    let expected = model.seek(number, prefix, |id| from <= id && id < to);
+    assert_eq!(found.map(plain).collect::<Vec<_>>(), expected);
+}
+
+/// The slices of one unit and of all but one have exactly the facts that the model says.
+fn check_slices(store: &Store, model: &Model) {
+    for unit in store.snapshot().expect("a snapshot").units().expect("sound") {
+        let snapshot = store.snapshot().expect("a snapshot");
+        let slices = [snapshot.slice_of(&[&unit]), snapshot.slice_without(&[&unit])];
+        let [with, without] = slices.map(|slice| slice.expect("a slice"));
+        let owners = |id: u64| &model.facts[id as usize - 1024].3;
+        check_slice(store, model, with, |id| owners(id).is_empty() || owners(id).contains(&unit));
+        check_slice(store, model, without, |id| owners(id).is_empty() || owners(id).iter().any(|owner| *owner != unit));
+    }
+}
+
+fn check_slice(store: &Store, model: &Model, slice: Slice, shown: impl Fn(u64) -> bool) {
+    let snapshot = store.snapshot().expect("a snapshot").sliced(Arc::new(slice));
+    let found = snapshot.enumerate(snapshot.starting_id(), snapshot.first_free_id());
+    let ids = (1024..1024 + model.facts.len() as u64).filter(|id| shown(*id));
+    assert_eq!(found.map(|fact| plain(fact).0).collect::<Vec<_>>(), ids.collect::<Vec<_>>());
+    let found = snapshot.seek(predicate(1), b"a").expect("a seek");
+    assert_eq!(found.map(plain).collect::<Vec<_>>(), model.seek(1, b"a", &shown));
+}
+
+/// Fills a batch, and commits it or drops it.
+fn write(store: &Store, model: &mut Model, layer: usize, random: &mut Random) {
+    let mut batch = store.batch().expect("incomplete");
+    let mut after = model.clone();
+    for _ in 0..random.below(60) {
+        let (number, key, value) = (random.below(3), random_key(random), random.below(4));
+        // Most keys have one value always.
+        let value = if value == 0 { &b"other"[..] } else { &key[..key.len().min(3)] };
+        match (batch.define(predicate(number), &key, value), after.define(number, &key, value, layer)) {
+            (Ok(found), Some(expected)) => {
+                assert_eq!(found.get(), expected);
+                if random.below(3) == 0 {
+                    let unit = format!("unit{}", random.below(4));
+                    batch.own(&unit, [found]);
+                    after.facts[expected as usize - 1024].3.insert(unit);
+                }
+            }
+            (Err(Error::KeyHasOtherValue(_)), None) => {}
+            (found, expected) => panic!("{found:?}, and the model says {expected:?}"),
+        }
+    }
+    if random.below(5) > 0 {
+        batch.commit(None).expect("a commit");
+        *model = after;
+    }
+}
+
+fn run(seed: u64) {
+    let (directory, mut random) = (Directory::new(), Random(seed));
+    let mut model = Model::default();
+    let mut stack: Vec<Store> = Vec::new();
+    for layer in 0..3 {
+        let path = directory.path(&format!("{layer}.ful"));
+        let options = || match stack.last() {
+            Some(base) => Store::options().base(base),
+            None => Store::options(),
+        };
+        let mut store = options().create(&path).expect("a new store");
+        for _ in 0..1 + random.below(6) {
+            write(&store, &mut model, layer, &mut random);
+            match random.below(4) {
+                0 => {
+                    store.close().expect("it closes");
+                    store = options().open(&path).expect("it opens again");
+                }
+                1 => {
+                    drop(store);
+                    store = options().open(&path).expect("it opens again");
+                }
+                _ => {}
+            }
+            check(&store.snapshot().expect("a snapshot"), &model, &mut random);
+        }
+        store.complete(|_, _| Ok(())).expect("it is completed");
+        if random.below(2) == 0 {
+            drop(store);
+            store = options().open(&path).expect("it opens again");
+        }
+        check(&store.snapshot().expect("a snapshot"), &model, &mut random);
+        check_slices(&store, &model);
+        stack.push(store);
+    }
+}
+
+#[test]
+fn store_agrees_with_the_model() {
+    let repeated = std::env::var("FACTS_SEED").ok().map(|seed| seed.parse().expect("a number"));
+    let seeds = repeated.map_or(1..=12, |seed: u64| seed..=seed);
+    for seed in seeds {
+        let result = std::panic::catch_unwind(|| run(seed));
+        if result.is_err() {
+            panic!("repeat with: FACTS_SEED={seed} cargo test -p fulgurite-facts --test facts model");
+        }
+    }
+}
