@@ -82,7 +82,7 @@ pub struct PredicateDerivation {
 }
 
 impl Schema {
-    /// The predicates, by ascending id from [`FIRST_PREDICATE_ID`] on, without gaps.
+    /// The predicates, by ascending id from [`PredicateId::FIRST`] on, without gaps.
     pub fn predicates(&self) -> &[Predicate] {
         &self.predicates
     }
