@@ -170,6 +170,15 @@ impl<'a> Execution<'a> {
                 Ok(Flow::Continue)
             }
             Operation::If(parts) => self.if_then_else(parts, rest, emit),
+            Operation::First(inner) => {
+                let mut flow = Flow::Continue;
+                let ended = self.run(inner, &mut |execution| {
+                    flow = execution.run(rest, emit)?;
+                    Ok(Flow::Break)
+                })?;
+                // Time may be up before the first match.
+                Ok(if self.ends_page { ended } else { flow })
+            }
             Operation::Derive { predicate, inner, key, value, id } => self.run(inner, &mut |execution| {
                 let (key, value) = (execution.value(key), execution.value(value));
                 let fact = execution.derive(*predicate, key, value)?;

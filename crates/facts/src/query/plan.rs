@@ -71,6 +71,8 @@ pub enum Operation {
         /// What the result is matched with.
         result: Matcher,
     },
+    /// The first match only: what gives no value to anything else need not match again.
+    First(Vec<Operation>),
     /// One of these.
     Or(Vec<Vec<Operation>>),
     /// The second for each match of the first; the third if there is none.
@@ -150,6 +152,14 @@ impl Planner<'_> {
         let slots: Vec<HashSet<usize>> = steps.iter().map(slots_of).collect();
         let mut left: Vec<usize> = (0..steps.len()).collect();
         let mut operations = Vec::with_capacity(steps.len());
+        if self.trials == 0 {
+            for group in independent(&slots, bound, outside) {
+                let inner: Vec<Step> = group.iter().map(|&index| steps[index].clone()).collect();
+                let Ok((inner, _)) = self.steps(&inner, &mut bound.clone(), outside) else { continue };
+                operations.push(Operation::First(inner));
+                left.retain(|index| !group.contains(index));
+            }
+        }
         let (mut rows, mut total) = (1.0_f64, 1.0_f64);
         while !left.is_empty() {
             let around = |index: usize| {
@@ -296,7 +306,7 @@ impl Planner<'_> {
             }
             Step::All { result, item, steps } => {
                 let mut inside = bound.clone();
-                let (inner, _) = self.steps(steps, &mut inside, around)?;
+                let (inner, _) = self.steps(steps, &mut inside, &with_terms(around, &[item]))?;
                 if !item.is_ground(&|slot| inside.contains(&slot)) {
                     return Err(NoOrder);
                 }
@@ -309,7 +319,8 @@ impl Planner<'_> {
                 if id.is_ground(&|slot| bound.contains(&slot)) {
                     return Ok((facts(*predicate, id, key, value, bound), 1.0));
                 }
-                let (inner, matches) = self.steps(steps, bound, around)?;
+                let around = with_terms(around, &[id, derived_key, derived_value]);
+                let (inner, matches) = self.steps(steps, bound, &around)?;
                 let ground = |term: &Term| term.is_ground(&|slot| bound.contains(&slot));
                 if !ground(derived_key) || !ground(derived_value) {
                     return Err(NoOrder);
@@ -361,6 +372,33 @@ impl Planner<'_> {
         }
         Ok((Operation::Or(compiled), matches))
     }
+}
+
+/// Slots, and those of terms.
+fn with_terms(slots: &HashSet<usize>, terms: &[&Term]) -> HashSet<usize> {
+    let mut found = Vec::new();
+    terms.iter().for_each(|term| term.slots(&mut found));
+    slots.iter().copied().chain(found).collect()
+}
+
+/// Groups of steps that share no slots without values with other steps, nor with what is outside: they either hold or
+/// do not. All steps together are no such group.
+fn independent(slots: &[HashSet<usize>], bound: &HashSet<usize>, outside: &HashSet<usize>) -> Vec<Vec<usize>> {
+    let mut groups = Vec::new();
+    let mut left: Vec<usize> = (0..slots.len()).collect();
+    while let Some(first) = left.pop() {
+        let (mut group, mut open) = (vec![first], slots[first].difference(bound).copied().collect::<HashSet<_>>());
+        while let Some(at) = left.iter().position(|&other| slots[other].iter().any(|slot| open.contains(slot))) {
+            let other = left.swap_remove(at);
+            open.extend(slots[other].difference(bound));
+            group.push(other);
+        }
+        if group.len() < slots.len() && open.is_disjoint(outside) {
+            group.sort_unstable();
+            groups.push(group);
+        }
+    }
+    groups
 }
 
 /// Whether a step never holds, whatever has values.

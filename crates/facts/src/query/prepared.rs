@@ -159,7 +159,10 @@ fn depth(operations: &[Operation]) -> usize {
     let of_one = |operation: &Operation| match operation {
         Operation::Or(branches) => 1 + branches.iter().map(|branch| depth(branch)).max().unwrap_or(0),
         Operation::If(parts) => 1 + (depth(&parts[0]) + depth(&parts[1])).max(depth(&parts[2])),
-        Operation::Not(inner) | Operation::All { inner, .. } | Operation::Derive { inner, .. } => 1 + depth(inner),
+        Operation::First(inner)
+        | Operation::Not(inner)
+        | Operation::All { inner, .. }
+        | Operation::Derive { inner, .. } => 1 + depth(inner),
         _ => 1,
     };
     operations.iter().map(of_one).sum()

@@ -17,6 +17,7 @@ predicate Reverse : { fst : string, snd : string } { B, A } where Pair { A, B }
 predicate Twice : { x : string, r : Reverse } { X, R } where R = Reverse { X, _ }
 predicate ByText : string -> nat T -> B where Size _ -> { B, T }
 predicate Near : { from : Node, to : Node } { A, B } where Edge { A, B } | Edge { B, A }
+predicate Cross : { a : string, b : nat } { A, B } where t.Name A; Size _ -> { bytes = B }
 predicate Same : Pair P where P = Pair { A, A }
 predicate Saved : { fst : string, snd : string } stored { B, A } where Pair { A, B }
 }
@@ -129,6 +130,11 @@ const QUERIES: &[(&str, &[&str])] = &[
         "t.Near { from = { label = \"b\" } }",
         &[r#"{"from":{"label":"b"},"to":{"label":"Abc"}}"#, r#"{"from":{"label":"b"},"to":{"label":"a"}}"#],
     ),
+    ("prim.size (all (t.Cross _))", &["6"]),
+    ("prim.size (all ({ A, B } where t.Name A; t.Pair { B, _ }))", &["9"]),
+    ("X where X = t.Cross { b = 9 }", &[r#"{"a":"Abc","b":9}"#, r#"{"a":"a","b":9}"#, r#"{"a":"b","b":9}"#]),
+    ("N where t.Name N; t.Pair { \"a\", _ }; t.Size _", &["\"Abc\"", "\"a\"", "\"b\""]),
+    ("N where t.Name N; t.Pair { \"a\", X }; t.Pair { X, \"q\" }", &[]),
     ("t.Same _", &[r#"{"fst":"c","snd":"c"}"#]),
     ("t.Saved _", &[]),
     ("X where X = $t.Name 1024", &["\"a\""]),
