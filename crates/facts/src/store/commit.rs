@@ -15,13 +15,13 @@ use crate::layout::growing::{Entity, Held, KEY_COPIED_BYTES_MAX, key_entry};
 use crate::layout::meta::{FIRST_FREE_ID, FIRST_FREE_UNIT, read_number};
 use crate::layout::tables::{Form, Tables};
 use crate::ownership::sets::UnitId;
+use crate::reading::owning::read_unit;
+use crate::reading::snapshot::Snapshot;
+use crate::reading::statistics::Statistics;
 use crate::state::State;
 use crate::store::batch::{Batch, same_value};
 use crate::store::handle::Store;
-use crate::store::owning::read_unit;
 use crate::store::pending::{NewFact, Pending};
-use crate::store::snapshot::Snapshot;
-use crate::store::statistics::Statistics;
 
 /// The ids that the facts of a batch got.
 #[derive(Clone, Debug)]
@@ -131,6 +131,7 @@ impl Batch {
         write_statistics(&mut txn, &tables, &self.pending)?;
         self.write_owners(&mut txn, &tables, newest)?;
         txn.commit()?;
+        store.inner.known.add(self.pending.first(), self.pending.hashes());
         Ok(true)
     }
 

@@ -95,7 +95,7 @@ const RDF_LAYERS: &[&[&str]] = &[
 const GRAPH_LAYERS: &[&[&str]] = &[&["checkpoint", "edges"], &["graphs", "state"]];
 
 /// See [`Layered::layers`].
-const FACTS_LAYERS: &[&[&str]] = &[&["ids", "state"], &["error"], &["layout", "ownership"], &["store"]];
+const FACTS_LAYERS: &[&[&str]] = &[&["ids", "state"], &["error"], &["layout", "ownership"], &["reading"], &["store"]];
 
 /// See [`Layered::layers`].
 const SERVER_LAYERS: &[&[&str]] =
