@@ -48,8 +48,8 @@ impl Snapshot {
 }
 
 impl Snapshot {
-    /// Calls `each` with the facts that [`Snapshot::seek`] returns: their ids, keys and values. It takes about half of
-    /// the time.
+    /// Calls `each` with the facts that [`Snapshot::seek`] returns: their ids, keys and values. It takes a
+    /// fraction of the time.
     ///
     /// # Errors
     /// As [`Snapshot::id_by_key`].
