@@ -90,6 +90,13 @@ pub fn creating<T>(
 /// If the database is a store; what the engine reports.
 pub fn refuse_store(db: &Database) -> Result<(), Failure> {
     let txn = db.read()?;
+    if txn.open_table("facts.meta").is_ok() {
+        return Err(Failure::Message(format!(
+            "{}: this is a database of facts, whose tables must be changed together; change it with `fulgurite facts \
+             write`, or choose another file",
+            db.path().display()
+        )));
+    }
     let meta = match txn.open_table("meta") {
         Err(Error::TableNotFound { .. }) => return Ok(()),
         opened => opened?,

@@ -12,6 +12,9 @@ pub enum Failure {
     /// An error of an RDF store.
     #[cfg(feature = "rdf")]
     Rdf(fulgurite_rdf::Error),
+    /// An error of a database of facts.
+    #[cfg(feature = "facts")]
+    Facts(fulgurite_facts::Error),
     /// Any other failure: one line that says what to do.
     Message(String),
     /// The database is damaged.
@@ -37,12 +40,16 @@ impl Failure {
             Self::Rdf(fulgurite_rdf::Error::Damaged { .. } | fulgurite_rdf::Error::NoSuchTerm { .. }) => DAMAGED,
             #[cfg(feature = "rdf")]
             Self::Rdf(error) => code_of(error),
+            #[cfg(feature = "facts")]
+            Self::Facts(fulgurite_facts::Error::Damaged { .. }) => DAMAGED,
+            #[cfg(feature = "facts")]
+            Self::Facts(error) => code_of(error),
             Self::Message(_) | Self::Output(_) => FAILED,
         }
     }
 
     /// Whether the database is damaged.
-    #[cfg(feature = "rdf")]
+    #[cfg(any(feature = "facts", feature = "rdf"))]
     pub fn is_damage(&self) -> bool {
         self.exit_code() == DAMAGED
     }
@@ -69,6 +76,8 @@ impl fmt::Display for Failure {
             Self::Engine(error) => write!(out, "{error}"),
             #[cfg(feature = "rdf")]
             Self::Rdf(error) => write!(out, "{error}"),
+            #[cfg(feature = "facts")]
+            Self::Facts(error) => write!(out, "{error}"),
             Self::Message(message) | Self::Damaged(message) => out.write_str(message),
             Self::Output(error) => write!(out, "standard output: {error}"),
         }
@@ -88,6 +97,16 @@ impl From<fulgurite_rdf::Error> for Failure {
             fulgurite_rdf::Error::Engine(error) => Self::Engine(error),
             fulgurite_rdf::Error::Output { source } => Self::Output(source),
             error => Self::Rdf(error),
+        }
+    }
+}
+
+#[cfg(feature = "facts")]
+impl From<fulgurite_facts::Error> for Failure {
+    fn from(error: fulgurite_facts::Error) -> Self {
+        match error {
+            fulgurite_facts::Error::Engine(error) => Self::Engine(error),
+            error => Self::Facts(error),
         }
     }
 }

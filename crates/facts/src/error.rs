@@ -68,6 +68,16 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// The database has no schema, because creating it was cut off.
+    NoSchema {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The base has another schema than the database on it would have.
+    OtherSchema {
+        /// The file of the base.
+        path: PathBuf,
+    },
     /// There is a database of facts at the path already.
     Exists {
         /// The file.
@@ -190,6 +200,12 @@ impl fmt::Display for Error {
                 "{}: a Fulgurite database, but not one of facts; if creating it was cut off, create it again",
                 path.display()
             ),
+            Self::NoSchema { path } => {
+                write!(out, "{}: creating this database was cut off; create it again", path.display())
+            }
+            Self::OtherSchema { path } => {
+                write!(out, "{}: the base has another schema; give the same one to the database on it", path.display())
+            }
             Self::Exists { path } => {
                 write!(out, "{}: there is a database of facts already; open it instead", path.display())
             }

@@ -5,42 +5,44 @@
 //! for facts about code.
 //!
 //! ```
-//! use std::sync::Arc;
+//! use fulgurite_facts::{Expansion, FactDatabase, QueryLimits, Schema};
 //!
-//! use fulgurite_facts::{Compiler, Schema, Type, Value, decode, encode};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("code.ful");
+//! let schema = "schema src.1 { predicate File : string  predicate Line : { file : File, number : nat } }";
+//! let database = FactDatabase::create(&path, Schema::parse("src.angle", schema)?)?;
+//! let facts = r#"[{ "predicate": "src.Line.1", "facts": [{ "key": { "file": { "key": "a.rs" }, "number": 7 } }] }]"#;
+//! assert_eq!(database.write_json(facts.as_bytes(), None)?.new, 2);
 //!
-//! # fn main() -> fulgurite_facts::Result<()> {
-//! let text = "schema src.1 { predicate File : string  predicate Line : { file : File, number : nat } }";
-//! let schema = Arc::new(Schema::parse("src.angle", text)?);
-//! let line = schema.find("src.Line").expect("the schema declares it");
-//! assert_eq!(line.full_name(), "src.Line.1");
-//!
-//! // Values are encoded by their types: here a number of two bytes.
-//! let bytes = encode(&Type::Nat, &Value::Nat(300))?;
-//! assert_eq!((bytes.len(), decode(&Type::Nat, &bytes)?), (2, Value::Nat(300)));
-//!
-//! // A compiler has checked all derivations of its schema.
-//! let compiler = Compiler::new(schema)?;
-//! assert_eq!(compiler.stored_derivations().count(), 0);
+//! let reader = database.reader()?;
+//! let page = reader.query(r#"N where src.Line { file = "a.rs", number = N }"#, &QueryLimits::default())?;
+//! assert_eq!(reader.print(&page, Expansion::FLAT)?[0].to_string(), "7");
 //! # Ok(()) }
 //! ```
 //!
 //! | you want to | begin at |
 //! |---|---|
+//! | create, open, write and ask a database | [`FactDatabase`], [`FactReader`] |
 //! | read a schema | [`Schema`], [`Source`] |
 //! | encode a value, or decode one | [`Type`], [`Value`], [`encode()`], [`decode()`] |
-//! | write facts from JSON, or print them | [`write_batch`], [`FactSink`], [`Printer`] |
-//! | ask | [`Compiler`], [`Query`], [`Reads`] |
+//! | write facts from JSON elsewhere, or print them | [`write_batch`], [`FactSink`], [`Printer`] |
+//! | compile queries for other sources of facts | [`Compiler`], [`Query`], [`Reads`] |
+//! | store facts as bytes, or stack databases | [`Store`], [`StoreOptions`], [`Batch`], [`Snapshot`] |
+//! | end the writing | [`FactDatabase::complete`], [`State`] |
+//! | hide facts of some files | [`Snapshot::slice_of`], [`StoreOptions::hide_units`] |
 //!
-//! `docs/reference/angle.md` describes the language.
+//! `docs/reference/facts.md` has the guarantees and the bytes, `docs/reference/angle.md` the language.
 
 mod angle;
+mod database;
 mod error;
 mod ids;
 mod json;
 mod layout;
 mod ownership;
 mod query;
+mod reading;
 mod schema;
 mod state;
 mod store;
@@ -49,6 +51,9 @@ mod value;
 pub use angle::diagnostic::Diagnostic;
 pub use angle::source::Source;
 pub use angle::tree::DeriveWhen;
+pub use database::handle::FactDatabase;
+pub use database::reader::FactReader;
+pub use database::writing::Written;
 pub use error::{Error, OtherValue, Result};
 pub use ids::{FactId, PredicateId};
 pub use json::batch::write_batch;
@@ -59,16 +64,16 @@ pub use ownership::slice::Slice;
 pub use query::execution::DerivedFacts;
 pub use query::prepared::{Compiler, Page, Query, QueryLimits, QueryResult};
 pub use query::reads::{Reads, Visit};
+pub use reading::enumerate::Enumerate;
+pub use reading::seek::Seek;
+pub use reading::snapshot::Snapshot;
+pub use reading::statistics::Statistics;
 pub use schema::definition::{NamedType, Predicate, Schema};
 pub use state::State;
 pub use store::batch::Batch;
 pub use store::commit::{Committed, Substitute};
-pub use store::enumerate::Enumerate;
 pub use store::handle::Store;
 pub use store::open::StoreOptions;
-pub use store::seek::Seek;
-pub use store::snapshot::Snapshot;
-pub use store::statistics::Statistics;
 pub use value::codec::{decode, encode};
 pub use value::error::{ValueError, ValueFault};
 pub use value::types::{Field, Type};

@@ -2,6 +2,8 @@
 
 use clap::{Parser, Subcommand};
 
+#[cfg(feature = "facts")]
+use crate::arguments::facts;
 #[cfg(feature = "rdf")]
 use crate::arguments::rdf;
 use crate::arguments::verbs::{
@@ -56,6 +58,9 @@ pub enum Verb {
     /// The copy is one compact file without a log. If another process has the database open for writing, the copy is of
     /// that process's newest checkpoint.
     Backup(Backup),
+    /// Create, write and query databases of facts about code.
+    #[cfg(feature = "facts")]
+    Facts(facts::Facts),
     /// Load, query, update and serve RDF stores.
     #[cfg(feature = "rdf")]
     Rdf(rdf::Rdf),

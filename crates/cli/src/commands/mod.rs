@@ -3,6 +3,8 @@
 mod completions;
 mod database;
 mod entries;
+#[cfg(feature = "facts")]
+mod facts;
 mod man;
 #[cfg(feature = "rdf")]
 mod rdf;

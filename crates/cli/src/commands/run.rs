@@ -3,6 +3,8 @@
 use crate::arguments::Verb;
 use crate::commands::database::{backup, changes, check, compact, stats, tables};
 use crate::commands::entries::{count, del, export, get, import, put, scan};
+#[cfg(feature = "facts")]
+use crate::commands::facts;
 #[cfg(feature = "rdf")]
 use crate::commands::rdf;
 use crate::commands::{completions, man};
@@ -27,6 +29,8 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Compact(arguments) => compact::run(&arguments),
         Verb::Backup(arguments) => backup::run(&arguments),
+        #[cfg(feature = "facts")]
+        Verb::Facts(arguments) => facts::run(&arguments.verb),
         #[cfg(feature = "rdf")]
         Verb::Rdf(arguments) => rdf::run(&arguments.verb),
         Verb::Completions(arguments) => completions::run(&arguments),

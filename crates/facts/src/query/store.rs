@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::json::parse::FactSink;
 use crate::query::reads::{Reads, Visit};
+use crate::reading::snapshot::Snapshot;
 use crate::store::batch::Batch;
-use crate::store::snapshot::Snapshot;
 use crate::value::values::StoredFact;
 
 impl Reads for Snapshot {

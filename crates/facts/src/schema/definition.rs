@@ -82,6 +82,11 @@ pub struct PredicateDerivation {
 }
 
 impl Schema {
+    /// The texts that it was read from.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
     /// The predicates, by ascending id from [`PredicateId::FIRST`] on, without gaps.
     pub fn predicates(&self) -> &[Predicate] {
         &self.predicates

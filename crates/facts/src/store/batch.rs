@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, OtherValue, Result};
 use crate::ids::{FactId, PredicateId};
+use crate::layout::fact::Fact;
+use crate::reading::snapshot::Snapshot;
 use crate::state::State;
 use crate::store::handle::Store;
 use crate::store::pending::{NewFact, Pending};
-use crate::store::snapshot::Snapshot;
 
 impl Store {
     /// Begins to add facts.
@@ -29,6 +30,8 @@ pub struct Batch {
     pub(super) store: Store,
     pub(super) snapshot: Snapshot,
     pub(super) pending: Pending,
+    /// Whether all keys of the snapshot are known in memory.
+    covered: bool,
     /// The facts that each unit owns.
     pub(super) owned: BTreeMap<String, Vec<FactId>>,
     /// Derived facts, and what each was derived from.
@@ -39,7 +42,8 @@ impl Batch {
     pub(super) fn new(store: &Store) -> Result<Self> {
         let snapshot = store.snapshot()?;
         let pending = Pending::new(snapshot.first_free_id());
-        Ok(Self { store: store.clone(), snapshot, pending, owned: BTreeMap::new(), derived: Vec::new() })
+        let covered = store.inner.known.covers(snapshot.first_free_id());
+        Ok(Self { store: store.clone(), snapshot, pending, covered, owned: BTreeMap::new(), derived: Vec::new() })
     }
 
     /// The id of the fact with this key and value: that of an existing fact, or a provisional one.
@@ -51,10 +55,19 @@ impl Batch {
         if let Some((existing, fact)) = self.pending.find(hash, predicate, key) {
             return same_value(predicate, existing, key, fact.value, value);
         }
-        if let Some(existing) = self.snapshot.fact_by_key(predicate, key)? {
+        if let Some(existing) = self.committed(hash, predicate, key)? {
             return same_value(predicate, existing.id(), key, existing.value(), value);
         }
         Ok(self.pending.push(hash, NewFact { predicate, key, value }))
+    }
+
+    /// The fact of the snapshot with this key.
+    fn committed(&self, hash: u64, predicate: PredicateId, key: &[u8]) -> Result<Option<Fact<'_>>> {
+        let known = &self.store.inner.known;
+        match self.covered && !known.may_have(hash) {
+            true => self.snapshot.base_fact_by_key(predicate, key),
+            false => self.snapshot.fact_by_key(predicate, key),
+        }
     }
 
     /// The id of the fact with this key, of the snapshot or of the batch.

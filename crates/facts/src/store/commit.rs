@@ -12,16 +12,16 @@ use fulgurite::{Isolation, Read, Table, UPDATE_ATTEMPTS, WriteTxn};
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::layout::growing::{Entity, Held, KEY_COPIED_BYTES_MAX, key_entry};
-use crate::layout::meta::{FIRST_FREE_ID, FIRST_FREE_UNIT, read_number};
+use crate::layout::meta::{FIRST_FREE_ID, FIRST_FREE_UNIT, STATE, read_number};
 use crate::layout::tables::{Form, Tables};
 use crate::ownership::sets::UnitId;
+use crate::reading::owning::read_unit;
+use crate::reading::snapshot::Snapshot;
+use crate::reading::statistics::Statistics;
 use crate::state::State;
 use crate::store::batch::{Batch, same_value};
 use crate::store::handle::Store;
-use crate::store::owning::read_unit;
 use crate::store::pending::{NewFact, Pending};
-use crate::store::snapshot::Snapshot;
-use crate::store::statistics::Statistics;
 
 /// The ids that the facts of a batch got.
 #[derive(Clone, Debug)]
@@ -52,10 +52,9 @@ impl Committed {
     }
 }
 
-/// How [`Batch::commit`] replaces ids in keys and values, which are bytes to a store. It gets a fact, appends the same
-/// fact with other ids to two buffers, the key and the value, and takes the ids from the function.
-///
-/// `None` says that no fact has ids.
+/// How [`Batch::commit`] replaces ids in keys and values, which are bytes to a store: it gets a fact's predicate, key
+/// and value, and a function from an id to the one that replaces it, and appends the new key and the new value to the
+/// two buffers.
 pub type Substitute<'f> =
     dyn FnMut(PredicateId, &[u8], &[u8], &dyn Fn(FactId) -> FactId, &mut Vec<u8>, &mut Vec<u8>) -> Result<()> + 'f;
 
@@ -64,7 +63,8 @@ impl Batch {
     /// say.
     ///
     /// If another batch was committed since this one began, new facts get other ids than the provisional ones, and
-    /// `substitute` replaces them in keys and values. It is called for each new fact, in the order of ids.
+    /// `substitute` replaces them in keys and values. It is called for each new fact, in the order of ids. `None` says
+    /// that no fact refers to a new one.
     ///
     /// # Errors
     /// [`Error::KeyHasOtherValue`], if another batch has defined such a fact; [`Error::WrongState`], if the database
@@ -122,7 +122,8 @@ impl Batch {
         let tables = store.tables();
         let mut txn = store.inner.db.write_with(Isolation::Snapshot)?;
         let free = txn.get(&tables.meta, FIRST_FREE_ID)?.map(|value| value.to_vec());
-        if free.as_deref() != Some(&self.pending.first().get().to_le_bytes()[..]) {
+        let state = txn.get(&tables.meta, STATE)?.and_then(|state| State::read(&state));
+        if state != Some(State::Incomplete) || free.as_deref() != Some(&self.pending.first().get().to_le_bytes()[..]) {
             return Ok(false);
         }
         self.check_ids()?;
@@ -131,6 +132,7 @@ impl Batch {
         write_statistics(&mut txn, &tables, &self.pending)?;
         self.write_owners(&mut txn, &tables, newest)?;
         txn.commit()?;
+        store.inner.known.add(self.pending.first(), self.pending.hashes());
         Ok(true)
     }
 

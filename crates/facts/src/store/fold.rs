@@ -19,11 +19,11 @@ use crate::layout::tables::{Form, PackedTables};
 use crate::ownership::compute::Owning;
 use crate::ownership::sets::{OwnerSet, SetId};
 use crate::ownership::slice::OwnerIntervals;
+use crate::reading::owning::{Recorded, claims, derivations};
+use crate::reading::snapshot::Snapshot;
 use crate::state::State;
 use crate::store::folding::{Folding, Written};
 use crate::store::handle::Store;
-use crate::store::owning::{Recorded, claims, derivations};
-use crate::store::snapshot::Snapshot;
 
 impl Store {
     /// Ends the writing of facts: computes their owners, and rewrites them in the form that is best to read. The file

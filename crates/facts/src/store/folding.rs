@@ -13,7 +13,7 @@ use crate::layout::hashes::{ENTRY_SLOTS, FREE, first_slot, hash, slot, slots};
 use crate::layout::index::{Node, NodeBuilder, bound};
 use crate::layout::places::{ENTRY_PLACES, PLACE_BYTES, Place};
 use crate::layout::records::PieceBuilder;
-use crate::store::layer::KEY_PREDICATE_BYTES;
+use crate::reading::layer::KEY_PREDICATE_BYTES;
 
 /// What follows from the records that were written: how they are found.
 pub struct Written {

@@ -9,10 +9,11 @@ use crate::ids::FactId;
 use crate::layout::meta::{BROKEN_REASON, FIRST_FREE_ID, Identity, PROPERTY, STATE, read_number};
 use crate::layout::tables::{Form, Tables};
 use crate::ownership::slice::Slice;
+use crate::reading::layer::Layer;
+use crate::reading::packed::Root;
+use crate::reading::snapshot::Snapshot;
 use crate::state::State;
-use crate::store::layer::Layer;
-use crate::store::packed::Root;
-use crate::store::snapshot::Snapshot;
+use crate::store::known::Known;
 
 /// An open database of facts. Clones share it.
 ///
@@ -36,6 +37,8 @@ pub struct Inner {
     pub commits: Mutex<()>,
     /// The upper level of the index, once the database is complete and read.
     pub root: OnceLock<Arc<Root>>,
+    /// The keys that the database may have.
+    pub known: Known,
     /// What is hidden of the databases below.
     pub hiding: Vec<(FactId, Arc<Slice>)>,
 }

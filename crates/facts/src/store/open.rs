@@ -15,10 +15,11 @@ use crate::layout::meta::{
 };
 use crate::layout::tables::Tables;
 use crate::ownership::slice::Slice;
+use crate::reading::owning;
+use crate::reading::statistics::Statistics;
 use crate::state::State;
 use crate::store::handle::{Inner, Store};
-use crate::store::owning;
-use crate::store::statistics::Statistics;
+use crate::store::known::Known;
 
 impl Store {
     /// How to create and open stores other than by the defaults.
@@ -209,6 +210,7 @@ impl StoreOptions {
                 identity,
                 commits,
                 root: OnceLock::new(),
+                known: Known::new(first),
                 hiding,
             }),
         })

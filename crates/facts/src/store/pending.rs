@@ -98,6 +98,14 @@ impl Pending {
         NewFact { predicate: entry.predicate, key, value }
     }
 
+    /// The hashes of the keys, in the order of ids.
+    pub fn hashes(&self) -> impl ExactSizeIterator<Item = u64> {
+        (0..self.facts.len()).map(|index| {
+            let fact = self.at(index);
+            Self::hash(fact.predicate, fact.key)
+        })
+    }
+
     /// The indices of the facts, in the order of predicates and keys.
     pub fn sorted(&self) -> Vec<u32> {
         // Most keys differ in their first bytes, so most comparisons read nothing else.

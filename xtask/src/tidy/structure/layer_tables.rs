@@ -100,8 +100,10 @@ const FACTS_LAYERS: &[&[&str]] = &[
     &["angle", "value"],
     &["error"],
     &["layout", "ownership", "schema"],
-    &["json", "store"],
+    &["json", "reading"],
+    &["store"],
     &["query"],
+    &["database"],
 ];
 
 /// See [`Layered::layers`].

@@ -6,7 +6,7 @@ use fulgurite::{Read, Table};
 
 use crate::error::{Error, Result};
 use crate::ids::PredicateId;
-use crate::store::snapshot::Snapshot;
+use crate::reading::snapshot::Snapshot;
 
 /// Facts of a predicate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -19,12 +19,12 @@ pub struct Statistics {
 
 impl Statistics {
     /// Adds a fact.
-    pub(super) fn add(&mut self, key: &[u8], value: &[u8]) {
+    pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
         self.count += 1;
         self.bytes += (key.len() + value.len()) as u64;
     }
 
-    pub(super) fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self { count: self.count + other.count, bytes: self.bytes + other.bytes }
     }
 
@@ -33,7 +33,7 @@ impl Statistics {
     }
 
     /// The entry of a predicate.
-    pub(super) fn encode(self) -> [u8; 16] {
+    pub(crate) fn encode(self) -> [u8; 16] {
         (u128::from(self.count) | u128::from(self.bytes) << 64).to_le_bytes()
     }
 
@@ -45,13 +45,13 @@ impl Statistics {
     }
 
     /// The entry of `predicate` in a table.
-    pub(super) fn get(txn: &impl Read, table: &Table, predicate: PredicateId) -> Result<Self> {
+    pub(crate) fn get(txn: &impl Read, table: &Table, predicate: PredicateId) -> Result<Self> {
         let entry = txn.get(table, predicate.get().to_be_bytes())?;
         entry.map_or(Ok(Self::default()), |bytes| Self::read(&bytes))
     }
 
     /// All entries of a table.
-    pub(super) fn all(txn: &impl Read, table: &Table) -> Result<Vec<(PredicateId, Self)>> {
+    pub(crate) fn all(txn: &impl Read, table: &Table) -> Result<Vec<(PredicateId, Self)>> {
         let entries = txn.range(table, ..)?.map(|entry| {
             let (key, value) = entry?;
             let predicate = key.first_chunk().and_then(|bytes| PredicateId::new(u64::from_be_bytes(*bytes)));

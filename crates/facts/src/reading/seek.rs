@@ -9,9 +9,9 @@ use crate::ids::{FactId, PredicateId};
 use crate::layout::fact::{Fact, Part};
 use crate::layout::growing::{KEYED_BYTES, key_entry, keyed_id};
 use crate::layout::tables::Form;
-use crate::store::layer::{KEY_PREDICATE_BYTES, Layer};
-use crate::store::packed::{Found, Packed};
-use crate::store::snapshot::Snapshot;
+use crate::reading::layer::{KEY_PREDICATE_BYTES, Layer};
+use crate::reading::packed::{Found, Packed};
+use crate::reading::snapshot::Snapshot;
 
 impl Snapshot {
     /// The facts of a predicate whose keys begin with `prefix`. Those of the base come first, then those stacked on it,
@@ -48,8 +48,8 @@ impl Snapshot {
 }
 
 impl Snapshot {
-    /// Calls `each` with the facts that [`Snapshot::seek`] returns: their ids, keys and values. It takes about half of
-    /// the time.
+    /// Calls `each` with the facts that [`Snapshot::seek`] returns: their ids, keys and values. It takes a
+    /// fraction of the time.
     ///
     /// # Errors
     /// As [`Snapshot::id_by_key`].
@@ -106,12 +106,12 @@ enum Source<'t> {
 }
 
 impl<'t> Seek<'t> {
-    pub(super) fn new(snapshot: &'t Snapshot, predicate: PredicateId, prefix: &[u8]) -> Result<Self> {
+    pub(crate) fn new(snapshot: &'t Snapshot, predicate: PredicateId, prefix: &[u8]) -> Result<Self> {
         let (from, to) = (snapshot.starting_id(), snapshot.first_free_id());
         Self::within(snapshot, predicate, prefix, from, to)
     }
 
-    pub(super) fn within(
+    pub(crate) fn within(
         snapshot: &'t Snapshot,
         predicate: PredicateId,
         prefix: &[u8],
@@ -130,7 +130,7 @@ impl<'t> Seek<'t> {
         Ok(seek)
     }
 
-    pub(super) fn after(snapshot: &'t Snapshot, predicate: PredicateId, prefix: &[u8], last: FactId) -> Result<Self> {
+    pub(crate) fn after(snapshot: &'t Snapshot, predicate: PredicateId, prefix: &[u8], last: FactId) -> Result<Self> {
         let missing = Error::NoSuchFact { id: last };
         let at = snapshot.layers.iter().position(|layer| layer.first <= last && last < layer.end);
         let Some(at) = at else { return Err(missing) };

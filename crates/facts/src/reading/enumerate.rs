@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::ids::FactId;
 use crate::layout::fact::Fact;
-use crate::store::snapshot::Snapshot;
+use crate::reading::snapshot::Snapshot;
 
 impl Snapshot {
     /// The facts with ids from `from` on and before `to`, in the order of ids, from either end.
@@ -24,7 +24,7 @@ pub struct Enumerate<'t> {
 }
 
 impl<'t> Enumerate<'t> {
-    pub(super) fn new(snapshot: &'t Snapshot, from: FactId, to: FactId) -> Self {
+    pub(crate) fn new(snapshot: &'t Snapshot, from: FactId, to: FactId) -> Self {
         let left = (from.max(snapshot.starting_id()).get(), to.min(snapshot.first_free_id()).get());
         Self { snapshot, left }
     }

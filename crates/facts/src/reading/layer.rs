@@ -9,7 +9,7 @@ use crate::ids::{FactId, PredicateId};
 use crate::layout::fact::{Fact, Part};
 use crate::layout::growing::{ENTITY_BYTES, Entity, Held, KEYED_BYTES, key_entry, keyed_id};
 use crate::layout::tables::{Form, PackedTables, Tables};
-use crate::store::packed::{Packed, Root};
+use crate::reading::packed::{Packed, Root};
 
 /// A snapshot of one database of a stack.
 pub struct Layer {

@@ -10,9 +10,9 @@ use crate::layout::meta::{FIRST_FREE_UNIT, HIDDEN, read_number};
 use crate::layout::tables::Tables;
 use crate::ownership::sets::{OwnerSet, SetId, Sets, UnitId};
 use crate::ownership::slice::{OwnerIntervals, Slice};
-use crate::store::layer::Layer;
-use crate::store::snapshot::Snapshot;
-use crate::store::statistics::Statistics;
+use crate::reading::layer::Layer;
+use crate::reading::snapshot::Snapshot;
+use crate::reading::statistics::Statistics;
 
 impl Snapshot {
     /// The names of the units of all databases of the stack.
@@ -68,7 +68,7 @@ impl Snapshot {
     }
 
     /// The unit with this name.
-    pub(super) fn unit_id(&self, name: &str) -> Result<Option<UnitId>> {
+    pub(crate) fn unit_id(&self, name: &str) -> Result<Option<UnitId>> {
         for layer in &self.layers {
             if let Some(value) = layer.txn.get(&layer.tables.units, name)? {
                 return read_unit(&value).map(Some);
@@ -78,7 +78,7 @@ impl Snapshot {
     }
 
     /// The number that the next unit gets.
-    pub(super) fn first_free_unit(&self) -> Result<u32> {
+    pub(crate) fn first_free_unit(&self) -> Result<u32> {
         let own = self.own();
         let entry = own.txn.get(&own.tables.meta, FIRST_FREE_UNIT)?;
         let number = read_number(&entry.map(|value| value.to_vec()).unwrap_or_default())?;
@@ -86,7 +86,7 @@ impl Snapshot {
     }
 
     /// The sets of all databases of the stack.
-    pub(super) fn sets(&self) -> Result<Sets> {
+    pub(crate) fn sets(&self) -> Result<Sets> {
         let mut sets = Sets::default();
         for layer in &self.layers {
             for entry in layer.txn.range(&layer.tables.sets, ..)? {
@@ -102,7 +102,7 @@ impl Snapshot {
     }
 
     /// The owners that each database records, the one on top first.
-    pub(super) fn owners(&self) -> Result<Vec<Recorded>> {
+    pub(crate) fn owners(&self) -> Result<Vec<Recorded>> {
         let (mut all, mut hidden) = (Vec::new(), HashSet::new());
         for layer in self.layers.iter().rev() {
             all.push(Recorded { owners: read_owners(layer)?, hidden: hidden.clone() });
@@ -113,14 +113,14 @@ impl Snapshot {
 }
 
 /// What a database of a stack records of owners.
-pub(super) struct Recorded {
+pub(crate) struct Recorded {
     pub owners: OwnerIntervals,
     /// Units that databases above hide: they own nothing here any more.
     pub hidden: HashSet<UnitId>,
 }
 
 /// The names of the units whose facts a database hides of those below.
-pub(super) fn hidden_names(txn: &ReadTxn, tables: &Tables) -> Result<Vec<String>> {
+pub(crate) fn hidden_names(txn: &ReadTxn, tables: &Tables) -> Result<Vec<String>> {
     let entries = txn.prefix(&tables.meta, HIDDEN)?.map(|entry| {
         let (name, _) = entry?;
         Ok(String::from_utf8_lossy(&name[HIDDEN.len()..]).into_owned())
@@ -143,7 +143,7 @@ fn read_owners(layer: &Layer) -> Result<OwnerIntervals> {
 }
 
 /// The intervals that units own: unit, first and last fact.
-pub(super) fn claims(layer: &Layer) -> Result<Vec<(UnitId, FactId, FactId)>> {
+pub(crate) fn claims(layer: &Layer) -> Result<Vec<(UnitId, FactId, FactId)>> {
     let entries = layer.txn.range(&layer.tables.claims, ..)?.map(|entry| {
         let (key, value) = entry?;
         let damaged = || Error::Damaged { what: "a claim of a unit is malformed" };
@@ -156,7 +156,7 @@ pub(super) fn claims(layer: &Layer) -> Result<Vec<(UnitId, FactId, FactId)>> {
 }
 
 /// The derivations, by fact: each with the facts that it is derived from.
-pub(super) fn derivations(layer: &Layer) -> Result<Vec<(FactId, Vec<FactId>)>> {
+pub(crate) fn derivations(layer: &Layer) -> Result<Vec<(FactId, Vec<FactId>)>> {
     let entries = layer.txn.range(&layer.tables.derivations, ..)?.map(|entry| {
         let (key, _) = entry?;
         let damaged = || Error::Damaged { what: "a derivation is malformed" };
@@ -169,7 +169,7 @@ pub(super) fn derivations(layer: &Layer) -> Result<Vec<(FactId, Vec<FactId>)>> {
 }
 
 /// What each predicate has of facts that `slice` hides.
-pub(super) fn hidden_facts(snapshot: &Snapshot, slice: &Slice) -> Result<BTreeMap<PredicateId, Statistics>> {
+pub(crate) fn hidden_facts(snapshot: &Snapshot, slice: &Slice) -> Result<BTreeMap<PredicateId, Statistics>> {
     let mut counts: BTreeMap<PredicateId, Statistics> = BTreeMap::new();
     for fact in snapshot.enumerate(snapshot.starting_id(), snapshot.first_free_id()) {
         let fact = fact?;
@@ -181,7 +181,7 @@ pub(super) fn hidden_facts(snapshot: &Snapshot, slice: &Slice) -> Result<BTreeMa
 }
 
 /// The number of a unit, as it is stored.
-pub(super) fn read_unit(value: &Value<'_>) -> Result<UnitId> {
+pub(crate) fn read_unit(value: &Value<'_>) -> Result<UnitId> {
     let bytes = <[u8; 4]>::try_from(&**value);
     bytes.map(|bytes| UnitId(u32::from_le_bytes(bytes))).map_err(|_| Error::Damaged { what: "a unit has no number" })
 }

@@ -6,16 +6,16 @@ use crate::error::Result;
 use crate::ids::{FactId, PredicateId};
 use crate::layout::fact::Fact;
 use crate::ownership::slice::Slice;
-use crate::store::layer::Layer;
+use crate::reading::layer::Layer;
 
 /// One state of a database, and of those that it is stacked on. Commits after it do not change it.
 ///
 /// It has the facts of all databases of the stack, except those that a slice hides.
 pub struct Snapshot {
     /// The databases, the lowest first.
-    pub(super) layers: Vec<Layer>,
+    pub(crate) layers: Vec<Layer>,
     /// What is hidden: of facts before an id, those that the slice does not have.
-    pub(super) hiding: Vec<(FactId, Arc<Slice>)>,
+    pub(crate) hiding: Vec<(FactId, Arc<Slice>)>,
 }
 
 impl Snapshot {
@@ -57,7 +57,16 @@ impl Snapshot {
     /// # Errors
     /// As [`Snapshot::id_by_key`].
     pub fn fact_by_key(&self, predicate: PredicateId, key: &[u8]) -> Result<Option<Fact<'_>>> {
-        for layer in &self.layers {
+        self.fact_of(&self.layers, predicate, key)
+    }
+
+    /// As [`Snapshot::fact_by_key`], of the databases below.
+    pub(crate) fn base_fact_by_key(&self, predicate: PredicateId, key: &[u8]) -> Result<Option<Fact<'_>>> {
+        self.fact_of(&self.layers[..self.layers.len() - 1], predicate, key)
+    }
+
+    fn fact_of<'t>(&self, layers: &'t [Layer], predicate: PredicateId, key: &[u8]) -> Result<Option<Fact<'t>>> {
+        for layer in layers {
             if let Some(fact) = layer.get(predicate, key)?
                 && self.shows(fact.id())
             {
@@ -95,17 +104,17 @@ impl Snapshot {
     }
 
     /// Whether the fact is not hidden. Requires: there is a fact with this id.
-    pub(super) fn shows(&self, id: FactId) -> bool {
+    pub(crate) fn shows(&self, id: FactId) -> bool {
         self.hiding.iter().all(|(end, slice)| id >= *end || slice.has(id))
     }
 
     /// The layer with this fact.
-    pub(super) fn layer_of(&self, id: FactId) -> Option<&Layer> {
+    pub(crate) fn layer_of(&self, id: FactId) -> Option<&Layer> {
         self.layers.iter().rev().find(|layer| layer.first <= id).filter(|layer| id < layer.end)
     }
 
     /// The layer of the database itself.
-    pub(super) fn own(&self) -> &Layer {
+    pub(crate) fn own(&self) -> &Layer {
         self.layers.last().expect("a snapshot is of a database")
     }
 }

@@ -114,10 +114,8 @@ impl<'t> Packed<'t> {
         let place = Node::new(&*node)?.above(&entry)?.ok_or_else(no_node)?;
         // The group is the last that begins at or below the key, or the predicate's first.
         let mut place = Place::of(place);
-        loop {
-            let Some(piece) = self.piece(place.piece)?.filter(|piece| piece.predicate() == predicate) else {
-                return Ok(None);
-            };
+        let mut piece = self.piece(place.piece)?.ok_or_else(no_record)?;
+        while piece.predicate() == predicate {
             while let Some(record) = piece.record(place.at)? {
                 if piece.key(record) >= key {
                     return Ok(Some(Found { number: place.piece, piece, record }));
@@ -125,7 +123,12 @@ impl<'t> Packed<'t> {
                 place.at = record.end;
             }
             place = Place { piece: place.piece + 1, at: PIECE_HEADER_BYTES };
+            match self.piece(place.piece)? {
+                Some(next) => piece = next,
+                None => return Ok(None),
+            }
         }
+        Ok(None)
     }
 
     /// The record after another.

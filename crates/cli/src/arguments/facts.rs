@@ -1,0 +1,129 @@
+//! The arguments of `fulgurite facts`. Doc comments of arguments and verbs are the help that users read.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueHint};
+
+use crate::arguments::shared::{OutputFormat, WriteArguments, parse_seconds};
+
+/// Arguments of `facts`.
+#[derive(Args, Debug)]
+pub struct Facts {
+    /// The verb.
+    #[command(subcommand)]
+    pub verb: FactsVerb,
+}
+
+/// The verbs of databases of facts.
+#[derive(Debug, Subcommand)]
+#[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+pub enum FactsVerb {
+    /// Create a database with a schema in Angle.
+    Create(Create),
+    /// Write facts from JSON files: each file whole, or not at all.
+    Write(Write),
+    /// Answer a query in Angle: one result as JSON on each line.
+    Query(Query),
+    /// Complete a database: afterwards it cannot be changed, and takes less space.
+    Finish(Finish),
+    /// Print the number of facts of each predicate, and their bytes.
+    Stats(FactsStats),
+    /// Print the schema.
+    Schema(SchemaArguments),
+}
+
+/// A database of facts.
+#[derive(Args, Debug)]
+pub struct DatabaseArgument {
+    /// The database file.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub path: PathBuf,
+    /// The databases below, the lowest first, if this one is stacked.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub base: Vec<PathBuf>,
+}
+
+/// Arguments of `facts create`.
+#[derive(Args, Debug)]
+pub struct Create {
+    #[command(flatten)]
+    pub database: DatabaseArgument,
+    /// Files with the schema in Angle. Not needed with --base: then the schema is that of the base.
+    #[arg(long, value_name = "ANGLE", value_hint = ValueHint::FilePath, required_unless_present = "base")]
+    pub schema: Vec<PathBuf>,
+    /// Hide the facts that only this unit of the databases below owns, such as a file that has changed.
+    #[arg(long, value_name = "UNIT", requires = "base")]
+    pub hide: Vec<String>,
+    #[command(flatten)]
+    pub writing: WriteArguments,
+}
+
+/// Arguments of `facts write`.
+#[derive(Args, Debug)]
+pub struct Write {
+    #[command(flatten)]
+    pub database: DatabaseArgument,
+    /// The files to read: [{ "predicate": "a.B.1", "facts": [{ "id"?, "key", "value"? }] }]. - is standard input.
+    #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::FilePath)]
+    pub inputs: Vec<PathBuf>,
+    /// The unit that owns the facts, such as the source file that they are about.
+    #[arg(long)]
+    pub unit: Option<String>,
+    #[command(flatten)]
+    pub writing: WriteArguments,
+}
+
+/// Arguments of `facts query`.
+#[derive(Args, Debug)]
+pub struct Query {
+    #[command(flatten)]
+    pub database: DatabaseArgument,
+    /// The query, such as `src.File _`.
+    #[arg(value_name = "ANGLE")]
+    pub text: String,
+    /// Expand the facts that results refer to.
+    #[arg(long)]
+    pub recursive: bool,
+    /// Stop after this many results, and print how to continue.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Continue where an earlier run of the same query stopped: the text that it printed.
+    #[arg(long = "continue", value_name = "TEXT")]
+    pub continuation: Option<String>,
+    /// Stop after this many seconds, and print how to continue.
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub timeout: Option<Duration>,
+    /// Stop if the query needs more than this many MiB of memory.
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub memory_max: Option<u32>,
+    /// Print how many facts of each predicate were searched.
+    #[arg(long)]
+    pub profile: bool,
+}
+
+/// Arguments of `facts finish`.
+#[derive(Args, Debug)]
+pub struct Finish {
+    #[command(flatten)]
+    pub database: DatabaseArgument,
+    #[command(flatten)]
+    pub writing: WriteArguments,
+}
+
+/// Arguments of `facts stats`.
+#[derive(Args, Debug)]
+pub struct FactsStats {
+    #[command(flatten)]
+    pub database: DatabaseArgument,
+    /// The format of the output.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: OutputFormat,
+}
+
+/// Arguments of `facts schema`.
+#[derive(Args, Debug)]
+pub struct SchemaArguments {
+    #[command(flatten)]
+    pub database: DatabaseArgument,
+}

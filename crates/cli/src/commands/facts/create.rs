@@ -1,0 +1,35 @@
+//! `facts create`: a database with a schema.
+
+use std::path::Path;
+
+use fulgurite_facts::{FactDatabase, Schema, Source, Store};
+
+use super::database::stacked;
+use crate::arguments::facts::Create;
+use crate::database::to_write;
+use crate::failure::Failure;
+
+/// Creates. If the schema is wrong, there is no file.
+pub fn run(arguments: &Create) -> Result<(), Failure> {
+    let options = Store::options().engine(to_write(arguments.writing));
+    let options = stacked(options, &arguments.database.base)?.hide_units(arguments.hide.iter().cloned());
+    let schema = schema(arguments)?;
+    FactDatabase::create_with(options, &arguments.database.path, schema)?.close()?;
+    Ok(())
+}
+
+/// The schema of the arguments, or that of the base.
+fn schema(arguments: &Create) -> Result<Schema, Failure> {
+    if let (true, Some((base, below))) = (arguments.schema.is_empty(), arguments.database.base.split_last()) {
+        let options = Store::options().engine(fulgurite::Database::options().read_only(true));
+        let base = FactDatabase::open_with(stacked(options, below)?, base)?;
+        return Ok(Schema::from_text(&base.schema().text()).map_err(fulgurite_facts::Error::from)?);
+    }
+    let sources = arguments.schema.iter().map(|path| source(path)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Schema::from_sources(&sources).map_err(fulgurite_facts::Error::from)?)
+}
+
+fn source(path: &Path) -> Result<Source, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::file(path, "cannot be read", &error))?;
+    Ok(Source::new(&path.display().to_string(), &text).map_err(fulgurite_facts::Error::from)?)
+}

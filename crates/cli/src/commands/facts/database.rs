@@ -1,0 +1,79 @@
+//! Opening and closing databases of facts.
+
+use std::path::PathBuf;
+
+use fulgurite::Database;
+use fulgurite_facts::{FactDatabase, Store, StoreOptions};
+
+use crate::arguments::WriteArguments;
+use crate::arguments::facts::DatabaseArgument;
+use crate::database::{explain, to_write};
+use crate::failure::Failure;
+
+/// Opens a database for reading, calls `work` with it, and closes it.
+///
+/// # Errors
+/// If it cannot be opened; the errors of `work`.
+pub fn reading(
+    argument: &DatabaseArgument,
+    work: impl FnOnce(&FactDatabase) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let options = stacked(read_only(), &argument.base)?;
+    let database = FactDatabase::open_with(options, &argument.path).map_err(explain_facts)?;
+    let outcome = work(&database);
+    // Nothing was changed, so an error of closing loses nothing.
+    let _ = database.close();
+    outcome
+}
+
+/// Opens a database for writing, calls `work` with it, and closes it.
+///
+/// # Errors
+/// If it cannot be opened or closed; the errors of `work`.
+pub fn changing<T>(
+    argument: &DatabaseArgument,
+    writing: WriteArguments,
+    work: impl FnOnce(&FactDatabase) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let options = stacked(Store::options().engine(to_write(writing)), &argument.base)?;
+    let database = FactDatabase::open_with(options, &argument.path).map_err(explain_facts)?;
+    let outcome = work(&database);
+    let closed = database.close();
+    let value = outcome?;
+    closed?;
+    Ok(value)
+}
+
+/// Options for a database on others, which are opened for reading, the lowest first.
+///
+/// # Errors
+/// If one of them cannot be opened.
+pub fn stacked(options: StoreOptions, bases: &[PathBuf]) -> Result<StoreOptions, Failure> {
+    let mut below: Option<Store> = None;
+    for path in bases {
+        let options = match &below {
+            Some(base) => read_only().base(base),
+            None => read_only(),
+        };
+        below = Some(options.open(path).map_err(explain_facts)?);
+    }
+    Ok(match &below {
+        Some(base) => options.base(base),
+        None => options,
+    })
+}
+
+fn read_only() -> StoreOptions {
+    Store::options().engine(Database::options().read_only(true))
+}
+
+fn explain_facts(error: fulgurite_facts::Error) -> Failure {
+    match error {
+        fulgurite_facts::Error::Engine(fulgurite::Error::DatabaseNotFound { path }) => Failure::Message(format!(
+            "{}: no such database; check the path, or create it with `fulgurite facts create`",
+            path.display()
+        )),
+        fulgurite_facts::Error::Engine(error) => explain(error, false),
+        error => error.into(),
+    }
+}

@@ -1,0 +1,12 @@
+//! `facts`: the verbs for databases of facts, one file each.
+
+mod create;
+mod database;
+mod finish;
+mod query;
+mod run;
+mod schema;
+mod stats;
+mod write;
+
+pub use run::run;

@@ -1,0 +1,20 @@
+//! Which function does which verb of `facts`.
+
+use super::{create, finish, query, schema, stats, write};
+use crate::arguments::facts::FactsVerb;
+use crate::failure::Failure;
+
+/// Does what the command line asks for.
+///
+/// # Errors
+/// Why it was not done.
+pub fn run(verb: &FactsVerb) -> Result<(), Failure> {
+    match verb {
+        FactsVerb::Create(arguments) => create::run(arguments),
+        FactsVerb::Write(arguments) => write::run(arguments),
+        FactsVerb::Query(arguments) => query::run(arguments),
+        FactsVerb::Finish(arguments) => finish::run(arguments),
+        FactsVerb::Stats(arguments) => stats::run(arguments),
+        FactsVerb::Schema(arguments) => schema::run(arguments),
+    }
+}

@@ -1,0 +1,113 @@
+//! [`FactDatabase`]: creating, opening and completing a database.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::query::prepared::Compiler;
+use crate::schema::definition::Schema;
+use crate::store::handle::Store;
+use crate::store::open::StoreOptions;
+
+/// The property with the schema.
+const SCHEMA: &str = "schema";
+
+/// A database of facts with the schema that it was created with; see the example of the crate.
+#[derive(Clone)]
+pub struct FactDatabase {
+    pub(super) store: Store,
+    pub(super) compiler: Arc<Compiler>,
+}
+
+impl FactDatabase {
+    /// Creates a database with the default options.
+    ///
+    /// # Errors
+    /// As [`FactDatabase::create_with`].
+    pub fn create(path: impl AsRef<Path>, schema: Schema) -> Result<Self> {
+        Self::create_with(Store::options(), path, schema)
+    }
+
+    /// Creates a database. If creating it was cut off before, it is finished.
+    ///
+    /// # Errors
+    /// [`Error::Angle`], if a derivation of the schema is wrong; [`Error::OtherSchema`], if the base has another schema;
+    /// and as [`StoreOptions::create`].
+    pub fn create_with(options: StoreOptions, path: impl AsRef<Path>, schema: Schema) -> Result<Self> {
+        let path = path.as_ref();
+        let compiler = Arc::new(Compiler::new(Arc::new(schema))?);
+        let store = match options.clone().create(path) {
+            Err(Error::Exists { path }) => {
+                let store = options.open(&path)?;
+                if store.property(SCHEMA)?.is_some() {
+                    return Err(Error::Exists { path });
+                }
+                store
+            }
+            created => created?,
+        };
+        if let Some(base) = store.base() {
+            let of_base = read_schema(base)?;
+            if of_base.hash() != compiler.schema().hash() {
+                return Err(Error::OtherSchema { path: base.database().path().to_owned() });
+            }
+        }
+        store.set_property(SCHEMA, compiler.schema().text().as_bytes())?;
+        Ok(Self { store, compiler })
+    }
+
+    /// Opens a database with the default options.
+    ///
+    /// # Errors
+    /// As [`FactDatabase::open_with`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(Store::options(), path)
+    }
+
+    /// Opens a database.
+    ///
+    /// # Errors
+    /// [`Error::NoSchema`], if creating it was cut off; and as [`StoreOptions::open`].
+    pub fn open_with(options: StoreOptions, path: impl AsRef<Path>) -> Result<Self> {
+        let store = options.open(path)?;
+        let compiler = Arc::new(Compiler::new(Arc::new(read_schema(&store)?))?);
+        Ok(Self { store, compiler })
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The schema.
+    #[must_use]
+    pub fn schema(&self) -> &Arc<Schema> {
+        self.compiler.schema()
+    }
+
+    /// Completes the database: afterwards it cannot be changed, and is stored more densely.
+    ///
+    /// # Errors
+    /// As [`Store::complete`].
+    pub fn complete(&self) -> Result<()> {
+        let schema = self.schema();
+        self.store
+            .complete(|fact, references| schema.references(fact.predicate(), fact.key(), fact.value(), references))
+    }
+
+    /// Closes the database, and reports what went wrong since the last commit.
+    ///
+    /// # Errors
+    /// As [`Store::close`].
+    pub fn close(self) -> Result<()> {
+        self.store.close()
+    }
+}
+
+fn read_schema(store: &Store) -> Result<Schema> {
+    let path = store.database().path();
+    let stored = store.property(SCHEMA)?.ok_or_else(|| Error::NoSchema { path: path.to_owned() })?;
+    let text = String::from_utf8(stored).map_err(|_| Error::Damaged { what: "the schema is not UTF-8" })?;
+    Ok(Schema::from_text(&text)?)
+}

@@ -1,0 +1,86 @@
+//! [`FactReader`]: queries, and facts as JSON.
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use crate::database::handle::FactDatabase;
+use crate::error::Result;
+use crate::ids::FactId;
+use crate::json::print::{Expansion, Printer};
+use crate::query::prepared::{Compiler, Page, QueryLimits};
+use crate::query::reads::Reads;
+use crate::reading::snapshot::Snapshot;
+
+impl FactDatabase {
+    /// Begins to read: the facts that are there now.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    pub fn reader(&self) -> Result<FactReader> {
+        Ok(FactReader { snapshot: self.store.snapshot()?, compiler: Arc::clone(&self.compiler) })
+    }
+}
+
+/// The facts of a database at one time.
+pub struct FactReader {
+    snapshot: Snapshot,
+    compiler: Arc<Compiler>,
+}
+
+impl FactReader {
+    /// The facts as bytes.
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// [`Error::Angle`](crate::Error::Angle), with the place of what is wrong; and what
+    /// [`Query::run`](crate::Query::run) returns.
+    pub fn query(&self, text: &str, limits: &QueryLimits) -> Result<Page> {
+        self.compiler.query(text, &self.snapshot)?.run(&self.snapshot, limits)
+    }
+
+    /// Answers the rest of a query, from the continuation of a page of it on.
+    ///
+    /// # Errors
+    /// [`Error::Continuation`](crate::Error::Continuation), if it is not of this query; and as [`FactReader::query`].
+    pub fn continue_query(&self, text: &str, limits: &QueryLimits, continuation: &[u8]) -> Result<Page> {
+        self.compiler.query(text, &self.snapshot)?.continue_from(&self.snapshot, limits, continuation)
+    }
+
+    /// A fact as JSON. Null if there is none.
+    ///
+    /// # Errors
+    /// As [`Printer::fact`].
+    pub fn fact(&self, id: FactId, expansion: Expansion) -> Result<Json> {
+        let lookup = |id| Reads::fact_by_id(&self.snapshot, id);
+        if lookup(id)?.is_none() {
+            return Ok(Json::Null);
+        }
+        Printer::new(self.compiler.schema(), &lookup).fact(id, expansion)
+    }
+
+    /// The results of a page as JSON: facts as `{ "id", "key", "value" }`, other values by their types.
+    ///
+    /// # Errors
+    /// As [`Printer::fact`].
+    pub fn print(&self, page: &Page, expansion: Expansion) -> Result<Vec<Json>> {
+        let lookup = |id| match page.derived.get(id) {
+            Some(fact) => Ok(Some(fact.clone())),
+            None => Reads::fact_by_id(&self.snapshot, id),
+        };
+        let mut printer = Printer::new(self.compiler.schema(), &lookup);
+        let mut printed = Vec::with_capacity(page.results.len());
+        for result in &page.results {
+            printed.push(match result.fact {
+                Some(id) => printer.fact(id, expansion)?,
+                None => printer.value(&page.ty, &result.bytes, expansion)?,
+            });
+        }
+        Ok(printed)
+    }
+}

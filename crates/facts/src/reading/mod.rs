@@ -1,0 +1,9 @@
+//! Reading a stack of databases: snapshots, seeks, statistics and owners. Nothing here writes.
+
+pub mod enumerate;
+pub mod layer;
+pub mod owning;
+pub mod packed;
+pub mod seek;
+pub mod snapshot;
+pub mod statistics;

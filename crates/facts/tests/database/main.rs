@@ -1,0 +1,188 @@
+//! Databases of typed facts: writing JSON, queries over stacks, pages, concurrent writers, completion.
+
+use std::sync::Barrier;
+use std::thread;
+
+use fulgurite_facts::{Error, Expansion, FactDatabase, FactReader, QueryLimits, Schema, Store};
+use tempfile::TempDir;
+
+const SCHEMA: &str = r#"
+schema src.1 {
+predicate File : string
+predicate Line : { file : File, number : nat } -> string
+predicate Uses : { from : File, to : set File }
+predicate Long : { file : File, text : string } { F, T } where Line { F, _ } -> T
+}
+"#;
+
+fn schema() -> Schema {
+    Schema::parse("src.angle", SCHEMA).expect("the schema is right")
+}
+
+fn create(directory: &TempDir, name: &str) -> FactDatabase {
+    FactDatabase::create(directory.path().join(name), schema()).expect("there is no such file")
+}
+
+fn stacked(directory: &TempDir, name: &str, base: &FactDatabase, hidden: &[&str]) -> FactDatabase {
+    let options = Store::options().base(base.store()).hide_units(hidden.iter().copied());
+    FactDatabase::create_with(options, directory.path().join(name), schema()).expect("the base is complete")
+}
+
+/// A batch with a line for each of some numbers, of a file.
+fn lines(file: &str, numbers: std::ops::Range<u64>) -> String {
+    let facts: Vec<String> = numbers
+        .map(|number| {
+            format!(r#"{{"key":{{"file":{{"key":"{file}"}},"number":{number}}},"value":"line {number} of {file}"}}"#)
+        })
+        .collect();
+    format!(r#"[{{"predicate":"src.Line.1","facts":[{}]}}]"#, facts.join(","))
+}
+
+fn write(database: &FactDatabase, json: &str, unit: Option<&str>) -> usize {
+    database.write_json(json.as_bytes(), unit).expect("the batch is right").new
+}
+
+/// The results of all pages of a query, in their order.
+fn pages(reader: &FactReader, query: &str, per_page: usize) -> Vec<String> {
+    let limits = QueryLimits { results_max: Some(per_page), ..QueryLimits::default() };
+    let mut results = Vec::new();
+    let mut page = reader.query(query, &limits).expect("the query is right");
+    loop {
+        assert!(page.results.len() <= per_page);
+        results.extend(print(reader, &page));
+        let Some(continuation) = page.continuation else { return results };
+        page = reader.continue_query(query, &limits, &continuation).expect("the continuation is of this query");
+    }
+}
+
+fn print(reader: &FactReader, page: &fulgurite_facts::Page) -> Vec<String> {
+    let printed = reader.print(page, Expansion::RECURSIVE).expect("stored facts print");
+    printed.iter().map(ToString::to_string).collect()
+}
+
+fn all(reader: &FactReader, query: &str) -> Vec<String> {
+    print(reader, &reader.query(query, &QueryLimits::default()).expect("the query is right"))
+}
+
+#[test]
+fn a_query_of_a_stack_returns_the_same_in_pages_as_at_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let base = create(&directory, "base.ful");
+    write(&base, &lines("m.rs", 0..40), None);
+    base.complete().expect("it is incomplete");
+    let middle = stacked(&directory, "middle.ful", &base, &[]);
+    write(&middle, &lines("a.rs", 0..30), None);
+    write(&middle, &lines("m.rs", 20..60), None);
+    middle.complete().expect("it is incomplete");
+    let top = stacked(&directory, "top.ful", &middle, &[]);
+    write(&top, &lines("m.rs", 50..70), None);
+    write(&top, &lines("z.rs", 0..5), None);
+    let reader = top.reader().expect("it can be read");
+    for (query, count) in [
+        ("src.Line _", 70 + 30 + 5),
+        ("src.Line { file = \"m.rs\" }", 70),
+        ("N where src.Line { file = \"m.rs\", number = N }; N > 65", 4),
+        ("src.File _", 3),
+        ("T where src.Long { file = \"z.rs\", text = T }", 5),
+    ] {
+        let at_once = all(&reader, query);
+        assert_eq!(at_once.len(), count, "{query}");
+        for per_page in [1, 7, 1_000] {
+            assert_eq!(pages(&reader, query, per_page), at_once, "{query}, pages of {per_page}");
+        }
+    }
+}
+
+#[test]
+fn references_are_right_whatever_other_writers_do_meanwhile() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let database = create(&directory, "a.ful");
+    let start = Barrier::new(4);
+    thread::scope(|scope| {
+        for writer in 0..4 {
+            let (database, start) = (&database, &start);
+            scope.spawn(move || {
+                start.wait();
+                for round in 0..20 {
+                    // Files that all writers define, and one of its own. A set is stored in the order of ids.
+                    let uses = format!(
+                        r#"[{{"predicate":"src.Uses.1","facts":[{{"key":{{"from":{{"key":"own {writer} {round}"}},
+                        "to":[{{"key":"z {round}"}},{{"key":"own {writer} {round}"}},{{"key":"a {round}"}}]}}}}]}}]"#
+                    );
+                    write(database, &uses, None);
+                }
+            });
+        }
+    });
+    let reader = database.reader().expect("it can be read");
+    assert_eq!(all(&reader, "src.File _").len(), 20 * (4 + 2));
+    for writer in 0..4 {
+        for round in 0..20 {
+            let own = format!("own {writer} {round}");
+            let query = format!("F.* where src.Uses {{ from = \"{own}\", to = S }}; F = elements S");
+            let mut found = all(&reader, &query);
+            found.sort();
+            assert_eq!(found, [format!("\"a {round}\""), format!("\"{own}\""), format!("\"z {round}\"")]);
+        }
+    }
+}
+
+#[test]
+fn a_changed_file_is_written_again_in_a_database_that_hides_the_old_facts() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let base = create(&directory, "base.ful");
+    write(&base, &lines("a.rs", 0..3), Some("a.rs"));
+    write(&base, &lines("b.rs", 0..2), Some("b.rs"));
+    base.complete().expect("it is incomplete");
+    let changed = stacked(&directory, "changed.ful", &base, &["a.rs"]);
+    write(&changed, &lines("a.rs", 7..8), Some("a.rs"));
+    let numbers = "N where src.Line { file = F, number = N }; F = src.File \"a.rs\"";
+    assert_eq!(all(&base.reader().expect("it can be read"), numbers), ["0", "1", "2"]);
+    let reader = changed.reader().expect("it can be read");
+    assert_eq!(all(&reader, numbers), ["7"]);
+    assert_eq!(all(&reader, "src.Line { file = \"b.rs\" }").len(), 2);
+}
+
+#[test]
+fn a_batch_with_a_mistake_writes_nothing() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let database = create(&directory, "a.ful");
+    let good = lines("a.rs", 0..3);
+    let late = good.replace("\"number\":2", "\"number\":\"two\"");
+    let cut = &good[..good.len() - 9];
+    for wrong in [late.as_str(), cut, "", "{}", r#"[{"predicate":"src.Fil.1","facts":[]}]"#] {
+        match database.write_json(wrong.as_bytes(), None) {
+            Err(Error::Json { place, message }) => assert!(!place.is_empty() && !message.is_empty(), "{wrong}"),
+            other => panic!("{wrong}: {other:?}"),
+        }
+    }
+    assert_eq!(all(&database.reader().expect("it can be read"), "src.File _"), [""; 0]);
+    assert_eq!(write(&database, &good, None), 4);
+}
+
+#[test]
+fn a_database_keeps_its_schema_and_refuses_another_one_on_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("a.ful");
+    create(&directory, "a.ful").close().expect("nothing fails");
+    assert!(matches!(FactDatabase::create(&path, schema()), Err(Error::Exists { .. })));
+    let database = FactDatabase::open(&path).expect("it was created");
+    assert_eq!(database.schema().hash(), schema().hash());
+    write(&database, &lines("a.rs", 0..1), None);
+    database.complete().expect("it is incomplete");
+    let other = Schema::parse("other.angle", "schema other.1 { predicate A : nat }").expect("the schema is right");
+    let options = Store::options().base(database.store());
+    let refused = FactDatabase::create_with(options, directory.path().join("b.ful"), other);
+    assert!(matches!(refused, Err(Error::OtherSchema { .. })));
+}
+
+#[test]
+fn creating_that_was_cut_off_is_finished_by_creating_again() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("a.ful");
+    // The store is there, the schema is not.
+    Store::create(&path).and_then(Store::close).expect("there is no such file");
+    assert!(matches!(FactDatabase::open(&path), Err(Error::NoSchema { .. })));
+    let database = FactDatabase::create(&path, schema()).expect("it is finished");
+    assert_eq!(write(&database, &lines("a.rs", 0..1), None), 2);
+}
