@@ -115,7 +115,17 @@ public final class Database implements AutoCloseable {
      * @return the transaction; close it
      */
     public ReadTransaction beginRead() {
-        return new ReadTransaction(this, Native.beginRead(handle.raw(), false));
+        return new ReadTransaction(this, Native.beginRead(handle.raw(), false), true);
+    }
+
+    /**
+     * Begins a read transaction like {@link #beginRead}. If it is garbage-collected before it is closed, it is closed
+     * without a warning. It is for iterators whose users may abandon them.
+     *
+     * @return the transaction; close it if you can
+     */
+    public ReadTransaction beginAbandonableRead() {
+        return new ReadTransaction(this, Native.beginRead(handle.raw(), false), false);
     }
 
     /**
@@ -124,7 +134,7 @@ public final class Database implements AutoCloseable {
      * @return the transaction; close it
      */
     public ReadTransaction beginDurableRead() {
-        return new ReadTransaction(this, Native.beginRead(handle.raw(), true));
+        return new ReadTransaction(this, Native.beginRead(handle.raw(), true), true);
     }
 
     /**

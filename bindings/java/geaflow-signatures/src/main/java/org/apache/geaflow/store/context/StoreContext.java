@@ -1,6 +1,7 @@
 package org.apache.geaflow.store.context;
 
 import org.apache.geaflow.common.config.Configuration;
+import org.apache.geaflow.state.schema.GraphDataSchema;
 import org.apache.geaflow.state.serializer.IKeySerializer;
 
 /** What a store is for. */
@@ -8,6 +9,7 @@ public class StoreContext {
     private final String name;
     private Configuration configuration;
     private int shardId;
+    private GraphDataSchema graphSchema;
     private IKeySerializer<?> keySerializer;
 
     public StoreContext(String name) {
@@ -21,6 +23,11 @@ public class StoreContext {
 
     public StoreContext withShardId(int id) {
         shardId = id;
+        return this;
+    }
+
+    public StoreContext withDataSchema(GraphDataSchema schema) {
+        graphSchema = schema;
         return this;
     }
 
@@ -39,6 +46,10 @@ public class StoreContext {
 
     public int getShardId() {
         return shardId;
+    }
+
+    public GraphDataSchema getGraphSchema() {
+        return graphSchema;
     }
 
     @SuppressWarnings("rawtypes")

@@ -1,0 +1,64 @@
+package org.fulgurite.geaflow.internal.graph;
+
+import org.apache.geaflow.common.tuple.Tuple;
+import org.apache.geaflow.common.type.IType;
+import org.apache.geaflow.model.graph.edge.IEdge;
+import org.apache.geaflow.model.graph.vertex.IVertex;
+import org.apache.geaflow.state.graph.encoder.IEdgeKVEncoder;
+import org.apache.geaflow.state.graph.encoder.IGraphKVEncoder;
+import org.apache.geaflow.state.graph.encoder.IVertexKVEncoder;
+
+/** The bytes of vertices and edges: those of GeaFlow's encoder, with keys as {@link IdKeys} says. */
+final class GraphCodec<K, VV, EV> {
+    private final IType<K> keyType;
+    private final IVertexKVEncoder<K, VV> vertices;
+    private final IEdgeKVEncoder<K, EV> edges;
+    private final IdKeys ids;
+
+    GraphCodec(IGraphKVEncoder<K, VV, EV> encoder) {
+        keyType = encoder.getKeyType();
+        vertices = encoder.getVertexEncoder();
+        edges = encoder.getEdgeEncoder();
+        ids = IdKeys.of(keyType.getTypeClass());
+    }
+
+    /** How keys begin with ids. */
+    IdKeys ids() {
+        return ids;
+    }
+
+    /** Returns the beginning of all keys of an id, which is the key of its vertex. */
+    byte[] beginning(K id) {
+        return ids.beginning(keyType.serialize(id));
+    }
+
+    /** Returns the length of the beginning of a key. */
+    int beginningLength(byte[] key) {
+        return ids.end(key);
+    }
+
+    K id(byte[] key) {
+        return vertices.getVertexID(ids.id(key));
+    }
+
+    /** Returns the key and the value of a vertex. */
+    Tuple<byte[], byte[]> encode(IVertex<K, VV> vertex) {
+        Tuple<byte[], byte[]> encoded = vertices.format(vertex);
+        return Tuple.of(ids.beginning(encoded.f0), encoded.f1);
+    }
+
+    /** Returns the key and the value of an edge. */
+    Tuple<byte[], byte[]> encode(IEdge<K, EV> edge) {
+        Tuple<byte[], byte[]> encoded = edges.format(edge);
+        return Tuple.of(ids.ofEdge(keyType.serialize(edge.getSrcId()), encoded.f0), encoded.f1);
+    }
+
+    IVertex<K, VV> vertex(byte[] key, byte[] value) {
+        return vertices.getVertex(ids.id(key), value);
+    }
+
+    /** Decodes an edge. The key may be changed. */
+    IEdge<K, EV> edge(byte[] key, byte[] value) {
+        return edges.getEdge(ids.encodedEdge(key), value);
+    }
+}

@@ -1,0 +1,365 @@
+package org.fulgurite.geaflow.internal.shard;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.geaflow.common.exception.GeaflowRuntimeException;
+import org.fulgurite.Checkpoints;
+import org.fulgurite.Database;
+import org.fulgurite.DatabaseOptions;
+import org.fulgurite.KeyRange;
+import org.fulgurite.ReadTransaction;
+import org.fulgurite.Stats;
+import org.fulgurite.Table;
+import org.fulgurite.Transaction;
+import org.fulgurite.WriteTransaction;
+import org.fulgurite.exceptions.ClosedException;
+import org.fulgurite.exceptions.FulguriteException;
+import org.fulgurite.options.Isolation;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The local file of a shard, with its tables, which have numbers. Changes are collected in a transaction, which reads
+ * see too, and committed many at a time. Threads can share it. While there are changes that are not committed, their
+ * calls run one after the other.
+ */
+public final class Shard {
+    private static final Logger LOGGER = LoggerFactory.getLogger(Shard.class);
+    private static final String FILE = "state.ful";
+    private static final byte[] LAYOUT = {};
+    private static final int COMMITS_PER_CHECK = 100;
+    private static final double ALERT_THRESHOLD = 0.9;
+    private static final long DELTA_BYTES_MAX = 64 << 20;
+    private static final int OVERHEAD_BYTES = 64;
+
+    /** Directories of open shards. */
+    private static final Set<Path> IN_USE = ConcurrentHashMap.newKeySet();
+
+    private final StoreSettings settings;
+    private final Path directory;
+    private final Database database;
+    private final List<Table> tables;
+    private final Table layouts;
+
+    /** Changes that are not committed; null if there are none. */
+    private volatile WriteTransaction changes;
+
+    /** Why a commit failed; null if none has. Its changes are lost, so reads would be wrong. */
+    private volatile RuntimeException failed;
+
+    private long changedBytes;
+    private long uncommittedMax;
+    private int commits;
+
+    /** About the memory of commits that are not in the file. */
+    private volatile long committedBytes;
+
+    private Shard(StoreSettings settings, Path directory, Database database, List<String> tables) {
+        this.settings = settings;
+        this.directory = directory;
+        this.database = database;
+        this.tables = tables.stream().map(database::openOrCreateTable).collect(Collectors.toList());
+        layouts = database.openOrCreateTable("layout");
+        ShardMemory.add(this);
+        uncommittedMax = ShardMemory.uncommittedMax(settings.memoryBytes);
+    }
+
+    private static DatabaseOptions options(StoreSettings settings) {
+        long deltaBytes = Math.min(DELTA_BYTES_MAX, settings.memoryBytes);
+        if (settings.quotaBytes > 0) {
+            deltaBytes = Math.min(deltaBytes, settings.quotaBytes / 8);
+        }
+        DatabaseOptions options = Database.options()
+                .create(true)
+                .background(false)
+                .durability(settings.durability)
+                .isolation(Isolation.SNAPSHOT)
+                .keepLog(settings.logBytes)
+                .deltaBytes(deltaBytes);
+        return settings.quotaBytes == 0 ? options : options.maxSizeBytes(settings.quotaBytes);
+    }
+
+    /**
+     * Opens the file in a directory, and creates what is missing. If an open shard of this process has the directory,
+     * the new shard uses an empty one beside it.
+     */
+    static Shard open(StoreSettings settings, Path directory, List<String> tables) {
+        return inDirectory(directory, own -> new Shard(
+                settings, own, options(settings).open(own.resolve(FILE)), tables));
+    }
+
+    /** Restores a checkpoint into a directory that has no file. It may be another directory, as in {@link #open}. */
+    static Shard restore(
+            StoreSettings settings, Path directory, List<String> tables, Checkpoints checkpoints, long id) {
+        return inDirectory(directory, own -> new Shard(
+                settings, own, checkpoints.restore(id, own.resolve(FILE), options(settings)), tables));
+    }
+
+    private static Shard inDirectory(Path directory, Function<Path, Shard> open) {
+        Path own = claim(directory);
+        try {
+            createDirectory(own);
+            return open.apply(own);
+        } catch (RuntimeException failed) {
+            IN_USE.remove(own);
+            throw failed;
+        }
+    }
+
+    /** Returns the directory, or one with a number after its name if an open shard has it. */
+    private static Path claim(Path directory) {
+        if (IN_USE.add(directory)) {
+            return directory;
+        }
+        int number = 2;
+        Path other = directory.resolveSibling(directory.getFileName() + "." + number);
+        while (!IN_USE.add(other)) {
+            other = directory.resolveSibling(directory.getFileName() + "." + ++number);
+        }
+        // A process that ended may have left it.
+        deleteFiles(other);
+        return other;
+    }
+
+    private static void createDirectory(Path directory) {
+        try {
+            Files.createDirectories(directory);
+        } catch (IOException failed) {
+            throw new UncheckedIOException("cannot create the directory of a shard: " + directory, failed);
+        }
+    }
+
+    /** Removes the directory of a shard that is closed. If an open shard has it, nothing is removed. */
+    static void delete(Path directory) {
+        if (!IN_USE.contains(directory)) {
+            deleteFiles(directory);
+        }
+    }
+
+    private static void deleteFiles(Path directory) {
+        try (Stream<Path> found = Files.walk(directory)) {
+            List<Path> deepestFirst = found.sorted(Comparator.reverseOrder()).collect(Collectors.toList());
+            for (Path path : deepestFirst) {
+                Files.deleteIfExists(path);
+            }
+        } catch (NoSuchFileException nothingThere) {
+            // It was deleted before.
+        } catch (IOException failed) {
+            throw new UncheckedIOException("cannot delete the directory of a shard: " + directory, failed);
+        }
+    }
+
+    private void check() {
+        if (failed != null) {
+            throw new GeaflowRuntimeException(
+                    "changes of " + database.path() + " could not be committed and are lost; recover a checkpoint: "
+                            + failed.getMessage(),
+                    failed);
+        }
+    }
+
+    /** Returns the value of a key, or null. */
+    public byte[] get(int table, byte[] key) {
+        return read(transaction -> transaction.get(tables.get(table), key), () -> database.get(tables.get(table), key));
+    }
+
+    public synchronized void put(int table, byte[] key, byte[] value) {
+        changes().put(tables.get(table), key, value);
+        changed(key.length + value.length);
+    }
+
+    public synchronized void delete(int table, byte[] key) {
+        changes().delete(tables.get(table), key);
+        changed(key.length);
+    }
+
+    public synchronized void deleteRange(int table, KeyRange range) {
+        long deleted = changes().deleteRange(tables.get(table), range);
+        changed(deleted * OVERHEAD_BYTES);
+    }
+
+    /** Reads with a transaction that has all changes. */
+    public <T> T read(Function<Transaction, T> read) {
+        return read(read, () -> database.read(read));
+    }
+
+    /** Reads with the transaction of the changes; if there are none, reads what is committed. */
+    private <T> T read(Function<Transaction, T> changed, Supplier<T> committed) {
+        if (changes != null) {
+            synchronized (this) {
+                check();
+                if (changes != null) {
+                    return changed.apply(changes);
+                }
+            }
+        }
+        check();
+        return committed.get();
+    }
+
+    /** Commits all changes, and returns a snapshot with them. */
+    public ReadTransaction snapshot() {
+        if (changes != null) {
+            flush();
+        }
+        check();
+        return database.beginAbandonableRead();
+    }
+
+    /** Writes how entries are stored into a new file. If a file has it, it must be the same. */
+    void checkLayout(String layout) {
+        byte[] bytes = layout.getBytes(StandardCharsets.UTF_8);
+        byte[] found = database.get(layouts, LAYOUT);
+        if (found == null) {
+            database.write(transaction -> transaction.put(layouts, LAYOUT, bytes));
+        } else if (!Arrays.equals(found, bytes)) {
+            throw new GeaflowRuntimeException(database.path() + " was written with other settings: it has "
+                    + new String(found, StandardCharsets.UTF_8) + ", and the settings say " + layout
+                    + "; use the settings of then, or another name for the state");
+        }
+    }
+
+    /** Returns a table by its number. */
+    public Table table(int number) {
+        return tables.get(number);
+    }
+
+    /** The directory of the file. */
+    Path directory() {
+        return directory;
+    }
+
+    private WriteTransaction changes() {
+        check();
+        if (changes == null) {
+            changes = database.beginWrite();
+        }
+        return changes;
+    }
+
+    private void changed(long bytes) {
+        changedBytes += bytes + OVERHEAD_BYTES;
+        if (changedBytes >= uncommittedMax) {
+            flush();
+        }
+    }
+
+    /** Commits all changes. */
+    synchronized void flush() {
+        check();
+        if (changes == null) {
+            return;
+        }
+        try {
+            changes.commit();
+        } catch (RuntimeException refused) {
+            failed = refused;
+            throw refused;
+        } finally {
+            // Only now: a read that sees no changes reads what is committed.
+            changes = null;
+        }
+        committedBytes += changedBytes;
+        changedBytes = 0;
+        uncommittedMax = ShardMemory.uncommittedMax(settings.memoryBytes);
+        if (++commits % COMMITS_PER_CHECK == 0) {
+            checkSizes();
+        }
+        ShardMemory.limit(settings.memoryBytes);
+    }
+
+    long committedBytes() {
+        return committedBytes;
+    }
+
+    /** Writes what was committed into the file. Another shard may call this, so a failure is only logged. */
+    void writeCommits() {
+        committedBytes = 0;
+        try {
+            database.checkpoint();
+        } catch (ClosedException closedMeanwhile) {
+            // Closing it has written them.
+        } catch (FulguriteException notWritten) {
+            LOGGER.warn("commits of {} stay in memory: {}", database.path(), notWritten.getMessage());
+        }
+    }
+
+    /** Compares the sizes with the quota, and logs them. */
+    private void checkSizes() {
+        Stats stats = database.stats();
+        committedBytes = stats.deltaBytes();
+        LOGGER.debug("{}: {}", database.path(), stats);
+        if (settings.quotaBytes == 0) {
+            return;
+        }
+        double used = (double) (stats.fileBytes() - stats.freeBytes() + stats.deltaBytes()) / settings.quotaBytes;
+        String message = "{} uses {} % of its quota of {} bytes (geaflow.store.fulgurite.map.size)";
+        if (used >= ALERT_THRESHOLD) {
+            LOGGER.error(message, database.path(), Math.round(100 * used), settings.quotaBytes);
+        } else if (used >= settings.warningThreshold) {
+            LOGGER.warn(message, database.path(), Math.round(100 * used), settings.quotaBytes);
+        }
+    }
+
+    /** Creates a checkpoint with all changes. */
+    synchronized Checkpoints.Report createCheckpoint(Checkpoints checkpoints, long id) {
+        flush();
+        return checkpoints.create(database, id);
+    }
+
+    synchronized void compact() {
+        flush();
+        database.compact();
+    }
+
+    /** Whether a commit has failed. */
+    synchronized boolean hasFailed() {
+        return failed != null;
+    }
+
+    /** Commits all changes, and closes the file. The changes of a commit that failed before are lost. */
+    synchronized void close() {
+        try {
+            if (failed == null) {
+                flush();
+            }
+        } finally {
+            closeFile();
+        }
+    }
+
+    /** Closes a file that is deleted next. */
+    synchronized void abandon() {
+        if (changes != null) {
+            changes.close();
+            changes = null;
+        }
+        try {
+            closeFile();
+        } catch (FulguriteException notWritten) {
+            LOGGER.warn("{} was not closed in order; it is deleted", database.path(), notWritten);
+        }
+    }
+
+    private void closeFile() {
+        ShardMemory.remove(this);
+        try {
+            database.close();
+        } finally {
+            IN_USE.remove(directory);
+        }
+    }
+}
