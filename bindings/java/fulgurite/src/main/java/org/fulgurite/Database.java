@@ -37,7 +37,7 @@ public final class Database implements AutoCloseable {
     private static final int PAUSE_DOUBLINGS_MAX = 10;
 
     private final Path path;
-    private final Handle handle;
+    final Handle handle;
 
     /** The handles of open tables and transactions. */
     private final Set<Handle> children = Handle.newSet();
@@ -107,6 +107,21 @@ public final class Database implements AutoCloseable {
      */
     public byte[] get(Table table, byte[] key) {
         return Native.get(handle.raw(), table.handle.raw(), key);
+    }
+
+    /**
+     * Scans a range of committed entries in the order of their keys. The cursor has its own snapshot, which its end or
+     * {@link Cursor#close} releases; if the cursor is abandoned, garbage collection does. Few entries are read with one
+     * native call, which is faster than with a transaction. The cursor cannot seek.
+     *
+     * @param table the table
+     * @param range the range of keys
+     * @return a cursor before the first entry
+     */
+    public Cursor scan(Table table, KeyRange range) {
+        handle.raw();
+        table.handle.raw();
+        return new Cursor(this, null, table, range, false);
     }
 
     /**

@@ -103,7 +103,7 @@ public abstract class Transaction implements AutoCloseable {
     private Cursor cursor(Table table, KeyRange range, boolean reverse) {
         handle.raw();
         table.handle.raw();
-        return new Cursor(this, table, range, reverse);
+        return new Cursor(null, this, table, range, reverse);
     }
 
     /**

@@ -6,6 +6,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.apache.geaflow.common.tuple.Tuple;
 import org.apache.geaflow.common.type.IType;
 import org.apache.geaflow.model.graph.IGraphElementWithLabelField;
@@ -14,9 +16,11 @@ import org.apache.geaflow.model.graph.edge.EdgeDirection;
 import org.apache.geaflow.model.graph.edge.IEdge;
 import org.apache.geaflow.model.graph.vertex.IVertex;
 import org.apache.geaflow.state.graph.encoder.EdgeAtom;
+import org.apache.geaflow.state.graph.encoder.EdgeKVEncoder;
 import org.apache.geaflow.state.graph.encoder.IEdgeKVEncoder;
 import org.apache.geaflow.state.graph.encoder.IGraphKVEncoder;
 import org.apache.geaflow.state.graph.encoder.IVertexKVEncoder;
+import org.apache.geaflow.state.schema.GraphDataSchema;
 
 /** Vertices and edges with labels and times, and their bytes in the form of GeaFlow's encoder. */
 final class Elements {
@@ -30,9 +34,36 @@ final class Elements {
 
     private Elements() {}
 
-    /** The encoder for ids of a type. */
-    static <K> IGraphKVEncoder<K, String, String> encoder(IType<K> ids) {
-        return new Encoder<>(ids);
+    /** An encoder for ids of a type: a user's own, or GeaFlow's. Both make the same bytes. */
+    static <K> IGraphKVEncoder<K, String, String> encoder(IType<K> ids, boolean isOfGeaFlow) {
+        return new Encoder<>(ids, isOfGeaFlow);
+    }
+
+    /** The schema of these elements, as GeaFlow's encoder uses it. */
+    @SuppressWarnings({"rawtypes", "unchecked"})
+    static final class Schema extends GraphDataSchema {
+        Schema() {
+            super(ORDER);
+        }
+
+        @Override
+        public Supplier<IEdge> getEdgeConsFun() {
+            return () -> new Link<>(null, null, EdgeDirection.OUT, "", 0, "");
+        }
+
+        @Override
+        public Function<byte[], Object> getEdgePropertyDeFun() {
+            return bytes -> text(bytes);
+        }
+
+        @Override
+        public void set(IEdge edge, EdgeAtom part, Object value) {
+            if (part == EdgeAtom.LABEL) {
+                ((Link) edge).label = (String) value;
+            } else {
+                ((Link) edge).time = (Long) value;
+            }
+        }
     }
 
     /** A vertex. */
@@ -81,12 +112,12 @@ final class Elements {
     static final class Link<K> implements IEdge<K, String>, IGraphElementWithLabelField, IGraphElementWithTimeField {
         private static final long serialVersionUID = 1L;
 
-        private final transient K source;
-        private final transient K target;
-        private final EdgeDirection direction;
-        private final String label;
-        private final long time;
-        private final String value;
+        private transient K source;
+        private transient K target;
+        private EdgeDirection direction;
+        private String label;
+        private long time;
+        private String value;
 
         Link(K source, K target, EdgeDirection direction, String label, long time, String value) {
             this.source = source;
@@ -103,8 +134,29 @@ final class Elements {
         }
 
         @Override
+        public void setSrcId(K id) {
+            source = id;
+        }
+
+        @Override
         public K getTargetId() {
             return target;
+        }
+
+        @Override
+        public void setTargetId(K id) {
+            target = id;
+        }
+
+        @Override
+        public void setDirect(EdgeDirection newDirection) {
+            direction = newDirection;
+        }
+
+        @Override
+        public IEdge<K, String> withValue(String newValue) {
+            value = newValue;
+            return this;
         }
 
         @Override
@@ -189,9 +241,11 @@ final class Elements {
 
     private static final class Encoder<K> implements IGraphKVEncoder<K, String, String> {
         private final IType<K> ids;
+        private final boolean isOfGeaFlow;
 
-        Encoder(IType<K> ids) {
+        Encoder(IType<K> ids, boolean isOfGeaFlow) {
             this.ids = ids;
+            this.isOfGeaFlow = isOfGeaFlow;
         }
 
         @Override
@@ -206,7 +260,8 @@ final class Elements {
 
         @Override
         public IEdgeKVEncoder<K, String> getEdgeEncoder() {
-            return new EdgeEncoder<>(ids);
+            IEdgeKVEncoder<K, String> own = new EdgeEncoder<>(ids);
+            return isOfGeaFlow ? new EdgeKVEncoder<>(own) : own;
         }
     }
 

@@ -128,7 +128,7 @@ class GraphModelTest extends WithRandomJob {
 
         void add(Link<K> link) {
             StringBuilder key = new StringBuilder();
-            for (byte octet : Elements.encoder(type).getEdgeEncoder().format(link).f0) {
+            for (byte octet : Elements.encoder(type, false).getEdgeEncoder().format(link).f0) {
                 key.append(String.format("%02x", octet));
             }
             edges.computeIfAbsent(link.getSrcId(), absent -> new TreeMap<>()).put(key.toString(), link);
@@ -211,8 +211,12 @@ class GraphModelTest extends WithRandomJob {
     }
 
     @ParameterizedTest
-    @CsvSource({"none, text", "label, text", "dt, text", "none, number", "label, number", "dt, number"})
-    void everyReadOfAGraphIsAsInTheModel(String partitions, String ids) {
+    @CsvSource({
+        "none, text, true", "none, text, false", "label, text, true", "dt, text, false",
+        "none, number, true", "none, number, false", "label, number, false", "dt, number, true"
+    })
+    void everyReadOfAGraphIsAsInTheModel(String partitions, String ids, boolean ofGeaFlow) {
+        isEncoderOfGeaFlow = ofGeaFlow;
         configuration.put("geaflow.store.rocksdb.graph.store.partition.type", partitions);
         configuration.put("geaflow.store.fulgurite.graph.store.dt.start", Long.toString(START));
         configuration.put("geaflow.store.lmdb.graph.store.dt.cycle", Long.toString(CYCLE));

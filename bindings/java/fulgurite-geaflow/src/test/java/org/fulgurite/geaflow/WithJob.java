@@ -13,7 +13,6 @@ import org.apache.geaflow.common.type.IType;
 import org.apache.geaflow.file.PersistentIOBuilder;
 import org.apache.geaflow.state.DataModel;
 import org.apache.geaflow.state.graph.encoder.GraphKVEncoderFactory;
-import org.apache.geaflow.state.schema.GraphDataSchema;
 import org.apache.geaflow.store.IStatefulStore;
 import org.apache.geaflow.store.api.graph.IDynamicGraphStore;
 import org.apache.geaflow.store.api.graph.IStaticGraphStore;
@@ -35,6 +34,10 @@ abstract class WithJob {
 
     final Map<String, String> configuration = new HashMap<>();
     final LocalFiles files = new LocalFiles();
+
+    /** Whether graphs have GeaFlow's encoder, and not one of a user. */
+    boolean isEncoderOfGeaFlow = true;
+
     private final List<IStatefulStore> stores = new ArrayList<>();
 
     @BeforeEach
@@ -62,7 +65,7 @@ abstract class WithJob {
         return new StoreContext(STATE)
                 .withConfig(new Configuration(new HashMap<>(configuration)))
                 .withShardId(shard)
-                .withDataSchema(new GraphDataSchema(Elements.ORDER))
+                .withDataSchema(new Elements.Schema())
                 .withKeySerializer(new Texts());
     }
 
@@ -98,14 +101,14 @@ abstract class WithJob {
     /** A store of a graph whose ids have this type. */
     @SuppressWarnings("unchecked")
     <K> IStaticGraphStore<K, String, String> graph(IType<K> ids) {
-        GraphKVEncoderFactory.ENCODER.set(Elements.encoder(ids));
+        GraphKVEncoderFactory.ENCODER.set(Elements.encoder(ids, isEncoderOfGeaFlow));
         return (IStaticGraphStore<K, String, String>) initialised(DataModel.STATIC_GRAPH);
     }
 
     /** A store of a graph with versions. */
     @SuppressWarnings("unchecked")
     <K> IDynamicGraphStore<K, String, String> versions(IType<K> ids) {
-        GraphKVEncoderFactory.ENCODER.set(Elements.encoder(ids));
+        GraphKVEncoderFactory.ENCODER.set(Elements.encoder(ids, isEncoderOfGeaFlow));
         return (IDynamicGraphStore<K, String, String>) initialised(DataModel.DYNAMIC_GRAPH);
     }
 

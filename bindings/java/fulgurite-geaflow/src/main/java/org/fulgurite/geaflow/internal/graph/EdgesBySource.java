@@ -21,9 +21,10 @@ final class EdgesBySource<K, VV, EV> {
 
     private boolean hasEnded;
 
-    /** The key of an edge of the source; null before the first one. */
-    private byte[] source;
+    /** The source, and the key of one of its edges; null before the first one. */
+    private K source;
 
+    private byte[] sourceKey;
     private int sourceLength;
 
     /** The condition for the edges of the source. */
@@ -49,7 +50,7 @@ final class EdgesBySource<K, VV, EV> {
     }
 
     private boolean isOfSource() {
-        return source != null && Bytes.isSame(key, source, sourceLength);
+        return sourceKey != null && Bytes.isSame(key, sourceKey, sourceLength);
     }
 
     /** Goes to the next source with edges, and returns whether there is one. The condition may keep none of its edges. */
@@ -57,7 +58,7 @@ final class EdgesBySource<K, VV, EV> {
         for (int skipped = 0; fetch() && isOfSource(); skipped++) {
             key = null;
             if (skipped == SKIPPED_MAX) {
-                byte[] after = Bytes.after(source, sourceLength);
+                byte[] after = Bytes.after(sourceKey, sourceLength);
                 if (after == null) {
                     hasEnded = true;
                 } else {
@@ -69,25 +70,25 @@ final class EdgesBySource<K, VV, EV> {
             return false;
         }
         sourceLength = codec.beginningLength(key);
-        source = key.clone();
+        sourceKey = key.clone();
+        source = codec.id(key);
         filter = pushDown.limited(pushDown.filter());
         return true;
     }
 
-    /** The key of an edge of the source. */
-    byte[] source() {
+    K source() {
         return source;
     }
 
     /** Compares the source with the key of a vertex. */
     int compareSource(byte[] vertex) {
-        return Bytes.compare(source, sourceLength, vertex, vertex.length);
+        return Bytes.compare(sourceKey, sourceLength, vertex, vertex.length);
     }
 
     /** Returns the next edge of the source that the condition keeps; null if there is none. */
     IEdge<K, EV> nextOfSource() {
-        while (source != null && !filter.dropAllRemaining() && fetch() && isOfSource()) {
-            IEdge<K, EV> edge = codec.edge(key, entries.value());
+        while (sourceKey != null && !filter.dropAllRemaining() && fetch() && isOfSource()) {
+            IEdge<K, EV> edge = codec.edge(source, key, entries.value());
             key = null;
             if (filter.filterEdge(edge)) {
                 return edge;

@@ -7,6 +7,7 @@ import org.apache.geaflow.model.graph.vertex.IVertex;
 import org.apache.geaflow.state.graph.encoder.IEdgeKVEncoder;
 import org.apache.geaflow.state.graph.encoder.IGraphKVEncoder;
 import org.apache.geaflow.state.graph.encoder.IVertexKVEncoder;
+import org.apache.geaflow.state.schema.GraphDataSchema;
 
 /** The bytes of vertices and edges: those of GeaFlow's encoder, with keys as {@link IdKeys} says. */
 final class GraphCodec<K, VV, EV> {
@@ -14,12 +15,14 @@ final class GraphCodec<K, VV, EV> {
     private final IVertexKVEncoder<K, VV> vertices;
     private final IEdgeKVEncoder<K, EV> edges;
     private final IdKeys ids;
+    private final EdgeDecoder<K, EV> edgeDecoder;
 
-    GraphCodec(IGraphKVEncoder<K, VV, EV> encoder) {
+    GraphCodec(IGraphKVEncoder<K, VV, EV> encoder, GraphDataSchema schema) {
         keyType = encoder.getKeyType();
         vertices = encoder.getVertexEncoder();
         edges = encoder.getEdgeEncoder();
         ids = IdKeys.of(keyType.getTypeClass());
+        edgeDecoder = EdgeDecoder.of(edges, keyType, ids, schema);
     }
 
     /** How keys begin with ids. */
@@ -57,8 +60,8 @@ final class GraphCodec<K, VV, EV> {
         return vertices.getVertex(ids.id(key), value);
     }
 
-    /** Decodes an edge. The key may be changed. */
-    IEdge<K, EV> edge(byte[] key, byte[] value) {
-        return edges.getEdge(ids.encodedEdge(key), value);
+    /** Decodes an edge of a source. The key may be changed. */
+    IEdge<K, EV> edge(K source, byte[] key, byte[] value) {
+        return edgeDecoder.decode(source, key, value);
     }
 }

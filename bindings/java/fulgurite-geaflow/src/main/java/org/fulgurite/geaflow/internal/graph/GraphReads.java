@@ -60,16 +60,23 @@ final class GraphReads<K, VV, EV> {
     List<IEdge<K, EV>> edges(K source, PushDown<K> pushDown) {
         byte[] beginning = codec.beginning(source);
         IGraphFilter filter = pushDown.filter(source);
-        return shard.read(transaction -> edges(transaction, beginning, filter, pushDown));
+        List<byte[]> within = slices.edges(filter);
+        IGraphFilter limited = pushDown.limited(filter);
+        if (within.size() == 1) {
+            byte[] slice = within.get(0);
+            return shard.scan(
+                    Slices.EDGES,
+                    KeyRange.prefix(Bytes.concat(slice, beginning)),
+                    cursor -> edges(source, new SliceEntries(cursor, slice), limited));
+        }
+        return shard.read(transaction ->
+                edges(source, entries(transaction, Slices.EDGES, within, beginning), limited));
     }
 
-    private List<IEdge<K, EV>> edges(
-            Transaction transaction, byte[] beginning, IGraphFilter filter, PushDown<K> pushDown) {
+    private List<IEdge<K, EV>> edges(K source, Entries entries, IGraphFilter limited) {
         List<IEdge<K, EV>> edges = new ArrayList<>();
-        IGraphFilter limited = pushDown.limited(filter);
-        Entries entries = entries(transaction, Slices.EDGES, slices.edges(filter), beginning);
         while (!limited.dropAllRemaining() && entries.next()) {
-            IEdge<K, EV> edge = codec.edge(entries.key(), entries.value());
+            IEdge<K, EV> edge = codec.edge(source, entries.key(), entries.value());
             if (limited.filterEdge(edge)) {
                 edges.add(edge);
             }
@@ -77,20 +84,14 @@ final class GraphReads<K, VV, EV> {
         return edges;
     }
 
-    /** Returns a vertex with its edges, or null if the condition does not keep them. */
+    /**
+     * Returns a vertex with its edges, or null if the condition does not keep them. Edges are read first: if another
+     * thread adds a vertex and then its edges, they are not seen without it.
+     */
     OneDegreeGraph<K, VV, EV> oneDegreeGraph(K id, PushDown<K> pushDown) {
-        IGraphFilter filter = pushDown.filter(id);
-        byte[] beginning = codec.beginning(id);
-        return shard.read(transaction -> {
-            IVertex<K, VV> vertex = null;
-            for (byte[] slice : slices.vertices(filter)) {
-                byte[] value = transaction.get(shard.table(Slices.VERTICES), Bytes.concat(slice, beginning));
-                vertex = vertex == null ? kept(beginning, value, filter) : vertex;
-            }
-            List<IEdge<K, EV>> edges = edges(transaction, beginning, filter, pushDown);
-            OneDegreeGraph<K, VV, EV> graph = new OneDegreeGraph<>(id, vertex, iterator(edges));
-            return filter.filterOneDegreeGraph(graph) ? graph : null;
-        });
+        List<IEdge<K, EV>> edges = edges(id, pushDown);
+        OneDegreeGraph<K, VV, EV> graph = new OneDegreeGraph<>(id, vertex(id, pushDown), iterator(edges));
+        return pushDown.filter(id).filterOneDegreeGraph(graph) ? graph : null;
     }
 
     /** Returns an iterator over a list. */
@@ -107,7 +108,8 @@ final class GraphReads<K, VV, EV> {
     private Entries entries(Transaction transaction, int table, List<byte[]> within, byte[] prefix) {
         List<Entries> entries = new ArrayList<>(within.size());
         for (byte[] slice : within) {
-            entries.add(new SliceEntries(transaction, shard.table(table), slice, prefix));
+            KeyRange range = KeyRange.prefix(Bytes.concat(slice, prefix));
+            entries.add(new SliceEntries(transaction.scan(shard.table(table), range), slice));
         }
         return MergedEntries.of(entries);
     }
@@ -196,7 +198,7 @@ final class GraphReads<K, VV, EV> {
             while (edges.nextSource()) {
                 long count = edges.countOfSource();
                 if (count > 0) {
-                    counts.put(codec.id(edges.source()), count);
+                    counts.put(edges.source(), count);
                 }
             }
         }

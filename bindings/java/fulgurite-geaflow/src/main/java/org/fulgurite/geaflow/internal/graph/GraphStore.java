@@ -9,6 +9,7 @@ import org.apache.geaflow.state.pushdown.IStatePushDown;
 import org.apache.geaflow.state.pushdown.inner.CodeGenFilterConverter;
 import org.apache.geaflow.state.pushdown.inner.DirectFilterConverter;
 import org.apache.geaflow.state.pushdown.inner.IFilterConverter;
+import org.apache.geaflow.state.schema.GraphDataSchema;
 import org.apache.geaflow.store.api.graph.IPushDownStore;
 import org.apache.geaflow.store.config.StoreConfigKeys;
 import org.apache.geaflow.store.context.StoreContext;
@@ -35,8 +36,9 @@ abstract class GraphStore<K, VV, EV> extends ShardStore implements IPushDownStor
                 ? new CodeGenFilterConverter()
                 : new DirectFilterConverter();
         // The factory sets the order of the schema.
-        codec = new GraphCodec<>(GraphKVEncoderFactory.build(configuration, context.getGraphSchema()));
-        order = context.getGraphSchema().getEdgeAtoms();
+        GraphDataSchema schema = context.getGraphSchema();
+        codec = new GraphCodec<>(GraphKVEncoderFactory.build(configuration, schema), schema);
+        order = schema.getEdgeAtoms();
         if (order.get(0) != EdgeAtom.SRC_ID) {
             throw new GeaflowRuntimeException(
                     "geaflow.state.kv.encoder.edge.order must begin with SRC_ID, and is " + order);

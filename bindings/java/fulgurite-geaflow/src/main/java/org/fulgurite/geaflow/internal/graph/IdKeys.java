@@ -35,6 +35,9 @@ abstract class IdKeys {
     /** Returns the id. */
     abstract byte[] id(byte[] key);
 
+    /** Returns where the parts of the key of an edge after its source begin. */
+    abstract int endOfSource(byte[] key);
+
     /** Returns the key of an edge from the one of GeaFlow's encoder. */
     abstract byte[] ofEdge(byte[] source, byte[] encoded);
 
@@ -88,6 +91,11 @@ abstract class IdKeys {
         }
 
         @Override
+        int endOfSource(byte[] key) {
+            return length + StateConfigKeys.DELIMITER.length;
+        }
+
+        @Override
         byte[] ofEdge(byte[] source, byte[] encoded) {
             checkSource(source, encoded);
             return encoded;
@@ -119,6 +127,11 @@ abstract class IdKeys {
         @Override
         byte[] id(byte[] key) {
             return CompositeKeys.first(key);
+        }
+
+        @Override
+        int endOfSource(byte[] key) {
+            return end(key);
         }
 
         @Override

@@ -39,12 +39,10 @@ public final class KeyListStore<K, V> extends ShardStore implements IKListStore<
     public List<V> get(K key) {
         Shard shard = shard();
         KeyRange range = KeyRange.prefix(prefix(key));
-        return shard.read(transaction -> {
+        return shard.scan(0, range, cursor -> {
             List<V> elements = new ArrayList<>();
-            try (Cursor cursor = transaction.scan(shard.table(0), range)) {
-                while (cursor.next()) {
-                    elements.add(serializer.deserializeValue(cursor.value()));
-                }
+            while (cursor.next()) {
+                elements.add(serializer.deserializeValue(cursor.value()));
             }
             return elements;
         });

@@ -7,7 +7,6 @@ import java.util.Map;
 import org.apache.geaflow.state.serializer.IKMapSerializer;
 import org.apache.geaflow.store.api.key.IKMapStore;
 import org.apache.geaflow.store.context.StoreContext;
-import org.fulgurite.Cursor;
 import org.fulgurite.KeyRange;
 import org.fulgurite.geaflow.internal.shard.Shard;
 import org.fulgurite.geaflow.internal.shard.ShardStore;
@@ -46,13 +45,11 @@ public final class KeyMapStore<K, UK, UV> extends ShardStore implements IKMapSto
     public Map<UK, UV> get(K key) {
         Shard shard = shard();
         byte[] prefix = prefix(key);
-        return shard.read(transaction -> {
+        return shard.scan(0, KeyRange.prefix(prefix), cursor -> {
             Map<UK, UV> map = new HashMap<>();
-            try (Cursor cursor = transaction.scan(shard.table(0), KeyRange.prefix(prefix))) {
-                while (cursor.next()) {
-                    UK subKey = serializer.deserializeUK(CompositeKeys.second(prefix, cursor.key()));
-                    map.put(subKey, serializer.deserializeUV(cursor.value()));
-                }
+            while (cursor.next()) {
+                UK subKey = serializer.deserializeUK(CompositeKeys.second(prefix, cursor.key()));
+                map.put(subKey, serializer.deserializeUV(cursor.value()));
             }
             return map;
         });

@@ -17,6 +17,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.fulgurite.Checkpoints;
+import org.fulgurite.Cursor;
 import org.fulgurite.Database;
 import org.fulgurite.DatabaseOptions;
 import org.fulgurite.KeyRange;
@@ -55,7 +56,7 @@ public final class Shard {
     private final Table layouts;
 
     /** Changes that are not committed; null if there are none. */
-    private volatile WriteTransaction changes;
+    private volatile Changes changes;
 
     /** Why a commit failed; null if none has. Its changes are lost, so reads would be wrong. */
     private volatile RuntimeException failed;
@@ -177,18 +178,39 @@ public final class Shard {
     }
 
     public synchronized void put(int table, byte[] key, byte[] value) {
-        changes().put(tables.get(table), key, value);
+        if (!changes().put(table, key, value)) {
+            applied().put(tables.get(table), key, value);
+        }
         changed(key.length + value.length);
     }
 
     public synchronized void delete(int table, byte[] key) {
-        changes().delete(tables.get(table), key);
+        if (!changes().delete(table, key)) {
+            applied().delete(tables.get(table), key);
+        }
         changed(key.length);
     }
 
     public synchronized void deleteRange(int table, KeyRange range) {
-        long deleted = changes().deleteRange(tables.get(table), range);
+        changes();
+        long deleted = applied().deleteRange(tables.get(table), range);
         changed(deleted * OVERHEAD_BYTES);
+    }
+
+    /** Reads the entries of a range, which should be few. */
+    public <T> T scan(int table, KeyRange range, Function<Cursor, T> read) {
+        Table scanned = tables.get(table);
+        return read(
+                transaction -> {
+                    try (Cursor cursor = transaction.scan(scanned, range)) {
+                        return read.apply(cursor);
+                    }
+                },
+                () -> {
+                    try (Cursor cursor = database.scan(scanned, range)) {
+                        return read.apply(cursor);
+                    }
+                });
     }
 
     /** Reads with a transaction that has all changes. */
@@ -202,7 +224,7 @@ public final class Shard {
             synchronized (this) {
                 check();
                 if (changes != null) {
-                    return changed.apply(changes);
+                    return changed.apply(applied());
                 }
             }
         }
@@ -242,18 +264,30 @@ public final class Shard {
         return directory;
     }
 
-    private WriteTransaction changes() {
+    private Changes changes() {
         check();
         if (changes == null) {
-            changes = database.beginWrite();
+            changes = new Changes(database.beginWrite(), tables);
         }
         return changes;
+    }
+
+    /** Returns the transaction of the changes, of which there are some, with all of them. */
+    private WriteTransaction applied() {
+        try {
+            return changes.applied();
+        } catch (RuntimeException refused) {
+            failed = refused;
+            throw refused;
+        }
     }
 
     private void changed(long bytes) {
         changedBytes += bytes + OVERHEAD_BYTES;
         if (changedBytes >= uncommittedMax) {
             flush();
+        } else if (changes.isFull()) {
+            applied();
         }
     }
 
@@ -264,7 +298,7 @@ public final class Shard {
             return;
         }
         try {
-            changes.commit();
+            changes.applied().commit();
         } catch (RuntimeException refused) {
             failed = refused;
             throw refused;

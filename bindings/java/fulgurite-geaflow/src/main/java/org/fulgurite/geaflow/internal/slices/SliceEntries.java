@@ -2,19 +2,16 @@ package org.fulgurite.geaflow.internal.slices;
 
 import java.util.Arrays;
 import org.fulgurite.Cursor;
-import org.fulgurite.KeyRange;
-import org.fulgurite.Table;
-import org.fulgurite.Transaction;
 
 /** The entries of a slice: those whose keys begin with it. */
 public final class SliceEntries implements Entries {
     private final Cursor cursor;
     private final byte[] slice;
 
-    /** The entries whose keys begin with the slice and then with a prefix. */
-    public SliceEntries(Transaction transaction, Table table, byte[] slice, byte[] prefix) {
+    /** The entries of a cursor whose range is in the slice. */
+    public SliceEntries(Cursor cursor, byte[] slice) {
+        this.cursor = cursor;
         this.slice = slice;
-        cursor = transaction.scan(table, KeyRange.prefix(Bytes.concat(slice, prefix)));
     }
 
     @Override

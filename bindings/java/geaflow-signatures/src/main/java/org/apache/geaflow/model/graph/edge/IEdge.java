@@ -6,9 +6,17 @@ import java.io.Serializable;
 public interface IEdge<K, EV> extends Serializable {
     K getSrcId();
 
+    void setSrcId(K id);
+
     K getTargetId();
+
+    void setTargetId(K id);
 
     EdgeDirection getDirect();
 
+    void setDirect(EdgeDirection direction);
+
     EV getValue();
+
+    IEdge<K, EV> withValue(EV value);
 }
