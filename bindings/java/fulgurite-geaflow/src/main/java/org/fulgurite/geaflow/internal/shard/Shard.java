@@ -61,6 +61,9 @@ public final class Shard {
     /** Why a commit failed; null if none has. Its changes are lost, so reads would be wrong. */
     private volatile RuntimeException failed;
 
+    /** Null if nothing wants them. */
+    private ShardMetrics metrics;
+
     private long changedBytes;
     private long uncommittedMax;
     private int commits;
@@ -331,15 +334,25 @@ public final class Shard {
         }
     }
 
-    /** Compares the sizes with the quota, and logs them. */
+    /** Reports the sizes from now on. */
+    synchronized void reportTo(ShardMetrics newMetrics) {
+        metrics = newMetrics;
+        checkSizes();
+    }
+
+    /** Reports the sizes, and compares them with the quota. */
     private void checkSizes() {
         Stats stats = database.stats();
         committedBytes = stats.deltaBytes();
-        LOGGER.debug("{}: {}", database.path(), stats);
-        if (settings.quotaBytes == 0) {
-            return;
+        double used = settings.quotaBytes == 0
+                ? -1
+                : (double) (stats.fileBytes() - stats.freeBytes() + stats.deltaBytes()) / settings.quotaBytes;
+        if (metrics != null) {
+            long entries = database.read(transaction -> tables.stream()
+                    .mapToLong(table -> transaction.estimateCount(table, KeyRange.all()))
+                    .sum());
+            metrics.set(stats, entries, used);
         }
-        double used = (double) (stats.fileBytes() - stats.freeBytes() + stats.deltaBytes()) / settings.quotaBytes;
         String message = "{} uses {} % of its quota of {} bytes (geaflow.store.fulgurite.map.size)";
         if (used >= ALERT_THRESHOLD) {
             LOGGER.error(message, database.path(), Math.round(100 * used), settings.quotaBytes);
@@ -351,7 +364,9 @@ public final class Shard {
     /** Creates a checkpoint with all changes. */
     synchronized Checkpoints.Report createCheckpoint(Checkpoints checkpoints, long id) {
         flush();
-        return checkpoints.create(database, id);
+        Checkpoints.Report report = checkpoints.create(database, id);
+        checkSizes();
+        return report;
     }
 
     synchronized void compact() {
@@ -390,6 +405,9 @@ public final class Shard {
 
     private void closeFile() {
         ShardMemory.remove(this);
+        if (metrics != null) {
+            metrics.remove();
+        }
         try {
             database.close();
         } finally {

@@ -9,6 +9,7 @@ import org.apache.geaflow.common.config.keys.ExecutionConfigKeys;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.apache.geaflow.file.FileConfigKeys;
 import org.apache.geaflow.file.PersistentIOBuilder;
+import org.apache.geaflow.metrics.common.api.MetricGroup;
 import org.apache.geaflow.store.IStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.Checkpoints;
@@ -78,6 +79,10 @@ public abstract class ShardStore implements IStatefulStore {
         } catch (RuntimeException refused) {
             open.close();
             throw refused;
+        }
+        MetricGroup group = context.getMetricGroup();
+        if (group != null) {
+            open.reportTo(new ShardMetrics(group, context.getName(), context.getShardId()));
         }
         shard = open;
     }

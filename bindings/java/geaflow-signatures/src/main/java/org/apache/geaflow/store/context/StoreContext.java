@@ -1,6 +1,7 @@
 package org.apache.geaflow.store.context;
 
 import org.apache.geaflow.common.config.Configuration;
+import org.apache.geaflow.metrics.common.api.MetricGroup;
 import org.apache.geaflow.state.schema.GraphDataSchema;
 import org.apache.geaflow.state.serializer.IKeySerializer;
 
@@ -9,6 +10,7 @@ public class StoreContext {
     private final String name;
     private Configuration configuration;
     private int shardId;
+    private MetricGroup metricGroup;
     private GraphDataSchema graphSchema;
     private IKeySerializer<?> keySerializer;
 
@@ -23,6 +25,11 @@ public class StoreContext {
 
     public StoreContext withShardId(int id) {
         shardId = id;
+        return this;
+    }
+
+    public StoreContext withMetricGroup(MetricGroup group) {
+        metricGroup = group;
         return this;
     }
 
@@ -46,6 +53,10 @@ public class StoreContext {
 
     public int getShardId() {
         return shardId;
+    }
+
+    public MetricGroup getMetricGroup() {
+        return metricGroup;
     }
 
     public GraphDataSchema getGraphSchema() {
