@@ -4,9 +4,11 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.geaflow.common.config.keys.StateConfigKeys;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.apache.geaflow.common.iterator.CloseableIterator;
 import org.apache.geaflow.common.tuple.Tuple;
@@ -20,6 +22,7 @@ import org.fulgurite.Cursor;
 import org.fulgurite.KeyRange;
 import org.fulgurite.ReadTransaction;
 import org.fulgurite.geaflow.internal.shard.Shard;
+import org.fulgurite.geaflow.internal.shard.ShardEntry;
 import org.fulgurite.geaflow.internal.slices.Bytes;
 import org.fulgurite.geaflow.internal.slices.Slices;
 import org.fulgurite.geaflow.internal.slices.WholeSlice;
@@ -200,5 +203,23 @@ public final class DynamicGraphStore<K, VV, EV> extends GraphStore<K, VV, EV>
             }
         }
         return vertices;
+    }
+
+    /** Keys of vertices and edges begin with the version and the delimiter; vertices make the index again. */
+    @Override
+    protected List<ShardEntry> ofRocksdb(String family, byte[] key, byte[] value) {
+        if (family.equals("v_index")) {
+            return Collections.emptyList();
+        }
+        byte[] slice = Arrays.copyOf(key, Long.BYTES);
+        byte[] encoded = Arrays.copyOfRange(key, Long.BYTES + StateConfigKeys.DELIMITER.length, key.length);
+        if (family.equals("e")) {
+            byte[] own = codec().edgeKey(codec().encodedEdge(encoded, value).getSrcId(), encoded);
+            return Collections.singletonList(new ShardEntry(Slices.EDGES, Bytes.concat(slice, own), value));
+        }
+        byte[] own = codec().vertexKey(encoded);
+        return Arrays.asList(
+                new ShardEntry(Slices.VERTICES, Bytes.concat(slice, own), value),
+                new ShardEntry(VERSIONS, Bytes.concat(own, slice), Bytes.NONE));
     }
 }

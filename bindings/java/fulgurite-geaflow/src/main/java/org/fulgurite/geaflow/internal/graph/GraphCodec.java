@@ -44,16 +44,36 @@ final class GraphCodec<K, VV, EV> {
         return vertices.getVertexID(ids.id(key));
     }
 
+    /** Decodes a vertex of GeaFlow's encoder. */
+    IVertex<K, VV> encodedVertex(byte[] key, byte[] value) {
+        return vertices.getVertex(key, value);
+    }
+
+    /** Decodes an edge of GeaFlow's encoder. */
+    IEdge<K, EV> encodedEdge(byte[] key, byte[] value) {
+        return edges.getEdge(key, value);
+    }
+
+    /** Returns the key of a vertex from the one of GeaFlow's encoder. */
+    byte[] vertexKey(byte[] encoded) {
+        return ids.beginning(encoded);
+    }
+
+    /** Returns the key of an edge from the one of GeaFlow's encoder. */
+    byte[] edgeKey(K source, byte[] encoded) {
+        return ids.ofEdge(keyType.serialize(source), encoded);
+    }
+
     /** Returns the key and the value of a vertex. */
     Tuple<byte[], byte[]> encode(IVertex<K, VV> vertex) {
         Tuple<byte[], byte[]> encoded = vertices.format(vertex);
-        return Tuple.of(ids.beginning(encoded.f0), encoded.f1);
+        return Tuple.of(vertexKey(encoded.f0), encoded.f1);
     }
 
     /** Returns the key and the value of an edge. */
     Tuple<byte[], byte[]> encode(IEdge<K, EV> edge) {
         Tuple<byte[], byte[]> encoded = edges.format(edge);
-        return Tuple.of(ids.ofEdge(keyType.serialize(edge.getSrcId()), encoded.f0), encoded.f1);
+        return Tuple.of(edgeKey(edge.getSrcId(), encoded.f0), encoded.f1);
     }
 
     IVertex<K, VV> vertex(byte[] key, byte[] value) {

@@ -1,5 +1,6 @@
 package org.fulgurite.geaflow.internal.graph;
 
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.apache.geaflow.common.iterator.CloseableIterator;
@@ -12,6 +13,7 @@ import org.apache.geaflow.state.pushdown.project.IProjector;
 import org.apache.geaflow.store.api.graph.IStaticGraphStore;
 import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.geaflow.internal.shard.Shard;
+import org.fulgurite.geaflow.internal.shard.ShardEntry;
 import org.fulgurite.geaflow.internal.slices.Bytes;
 import org.fulgurite.geaflow.internal.slices.PartitionSettings;
 import org.fulgurite.geaflow.internal.slices.Partitioning;
@@ -161,6 +163,21 @@ public final class StaticGraphStore<K, VV, EV> extends GraphStore<K, VV, EV> imp
     @Override
     public Map<K, Long> getAggResult(List<K> ids, IStatePushDown pushDown) {
         return reads().counts(ids, pushDown(pushDown));
+    }
+
+    /** Families of vertices are {@code default} and {@code v_}, those of edges {@code e} and {@code e_}. */
+    @Override
+    protected List<ShardEntry> ofRocksdb(String family, byte[] key, byte[] value) {
+        Slices slices = opened().slices;
+        if (family.equals("e") || family.startsWith("e_")) {
+            IEdge<K, EV> edge = codec().encodedEdge(key, value);
+            byte[] own = codec().edgeKey(edge.getSrcId(), key);
+            return Collections.singletonList(
+                    new ShardEntry(Slices.EDGES, Bytes.concat(slices.of(edge), own), value));
+        }
+        byte[] slice = slices.of(codec().encodedVertex(key, value));
+        return Collections.singletonList(
+                new ShardEntry(Slices.VERTICES, Bytes.concat(slice, codec().vertexKey(key)), value));
     }
 
     private static final class Opened<K, VV, EV> {

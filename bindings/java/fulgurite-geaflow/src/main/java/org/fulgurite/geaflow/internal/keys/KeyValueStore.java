@@ -1,8 +1,11 @@
 package org.fulgurite.geaflow.internal.keys;
 
+import java.util.Collections;
+import java.util.List;
 import org.apache.geaflow.state.serializer.IKVSerializer;
 import org.apache.geaflow.store.api.key.IKVStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
+import org.fulgurite.geaflow.internal.shard.ShardEntry;
 import org.fulgurite.geaflow.internal.shard.ShardStore;
 
 /**
@@ -39,5 +42,10 @@ public final class KeyValueStore<K, V> extends ShardStore implements IKVStateful
     @Override
     public void remove(K key) {
         shard().delete(0, serializer.serializeKey(key));
+    }
+
+    @Override
+    protected List<ShardEntry> ofRocksdb(String family, byte[] key, byte[] value) {
+        return Collections.singletonList(new ShardEntry(0, key, value));
     }
 }

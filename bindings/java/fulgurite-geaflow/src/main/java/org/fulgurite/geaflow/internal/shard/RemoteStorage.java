@@ -12,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Keeps the checkpoints of a shard in GeaFlow's storage of files. */
-final class RemoteStorage implements CheckpointStorage {
+public final class RemoteStorage implements CheckpointStorage {
     private static final Logger LOGGER = LoggerFactory.getLogger(RemoteStorage.class);
     private static final int ATTEMPTS = 3;
 
@@ -20,7 +20,7 @@ final class RemoteStorage implements CheckpointStorage {
     private final String root;
 
     /** Keeps checkpoints below a path. */
-    RemoteStorage(IPersistentIO files, String root) {
+    public RemoteStorage(IPersistentIO files, String root) {
         this.files = files;
         this.root = root;
     }
@@ -76,7 +76,8 @@ final class RemoteStorage implements CheckpointStorage {
         }
     }
 
-    private List<String> list(String name) throws IOException {
+    /** The names in a directory; none if it does not exist. */
+    public List<String> list(String name) throws IOException {
         return files.exists(remote(name)) ? files.listFileName(remote(name)) : Collections.emptyList();
     }
 

@@ -348,10 +348,7 @@ public final class Shard {
                 ? -1
                 : (double) (stats.fileBytes() - stats.freeBytes() + stats.deltaBytes()) / settings.quotaBytes;
         if (metrics != null) {
-            long entries = database.read(transaction -> tables.stream()
-                    .mapToLong(table -> transaction.estimateCount(table, KeyRange.all()))
-                    .sum());
-            metrics.set(stats, entries, used);
+            metrics.set(stats, entries(Transaction::estimateCount), used);
         }
         String message = "{} uses {} % of its quota of {} bytes (geaflow.store.fulgurite.map.size)";
         if (used >= ALERT_THRESHOLD) {
@@ -359,6 +356,23 @@ public final class Shard {
         } else if (used >= settings.warningThreshold) {
             LOGGER.warn(message, database.path(), Math.round(100 * used), settings.quotaBytes);
         }
+    }
+
+    /** The sum of what a function says of all tables. Changes that are not committed do not count. */
+    private long entries(EntryCount count) {
+        return database.read(transaction -> tables.stream()
+                .mapToLong(table -> count.of(transaction, table, KeyRange.all()))
+                .sum());
+    }
+
+    private interface EntryCount {
+        long of(Transaction transaction, Table table, KeyRange range);
+    }
+
+    /** Returns how many entries the tables have. */
+    synchronized long countEntries() {
+        flush();
+        return entries(Transaction::count);
     }
 
     /** Creates a checkpoint with all changes. */

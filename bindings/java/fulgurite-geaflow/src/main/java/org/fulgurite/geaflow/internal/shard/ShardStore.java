@@ -96,15 +96,53 @@ public abstract class ShardStore implements IStatefulStore {
     private void use(int id) {
         Configuration configuration = context.getConfig();
         shardId = id;
-        String root = configuration.getString(FileConfigKeys.ROOT);
-        String job = configuration.getString(ExecutionConfigKeys.JOB_APP_NAME);
-        // Not a Path: the root may have a scheme.
-        String remote = root.replaceFirst("/+$", "") + "/" + remoteDirectory(job, context.getName(), id);
         if (checkpoints != null) {
             checkpoints.close();
         }
-        checkpoints =
-                new Checkpoints(new RemoteStorage(PersistentIOBuilder.build(configuration), remote), settings.retained);
+        checkpoints = new Checkpoints(
+                new RemoteStorage(PersistentIOBuilder.build(configuration), remote(context, id)), settings.retained);
+    }
+
+    /** Returns where checkpoints of a shard are. RocksDB's are there too. */
+    public final String remote(StoreContext of, int id) {
+        Configuration configuration = of.getConfig();
+        String root = configuration.getString(FileConfigKeys.ROOT);
+        String job = configuration.getString(ExecutionConfigKeys.JOB_APP_NAME);
+        // Not a Path: the root may have a scheme.
+        return root.replaceFirst("/+$", "") + "/" + remoteDirectory(job, of.getName(), id);
+    }
+
+    /**
+     * Returns what a record of RocksDB's store is in this store.
+     *
+     * @param family the column family
+     * @param key the key
+     * @param value the value
+     * @return the entries, which may be none
+     */
+    protected List<ShardEntry> ofRocksdb(String family, byte[] key, byte[] value) {
+        throw new GeaflowRuntimeException("RocksDB keeps lists and maps as single values, whose serializers are not "
+                + "known here; read them with GeaFlow and add them to this state");
+    }
+
+    /** Adds a record of RocksDB's store, and returns how many entries it became. */
+    public final int importRecord(String family, byte[] key, byte[] value) {
+        Shard open = shard();
+        List<ShardEntry> entries = ofRocksdb(family, key, value);
+        entries.forEach(entry -> open.put(entry.table, entry.key, entry.value));
+        return entries.size();
+    }
+
+    /** Returns whether a record of RocksDB's store was added, with the same value. */
+    public final boolean hasRecord(String family, byte[] key, byte[] value) {
+        Shard open = shard();
+        return ofRocksdb(family, key, value).stream()
+                .allMatch(entry -> Arrays.equals(entry.value, open.get(entry.table, entry.key)));
+    }
+
+    /** Returns how many entries there are. */
+    public final long countEntries() {
+        return shard().countEntries();
     }
 
     /** Where checkpoints of a shard are, below the root of files. */
