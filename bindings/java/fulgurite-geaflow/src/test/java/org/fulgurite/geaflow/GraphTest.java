@@ -12,9 +12,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.apache.geaflow.common.iterator.CloseableIterator;
 import org.apache.geaflow.model.graph.edge.EdgeDirection;
@@ -28,6 +30,7 @@ import org.apache.geaflow.state.pushdown.inner.CodeGenFilterConverter;
 import org.apache.geaflow.state.pushdown.inner.DirectFilterConverter;
 import org.apache.geaflow.store.api.graph.IDynamicGraphStore;
 import org.apache.geaflow.store.api.graph.IStaticGraphStore;
+import org.apache.geaflow.store.api.key.IKVStatefulStore;
 import org.fulgurite.geaflow.Elements.Link;
 import org.fulgurite.geaflow.Elements.Node;
 import org.junit.jupiter.api.Test;
@@ -76,8 +79,7 @@ class GraphTest extends WithJob {
         assertThrows(NoSuchElementException.class, ids::next);
         ids.close();
         assertEquals(3_001, count(store.vertexIDIterator()));
-        // Some are abandoned, one is closed early.
-        store.getVertexIterator(Conditions.none()).next();
+        // One is closed early.
         CloseableIterator<IVertex<String, String>> closed = store.getVertexIterator(Conditions.none());
         closed.next();
         closed.close();
@@ -148,7 +150,8 @@ class GraphTest extends WithJob {
     void aFileThatWasWrittenWithOtherSettingsIsRefused() {
         graph(Elements.TEXTS).close();
         graph(Elements.TEXTS).close();
-        refused("ids of any length", () -> graph(Elements.NUMBERS));
+        refused("ids java.lang.String", () -> graph(Elements.NUMBERS));
+        refused("of a graph", () -> versions(Elements.TEXTS));
         configuration.put("geaflow.store.fulgurite.graph.store.partition.type", "label");
         refused("partitions by label", () -> graph(Elements.TEXTS));
         configuration.put("geaflow.store.fulgurite.graph.store.partition.type", "month");
@@ -204,5 +207,107 @@ class GraphTest extends WithJob {
             sources.add(edges.next().getSrcId());
         }
         assertEquals(Arrays.asList("a", "a", "a\0", "b"), sources);
+    }
+
+    @Test
+    void verticesThatSeveralThreadsAddFirstAreAllThere() throws InterruptedException, ExecutionException {
+        configuration.put("geaflow.store.fulgurite.graph.store.partition.type", "label");
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        try {
+            for (int round = 0; round < 30; round++) {
+                IStaticGraphStore<String, String, String> store = graph(Elements.TEXTS);
+                CyclicBarrier start = new CyclicBarrier(4);
+                List<Future<?>> added = new ArrayList<>();
+                for (int thread = 0; thread < 4; thread++) {
+                    String name = "v" + thread;
+                    added.add(threads.submit(() -> {
+                        start.await();
+                        store.addVertex(new Node<>(name, "label of " + name, 0, ""));
+                        return null;
+                    }));
+                }
+                for (Future<?> each : added) {
+                    each.get();
+                }
+                assertEquals(4, count(store.vertexIDIterator()));
+                store.drop();
+            }
+        } finally {
+            threads.shutdown();
+        }
+    }
+
+    @Test
+    void anInstanceRecoversAfterAnotherOneHasClosed() {
+        IStaticGraphStore<String, String, String> first = graph(Elements.TEXTS);
+        first.addVertex(node("a"));
+        first.archive(1);
+        IStaticGraphStore<String, String, String> second = graph(Elements.TEXTS);
+        second.recovery(1);
+        first.addVertex(node("b"));
+        first.archive(2);
+        first.close();
+        second.recovery(2);
+        assertEquals(2, count(second.vertexIDIterator()));
+        second.close();
+        assertFalse(Files.exists(local(0).resolveSibling("0.2")));
+    }
+
+    @Test
+    void directoriesOfOpenShardsAreNeverDeleted() throws InterruptedException, ExecutionException {
+        ExecutorService threads = Executors.newFixedThreadPool(3);
+        try {
+            List<Future<?>> all = new ArrayList<>();
+            for (int thread = 0; thread < 3; thread++) {
+                IKVStatefulStore<String, String> store = keyValues();
+                all.add(threads.submit(() -> {
+                    for (int round = 0; round < 60; round++) {
+                        store.init(context(0));
+                        store.put("key", "value");
+                        store.flush();
+                        assertEquals("value", store.get("key"));
+                        if (round % 2 == 0) {
+                            store.close();
+                        }
+                        store.drop();
+                    }
+                    return null;
+                }));
+            }
+            for (Future<?> each : all) {
+                each.get();
+            }
+        } finally {
+            threads.shutdown();
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private IKVStatefulStore<String, String> keyValues() {
+        return (IKVStatefulStore<String, String>) store(DataModel.KV);
+    }
+
+    @Test
+    void elementsThatTheirEncoderCannotReadAreRefused() {
+        IStaticGraphStore<String, String, String> store = graph(Elements.TEXTS);
+        for (int length : new int[] {32_768, 65_541}) {
+            char[] letters = new char[length];
+            Arrays.fill(letters, 'x');
+            String text = new String(letters);
+            refused("more than 32767 bytes", () -> store.addEdge(link("a", text)));
+            refused("more than 32767 bytes", () -> store.addVertex(new Node<>("a", "label", 0, text)));
+        }
+        assertEquals(0, count(store.getEdgeIterator(Conditions.none())));
+    }
+
+    @Test
+    void anIdWithSeveralVerticesIsReturnedOnce() {
+        configuration.put("geaflow.store.fulgurite.graph.store.partition.type", "label");
+        IStaticGraphStore<String, String, String> store = graph(Elements.TEXTS);
+        store.addVertex(new Node<>("a", "x", 0, ""));
+        store.addVertex(new Node<>("a", "y", 0, ""));
+        assertEquals(1, count(store.vertexIDIterator()));
+        assertEquals(1, count(store.vertexIDIterator(Conditions.of(Conditions.vertexLabels("x", "y")))));
+        assertEquals(1, count(store.vertexIDIterator(Conditions.of(Conditions.vertexLabels("y")))));
     }
 }

@@ -62,14 +62,16 @@ public final class DynamicGraphStore<K, VV, EV> extends GraphStore<K, VV, EV>
 
     @Override
     public void addVertex(long version, IVertex<K, VV> vertex) {
-        Shard shard = shard();
         byte[] slice = bytes(version);
         Tuple<byte[], byte[]> encoded = codec().encode(vertex);
-        // Not committed one without the other.
-        synchronized (shard) {
-            shard.put(Slices.VERTICES, Bytes.concat(slice, encoded.f0), encoded.f1);
-            shard.put(VERSIONS, Bytes.concat(encoded.f0, slice), Bytes.NONE);
-        }
+        shard().putAll(entries(slice, encoded.f0, encoded.f1));
+    }
+
+    /** A vertex, and its version in the index. */
+    private static List<ShardEntry> entries(byte[] slice, byte[] key, byte[] value) {
+        return Arrays.asList(
+                new ShardEntry(Slices.VERTICES, Bytes.concat(slice, key), value),
+                new ShardEntry(VERSIONS, Bytes.concat(key, slice), Bytes.NONE));
     }
 
     @Override
@@ -217,9 +219,6 @@ public final class DynamicGraphStore<K, VV, EV> extends GraphStore<K, VV, EV>
             byte[] own = codec().edgeKey(codec().encodedEdge(encoded, value).getSrcId(), encoded);
             return Collections.singletonList(new ShardEntry(Slices.EDGES, Bytes.concat(slice, own), value));
         }
-        byte[] own = codec().vertexKey(encoded);
-        return Arrays.asList(
-                new ShardEntry(Slices.VERTICES, Bytes.concat(slice, own), value),
-                new ShardEntry(VERSIONS, Bytes.concat(own, slice), Bytes.NONE));
+        return entries(slice, codec().vertexKey(encoded), value);
     }
 }

@@ -3,6 +3,7 @@ package org.fulgurite.geaflow.internal.graph;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
+import org.apache.geaflow.common.config.keys.StateConfigKeys;
 import org.apache.geaflow.common.type.IType;
 import org.apache.geaflow.model.graph.edge.EdgeDirection;
 import org.apache.geaflow.model.graph.edge.IEdge;
@@ -39,8 +40,6 @@ interface EdgeDecoder<K, EV> {
      * each part, and a byte.
      */
     final class OfGeaFlow<K, EV> implements EdgeDecoder<K, EV> {
-        private static final int DELIMITER_BYTES = 2;
-
         private final IType<K> keyType;
         private final IdKeys ids;
         private final GraphDataSchema schema;
@@ -67,7 +66,7 @@ interface EdgeDecoder<K, EV> {
                 int lengthAt = lengths + part * Short.BYTES;
                 int length = (short) (key[lengthAt] << 8 | key[lengthAt + 1] & 0xFF);
                 set(edge, parts[part], key, at, length);
-                at += length + DELIMITER_BYTES;
+                at += length + StateConfigKeys.DELIMITER.length;
             }
             return hasValue ? edge.withValue(schema.getEdgePropertyDeFun().apply(value)) : edge;
         }

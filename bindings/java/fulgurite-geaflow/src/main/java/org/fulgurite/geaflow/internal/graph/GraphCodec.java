@@ -1,5 +1,8 @@
 package org.fulgurite.geaflow.internal.graph;
 
+import java.util.Arrays;
+import java.util.function.Supplier;
+import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.apache.geaflow.common.tuple.Tuple;
 import org.apache.geaflow.common.type.IType;
 import org.apache.geaflow.model.graph.edge.IEdge;
@@ -11,6 +14,9 @@ import org.apache.geaflow.state.schema.GraphDataSchema;
 
 /** The bytes of vertices and edges: those of GeaFlow's encoder, with keys as {@link IdKeys} says. */
 final class GraphCodec<K, VV, EV> {
+    /** Elements with longer fields may not be readable. */
+    private static final int FIELD_BYTES_MAX = Short.MAX_VALUE;
+
     private final IType<K> keyType;
     private final IVertexKVEncoder<K, VV> vertices;
     private final IEdgeKVEncoder<K, EV> edges;
@@ -67,13 +73,35 @@ final class GraphCodec<K, VV, EV> {
     /** Returns the key and the value of a vertex. */
     Tuple<byte[], byte[]> encode(IVertex<K, VV> vertex) {
         Tuple<byte[], byte[]> encoded = vertices.format(vertex);
+        if (encoded.f1.length > FIELD_BYTES_MAX) {
+            checkReadable(() -> vertices.format(vertices.getVertex(encoded.f0, encoded.f1)), encoded);
+        }
         return Tuple.of(vertexKey(encoded.f0), encoded.f1);
     }
 
     /** Returns the key and the value of an edge. */
     Tuple<byte[], byte[]> encode(IEdge<K, EV> edge) {
         Tuple<byte[], byte[]> encoded = edges.format(edge);
+        if (encoded.f0.length > FIELD_BYTES_MAX) {
+            checkReadable(() -> edges.format(edges.getEdge(encoded.f0, encoded.f1)), encoded);
+        }
         return Tuple.of(edgeKey(edge.getSrcId(), encoded.f0), encoded.f1);
+    }
+
+    /** GeaFlow's encoder keeps lengths in two bytes. What is longer would be read as something else. */
+    private static void checkReadable(Supplier<Tuple<byte[], byte[]>> again, Tuple<byte[], byte[]> encoded) {
+        boolean isSame;
+        try {
+            Tuple<byte[], byte[]> read = again.get();
+            isSame = Arrays.equals(read.f0, encoded.f0) && Arrays.equals(read.f1, encoded.f1);
+        } catch (RuntimeException unreadable) {
+            isSame = false;
+        }
+        if (!isSame) {
+            throw new GeaflowRuntimeException("an element has a field of more than " + FIELD_BYTES_MAX
+                    + " bytes, which its encoder cannot read again; shorten it, or use another encoder "
+                    + "(geaflow.state.kv.encoder.class)");
+        }
     }
 
     IVertex<K, VV> vertex(byte[] key, byte[] value) {

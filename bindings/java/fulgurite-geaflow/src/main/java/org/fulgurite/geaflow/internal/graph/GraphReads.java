@@ -114,25 +114,22 @@ final class GraphReads<K, VV, EV> {
         return MergedEntries.of(entries);
     }
 
-    /** The ids of the vertices that the condition keeps. */
+    /** The ids of the vertices that the condition keeps, each of them once. */
     CloseableIterator<K> ids(PushDown<K> pushDown) {
-        boolean keepsAll = pushDown.filter().getFilterType() == FilterType.EMPTY;
-        return keepsAll ? ids() : mapped(vertices(pushDown), IVertex::getId);
-    }
-
-    /** All ids of vertices, each of them once. */
-    CloseableIterator<K> ids() {
         ReadTransaction snapshot = shard.snapshot();
-        Entries entries = entries(snapshot, Slices.VERTICES, slices.vertices(PushDown.KEEP_ALL), Bytes.NONE);
+        IGraphFilter filter = pushDown.filter();
+        boolean keepsAll = filter.getFilterType() == FilterType.EMPTY;
+        Entries entries = entries(snapshot, Slices.VERTICES, slices.vertices(filter), Bytes.NONE);
         return new Iteration<K>(snapshot) {
-            private byte[] last;
+            private byte[] last = Bytes.NONE;
 
             @Override
             K fetch() {
                 while (entries.next()) {
                     byte[] key = entries.key();
-                    // A vertex may be in several partitions.
-                    if (last == null || Bytes.compareWhole(last, key) != 0) {
+                    // A vertex may be in several partitions. No key is empty.
+                    boolean isNew = Bytes.compareWhole(last, key) != 0;
+                    if (isNew && (keepsAll || kept(key, entries.value(), filter) != null)) {
                         last = key;
                         return codec.id(key);
                     }

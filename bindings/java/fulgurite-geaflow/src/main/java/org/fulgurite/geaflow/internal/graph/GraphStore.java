@@ -31,6 +31,8 @@ abstract class GraphStore<K, VV, EV> extends ShardStore implements IPushDownStor
 
     @Override
     public synchronized void init(StoreContext context) {
+        // The bytes of an open shard would not be those of another schema.
+        close();
         Configuration configuration = context.getConfig();
         filterConverter = configuration.getBoolean(StoreConfigKeys.STORE_FILTER_CODEGEN_ENABLE)
                 ? new CodeGenFilterConverter()
@@ -59,7 +61,7 @@ abstract class GraphStore<K, VV, EV> extends ShardStore implements IPushDownStor
 
     @Override
     protected String layout() {
-        return "edges " + order + ", ids " + codec.ids();
+        return super.layout() + " of a graph, edges " + order + ", ids " + codec.ids();
     }
 
     final GraphCodec<K, VV, EV> codec() {

@@ -9,9 +9,9 @@ import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.fulgurite.geaflow.internal.keys.CompositeKeys;
 
 /**
- * How the bytes of an id begin the keys of its vertex and its edges. No beginning is the beginning of another one, and
- * vertices and edges have the same order, so that both can be read side by side. GeaFlow's own keys end an id with two
- * bytes that an id may contain too.
+ * How the bytes of an id begin the keys of its vertex and its edges. The beginning of one id is never a prefix of that
+ * of another one. So vertices and edges have the same order, and both can be read side by side. GeaFlow's own keys end
+ * an id with two bytes that an id may contain too.
  */
 abstract class IdKeys {
     private static final Set<Class<?>> OF_FIXED_LENGTH = Collections.unmodifiableSet(new HashSet<>(
@@ -19,7 +19,7 @@ abstract class IdKeys {
 
     /** The keys of ids of a type. */
     static IdKeys of(Class<?> type) {
-        return OF_FIXED_LENGTH.contains(type) ? new Fixed(type) : new Escaped();
+        return OF_FIXED_LENGTH.contains(type) ? new Fixed(type) : new Escaped(type);
     }
 
     /** Returns a description, which the file of a shard has. */
@@ -44,7 +44,7 @@ abstract class IdKeys {
     /** Returns the key of GeaFlow's encoder. The given array may be changed. */
     abstract byte[] encodedEdge(byte[] key);
 
-    /** An encoder of a user might do something else. */
+    /** A user's encoder may write other keys. */
     private static void checkSource(byte[] source, byte[] encoded) {
         int end = source.length + StateConfigKeys.DELIMITER.length;
         boolean begins = end <= encoded.length;
@@ -58,11 +58,13 @@ abstract class IdKeys {
         }
     }
 
-    /** Ids with as many bytes as all others need nothing that ends them. */
+    /** All ids have the same number of bytes, so they need no terminator. */
     private static final class Fixed extends IdKeys {
+        private final String name;
         private final int length;
 
         Fixed(Class<?> type) {
+            name = type.getName();
             length = type == Byte.class
                     ? Byte.BYTES
                     : type == Short.class
@@ -77,7 +79,7 @@ abstract class IdKeys {
 
         @Override
         public String toString() {
-            return "of " + length + " bytes";
+            return name;
         }
 
         @Override
@@ -109,6 +111,12 @@ abstract class IdKeys {
 
     /** Ids as the first part of {@link CompositeKeys}. The end of the part takes the place of GeaFlow's delimiter. */
     private static final class Escaped extends IdKeys {
+        private final String name;
+
+        Escaped(Class<?> type) {
+            name = type.getName();
+        }
+
         @Override
         byte[] beginning(byte[] id) {
             return CompositeKeys.prefix(id);
@@ -116,7 +124,7 @@ abstract class IdKeys {
 
         @Override
         public String toString() {
-            return "of any length";
+            return name;
         }
 
         @Override

@@ -13,7 +13,7 @@ import org.apache.geaflow.state.pushdown.limit.IEdgeLimit;
 
 /** What GeaFlow wants to be done while elements are read: conditions, and the largest number of edges of a source. */
 final class PushDown<K> {
-    static final IGraphFilter KEEP_ALL = EmptyGraphFilter.of();
+    private static final IGraphFilter KEEP_ALL = EmptyGraphFilter.of();
 
     private final IGraphFilter filter;
 
@@ -28,6 +28,11 @@ final class PushDown<K> {
         this.limit = limit;
     }
 
+    /** No conditions. */
+    static <K> PushDown<K> none() {
+        return new PushDown<>(KEEP_ALL, null, null);
+    }
+
     /**
      * Reads what GeaFlow gives.
      *
@@ -37,7 +42,7 @@ final class PushDown<K> {
     @SuppressWarnings({"unchecked", "rawtypes"})
     static <K> PushDown<K> of(IStatePushDown given, List<EdgeAtom> order) {
         if (given == null) {
-            return new PushDown<>(KEEP_ALL, null, null);
+            return none();
         }
         checkOrder(given.getOrderFields(), order);
         return new PushDown<>(filter(given.getFilter()), given.getFilters(), given.getEdgeLimit());

@@ -32,7 +32,7 @@ import org.fulgurite.geaflow.internal.slices.WholeSlice;
 public final class StaticGraphStore<K, VV, EV> extends GraphStore<K, VV, EV> implements IStaticGraphStore<K, VV, EV> {
     private Partitioning partitioning;
 
-    /** The reads of the open shard, with its slices. */
+    /** The shard that was opened last. */
     private volatile Opened<K, VV, EV> opened;
 
     /** Creates a store, which must be initialised. */
@@ -51,16 +51,17 @@ public final class StaticGraphStore<K, VV, EV> extends GraphStore<K, VV, EV> imp
         return super.layout() + ", partitions by " + (partitioning == null ? "nothing" : partitioning);
     }
 
-    /** The state of the shard that is open now: recovery opens another one. */
+    @Override
+    protected void useShard(Shard shard) {
+        Slices slices = partitioning == null ? new WholeSlice(Bytes.NONE) : new Partitions(partitioning, shard);
+        opened = new Opened<>(shard, slices, reads(shard, slices));
+    }
+
+    /** The open shard, with its slices. */
     private Opened<K, VV, EV> opened() {
-        Shard shard = shard();
-        Opened<K, VV, EV> current = opened;
-        if (current == null || current.shard != shard) {
-            Slices slices = partitioning == null ? new WholeSlice(Bytes.NONE) : new Partitions(partitioning, shard);
-            current = new Opened<>(shard, slices, reads(shard, slices));
-            opened = current;
-        }
-        return current;
+        // It throws if the store is closed.
+        shard();
+        return opened;
     }
 
     private GraphReads<K, VV, EV> reads() {
@@ -98,7 +99,7 @@ public final class StaticGraphStore<K, VV, EV> extends GraphStore<K, VV, EV> imp
 
     @Override
     public CloseableIterator<K> vertexIDIterator() {
-        return reads().ids();
+        return reads().ids(PushDown.none());
     }
 
     @Override

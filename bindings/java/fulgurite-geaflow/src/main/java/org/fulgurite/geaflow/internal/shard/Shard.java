@@ -4,17 +4,14 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Comparator;
+import java.util.Collections;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.fulgurite.Checkpoints;
 import org.fulgurite.Cursor;
@@ -46,11 +43,8 @@ public final class Shard {
     private static final long DELTA_BYTES_MAX = 64 << 20;
     private static final int OVERHEAD_BYTES = 64;
 
-    /** Directories of open shards. */
-    private static final Set<Path> IN_USE = ConcurrentHashMap.newKeySet();
-
     private final StoreSettings settings;
-    private final Path directory;
+    private final ShardDirectory directory;
     private final Database database;
     private final List<Table> tables;
     private final Table layouts;
@@ -69,9 +63,9 @@ public final class Shard {
     private int commits;
 
     /** About the memory of commits that are not in the file. */
-    private volatile long committedBytes;
+    private final AtomicLong committedBytes = new AtomicLong();
 
-    private Shard(StoreSettings settings, Path directory, Database database, List<String> tables) {
+    private Shard(StoreSettings settings, ShardDirectory directory, Database database, List<String> tables) {
         this.settings = settings;
         this.directory = directory;
         this.database = database;
@@ -100,42 +94,34 @@ public final class Shard {
      * Opens the file in a directory, and creates what is missing. If an open shard of this process has the directory,
      * the new shard uses an empty one beside it.
      */
-    static Shard open(StoreSettings settings, Path directory, List<String> tables) {
-        return inDirectory(directory, own -> new Shard(
-                settings, own, options(settings).open(own.resolve(FILE)), tables));
+    static Shard open(StoreSettings settings, Path wanted, List<String> tables) {
+        ShardDirectory directory = ShardDirectory.take(wanted);
+        return of(settings, directory, tables, file -> options(settings).open(file));
     }
 
-    /** Restores a checkpoint into a directory that has no file. It may be another directory, as in {@link #open}. */
-    static Shard restore(
-            StoreSettings settings, Path directory, List<String> tables, Checkpoints checkpoints, long id) {
-        return inDirectory(directory, own -> new Shard(
-                settings, own, checkpoints.restore(id, own.resolve(FILE), options(settings)), tables));
+    /** Restores a checkpoint into a directory, in place of what is there. It may be another one, as in {@link #open}. */
+    static Shard restore(StoreSettings settings, Path wanted, List<String> tables, Checkpoints checkpoints, long id) {
+        ShardDirectory directory = ShardDirectory.take(wanted);
+        return of(settings, directory, tables, file -> {
+            directory.clear();
+            createDirectory(directory.path());
+            return checkpoints.restore(id, file, options(settings));
+        });
     }
 
-    private static Shard inDirectory(Path directory, Function<Path, Shard> open) {
-        Path own = claim(directory);
+    private static Shard of(
+            StoreSettings settings, ShardDirectory directory, List<String> tables, Function<Path, Database> open) {
+        Database database = null;
         try {
-            createDirectory(own);
-            return open.apply(own);
-        } catch (RuntimeException failed) {
-            IN_USE.remove(own);
+            database = open.apply(directory.path().resolve(FILE));
+            return new Shard(settings, directory, database, tables);
+        } catch (RuntimeException | Error failed) {
+            if (database != null) {
+                database.close();
+            }
+            directory.release();
             throw failed;
         }
-    }
-
-    /** Returns the directory, or one with a number after its name if an open shard has it. */
-    private static Path claim(Path directory) {
-        if (IN_USE.add(directory)) {
-            return directory;
-        }
-        int number = 2;
-        Path other = directory.resolveSibling(directory.getFileName() + "." + number);
-        while (!IN_USE.add(other)) {
-            other = directory.resolveSibling(directory.getFileName() + "." + ++number);
-        }
-        // A process that ended may have left it.
-        deleteFiles(other);
-        return other;
     }
 
     private static void createDirectory(Path directory) {
@@ -143,26 +129,6 @@ public final class Shard {
             Files.createDirectories(directory);
         } catch (IOException failed) {
             throw new UncheckedIOException("cannot create the directory of a shard: " + directory, failed);
-        }
-    }
-
-    /** Removes the directory of a shard that is closed. If an open shard has it, nothing is removed. */
-    static void delete(Path directory) {
-        if (!IN_USE.contains(directory)) {
-            deleteFiles(directory);
-        }
-    }
-
-    private static void deleteFiles(Path directory) {
-        try (Stream<Path> found = Files.walk(directory)) {
-            List<Path> deepestFirst = found.sorted(Comparator.reverseOrder()).collect(Collectors.toList());
-            for (Path path : deepestFirst) {
-                Files.deleteIfExists(path);
-            }
-        } catch (NoSuchFileException nothingThere) {
-            // It was deleted before.
-        } catch (IOException failed) {
-            throw new UncheckedIOException("cannot delete the directory of a shard: " + directory, failed);
         }
     }
 
@@ -180,18 +146,27 @@ public final class Shard {
         return read(transaction -> transaction.get(tables.get(table), key), () -> database.get(tables.get(table), key));
     }
 
-    public synchronized void put(int table, byte[] key, byte[] value) {
-        if (!changes().put(table, key, value)) {
-            applied().put(tables.get(table), key, value);
+    public void put(int table, byte[] key, byte[] value) {
+        putAll(Collections.singletonList(new ShardEntry(table, key, value)));
+    }
+
+    /** Puts entries that are committed together. */
+    public synchronized void putAll(List<ShardEntry> entries) {
+        long bytes = 0;
+        for (ShardEntry entry : entries) {
+            if (!changes().put(entry.table, entry.key, entry.value)) {
+                applied().put(tables.get(entry.table), entry.key, entry.value);
+            }
+            bytes += (long) entry.key.length + entry.value.length + OVERHEAD_BYTES;
         }
-        changed(key.length + value.length);
+        changed(bytes);
     }
 
     public synchronized void delete(int table, byte[] key) {
         if (!changes().delete(table, key)) {
             applied().delete(tables.get(table), key);
         }
-        changed(key.length);
+        changed(key.length + OVERHEAD_BYTES);
     }
 
     public synchronized void deleteRange(int table, KeyRange range) {
@@ -253,7 +228,7 @@ public final class Shard {
         } else if (!Arrays.equals(found, bytes)) {
             throw new GeaflowRuntimeException(database.path() + " was written with other settings: it has "
                     + new String(found, StandardCharsets.UTF_8) + ", and the settings say " + layout
-                    + "; use the settings of then, or another name for the state");
+                    + "; use the earlier settings, or another name for the state");
         }
     }
 
@@ -262,9 +237,9 @@ public final class Shard {
         return tables.get(number);
     }
 
-    /** The directory of the file. */
-    Path directory() {
-        return directory;
+    /** The directory of the file, which stays when the shard is closed; null if it is temporary. */
+    Path lastingDirectory() {
+        return directory.isTemporary() ? null : directory.path();
     }
 
     private Changes changes() {
@@ -286,7 +261,7 @@ public final class Shard {
     }
 
     private void changed(long bytes) {
-        changedBytes += bytes + OVERHEAD_BYTES;
+        changedBytes += bytes;
         if (changedBytes >= uncommittedMax) {
             flush();
         } else if (changes.isFull()) {
@@ -309,7 +284,7 @@ public final class Shard {
             // Only now: a read that sees no changes reads what is committed.
             changes = null;
         }
-        committedBytes += changedBytes;
+        committedBytes.addAndGet(changedBytes);
         changedBytes = 0;
         uncommittedMax = ShardMemory.uncommittedMax(settings.memoryBytes);
         if (++commits % COMMITS_PER_CHECK == 0) {
@@ -319,14 +294,14 @@ public final class Shard {
     }
 
     long committedBytes() {
-        return committedBytes;
+        return committedBytes.get();
     }
 
     /** Writes what was committed into the file. Another shard may call this, so a failure is only logged. */
     void writeCommits() {
-        committedBytes = 0;
         try {
             database.checkpoint();
+            committedBytes.set(0);
         } catch (ClosedException closedMeanwhile) {
             // Closing it has written them.
         } catch (FulguriteException notWritten) {
@@ -343,7 +318,7 @@ public final class Shard {
     /** Reports the sizes, and compares them with the quota. */
     private void checkSizes() {
         Stats stats = database.stats();
-        committedBytes = stats.deltaBytes();
+        committedBytes.set(stats.deltaBytes());
         double used = settings.quotaBytes == 0
                 ? -1
                 : (double) (stats.fileBytes() - stats.freeBytes() + stats.deltaBytes()) / settings.quotaBytes;
@@ -400,11 +375,15 @@ public final class Shard {
                 flush();
             }
         } finally {
-            closeFile();
+            try {
+                closeFile();
+            } finally {
+                directory.release();
+            }
         }
     }
 
-    /** Closes a file that is deleted next. */
+    /** Closes the file, without committing, and deletes it. */
     synchronized void abandon() {
         if (changes != null) {
             changes.close();
@@ -414,18 +393,19 @@ public final class Shard {
             closeFile();
         } catch (FulguriteException notWritten) {
             LOGGER.warn("{} was not closed in order; it is deleted", database.path(), notWritten);
+        } finally {
+            directory.delete();
         }
     }
 
     private void closeFile() {
         ShardMemory.remove(this);
-        if (metrics != null) {
-            metrics.remove();
-        }
         try {
-            database.close();
+            if (metrics != null) {
+                metrics.remove();
+            }
         } finally {
-            IN_USE.remove(directory);
+            database.close();
         }
     }
 }

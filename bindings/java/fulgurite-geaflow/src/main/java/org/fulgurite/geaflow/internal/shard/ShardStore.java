@@ -34,7 +34,7 @@ public abstract class ShardStore implements IStatefulStore {
     /** Null while the store is closed. */
     private volatile Shard shard;
 
-    /** The directory of the shard that was opened last. */
+    /** The directory of the shard that was opened last; null if it was temporary. */
     private Path directory;
 
     private long recovered;
@@ -69,27 +69,31 @@ public abstract class ShardStore implements IStatefulStore {
         settings = new StoreSettings(configuration);
         recovered = -1;
         use(storeContext.getShardId());
-        opened(Shard.open(settings, localDirectory(shardId), tables));
+        opened(Shard.open(settings, localDirectory(context, shardId), tables));
     }
 
     private void opened(Shard open) {
-        directory = open.directory();
         try {
             open.checkLayout(layout());
+            MetricGroup group = context.getMetricGroup();
+            if (group != null && open.lastingDirectory() != null) {
+                open.reportTo(new ShardMetrics(group, context.getName(), context.getShardId()));
+            }
+            useShard(open);
         } catch (RuntimeException refused) {
             open.close();
             throw refused;
         }
-        MetricGroup group = context.getMetricGroup();
-        if (group != null) {
-            open.reportTo(new ShardMetrics(group, context.getName(), context.getShardId()));
-        }
+        directory = open.lastingDirectory();
         shard = open;
     }
 
-    /** What the settings say about the bytes of entries. A file with other bytes is refused. */
+    /** Called with a shard before it is used. */
+    protected void useShard(Shard open) {}
+
+    /** What the bytes of entries depend on. A file with other bytes is refused. */
     protected String layout() {
-        return "";
+        return tables.get(0);
     }
 
     /** Uses the directories of a shard. */
@@ -121,15 +125,14 @@ public abstract class ShardStore implements IStatefulStore {
      * @return the entries, which may be none
      */
     protected List<ShardEntry> ofRocksdb(String family, byte[] key, byte[] value) {
-        throw new GeaflowRuntimeException("RocksDB keeps lists and maps as single values, whose serializers are not "
-                + "known here; read them with GeaFlow and add them to this state");
+        throw new UnsupportedOperationException("records of RocksDB cannot become entries of " + tables);
     }
 
     /** Adds a record of RocksDB's store, and returns how many entries it became. */
     public final int importRecord(String family, byte[] key, byte[] value) {
         Shard open = shard();
         List<ShardEntry> entries = ofRocksdb(family, key, value);
-        entries.forEach(entry -> open.put(entry.table, entry.key, entry.value));
+        open.putAll(entries);
         return entries.size();
     }
 
@@ -138,6 +141,11 @@ public abstract class ShardStore implements IStatefulStore {
         Shard open = shard();
         return ofRocksdb(family, key, value).stream()
                 .allMatch(entry -> Arrays.equals(entry.value, open.get(entry.table, entry.key)));
+    }
+
+    /** Deletes the local files of a state that is not open, whatever they are. */
+    public final void deleteLocalFiles(StoreContext of) {
+        ShardDirectory.deleteIfFree(localDirectory(of, of.getShardId()));
     }
 
     /** Returns how many entries there are. */
@@ -150,12 +158,12 @@ public abstract class ShardStore implements IStatefulStore {
         return String.join("/", job, name, Integer.toString(id));
     }
 
-    private Path localDirectory(int id) {
-        Configuration configuration = context.getConfig();
+    private static Path localDirectory(StoreContext of, int id) {
+        Configuration configuration = of.getConfig();
         return Paths.get(
                 configuration.getString(ExecutionConfigKeys.JOB_WORK_PATH),
                 configuration.getString(ExecutionConfigKeys.JOB_APP_NAME),
-                context.getName(),
+                of.getName(),
                 Integer.toString(id));
     }
 
@@ -207,11 +215,8 @@ public abstract class ShardStore implements IStatefulStore {
         }
         drop();
         int target = context.getShardId();
-        if (target != shardId) {
-            Shard.delete(localDirectory(target));
-        }
         try {
-            opened(Shard.restore(settings, localDirectory(target), tables, checkpoints, checkpointId));
+            opened(Shard.restore(settings, localDirectory(context, target), tables, checkpoints, checkpointId));
         } catch (RuntimeException failed) {
             throw failure("recover", checkpointId, failed);
         }
@@ -277,8 +282,8 @@ public abstract class ShardStore implements IStatefulStore {
         if (open != null) {
             open.abandon();
         }
-        if (directory != null) {
-            Shard.delete(directory);
+        if (open == null && directory != null) {
+            ShardDirectory.deleteIfFree(directory);
         }
     }
 }
