@@ -27,10 +27,15 @@ public final class Cursor implements AutoCloseable {
     /** Set in the result of {@link Native#scan} if there are no more entries. */
     private static final long LAST = 1L << 32;
 
-    private final Transaction transaction;
     private final Table table;
     private final boolean reverse;
     private final KeyRange whole;
+
+    /** Null if the cursor has its own snapshot and the entries fit into the first batch. */
+    private Transaction transaction;
+
+    /** The database of a cursor that has its own snapshot, otherwise null. */
+    private final Database database;
 
     /** What is not fetched yet; null if nothing is left. */
     private KeyRange rest;
@@ -45,7 +50,9 @@ public final class Cursor implements AutoCloseable {
     private int keyLength;
     private int valueLength;
 
-    Cursor(Transaction transaction, Table table, KeyRange range, boolean reverse) {
+    /** A cursor of a transaction; or one with its own snapshot of a database, whose transaction is null. */
+    Cursor(Database database, Transaction transaction, Table table, KeyRange range, boolean reverse) {
+        this.database = database;
         this.transaction = transaction;
         this.table = table;
         this.reverse = reverse;
@@ -92,6 +99,22 @@ public final class Cursor implements AutoCloseable {
         if (!isFirst && batch.length < BATCH_BYTES_MAX) {
             resize(2 * batch.length);
         }
+        long found = scanWhole();
+        if (transaction == null && (found & LAST) == 0) {
+            // The next batches must be of the same snapshot as the first one.
+            transaction = database.beginAbandonableRead();
+            found = scanWhole();
+        }
+        end = (int) found;
+        rest = (found & LAST) != 0 || end == 0 ? null : rest(lastKey());
+        if (rest == null) {
+            closeOwn();
+        }
+        return end > 0;
+    }
+
+    /** Scans with a buffer that is large enough for the first entry. */
+    private long scanWhole() {
         long found = scan();
         while (found < 0) {
             if (-found > Integer.MAX_VALUE - 16) {
@@ -100,9 +123,15 @@ public final class Cursor implements AutoCloseable {
             resize((int) -found);
             found = scan();
         }
-        end = (int) found;
-        rest = (found & LAST) != 0 || end == 0 ? null : rest(lastKey());
-        return end > 0;
+        return found;
+    }
+
+    /** Closes the transaction if it is the cursor's own one. */
+    private void closeOwn() {
+        if (database != null && transaction != null) {
+            transaction.close();
+            transaction = null;
+        }
     }
 
     private KeyRange rest(byte[] last) {
@@ -126,7 +155,7 @@ public final class Cursor implements AutoCloseable {
 
     private long scan() {
         return Native.scan(
-                transaction.handle.raw(),
+                (transaction == null ? database.handle : transaction.handle).raw(),
                 table.handle.raw(),
                 reverse,
                 rest.lowKind,
@@ -144,6 +173,10 @@ public final class Cursor implements AutoCloseable {
      * @param key the key
      */
     public void seek(byte[] key) {
+        if (database != null) {
+            throw new UnsupportedOperationException(
+                    "a cursor of Database.scan cannot seek, because its snapshot may be released; scan a transaction");
+        }
         byte[] copy = key.clone();
         rest = reverse ? whole.upTo(copy) : whole.from(copy);
         end = 0;
@@ -203,6 +236,7 @@ public final class Cursor implements AutoCloseable {
     /** Ends the scan, and frees its buffer. */
     @Override
     public void close() {
+        closeOwn();
         rest = null;
         end = 0;
         at = -1;

@@ -37,7 +37,7 @@ public final class Database implements AutoCloseable {
     private static final int PAUSE_DOUBLINGS_MAX = 10;
 
     private final Path path;
-    private final Handle handle;
+    final Handle handle;
 
     /** The handles of open tables and transactions. */
     private final Set<Handle> children = Handle.newSet();
@@ -110,12 +110,37 @@ public final class Database implements AutoCloseable {
     }
 
     /**
+     * Scans a range of committed entries in the order of their keys. The cursor has its own snapshot, which its end or
+     * {@link Cursor#close} releases; if the cursor is abandoned, garbage collection does. Few entries are read with one
+     * native call, which is faster than with a transaction. The cursor cannot seek.
+     *
+     * @param table the table
+     * @param range the range of keys
+     * @return a cursor before the first entry
+     */
+    public Cursor scan(Table table, KeyRange range) {
+        handle.raw();
+        table.handle.raw();
+        return new Cursor(this, null, table, range, false);
+    }
+
+    /**
      * Begins a read transaction: a snapshot of everything committed so far.
      *
      * @return the transaction; close it
      */
     public ReadTransaction beginRead() {
-        return new ReadTransaction(this, Native.beginRead(handle.raw(), false));
+        return new ReadTransaction(this, Native.beginRead(handle.raw(), false), true);
+    }
+
+    /**
+     * Begins a read transaction like {@link #beginRead}. If it is garbage-collected before it is closed, it is closed
+     * without a warning. It is for iterators whose users may abandon them.
+     *
+     * @return the transaction; close it if you can
+     */
+    public ReadTransaction beginAbandonableRead() {
+        return new ReadTransaction(this, Native.beginRead(handle.raw(), false), false);
     }
 
     /**
@@ -124,7 +149,7 @@ public final class Database implements AutoCloseable {
      * @return the transaction; close it
      */
     public ReadTransaction beginDurableRead() {
-        return new ReadTransaction(this, Native.beginRead(handle.raw(), true));
+        return new ReadTransaction(this, Native.beginRead(handle.raw(), true), true);
     }
 
     /**

@@ -5,7 +5,7 @@ package org.fulgurite;
  * Threads can share it. Close it when it is no longer needed: pages of its snapshot are not reused before.
  */
 public final class ReadTransaction extends Transaction {
-    ReadTransaction(Database database, long raw) {
-        super(database, raw, "read transaction");
+    ReadTransaction(Database database, long raw, boolean reported) {
+        super(database, raw, "read transaction", reported);
     }
 }

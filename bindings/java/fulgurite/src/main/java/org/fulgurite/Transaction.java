@@ -17,9 +17,9 @@ public abstract class Transaction implements AutoCloseable {
     /** Kept, so that it is not collected and closed before this object. */
     private final Database database;
 
-    Transaction(Database database, long raw, String name) {
+    Transaction(Database database, long raw, String name, boolean reported) {
         this.database = database;
-        this.handle = database.child(this, raw, name, true);
+        this.handle = database.child(this, raw, name, reported);
     }
 
     /**
@@ -103,7 +103,7 @@ public abstract class Transaction implements AutoCloseable {
     private Cursor cursor(Table table, KeyRange range, boolean reverse) {
         handle.raw();
         table.handle.raw();
-        return new Cursor(this, table, range, reverse);
+        return new Cursor(null, this, table, range, reverse);
     }
 
     /**

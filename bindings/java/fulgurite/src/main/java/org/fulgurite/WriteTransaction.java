@@ -14,7 +14,7 @@ import org.fulgurite.options.Durability;
  */
 public final class WriteTransaction extends Transaction {
     WriteTransaction(Database database, long raw) {
-        super(database, raw, "write transaction");
+        super(database, raw, "write transaction", true);
     }
 
     /** A state of a write transaction that it can roll back to: see {@link #savepoint()}. */

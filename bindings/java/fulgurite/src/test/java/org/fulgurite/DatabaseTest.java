@@ -15,9 +15,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.logging.Handler;
 import java.util.logging.Level;
+import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.fulgurite.exceptions.ClosedException;
 import org.fulgurite.exceptions.CorruptException;
@@ -25,6 +28,7 @@ import org.fulgurite.exceptions.ErrorKind;
 import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.exceptions.RetryableException;
 import org.fulgurite.exceptions.StorageFullException;
+import org.fulgurite.internal.Handle;
 import org.fulgurite.options.Durability;
 import org.fulgurite.options.MergeOperator;
 import org.junit.jupiter.api.Test;
@@ -488,6 +492,62 @@ class DatabaseTest extends WithDatabase {
         Logger.getLogger("org.fulgurite").setLevel(null);
         try (Database database = Database.open(file)) {
             assertTrue(database.check().isSound());
+        }
+    }
+
+    @Test
+    void aScanOfADatabaseHasItsOwnSnapshot() {
+        put("a", "1", "b", "2");
+        Cursor few = database.scan(table, KeyRange.prefix(bytes("a")));
+        assertEquals("a", keys(few));
+        assertFalse(few.next());
+        assertThrows(UnsupportedOperationException.class, () -> few.seek(bytes("a")));
+        for (int number = 0; number < 1_000; number++) {
+            put("key " + (1_000 + number), "a value that is long enough for several batches");
+        }
+        try (Cursor many = database.scan(table, KeyRange.all())) {
+            assertTrue(many.next());
+            put("z", "later");
+            database.write(txn -> txn.delete(table, bytes("b")));
+            int rest = 0;
+            for (; many.next(); rest++) {
+                assertFalse("z".equals(text(many.key())));
+            }
+            assertEquals(1_001, rest);
+        }
+        long now = database.read(txn -> txn.count(table, KeyRange.all()));
+        assertEquals(1_002, now);
+        database.close();
+        assertThrows(ClosedException.class, () -> database.scan(table, KeyRange.all()));
+    }
+
+    @Test
+    void anAbandonedReadIsClosedWithoutAWarning() throws InterruptedException {
+        List<String> warnings = Collections.synchronizedList(new ArrayList<>());
+        Handler handler = new Handler() {
+            @Override
+            public void publish(LogRecord record) {
+                warnings.add(record.getMessage());
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        };
+        Logger logger = Logger.getLogger("org.fulgurite");
+        logger.addHandler(handler);
+        try {
+            Handle abandoned = database.beginAbandonableRead().handle;
+            for (int turn = 0; turn < 100 && abandoned.isOpen(); turn++) {
+                System.gc();
+                Thread.sleep(100);
+            }
+            assertFalse(abandoned.isOpen());
+            assertEquals(Collections.emptyList(), warnings);
+        } finally {
+            logger.removeHandler(handler);
         }
     }
 }

@@ -9,17 +9,19 @@ import org.apache.geaflow.state.DataModel;
 import org.apache.geaflow.store.IBaseStore;
 import org.apache.geaflow.store.IStoreBuilder;
 import org.apache.geaflow.store.StoreDesc;
-import org.fulgurite.geaflow.internal.KeyListStore;
-import org.fulgurite.geaflow.internal.KeyMapStore;
-import org.fulgurite.geaflow.internal.KeyValueStore;
+import org.fulgurite.geaflow.internal.graph.DynamicGraphStore;
+import org.fulgurite.geaflow.internal.graph.StaticGraphStore;
+import org.fulgurite.geaflow.internal.keys.KeyListStore;
+import org.fulgurite.geaflow.internal.keys.KeyMapStore;
+import org.fulgurite.geaflow.internal.keys.KeyValueStore;
 
 /**
- * Builds stores of GeaFlow's key states: values, lists and maps for each key. GeaFlow finds it as a service, under the
- * name {@code FULGURITE}.
+ * Builds stores of GeaFlow's states: values, lists and maps for each key, graphs, and graphs with versions. GeaFlow
+ * finds it as a service, under the name {@code FULGURITE}.
  */
 public class FulguriteStoreBuilder implements IStoreBuilder {
-    private static final List<DataModel> MODELS =
-            Collections.unmodifiableList(Arrays.asList(DataModel.KV, DataModel.KList, DataModel.KMap));
+    private static final List<DataModel> MODELS = Collections.unmodifiableList(Arrays.asList(
+            DataModel.KV, DataModel.KList, DataModel.KMap, DataModel.STATIC_GRAPH, DataModel.DYNAMIC_GRAPH));
 
     private final String name;
 
@@ -46,6 +48,10 @@ public class FulguriteStoreBuilder implements IStoreBuilder {
                 return new KeyListStore<>();
             case KMap:
                 return new KeyMapStore<>();
+            case STATIC_GRAPH:
+                return new StaticGraphStore<>();
+            case DYNAMIC_GRAPH:
+                return new DynamicGraphStore<>();
             default:
                 throw new GeaflowRuntimeException("Fulgurite has no store for " + model + "; it has stores for " + MODELS);
         }

@@ -16,7 +16,7 @@ import org.apache.geaflow.common.config.Configuration;
 import org.apache.geaflow.file.PersistentIOBuilder;
 import org.apache.geaflow.store.api.key.IKVStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
-import org.fulgurite.geaflow.internal.KeyValueStore;
+import org.fulgurite.geaflow.internal.keys.KeyValueStore;
 import org.junit.jupiter.api.Test;
 
 /**

@@ -9,15 +9,14 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import org.apache.geaflow.store.IStatefulStore;
 import org.apache.geaflow.store.api.key.IKListStore;
 import org.apache.geaflow.store.api.key.IKMapStore;
 import org.apache.geaflow.store.api.key.IKVStatefulStore;
 import org.junit.jupiter.api.Test;
 
-/** Random operations, with checkpoints and recoveries among them, beside maps of Java. */
-class ModelTest extends WithJob {
+/** Random operations on key states, with checkpoints and recoveries among them, beside maps of Java. */
+class ModelTest extends WithRandomJob {
     private static final int OPERATIONS = 6_000;
 
     /** Keys that contain each other, zero bytes, and long ones. */
@@ -30,9 +29,6 @@ class ModelTest extends WithJob {
         return Arrays.asList("", "\0", "\0\0", "\0\u00FF", "a", "a\0", "a\0b", "ab", "b", longKey, longKey + "\0", "\u00FF");
     }
 
-    private final Random random = new Random(20261127);
-    private long checkpoint;
-
     private String key() {
         return KEYS.get(random.nextInt(KEYS.size()));
     }
@@ -43,35 +39,6 @@ class ModelTest extends WithJob {
         char[] letters = new char[length];
         Arrays.fill(letters, (char) ('a' + random.nextInt(26)));
         return new String(letters);
-    }
-
-    /** Sometimes archives, closes, drops and recovers the store, in some order. Returns whether it was replaced. */
-    private boolean isReplaced(IStatefulStore store) {
-        switch (random.nextInt(200)) {
-            case 0:
-                store.archive(++checkpoint);
-                return false;
-            case 1:
-                store.flush();
-                return false;
-            case 2:
-                store.compact();
-                return false;
-            case 3:
-                store.archive(++checkpoint);
-                if (random.nextBoolean()) {
-                    store.close();
-                }
-                store.drop();
-                return true;
-            default:
-                return false;
-        }
-    }
-
-    private <S extends IStatefulStore> S recovered(S store) {
-        assertEquals(checkpoint, store.recoveryLatest());
-        return store;
     }
 
     @Test

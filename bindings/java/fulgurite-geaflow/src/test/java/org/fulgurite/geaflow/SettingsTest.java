@@ -8,9 +8,14 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
+import org.apache.geaflow.metrics.common.api.Gauge;
+import org.apache.geaflow.metrics.common.api.MetricGroup;
 import org.apache.geaflow.state.DataModel;
 import org.apache.geaflow.store.api.key.IKVStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
@@ -91,5 +96,39 @@ class SettingsTest extends WithJob {
         store.init(context(0));
         store.put("a", "after the quota was passed");
         store.archive(1);
+    }
+
+    @Test
+    void sizesAreMetricsUntilTheStoreIsClosed() {
+        Map<String, Object> gauges = new TreeMap<>();
+        MetricGroup group = new MetricGroup() {
+            @Override
+            public <T> Gauge<T> gauge(String name) {
+                return value -> gauges.put(name, value);
+            }
+
+            @Override
+            public void remove(String name) {
+                gauges.remove(name);
+            }
+        };
+        configuration.put("geaflow.store.fulgurite.map.size", "100000000");
+        IKVStatefulStore<String, String> store = values();
+        store.init(context(0).withMetricGroup(group));
+        assertEquals(
+                "[fulgurite.state.0.entries, fulgurite.state.0.fileBytes, fulgurite.state.0.freeBytes, "
+                        + "fulgurite.state.0.logBytes, fulgurite.state.0.memoryBytes, "
+                        + "fulgurite.state.0.snapshotBytes, fulgurite.state.0.utilisation]",
+                gauges.keySet().toString());
+        assertEquals(0L, gauges.get("fulgurite.state.0.entries"));
+        double empty = (Double) gauges.get("fulgurite.state.0.utilisation");
+        for (int number = 0; number < 1_000; number++) {
+            store.put("key " + number, "value");
+        }
+        store.archive(1);
+        assertEquals(1_000L, gauges.get("fulgurite.state.0.entries"));
+        assertTrue((Double) gauges.get("fulgurite.state.0.utilisation") > empty);
+        store.close();
+        assertEquals(Collections.emptyMap(), gauges);
     }
 }

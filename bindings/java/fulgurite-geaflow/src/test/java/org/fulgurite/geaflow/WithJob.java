@@ -9,9 +9,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.geaflow.common.config.Configuration;
+import org.apache.geaflow.common.type.IType;
 import org.apache.geaflow.file.PersistentIOBuilder;
 import org.apache.geaflow.state.DataModel;
+import org.apache.geaflow.state.graph.encoder.GraphKVEncoderFactory;
 import org.apache.geaflow.store.IStatefulStore;
+import org.apache.geaflow.store.api.graph.IDynamicGraphStore;
+import org.apache.geaflow.store.api.graph.IStaticGraphStore;
 import org.apache.geaflow.store.api.key.IKListStore;
 import org.apache.geaflow.store.api.key.IKMapStore;
 import org.apache.geaflow.store.api.key.IKVStatefulStore;
@@ -30,6 +34,10 @@ abstract class WithJob {
 
     final Map<String, String> configuration = new HashMap<>();
     final LocalFiles files = new LocalFiles();
+
+    /** Whether graphs have GeaFlow's encoder, and not one of a user. */
+    boolean isEncoderOfGeaFlow = true;
+
     private final List<IStatefulStore> stores = new ArrayList<>();
 
     @BeforeEach
@@ -57,6 +65,7 @@ abstract class WithJob {
         return new StoreContext(STATE)
                 .withConfig(new Configuration(new HashMap<>(configuration)))
                 .withShardId(shard)
+                .withDataSchema(new Elements.Schema())
                 .withKeySerializer(new Texts());
     }
 
@@ -87,6 +96,20 @@ abstract class WithJob {
     @SuppressWarnings("unchecked")
     IKMapStore<String, String, String> maps() {
         return (IKMapStore<String, String, String>) initialised(DataModel.KMap);
+    }
+
+    /** A store of a graph whose ids have this type. */
+    @SuppressWarnings("unchecked")
+    <K> IStaticGraphStore<K, String, String> graph(IType<K> ids) {
+        GraphKVEncoderFactory.ENCODER.set(Elements.encoder(ids, isEncoderOfGeaFlow));
+        return (IStaticGraphStore<K, String, String>) initialised(DataModel.STATIC_GRAPH);
+    }
+
+    /** A store of a graph with versions. */
+    @SuppressWarnings("unchecked")
+    <K> IDynamicGraphStore<K, String, String> versions(IType<K> ids) {
+        GraphKVEncoderFactory.ENCODER.set(Elements.encoder(ids, isEncoderOfGeaFlow));
+        return (IDynamicGraphStore<K, String, String>) initialised(DataModel.DYNAMIC_GRAPH);
     }
 
     static long bytes(Path file) {

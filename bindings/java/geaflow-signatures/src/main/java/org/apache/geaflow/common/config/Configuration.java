@@ -18,6 +18,10 @@ public class Configuration {
         return values.getOrDefault(key.getKey(), String.valueOf(key.getDefaultValue()));
     }
 
+    public boolean getBoolean(ConfigKey key) {
+        return Boolean.parseBoolean(getString(key));
+    }
+
     public int getInteger(ConfigKey key) {
         return Integer.parseInt(getString(key));
     }

@@ -1,6 +1,8 @@
 package org.apache.geaflow.store.context;
 
 import org.apache.geaflow.common.config.Configuration;
+import org.apache.geaflow.metrics.common.api.MetricGroup;
+import org.apache.geaflow.state.schema.GraphDataSchema;
 import org.apache.geaflow.state.serializer.IKeySerializer;
 
 /** What a store is for. */
@@ -8,6 +10,8 @@ public class StoreContext {
     private final String name;
     private Configuration configuration;
     private int shardId;
+    private MetricGroup metricGroup;
+    private GraphDataSchema graphSchema;
     private IKeySerializer<?> keySerializer;
 
     public StoreContext(String name) {
@@ -21,6 +25,16 @@ public class StoreContext {
 
     public StoreContext withShardId(int id) {
         shardId = id;
+        return this;
+    }
+
+    public StoreContext withMetricGroup(MetricGroup group) {
+        metricGroup = group;
+        return this;
+    }
+
+    public StoreContext withDataSchema(GraphDataSchema schema) {
+        graphSchema = schema;
         return this;
     }
 
@@ -39,6 +53,14 @@ public class StoreContext {
 
     public int getShardId() {
         return shardId;
+    }
+
+    public MetricGroup getMetricGroup() {
+        return metricGroup;
+    }
+
+    public GraphDataSchema getGraphSchema() {
+        return graphSchema;
     }
 
     @SuppressWarnings("rawtypes")

@@ -4,8 +4,12 @@ import org.apache.geaflow.common.config.ConfigKey;
 
 /** Keys of the configuration. */
 public final class StateConfigKeys {
+    public static final byte[] DELIMITER = {1, 8};
+
     public static final ConfigKey STATE_ARCHIVED_VERSION_NUM =
             new ConfigKey("geaflow.state.archived.version.num", 1);
+
+    public static final ConfigKey STATE_WRITE_ASYNC_ENABLE = new ConfigKey("geaflow.state.write.async.enable", true);
 
     private StateConfigKeys() {}
 }

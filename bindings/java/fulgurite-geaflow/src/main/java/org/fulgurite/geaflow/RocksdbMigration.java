@@ -1,0 +1,209 @@
+package org.fulgurite.geaflow;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.Charset;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.geaflow.common.exception.GeaflowRuntimeException;
+import org.apache.geaflow.file.PersistentIOBuilder;
+import org.apache.geaflow.state.DataModel;
+import org.apache.geaflow.store.context.StoreContext;
+import org.fulgurite.geaflow.internal.shard.RemoteStorage;
+import org.fulgurite.geaflow.internal.shard.ShardStore;
+import org.rocksdb.ColumnFamilyDescriptor;
+import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.DBOptions;
+import org.rocksdb.Options;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
+import org.rocksdb.TtlDB;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads a checkpoint that GeaFlow's RocksDB store has archived, and archives the same state with Fulgurite. It is for
+ * values and graphs. RocksDB's Java library must be on the class path; GeaFlow's RocksDB store brings it.
+ *
+ * <pre>{@code
+ * RocksdbMigration.migrate(DataModel.KV, from, to, 12);
+ * }</pre>
+ *
+ * <p>Both contexts have the name, the shard, and the serializer or the schema of the state. Their configurations differ
+ * in {@code geaflow.file.persistent.root}, or in another part of the path of checkpoints.
+ */
+public final class RocksdbMigration {
+    private static final Logger LOGGER = LoggerFactory.getLogger(RocksdbMigration.class);
+    private static final long RECORDS_PER_MESSAGE = 1_000_000;
+
+    private final ShardStore store;
+    private final RemoteStorage remote;
+    private final String remoteRoot;
+    private final long checkpointId;
+    private long records;
+    private long entries;
+
+    private RocksdbMigration(ShardStore store, StoreContext from, long checkpointId) {
+        this.store = store;
+        this.checkpointId = checkpointId;
+        remoteRoot = store.remote(from, from.getShardId());
+        remote = new RemoteStorage(PersistentIOBuilder.build(from.getConfig()), remoteRoot);
+    }
+
+    /**
+     * Migrates a checkpoint of a shard. Every record is read again from the new store and compared, and only then is the
+     * checkpoint archived. If anything fails, nothing is archived. Local files of the new state are deleted.
+     *
+     * @param model KV, STATIC_GRAPH or DYNAMIC_GRAPH
+     * @param from where RocksDB's checkpoint is
+     * @param to where the new checkpoint will be, with the same id
+     * @param checkpointId the id
+     * @return how many records RocksDB had
+     */
+    public static long migrate(DataModel model, StoreContext from, StoreContext to, long checkpointId) {
+        if (model == DataModel.KList || model == DataModel.KMap) {
+            throw new GeaflowRuntimeException("RocksDB keeps lists and maps as single values, whose serializers are "
+                    + "not known here; read them with GeaFlow and add them to the new state");
+        }
+        ShardStore store = (ShardStore) new FulguriteStoreBuilder().getStore(model, to.getConfig());
+        RocksdbMigration migration = new RocksdbMigration(store, from, checkpointId);
+        if (migration.remoteRoot.equals(store.remote(to, to.getShardId()))) {
+            throw new GeaflowRuntimeException("the new checkpoint would be beside RocksDB's, in " + migration.remoteRoot
+                    + "; give the new state another geaflow.file.persistent.root");
+        }
+        store.deleteLocalFiles(to);
+        store.init(to);
+        try {
+            migration.run();
+        } catch (IOException | RocksDBException failed) {
+            throw new GeaflowRuntimeException(
+                    "cannot migrate checkpoint " + checkpointId + " of " + migration.remoteRoot + ": "
+                            + failed.getMessage(),
+                    failed);
+        } finally {
+            store.drop();
+        }
+        return migration.records;
+    }
+
+    private void run() throws IOException, RocksDBException {
+        Path directory = Files.createTempDirectory("fulgurite-migration");
+        try {
+            fetch(directory);
+            readAll(directory, this::add);
+            LOGGER.info("{}: {} records were added; now they are compared", remoteRoot, records);
+            if (store.countEntries() != entries) {
+                throw new GeaflowRuntimeException("records of " + remoteRoot + " have the same keys: " + entries
+                        + " became " + store.countEntries());
+            }
+            readAll(directory, this::compare);
+            store.archive(checkpointId);
+            LOGGER.info("{}: {} records were migrated", remoteRoot, records);
+        } finally {
+            deleteAll(directory);
+        }
+    }
+
+    /** Copies the files of the checkpoint: those in its own directory, and the tables that it lists. */
+    private void fetch(Path directory) throws IOException {
+        String meta = "meta." + checkpointId;
+        List<String> names = remote.list(meta);
+        if (!names.contains("_commit") || !names.contains("FILES")) {
+            List<String> others =
+                    remote.list("").stream().filter(name -> name.startsWith("meta.")).collect(Collectors.toList());
+            throw new GeaflowRuntimeException(remoteRoot + " has no committed checkpoint " + checkpointId
+                    + " of RocksDB; there is " + others);
+        }
+        for (String name : names) {
+            if (!name.equals("_commit")) {
+                remote.fetch(meta + "/" + name, directory.resolve(name));
+            }
+        }
+        // GeaFlow writes it in the default charset.
+        String tables = new String(Files.readAllBytes(directory.resolve("FILES")), Charset.defaultCharset());
+        Files.delete(directory.resolve("FILES"));
+        for (String table : tables.split(",")) {
+            if (!table.isEmpty()) {
+                remote.fetch("datas/" + table, directory.resolve(table));
+            }
+        }
+    }
+
+    private interface Use {
+        void record(String family, byte[] key, byte[] value);
+    }
+
+    /** Reads all records. GeaFlow's databases have a time after each value, which {@link TtlDB} removes. */
+    private static void readAll(Path directory, Use use) throws RocksDBException {
+        RocksDB.loadLibrary();
+        List<ColumnFamilyDescriptor> families = new ArrayList<>();
+        try (Options options = new Options()) {
+            RocksDB.listColumnFamilies(options, directory.toString())
+                    .forEach(name -> families.add(new ColumnFamilyDescriptor(name)));
+        }
+        List<ColumnFamilyHandle> handles = new ArrayList<>();
+        List<Integer> noExpiry = Collections.nCopies(families.size(), 0);
+        try (DBOptions options = new DBOptions();
+                TtlDB database = TtlDB.open(options, directory.toString(), families, handles, noExpiry, true)) {
+            try {
+                for (int index = 0; index < handles.size(); index++) {
+                    readFamily(database, handles.get(index), new String(families.get(index).getName()), use);
+                }
+            } finally {
+                handles.forEach(ColumnFamilyHandle::close);
+            }
+        } finally {
+            families.forEach(family -> family.getOptions().close());
+        }
+    }
+
+    private static void readFamily(TtlDB database, ColumnFamilyHandle handle, String family, Use use)
+            throws RocksDBException {
+        try (RocksIterator iterator = database.newIterator(handle)) {
+            for (iterator.seekToFirst(); iterator.isValid(); iterator.next()) {
+                use.record(family, iterator.key(), iterator.value());
+            }
+            iterator.status();
+        }
+    }
+
+    private void add(String family, byte[] key, byte[] value) {
+        try {
+            entries += store.importRecord(family, key, value);
+        } catch (GeaflowRuntimeException refused) {
+            throw refused;
+        } catch (RuntimeException failed) {
+            throw new GeaflowRuntimeException(
+                    "record " + (records + 1) + " of " + remoteRoot + ", in the column family " + family
+                            + ", does not fit the schema; nothing was archived: " + failed,
+                    failed);
+        }
+        if (++records % RECORDS_PER_MESSAGE == 0) {
+            LOGGER.info("{}: {} records", remoteRoot, records);
+        }
+    }
+
+    private void compare(String family, byte[] key, byte[] value) {
+        if (!store.hasRecord(family, key, value)) {
+            throw new GeaflowRuntimeException("a record of " + key.length + " bytes in the column family " + family
+                    + " of " + remoteRoot + " is not in the new store as it was; nothing was archived");
+        }
+    }
+
+    private static void deleteAll(Path directory) {
+        try (Stream<Path> found = Files.walk(directory)) {
+            for (Path path : found.sorted(Comparator.reverseOrder()).collect(Collectors.toList())) {
+                Files.delete(path);
+            }
+        } catch (IOException failed) {
+            throw new UncheckedIOException("cannot delete " + directory, failed);
+        }
+    }
+}

@@ -1,0 +1,2 @@
+/** Stores of graphs. */
+package org.fulgurite.geaflow.internal.graph;

@@ -1,0 +1,97 @@
+package org.fulgurite.geaflow.internal.shard;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.apache.geaflow.file.IPersistentIO;
+import org.fulgurite.checkpoints.CheckpointStorage;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Keeps the checkpoints of a shard in GeaFlow's storage of files. */
+public final class RemoteStorage implements CheckpointStorage {
+    private static final Logger LOGGER = LoggerFactory.getLogger(RemoteStorage.class);
+    private static final int ATTEMPTS = 3;
+
+    private final IPersistentIO files;
+    private final String root;
+
+    /** Keeps checkpoints below a path. */
+    public RemoteStorage(IPersistentIO files, String root) {
+        this.files = files;
+        this.root = root;
+    }
+
+    private org.apache.hadoop.fs.Path remote(String name) {
+        return new org.apache.hadoop.fs.Path(root + "/" + name);
+    }
+
+    private static org.apache.hadoop.fs.Path local(Path path) {
+        return new org.apache.hadoop.fs.Path(path.toString());
+    }
+
+    private interface Copy {
+        void run() throws IOException;
+    }
+
+    /** Copies a file, and again if the copy fails or has another size. */
+    private void copy(String name, Path local, Copy copy) throws IOException {
+        for (int attempt = 1; ; attempt++) {
+            try {
+                copy.run();
+                long remoteBytes = files.getFileSize(remote(name));
+                long localBytes = Files.size(local);
+                if (remoteBytes == localBytes) {
+                    return;
+                }
+                throw new IOException(remote(name) + " has " + remoteBytes + " bytes, and the local file " + localBytes);
+            } catch (IOException failed) {
+                if (attempt == ATTEMPTS) {
+                    throw failed;
+                }
+                LOGGER.warn("copying {} failed, attempt {} of {}", remote(name), attempt, ATTEMPTS, failed);
+            }
+        }
+    }
+
+    @Override
+    public void store(String name, Path file) throws IOException {
+        copy(name, file, () -> files.copyFromLocalFile(local(file), remote(name)));
+    }
+
+    @Override
+    public void fetch(String name, Path path) throws IOException {
+        copy(name, path, () -> files.copyToLocalFile(remote(name), local(path)));
+    }
+
+    @Override
+    public void remove(String name) throws IOException {
+        files.delete(remote(name), false);
+        String directory = name.substring(0, name.lastIndexOf('/'));
+        if (files.exists(remote(directory)) && files.listFileName(remote(directory)).isEmpty()) {
+            files.delete(remote(directory), true);
+        }
+    }
+
+    /** The names in a directory; none if it does not exist. */
+    public List<String> list(String name) throws IOException {
+        return files.exists(remote(name)) ? files.listFileName(remote(name)) : Collections.emptyList();
+    }
+
+    /** The files in directories below the root. There are none elsewhere: every name has one directory. */
+    @Override
+    public List<String> names() throws IOException {
+        List<String> names = new ArrayList<>();
+        for (String directory : list("")) {
+            if (directory.startsWith("meta.") || directory.equals("data")) {
+                for (String file : list(directory)) {
+                    names.add(directory + "/" + file);
+                }
+            }
+        }
+        return names;
+    }
+}

@@ -1,0 +1,131 @@
+package org.fulgurite.geaflow.internal.shard;
+
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Function;
+import org.apache.geaflow.common.config.Configuration;
+import org.apache.geaflow.common.config.keys.FrameworkConfigKeys;
+import org.apache.geaflow.common.config.keys.StateConfigKeys;
+import org.apache.geaflow.common.exception.GeaflowRuntimeException;
+import org.fulgurite.options.Durability;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What the configuration says about stores. docs/guide/geaflow.md describes the keys. */
+public final class StoreSettings {
+    private static final Logger LOGGER = LoggerFactory.getLogger(StoreSettings.class);
+    private static final String PREFIX = "geaflow.store.fulgurite.";
+
+    /** Keys of other stores, which are read if ours are absent. */
+    private static final String LMDB_PREFIX = "geaflow.store.lmdb.";
+
+    private static final String ROCKSDB_PREFIX = "geaflow.store.rocksdb.";
+
+    private static final String[] WITHOUT_USE = {"max.readers", "no.tls", "persistent.clean.thread.size", "write.map"};
+    private static final double WARNING_DEFAULT = 0.8;
+    private static final long LOG_BYTES_DEFAULT = 64L << 20;
+    private static final long MEMORY_BYTES_DEFAULT = 512L << 20;
+
+    private final Map<String, String> values;
+
+    /** The largest size of a file; 0 for no limit. */
+    final long quotaBytes;
+
+    /** The part of the quota from which on warnings are logged. */
+    final double warningThreshold;
+
+    final Durability durability;
+    final long logBytes;
+    final long memoryBytes;
+    final int retained;
+
+    /** Reads the settings. A value that is not allowed throws an exception. */
+    public StoreSettings(Configuration configuration) {
+        values = configuration.getConfigMap();
+        quotaBytes = value("map.size", 0L, StoreSettings::bytes);
+        warningThreshold = value("map.size.warning.threshold", WARNING_DEFAULT, StoreSettings::part);
+        durability = value("sync.mode", Durability.MEMORY, StoreSettings::durability);
+        logBytes = value("log.size", LOG_BYTES_DEFAULT, StoreSettings::bytes);
+        memoryBytes = value("memory.size", MEMORY_BYTES_DEFAULT, StoreSettings::bytes);
+        long batches = configuration.getLong(FrameworkConfigKeys.BATCH_NUMBER_PER_CHECKPOINT);
+        retained = (int) Math.max(1, Math.min(Integer.MAX_VALUE, Math.max(
+                configuration.getInteger(StateConfigKeys.STATE_ARCHIVED_VERSION_NUM), 2 * batches)));
+        for (String key : WITHOUT_USE) {
+            if (find(key) != null) {
+                LOGGER.info("{} has no use in Fulgurite: it is ignored", find(key));
+            }
+        }
+    }
+
+    /** Returns the key of a setting that is there, or null. */
+    private String find(String key) {
+        if (values.containsKey(PREFIX + key)) {
+            return PREFIX + key;
+        }
+        if (values.containsKey(LMDB_PREFIX + key)) {
+            return LMDB_PREFIX + key;
+        }
+        // Partitions have the same meaning in RocksDB's store; its other keys have none here.
+        boolean isOfRocksdb = key.startsWith("graph.") && values.containsKey(ROCKSDB_PREFIX + key);
+        return isOfRocksdb ? ROCKSDB_PREFIX + key : null;
+    }
+
+    /**
+     * Returns the value of a setting.
+     *
+     * @param key the key, without the name of the store
+     * @param byDefault the value if the key is absent
+     * @param parse reads the text, and throws an {@link IllegalArgumentException} if it is wrong
+     */
+    public <T> T value(String key, T byDefault, Function<String, T> parse) {
+        String found = find(key);
+        if (found == null) {
+            return byDefault;
+        }
+        try {
+            return parse.apply(values.get(found).trim());
+        } catch (IllegalArgumentException wrong) {
+            throw new GeaflowRuntimeException(
+                    found + " is \"" + values.get(found) + "\": " + wrong.getMessage(), wrong);
+        }
+    }
+
+    private static Long bytes(String text) {
+        long bytes;
+        try {
+            bytes = Long.parseLong(text);
+        } catch (NumberFormatException wrong) {
+            throw new IllegalArgumentException("it must be a number of bytes", wrong);
+        }
+        if (bytes <= 0) {
+            throw new IllegalArgumentException("it must be a positive number of bytes");
+        }
+        return bytes;
+    }
+
+    private static Double part(String text) {
+        double part;
+        try {
+            part = Double.parseDouble(text);
+        } catch (NumberFormatException wrong) {
+            throw new IllegalArgumentException("it must be a number above 0 and up to 1", wrong);
+        }
+        if (!(part > 0 && part <= 1)) {
+            throw new IllegalArgumentException("it must be a number above 0 and up to 1");
+        }
+        return part;
+    }
+
+    private static Durability durability(String text) {
+        switch (text.toUpperCase(Locale.ROOT)) {
+            case "SYNC":
+                return Durability.DISK;
+            case "META_SYNC":
+                return Durability.LOG;
+            case "NO_SYNC":
+                return Durability.MEMORY;
+            default:
+                throw new IllegalArgumentException("it must be SYNC, META_SYNC or NO_SYNC");
+        }
+    }
+}

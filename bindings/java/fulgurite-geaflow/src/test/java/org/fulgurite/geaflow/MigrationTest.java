@@ -1,0 +1,262 @@
+package org.fulgurite.geaflow;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.geaflow.common.exception.GeaflowRuntimeException;
+import org.apache.geaflow.common.tuple.Tuple;
+import org.apache.geaflow.model.graph.edge.EdgeDirection;
+import org.apache.geaflow.state.DataModel;
+import org.apache.geaflow.state.data.DataType;
+import org.apache.geaflow.state.graph.encoder.GraphKVEncoderFactory;
+import org.apache.geaflow.state.graph.encoder.IGraphKVEncoder;
+import org.apache.geaflow.store.api.graph.IDynamicGraphStore;
+import org.apache.geaflow.store.api.graph.IStaticGraphStore;
+import org.apache.geaflow.store.api.key.IKVStatefulStore;
+import org.apache.geaflow.store.context.StoreContext;
+import org.fulgurite.geaflow.Elements.Link;
+import org.fulgurite.geaflow.Elements.Node;
+import org.junit.jupiter.api.Test;
+import org.rocksdb.Checkpoint;
+import org.rocksdb.ColumnFamilyDescriptor;
+import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.DBOptions;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.TtlDB;
+
+/** Checkpoints in the form of GeaFlow's RocksDB store, made with RocksDB, become checkpoints of Fulgurite. */
+class MigrationTest extends WithJob {
+    private static final long ID = 12;
+    private static final IGraphKVEncoder<String, String, String> ENCODER = Elements.encoder(Elements.TEXTS, true);
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** Writes families of records, and archives them as GeaFlow does. */
+    private void archive(Path remote, String[] families, List<List<Tuple<byte[], byte[]>>> records)
+            throws IOException, RocksDBException {
+        RocksDB.loadLibrary();
+        Path local = directory.resolve("rocksdb");
+        Path checkpoint = directory.resolve("rocksdb_chk");
+        List<ColumnFamilyDescriptor> descriptors = Arrays.stream(families)
+                .map(name -> new ColumnFamilyDescriptor(bytes(name)))
+                .collect(Collectors.toList());
+        List<ColumnFamilyHandle> handles = new ArrayList<>();
+        try (DBOptions options =
+                        new DBOptions().setCreateIfMissing(true).setCreateMissingColumnFamilies(true);
+                TtlDB database = TtlDB.open(
+                        options,
+                        local.toString(),
+                        descriptors,
+                        handles,
+                        Collections.nCopies(families.length, 1_000_000),
+                        false)) {
+            for (int family = 0; family < families.length; family++) {
+                for (Tuple<byte[], byte[]> record : records.get(family)) {
+                    database.put(handles.get(family), record.f0, record.f1);
+                }
+            }
+            Checkpoint.create(database).createCheckpoint(checkpoint.toString());
+            handles.forEach(ColumnFamilyHandle::close);
+        }
+        Path meta = remote.resolve("meta." + ID);
+        Files.createDirectories(meta);
+        Files.createDirectories(remote.resolve("datas"));
+        List<String> tables = new ArrayList<>();
+        try (Stream<Path> files = Files.list(checkpoint)) {
+            for (Path file : files.collect(Collectors.toList())) {
+                String name = file.getFileName().toString();
+                boolean isTable = name.endsWith("sst");
+                Files.copy(file, isTable ? remote.resolve("datas").resolve(name) : meta.resolve(name));
+                if (isTable) {
+                    tables.add(name);
+                }
+            }
+        }
+        Files.write(meta.resolve("FILES"), bytes(String.join(",", tables)));
+        Files.createFile(meta.resolve("_commit"));
+    }
+
+    private StoreContext target() {
+        configuration.put("geaflow.file.persistent.root", directory.resolve("new root").toString());
+        return context(0);
+    }
+
+    private static List<Tuple<byte[], byte[]>> values(int count) {
+        List<Tuple<byte[], byte[]>> records = new ArrayList<>();
+        for (int number = 0; number < count; number++) {
+            records.add(Tuple.of(bytes("key " + number), bytes("value " + number)));
+        }
+        records.add(Tuple.of(new byte[0], new byte[0]));
+        return records;
+    }
+
+    @Test
+    void valuesAreMigrated() throws IOException, RocksDBException {
+        archive(remote(0), new String[] {"default"}, Arrays.asList(values(20_000)));
+        StoreContext from = context(0);
+        assertEquals(20_001, RocksdbMigration.migrate(DataModel.KV, from, target(), ID));
+        IKVStatefulStore<String, String> store = values();
+        assertEquals(ID, store.recoveryLatest());
+        for (int number = 0; number < 20_000; number++) {
+            assertEquals("value " + number, store.get("key " + number));
+        }
+        assertEquals("", store.get(""));
+    }
+
+    /** A graph of ids that are numbers as text. */
+    private static List<Tuple<byte[], byte[]>> vertices() {
+        List<Tuple<byte[], byte[]>> records = new ArrayList<>();
+        for (int number = 0; number < 500; number++) {
+            records.add(ENCODER.getVertexEncoder().format(node(number)));
+        }
+        return records;
+    }
+
+    private static Node<String> node(int number) {
+        return new Node<>("v" + number, "person", number, "value " + number);
+    }
+
+    private static List<Tuple<byte[], byte[]>> edges() {
+        List<Tuple<byte[], byte[]>> records = new ArrayList<>();
+        for (int number = 0; number < 500; number++) {
+            for (int target = 0; target < 5; target++) {
+                records.add(ENCODER.getEdgeEncoder().format(link(number, target)));
+            }
+        }
+        return records;
+    }
+
+    private static Link<String> link(int number, int target) {
+        return new Link<>("v" + number, "v" + target, EdgeDirection.OUT, "knows", target, "since " + number);
+    }
+
+    private Path remoteOfGraphs() {
+        return directory.resolve("root").resolve(STATE).resolve("0");
+    }
+
+    private static void check(IStaticGraphStore<String, String, String> store) {
+        for (int number = 0; number < 500; number++) {
+            String id = "v" + number;
+            assertEquals(node(number).toString(), store.getVertex(id, Conditions.none()).toString());
+            List<Link<String>> links = new ArrayList<>();
+            for (int target = 0; target < 5; target++) {
+                links.add(link(number, target));
+            }
+            assertEquals(links.toString(), store.getEdges(id, Conditions.none()).toString());
+        }
+    }
+
+    @Test
+    void graphsAreMigratedAndCanBePartitioned() throws IOException, RocksDBException {
+        archive(remoteOfGraphs(), new String[] {"default", "e"}, Arrays.asList(vertices(), edges()));
+        GraphKVEncoderFactory.ENCODER.set(ENCODER);
+        StoreContext from = context(0);
+        assertEquals(3_000, RocksdbMigration.migrate(DataModel.STATIC_GRAPH, from, target(), ID));
+        IStaticGraphStore<String, String, String> store = graph(Elements.TEXTS);
+        store.recovery(ID);
+        check(store);
+        store.drop();
+        configuration.put("geaflow.store.fulgurite.graph.store.partition.type", "label");
+        configuration.put("geaflow.file.persistent.root", directory.resolve("third root").toString());
+        assertEquals(3_000, RocksdbMigration.migrate(DataModel.STATIC_GRAPH, from, context(0), ID));
+        IStaticGraphStore<String, String, String> second = graph(Elements.TEXTS);
+        second.recovery(ID);
+        check(second);
+    }
+
+    @Test
+    void partitionsOfRocksdbAreMigrated() throws IOException, RocksDBException {
+        archive(
+                remoteOfGraphs(),
+                new String[] {"default", "v_person", "e_knows"},
+                Arrays.asList(new ArrayList<>(), vertices(), edges()));
+        GraphKVEncoderFactory.ENCODER.set(ENCODER);
+        StoreContext from = context(0);
+        assertEquals(3_000, RocksdbMigration.migrate(DataModel.STATIC_GRAPH, from, target(), ID));
+        IStaticGraphStore<String, String, String> store = graph(Elements.TEXTS);
+        store.recovery(ID);
+        check(store);
+    }
+
+    private static List<Tuple<byte[], byte[]>> inVersion(long version, List<Tuple<byte[], byte[]>> records) {
+        return records.stream()
+                .map(record -> Tuple.of(
+                        ByteBuffer.allocate(Long.BYTES + 2 + record.f0.length)
+                                .putLong(Long.MAX_VALUE - version)
+                                .put(new byte[] {1, 8})
+                                .put(record.f0)
+                                .array(),
+                        record.f1))
+                .collect(Collectors.toList());
+    }
+
+    @Test
+    void versionsAreMigrated() throws IOException, RocksDBException {
+        List<Tuple<byte[], byte[]>> vertices = new ArrayList<>(inVersion(1, vertices()));
+        vertices.addAll(inVersion(7, vertices()));
+        List<Tuple<byte[], byte[]>> index = Arrays.asList(Tuple.of(bytes("made again"), new byte[0]));
+        archive(
+                remoteOfGraphs(),
+                new String[] {"default", "e", "v_index"},
+                Arrays.asList(vertices, inVersion(7, edges()), index));
+        GraphKVEncoderFactory.ENCODER.set(ENCODER);
+        StoreContext from = context(0);
+        assertEquals(3_501, RocksdbMigration.migrate(DataModel.DYNAMIC_GRAPH, from, target(), ID));
+        IDynamicGraphStore<String, String, String> store = versions(Elements.TEXTS);
+        store.recovery(ID);
+        assertEquals(Arrays.asList(7L, 1L), store.getAllVersions("v3", DataType.V));
+        assertEquals(5, store.getEdges(7, "v3", Conditions.none()).size());
+        assertEquals(0, store.getEdges(1, "v3", Conditions.none()).size());
+        assertEquals(node(3).toString(), store.getVertex(1, "v3", Conditions.none()).toString());
+    }
+
+    private void refused(String message, DataModel model, StoreContext from, StoreContext to, long id) {
+        GeaflowRuntimeException thrown =
+                assertThrows(GeaflowRuntimeException.class, () -> RocksdbMigration.migrate(model, from, to, id));
+        assertTrue(thrown.getMessage().contains(message), thrown.getMessage());
+        assertFalse(Files.exists(directory.resolve("new root")), "something was archived");
+    }
+
+    @Test
+    void whatCannotBeMigratedIsRefusedAndNothingIsArchived() throws IOException, RocksDBException {
+        archive(remote(0), new String[] {"default"}, Arrays.asList(values(2_000)));
+        StoreContext from = context(0);
+        refused("another geaflow.file.persistent.root", DataModel.KV, from, context(0), ID);
+        StoreContext to = target();
+        refused("there is [meta.12]", DataModel.KV, from, to, 13);
+        refused("single values", DataModel.KList, from, to, ID);
+        // Values are not vertices.
+        Files.createDirectories(remoteOfGraphs().getParent());
+        Files.move(remote(0), remoteOfGraphs());
+        GraphKVEncoderFactory.ENCODER.set(ENCODER);
+        refused("record 1 ", DataModel.STATIC_GRAPH, from, to, ID);
+        Files.move(remoteOfGraphs(), remote(0));
+        Path table;
+        try (Stream<Path> tables = Files.list(remote(0).resolve("datas"))) {
+            table = tables.findFirst().get();
+        }
+        byte[] whole = Files.readAllBytes(table);
+        byte[] damaged = whole.clone();
+        damaged[whole.length / 4] ^= 1;
+        Files.write(table, damaged);
+        refused("checkpoint 12", DataModel.KV, from, to, ID);
+        Files.delete(table);
+        refused("checkpoint 12", DataModel.KV, from, to, ID);
+    }
+}

@@ -1,0 +1,10 @@
+package org.apache.geaflow.model.graph.vertex;
+
+import java.io.Serializable;
+
+/** A vertex. */
+public interface IVertex<K, VV> extends Serializable {
+    K getId();
+
+    VV getValue();
+}
