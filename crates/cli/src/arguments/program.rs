@@ -5,7 +5,8 @@ use clap::{Parser, Subcommand};
 #[cfg(feature = "rdf")]
 use crate::arguments::rdf;
 use crate::arguments::verbs::{
-    Backup, Changes, Check, Compact, Completions, Count, Del, Export, Get, Import, Man, Put, Scan, Stats, Tables,
+    Backup, Changes, Check, Compact, Completions, Count, Del, Export, Get, Image, Import, Man, Put, Restore, Scan,
+    Stats, Tables,
 };
 
 /// Read, change, load and check Fulgurite databases.
@@ -56,6 +57,13 @@ pub enum Verb {
     /// The copy is one compact file without a log. If another process has the database open for writing, the copy is of
     /// that process's newest checkpoint.
     Backup(Backup),
+    /// Write a compressed image of a database. Another process may write to the database meanwhile.
+    ///
+    /// All verbs that read open an image in place, as they open a database. As with a backup, the image is of the
+    /// newest checkpoint if another process has the database open for writing.
+    Image(Image),
+    /// Make a database of an image, to change it.
+    Restore(Restore),
     /// Load, query, update and serve RDF stores.
     #[cfg(feature = "rdf")]
     Rdf(rdf::Rdf),
