@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_changed_byte_of_the_header_or_of_the_index_is_refused() {
         let bytes = header().encode();
-        for at in 0..bytes.len() {
+        for at in (0..bytes.len()).step_by(if cfg!(miri) { 61 } else { 1 }) {
             let mut changed = bytes;
             changed[at] ^= 4;
             assert!(ImageHeader::decode(&changed).is_err(), "byte {at}");
@@ -267,7 +267,7 @@ mod tests {
         let page = header().encode_index(0, &[block; 255]);
         assert_eq!(header().decode_index(0, &page).as_deref(), Ok(&[block; 255][..]));
         assert!(header().decode_index(1, &page).is_err(), "a page of another place");
-        for at in (0..page.len()).step_by(7) {
+        for at in (0..page.len()).step_by(if cfg!(miri) { 509 } else { 7 }) {
             let mut changed = page;
             changed[at] ^= 4;
             assert!(header().decode_index(0, &changed).is_err(), "byte {at}");

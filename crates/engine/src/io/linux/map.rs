@@ -100,11 +100,16 @@ impl Map {
         Ok(Some(map))
     }
 
+    /// Whether bytes of the window may be read only after [`Map::ensure`].
+    #[inline(always)]
+    pub fn is_filled_on_demand(&self) -> bool {
+        self.filler.is_some()
+    }
+
     /// Fills these bytes of the window, if it is one that is filled on demand and they are not filled yet.
     ///
     /// # Errors
     /// Those of what fills it; `UnexpectedEof` if that has no such bytes.
-    #[inline(always)]
     pub fn ensure(&self, offset: u64, length: usize) -> io::Result<()> {
         match &self.filler {
             None => Ok(()),

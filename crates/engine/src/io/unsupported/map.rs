@@ -17,6 +17,11 @@ impl Map {
         Ok(None)
     }
 
+    /// Whether bytes of the window may be read only after [`Map::ensure`].
+    pub fn is_filled_on_demand(&self) -> bool {
+        match *self {}
+    }
+
     /// Fills these bytes of the window.
     ///
     /// # Errors

@@ -269,13 +269,20 @@ impl Pages {
     #[inline(always)]
     fn ensured<'a>(&self, map: &'a Map, number: u64, length: usize) -> Result<&'a [u8]> {
         let offset = number << self.page_bits;
-        if let Err(source) = map.ensure(offset, length) {
-            return Err(self.file.unreadable(PageNumber(number), source));
+        if map.is_filled_on_demand() {
+            self.fill(map, number, length)?;
         }
         // SAFETY: the extent map gave the place, and its extents were checked against the file's length (invariant
         // 3). Pages of live extents are never written while a snapshot that shows them lives (`Space`, invariant 1),
         // and the snapshot lives as long as `self`. If the window is filled on demand, it has them since `ensure`.
         unsafe { map.slice(offset, length) }.ok_or_else(|| self.outside_window(number))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fill(&self, map: &Map, number: u64, length: usize) -> Result<()> {
+        let filled = map.ensure(number << self.page_bits, length);
+        filled.map_err(|source| self.file.unreadable(PageNumber(number), source))
     }
 
     fn value_place(&self, at: &OverflowRef) -> Result<u64> {
