@@ -9,12 +9,31 @@ use crate::arguments::{CreateArguments, WriteArguments};
 use crate::failure::Failure;
 use crate::notation::Notation;
 
-/// Opens a database for reading, does `work` with a snapshot of it, and closes it.
+/// Opens a database or an image for reading, does `work` with a snapshot of it, and closes it.
 ///
 /// # Errors
 /// If it cannot be opened, and what `work` fails with.
 pub fn reading(path: &Path, work: impl FnOnce(&Database, &ReadTxn) -> Result<(), Failure>) -> Result<(), Failure> {
-    let db = Database::options().read_only(true).open(path).map_err(|error| explain(error, false))?;
+    reading_as(Database::options().read_only(true), path, work)
+}
+
+/// As [`reading`], of an image.
+///
+/// # Errors
+/// As [`reading`], and if the file is no image.
+pub fn reading_image(
+    path: &Path,
+    work: impl FnOnce(&Database, &ReadTxn) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    reading_as(Database::options().image(true), path, work)
+}
+
+fn reading_as(
+    options: Options,
+    path: &Path,
+    work: impl FnOnce(&Database, &ReadTxn) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let db = options.open(path).map_err(|error| explain(error, false))?;
     let txn = db.read()?;
     let outcome = work(&db, &txn);
     drop(txn);
@@ -123,6 +142,14 @@ pub fn explain(error: Error, may_create: bool) -> Failure {
             let create = if may_create { ", or create it with --create" } else { "" };
             Failure::Message(format!("{}: no such database; check the path{create}", path.display()))
         }
+        Error::IsAnImage { path } => Failure::Message(format!(
+            "{}: is an image, which can only be read; make a database of it with `fulgurite restore` and change that",
+            path.display()
+        )),
+        Error::NotAnImage { path } => Failure::Message(format!(
+            "{}: is a database, but not an image; copy it with `fulgurite backup`",
+            path.display()
+        )),
         error => error.into(),
     }
 }

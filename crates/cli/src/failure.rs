@@ -105,7 +105,7 @@ impl From<fulgurite_rdf::Error> for Failure {
 impl From<fulgurite_facts::Error> for Failure {
     fn from(error: fulgurite_facts::Error) -> Self {
         match error {
-            fulgurite_facts::Error::Engine(error) => Self::Engine(error),
+            fulgurite_facts::Error::Engine(error) => Self::Engine(*error),
             error => Self::Facts(error),
         }
     }

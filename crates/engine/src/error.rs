@@ -21,6 +21,8 @@ pub enum Place {
     Extent(ExtentId),
     /// A byte of a log segment.
     Log(SegmentNumber, u64),
+    /// The header of an image.
+    ImageHeader,
 }
 
 impl fmt::Display for Place {
@@ -31,6 +33,7 @@ impl fmt::Display for Place {
             Self::Page(page) => write!(formatter, "{page}"),
             Self::Extent(extent) => write!(formatter, "extent {}", extent.0),
             Self::Log(segment, offset) => write!(formatter, "log segment {} at byte {offset}", segment.0),
+            Self::ImageHeader => formatter.write_str("the header of the image"),
         }
     }
 }
@@ -118,6 +121,18 @@ pub enum Error {
     },
     /// The file is not a Fulgurite database.
     NotADatabase {
+        /// The path that was given.
+        path: PathBuf,
+    },
+    /// The file is an image, which can only be read. Open it with [`Options::read_only`](crate::Options::read_only) or
+    /// [`Database::open_image`](crate::Database::open_image), or restore it with
+    /// [`Database::backup_to`](crate::Database::backup_to) and open the copy.
+    IsAnImage {
+        /// The image.
+        path: PathBuf,
+    },
+    /// The file is a database, but not an image.
+    NotAnImage {
         /// The path that was given.
         path: PathBuf,
     },
@@ -466,9 +481,9 @@ impl fmt::Display for Error {
                 write!(out, "{}: a file is there already; choose another name, or move it away", path.display())
             }
             Self::NotADatabase { path } => write!(out, "{}: not a Fulgurite database", path.display()),
-            Self::UnsupportedFormat { path, found } => {
-                write!(out, "{}: written by a newer Fulgurite ({found}); upgrade this one", path.display())
-            }
+            Self::IsAnImage { path } => fmt_is_an_image(out, path),
+            Self::NotAnImage { path } => fmt_not_an_image(out, path),
+            Self::UnsupportedFormat { path, found } => fmt_newer(out, path, found),
             Self::Corrupt { path, place, offence } => write!(
                 out,
                 "{}: {place} is damaged: {offence}; restore a backup, `fulgurite check` lists all damage",
@@ -536,6 +551,19 @@ impl fmt::Display for ShownKey<'_> {
         let more = if shown.len() < self.0.len() { "…" } else { "" };
         write!(out, "\"{}{more}\"", shown.escape_ascii())
     }
+}
+
+fn fmt_is_an_image(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {
+    let todo = "open it read-only, or restore it to a new file and change that";
+    write!(out, "{}: is an image, which can only be read; {todo}", path.display())
+}
+
+fn fmt_newer(out: &mut fmt::Formatter<'_>, path: &Path, found: &str) -> fmt::Result {
+    write!(out, "{}: written by a newer Fulgurite ({found}); upgrade this one", path.display())
+}
+
+fn fmt_not_an_image(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {
+    write!(out, "{}: is a database, but not an image; open it as a database", path.display())
 }
 
 fn fmt_no_directory(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {

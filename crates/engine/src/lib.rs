@@ -39,6 +39,7 @@
 //! | load many entries | [`Database::bulk_load`], [`Database::bulk_load_unsorted`] |
 //! | follow every commit | [`Options::keep_log`], [`Database::changes`] |
 //! | back up, check, shrink | [`Database::backup_to`], [`Database::check`], [`Database::compact`] |
+//! | keep a compressed copy that opens in place | [`Database::write_image`], [`Database::open_image`] |
 //! | handle errors | [`Error`] |
 //!
 //! # What the engine promises
@@ -124,8 +125,8 @@ mod txn;
 pub use fulgurite_keys as keys;
 
 pub use db::{
-    BulkLoad, Change, ChangedTable, Changes, CheckReport, CloseOutcome, Commit, Damage, Database, LoadSummary,
-    MultimapTable, Pairs, Stats, TableStats, TypedRange, TypedTable, UPDATE_ATTEMPTS, Values,
+    BulkLoad, Change, ChangedTable, Changes, CheckReport, CloseOutcome, Commit, Damage, Database, ImageOptions,
+    LoadSummary, MultimapTable, Pairs, Stats, TableStats, TypedRange, TypedTable, UPDATE_ATTEMPTS, Values,
 };
 pub use error::{ConflictReason, Error, Place, Result};
 pub use format::{KeySuffix, MergeOperator};

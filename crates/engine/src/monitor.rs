@@ -10,7 +10,8 @@ use crate::sync::{Arc, Instant, LockRank, Mutex};
 /// Reports the progress of one long operation to any thread, and can stop it. Pass a clone to
 /// [`Database::compact_with`](crate::Database::compact_with),
 /// [`Database::checkpoint_with`](crate::Database::checkpoint_with),
-/// [`Database::backup_to_with`](crate::Database::backup_to_with) or
+/// [`Database::backup_to_with`](crate::Database::backup_to_with),
+/// [`Database::write_image_with`](crate::Database::write_image_with) or
 /// [`Database::close_with`](crate::Database::close_with).
 ///
 /// Stopping an operation loses nothing. The operation stops before its next write to the file. It does not interrupt a

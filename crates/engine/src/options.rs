@@ -45,6 +45,7 @@ pub enum Isolation {
 pub struct Options {
     pub(crate) create: bool,
     pub(crate) read_only: bool,
+    pub(crate) image: bool,
     pub(crate) page_size_bytes: u32,
     pub(crate) cache_bytes: u64,
     pub(crate) delta_bytes: u64,
@@ -66,6 +67,7 @@ impl Default for Options {
         Self {
             create: false,
             read_only: false,
+            image: false,
             page_size_bytes: PAGE_SIZE_BYTES_DEFAULT,
             cache_bytes: 64 << 20,
             delta_bytes: default_delta_bytes(),
@@ -101,6 +103,19 @@ impl Options {
         self
     }
 
+    /// Requires that the file is an image ([`crate::Database::write_image`]), and opens it for reading only. Default:
+    /// `false`.
+    ///
+    /// [`Options::read_only`] alone opens images too. An image is decompressed where it is read, in parts of its block
+    /// size. If the whole database would take at most half of the memory, and [`Options::map`] is set, each part is
+    /// kept from its first read on, and later reads are as fast as those of a mapped file. Otherwise pages are kept in
+    /// the cache of [`Options::cache_bytes`].
+    #[must_use]
+    pub fn image(mut self, image: bool) -> Self {
+        self.image = image;
+        self
+    }
+
     /// Sets the page size of a new database: 8,192 or 16,384 bytes. Default: 16,384.
     #[must_use]
     pub fn page_size_bytes(mut self, bytes: u32) -> Self {
@@ -108,8 +123,8 @@ impl Options {
         self
     }
 
-    /// Sets the size of the page cache, in bytes. It is used only if the file is not [mapped](Options::map). Default:
-    /// 64 MiB.
+    /// Sets the size of the page cache, in bytes. It is used only if the file is not [mapped](Options::map), and for
+    /// large [images](Options::image). Default: 64 MiB.
     #[must_use]
     pub fn cache_bytes(mut self, bytes: u64) -> Self {
         self.cache_bytes = bytes;
@@ -311,7 +326,7 @@ impl Options {
             return Err(Error::Invalid { message });
         }
         self.merge_functions.names().try_for_each(validate_function_name)?;
-        if self.create && self.read_only {
+        if self.create && (self.read_only || self.image) {
             let message = "a database cannot be created read-only; drop create or read_only".into();
             return Err(Error::Invalid { message });
         }

@@ -1,4 +1,4 @@
-//! Backups over power cuts, and on disks that are full or fail.
+//! Backups and images over power cuts, and on disks that are full or fail.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fulgurite::io::{Disk, MemoryDisk};
-use fulgurite::{Database, Durability, Error, Options, Read, TableOptions};
+use fulgurite::{Database, Durability, Error, ImageOptions, Options, Read, Result, TableOptions};
 use fulgurite_testkit::{CrashDisk, Fault, FaultDisk, FaultError, Kinds};
 
 fn options(disk: Arc<dyn Disk>) -> Options {
@@ -24,9 +24,28 @@ fn fill(db: &Database) {
     }
 }
 
+/// The two kinds of copies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Backup,
+    Image,
+}
+
+const KINDS: [Kind; 2] = [Kind::Backup, Kind::Image];
+
+impl Kind {
+    fn write(self, db: &Database) -> Result<()> {
+        match self {
+            Self::Backup => db.backup_to("copy.ful"),
+            // Small blocks are written in many calls.
+            Self::Image => db.write_image("copy.ful", &ImageOptions::new().level(1).block_bytes(4096)),
+        }
+    }
+}
+
 /// Fails unless a copy is whole.
 fn look(disk: Arc<dyn Disk>) {
-    let copy = options(disk).create(false).open("copy.ful").unwrap();
+    let copy = options(disk).create(false).read_only(true).open("copy.ful").unwrap();
     let report = copy.check().unwrap();
     assert!(report.is_sound(), "{:?}", report.damages);
     let table = copy.open_table("t").unwrap();
@@ -41,11 +60,20 @@ fn look(disk: Arc<dyn Disk>) {
 
 #[test]
 fn a_power_cut_leaves_a_whole_backup_or_none_and_a_backup_that_returned_stays() {
+    power_cuts(Kind::Backup);
+}
+
+#[test]
+fn a_power_cut_leaves_a_whole_image_or_none_and_an_image_that_returned_stays() {
+    power_cuts(Kind::Image);
+}
+
+fn power_cuts(kind: Kind) {
     let disk = CrashDisk::new();
     let db = options(Arc::new(disk.clone())).open("a.ful").unwrap();
     fill(&db);
     let before = disk.operations();
-    db.backup_to("copy.ful").unwrap();
+    kind.write(&db).unwrap();
     disk.mark("returned", 1);
     drop(db);
     let recording = disk.recording();
@@ -57,12 +85,12 @@ fn a_power_cut_leaves_a_whole_backup_or_none_and_a_backup_that_returned_stays() 
             look(Arc::new(after));
             whole += 1;
         } else {
-            assert!(!has_returned, "{image}: the backup is gone");
+            assert!(!has_returned, "{image}: the copy is gone");
             // What the crash left is in nobody's way.
             if none % 8 == 0 {
                 let db = options(Arc::new(after.clone())).open("a.ful").unwrap();
                 let complete = db.open_table("t").is_ok_and(|table| db.read().unwrap().len(&table).unwrap() == 60);
-                db.backup_to("copy.ful").unwrap();
+                kind.write(&db).unwrap();
                 drop(db);
                 if complete {
                     look(Arc::new(after));
@@ -75,50 +103,52 @@ fn a_power_cut_leaves_a_whole_backup_or_none_and_a_backup_that_returned_stays() 
 }
 
 #[test]
-fn a_backup_that_fails_at_any_call_leaves_no_file_and_the_next_one_is_whole() {
-    for error in [FaultError::NoSpace, FaultError::Medium] {
+fn a_copy_that_fails_at_any_call_leaves_no_file_and_the_next_one_is_whole() {
+    for (kind, error) in KINDS.into_iter().flat_map(|kind| [(kind, FaultError::NoSpace), (kind, FaultError::Medium)]) {
         let mut nth = 1;
         loop {
             let disk = FaultDisk::new(Arc::new(MemoryDisk::new()));
             let db = options(Arc::new(disk.clone())).open("a.ful").unwrap();
             fill(&db);
             disk.arm(Fault { nth, error, ..Fault::default() });
-            let outcome = db.backup_to("copy.ful");
+            let outcome = kind.write(&db);
             let failed_call = disk.failed_call();
             disk.disarm();
             let Some(failed_call) = failed_call else { break };
             let is_there = disk.exists(Path::new("copy.ful")).unwrap();
             // It may succeed: a lock file that cannot be removed is in nobody's way.
-            assert_eq!(is_there, outcome.is_ok(), "{failed_call}");
+            assert_eq!(is_there, outcome.is_ok(), "{kind:?}: {failed_call}");
             if is_there {
                 look(Arc::new(disk.clone()));
             } else {
-                db.backup_to("copy.ful").unwrap();
+                kind.write(&db).unwrap();
                 look(Arc::new(disk.clone()));
             }
             nth += 1;
         }
-        assert!(nth > 15, "only {nth} calls");
+        assert!(nth > 10, "only {nth} calls for a copy of kind {kind:?}");
     }
 }
 
 #[test]
-fn a_backup_on_a_full_disk_says_so_and_takes_its_partial_file_away() {
-    let disk = FaultDisk::new(Arc::new(MemoryDisk::new()));
-    let db = options(Arc::new(disk.clone())).open("a.ful").unwrap();
-    fill(&db);
-    let used: u64 = disk
-        .list(Path::new(""))
-        .unwrap()
-        .iter()
-        .map(|path| disk.open(path, fulgurite::io::Access::Read).unwrap().len().unwrap())
-        .sum();
-    disk.set_quota_bytes(Some(used + (64 << 10)));
-    let error = db.backup_to("copy.ful").unwrap_err();
-    assert!(matches!(error, Error::DiskFull { .. }), "{error}");
-    let names = disk.list(Path::new("")).unwrap();
-    assert!(names.iter().all(|name| !name.to_str().unwrap().contains("copy")), "{names:?}");
-    disk.set_quota_bytes(None);
-    db.backup_to("copy.ful").unwrap();
-    look(Arc::new(disk));
+fn a_copy_on_a_full_disk_says_so_and_takes_its_partial_file_away() {
+    for (kind, left) in [(Kind::Backup, 64 << 10), (Kind::Image, 2 << 10)] {
+        let disk = FaultDisk::new(Arc::new(MemoryDisk::new()));
+        let db = options(Arc::new(disk.clone())).open("a.ful").unwrap();
+        fill(&db);
+        let used: u64 = disk
+            .list(Path::new(""))
+            .unwrap()
+            .iter()
+            .map(|path| disk.open(path, fulgurite::io::Access::Read).unwrap().len().unwrap())
+            .sum();
+        disk.set_quota_bytes(Some(used + left));
+        let error = kind.write(&db).unwrap_err();
+        assert!(matches!(error, Error::DiskFull { .. }), "{error}");
+        let names = disk.list(Path::new("")).unwrap();
+        assert!(names.iter().all(|name| !name.to_str().unwrap().contains("copy")), "{names:?}");
+        disk.set_quota_bytes(None);
+        kind.write(&db).unwrap();
+        look(Arc::new(disk));
+    }
 }

@@ -11,5 +11,6 @@ mod verbs;
 pub use program::{Arguments, Verb};
 pub use shared::{CreateArguments, FileFormat, OutputFormat, RangeArguments, WriteArguments};
 pub use verbs::{
-    Backup, Changes, Check, Compact, Completions, Count, Del, Export, Get, Import, Man, Put, Scan, Stats, Tables,
+    Backup, Changes, Check, Compact, Completions, Count, Del, Export, Get, Image, Import, Man, Put, Restore, Scan,
+    Stats, Tables,
 };

@@ -7,7 +7,8 @@ use crate::arguments::facts;
 #[cfg(feature = "rdf")]
 use crate::arguments::rdf;
 use crate::arguments::verbs::{
-    Backup, Changes, Check, Compact, Completions, Count, Del, Export, Get, Import, Man, Put, Scan, Stats, Tables,
+    Backup, Changes, Check, Compact, Completions, Count, Del, Export, Get, Image, Import, Man, Put, Restore, Scan,
+    Stats, Tables,
 };
 
 /// Read, change, load and check Fulgurite databases.
@@ -58,6 +59,13 @@ pub enum Verb {
     /// The copy is one compact file without a log. If another process has the database open for writing, the copy is of
     /// that process's newest checkpoint.
     Backup(Backup),
+    /// Write a compressed image of a database. Another process may write to the database meanwhile.
+    ///
+    /// All verbs that read open an image in place, as they open a database. As with a backup, the image is of the
+    /// newest checkpoint if another process has the database open for writing.
+    Image(Image),
+    /// Make a database of an image, to change it.
+    Restore(Restore),
     /// Create, write and query databases of facts about code.
     #[cfg(feature = "facts")]
     Facts(facts::Facts),

@@ -262,6 +262,36 @@ pub struct Backup {
     pub copy: PathBuf,
 }
 
+/// Arguments of `image`.
+#[derive(Args, Debug)]
+pub struct Image {
+    #[command(flatten)]
+    pub file: FileArgument,
+    /// The new file, which must not exist.
+    #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    pub image: PathBuf,
+    /// The level of Zstandard: 1 is fast, 22 is small.
+    #[arg(long, value_name = "LEVEL", default_value_t = 8, value_parser = clap::value_parser!(i32).range(1..=22))]
+    pub level: i32,
+    /// The size of a block in KiB, a power of two from 4 to 1024. Larger blocks are smaller in sum, and slower to read.
+    #[arg(long, value_name = "KIB", default_value_t = 16, value_parser = clap::value_parser!(u32).range(4..=1024))]
+    pub block: u32,
+    /// The number of threads that compress; 0 is one for each processor.
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    pub threads: usize,
+}
+
+/// Arguments of `restore`.
+#[derive(Args, Debug)]
+pub struct Restore {
+    /// The image.
+    #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    pub image: PathBuf,
+    /// The new database, which must not exist.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+}
+
 /// Arguments of `completions`.
 #[derive(Args, Debug)]
 pub struct Completions {

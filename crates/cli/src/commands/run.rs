@@ -1,7 +1,7 @@
 //! Calls the function of a verb.
 
 use crate::arguments::Verb;
-use crate::commands::database::{backup, changes, check, compact, stats, tables};
+use crate::commands::database::{backup, changes, check, compact, image, restore, stats, tables};
 use crate::commands::entries::{count, del, export, get, import, put, scan};
 #[cfg(feature = "facts")]
 use crate::commands::facts;
@@ -29,6 +29,8 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Compact(arguments) => compact::run(&arguments),
         Verb::Backup(arguments) => backup::run(&arguments),
+        Verb::Image(arguments) => image::run(&arguments),
+        Verb::Restore(arguments) => restore::run(&arguments),
         #[cfg(feature = "facts")]
         Verb::Facts(arguments) => facts::run(&arguments.verb),
         #[cfg(feature = "rdf")]

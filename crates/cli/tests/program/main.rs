@@ -8,6 +8,8 @@ mod disks;
 #[cfg(unix)]
 mod documents;
 mod exits;
+#[cfg(feature = "facts")]
+mod facts;
 mod fixture;
 mod forms;
 #[cfg(feature = "rdf")]

@@ -27,6 +27,22 @@ fn with_people() -> TestDirectory {
 }
 
 #[test]
+fn the_image_of_a_store_answers_as_the_store_does_and_is_not_changed() {
+    let place = with_people();
+    place.run(&["image", "people.ful", "people.image"]).ok();
+    let query = "SELECT ?s ?o { ?s <http://example.org/name> ?o } ORDER BY ?o";
+    for arguments in [&["query", "FILE", query][..], &["dump", "FILE"], &["check", "FILE"]] {
+        let [store, image] = ["people.ful", "people.image"].map(|file| {
+            let arguments = arguments.iter().map(|word| if *word == "FILE" { file } else { word });
+            place.run(&[&["rdf"], &arguments.collect::<Vec<_>>()[..]].concat()).ok()
+        });
+        assert_eq!(store, image, "{arguments:?}");
+    }
+    let message = place.run(&["rdf", "load", "people.image", "people.ttl"]).fails(1);
+    assert!(message.contains("make a database of it with `fulgurite restore`"), "{message}");
+}
+
+#[test]
 fn answers_come_in_every_form() {
     let place = with_people();
     let select =

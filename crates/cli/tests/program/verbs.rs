@@ -256,6 +256,61 @@ fn a_backup_holds_everything_and_overwrites_nothing() {
 }
 
 #[test]
+fn every_verb_that_reads_opens_an_image_and_no_other_verb_does() {
+    let place = numbers();
+    let run = place.run(&["image", "n.ful", "n.image", "--level", "3"]);
+    assert!(run.messages.starts_with("n.image: ") && run.messages.contains(", up to commit "), "{run:?}");
+    assert!(run.ok().is_empty());
+    for arguments in [
+        &["tables", "FILE"][..],
+        &["get", "FILE", "squares", "9"],
+        &["scan", "FILE", "squares", "--reverse"],
+        &["count", "FILE", "words"],
+        &["export", "FILE", "squares", "--format", "csv"],
+        &["export", "FILE", "words"],
+    ] {
+        let [original, image] = ["n.ful", "n.image"].map(|file| {
+            let arguments: Vec<_> = arguments.iter().map(|word| if *word == "FILE" { file } else { word }).collect();
+            place.run(&arguments).ok()
+        });
+        assert_eq!(original, image, "{arguments:?}");
+    }
+    assert!(place.run(&["check", "n.image"]).ok().starts_with("sound: 2 tables, 104 entries"));
+    assert!(place.run(&["stats", "n.image"]).ok().contains("squares"));
+    for arguments in
+        [&["put", "n.image", "squares", "1", "2"][..], &["compact", "n.image"], &["del", "n.image", "squares", "1"]]
+    {
+        let message = place.run(arguments).fails(1);
+        assert!(message.ends_with("make a database of it with `fulgurite restore` and change that"), "{message}");
+    }
+    let message = place.run(&["image", "n.ful", "n.image"]).fails(1);
+    assert!(message.ends_with("a file is there already; choose another name, or move it away"), "{message}");
+    assert_eq!(place.run(&["image", "n.ful", "other.image", "--level", "23"]).code, 2);
+    assert!(place.run(&["image", "n.ful", "other.image", "--block", "12"]).fails(1).contains("power of two"));
+    assert_eq!(place.names(), ["n.ful", "n.image"]);
+}
+
+#[test]
+fn a_restored_image_can_be_changed_and_a_damaged_one_is_none() {
+    let place = numbers();
+    place.run(&["image", "n.ful", "n.image", "--block", "64"]).ok();
+    let run = place.run(&["restore", "n.image", "again.ful"]);
+    assert!(run.messages.starts_with("again.ful: ") && run.messages.contains("up to commit "), "{run:?}");
+    for table in ["squares", "words"] {
+        let [original, restored] = ["n.ful", "again.ful"].map(|file| place.run(&["export", file, table]).ok());
+        assert_eq!(original, restored);
+    }
+    place.run(&["put", "again.ful", "squares", "1000", "1000000"]).ok();
+    let message = place.run(&["restore", "n.ful", "other.ful"]).fails(1);
+    assert!(message.ends_with("n.ful: is a database, but not an image; copy it with `fulgurite backup`"), "{message}");
+    let image = std::fs::read(place.path("n.image")).unwrap();
+    std::fs::write(place.path("cut.image"), &image[..image.len() - 1]).unwrap();
+    let message = place.run(&["restore", "cut.image", "other.ful"]).fails(3);
+    assert!(message.contains("the header of the image is damaged: the file is shorter"), "{message}");
+    assert_eq!(place.names(), ["again.ful", "cut.image", "n.ful", "n.image"]);
+}
+
+#[test]
 fn compacting_keeps_everything() {
     let place = numbers();
     let before = place.run(&["export", "n.ful", "squares"]).ok();
@@ -275,9 +330,10 @@ fn completions_and_manual_pages_cover_every_verb() {
     assert!(page("fulgurite.1").contains(".TH fulgurite 1"));
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let completions = place.run(&["completions", shell]).ok();
-        for verb in
-            ["tables", "get", "put", "del", "scan", "count", "import", "export", "stats", "check", "compact", "backup"]
-        {
+        for verb in [
+            "tables", "get", "put", "del", "scan", "count", "import", "export", "stats", "check", "compact", "backup",
+            "image", "restore",
+        ] {
             assert!(completions.contains(verb), "{shell} {verb}");
             assert!(page(&format!("fulgurite-{verb}.1")).contains(verb), "{verb}");
         }

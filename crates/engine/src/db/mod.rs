@@ -8,7 +8,7 @@
 //! 4. [`background`]: the thread that checkpoints and merges runs, and how commits wake it and wait for it.
 //! 5. [`handle`]: opening and closing a database, and the handle of users.
 //! 6. [`access`]: typed tables, multimaps, bulk loads and the change feed.
-//! 7. [`maintenance`]: backups, checks, statistics and compaction.
+//! 7. [`maintenance`]: backups, images, checks, statistics and compaction.
 
 mod access;
 mod background;
@@ -27,4 +27,5 @@ pub use access::typed::{TypedRange, TypedTable};
 pub use handle::database::{Database, UPDATE_ATTEMPTS};
 pub use handle::inner::CloseOutcome;
 pub use maintenance::check::{CheckReport, Damage};
+pub use maintenance::image::ImageOptions;
 pub use maintenance::stats::{Stats, TableStats};

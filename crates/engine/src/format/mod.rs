@@ -13,6 +13,7 @@ mod catalog;
 mod cell;
 mod filter;
 mod hash;
+mod image;
 mod leaf;
 mod leaf_view;
 mod log;
@@ -32,6 +33,7 @@ pub use catalog::{
 pub use cell::{Cell, CellKey, CellValue, LeafForm, LongKeys, Op, OverflowRef, ValueAlign};
 pub use filter::{LINE_BYTES, build_filter, filter_line, filter_line_passes, filter_passes};
 pub use hash::Identity;
+pub use image::{ImageBlock, ImageFault, ImageHeader};
 pub use leaf::{Candidate, Found, InlineCells, Leaf, LeafBuilder, LeafSummary, PlainEntries};
 pub use leaf_view::LeafView;
 pub use log::{

@@ -32,8 +32,8 @@ struct Hot {
     nodes: VerifiedWords,
 }
 
-/// A bit for each slot that is live and was verified. Relaxed: the bits say that bytes, which do not change, are
-/// good; they publish no other memory.
+/// A bit for each slot that is live and was verified. A bit is set (Release) after the bytes are in memory, and read
+/// (Acquire) before they are: a window that is filled on demand is written to just before they are verified.
 type VerifiedWords = [AtomicU64; 2];
 
 impl ExtentMap {
@@ -168,19 +168,19 @@ impl ExtentMap {
             return [0; 2];
         }
         let words = if entry.kind == ExtentKind::Nodes { &self.hot[index].nodes } else { &self.values[index] };
-        words.each_ref().map(|word| word.load(Ordering::Relaxed))
+        words.each_ref().map(|word| word.load(Ordering::Acquire))
     }
 }
 
 fn set_bit(words: &VerifiedWords, slot: u32) {
     if let Some(word) = words.get((slot >> 6) as usize) {
-        word.fetch_or(1 << (slot & 63), Ordering::Relaxed);
+        word.fetch_or(1 << (slot & 63), Ordering::Release);
     }
 }
 
 #[inline(always)]
 fn has_bit(words: &VerifiedWords, slot: u32) -> bool {
-    words.get((slot >> 6) as usize).is_some_and(|word| word.load(Ordering::Relaxed) >> (slot & 63) & 1 != 0)
+    words.get((slot >> 6) as usize).is_some_and(|word| word.load(Ordering::Acquire) >> (slot & 63) & 1 != 0)
 }
 
 /// The nodes of a map that were verified.

@@ -5,6 +5,7 @@
 //! lives until its last snapshot is dropped, so that page addresses stay valid while the file outgrows it. Callers:
 //! the pager, and `db`, which opens it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Place, Result};
@@ -199,8 +200,17 @@ impl PageFile {
     pub(super) fn read(&self, page: PageNumber, length: usize) -> Result<Box<[u8]>> {
         let mut bytes = vec![0; length].into_boxed_slice();
         let read = self.file.read_at(self.offset(page), &mut bytes);
-        read.map_err(|source| Error::io("read", &self.path, source))?;
+        read.map_err(|source| self.unreadable(page, source))?;
         Ok(bytes)
+    }
+
+    /// The error for a page that cannot be read. An image reports damage before there are bytes of a page.
+    #[cold]
+    pub(super) fn unreadable(&self, page: PageNumber, source: io::Error) -> Error {
+        match source.kind() {
+            io::ErrorKind::InvalidData => Error::corrupt(&self.path, Place::Page(page), source.to_string()),
+            _ => Error::io("read", &self.path, source),
+        }
     }
 
     /// Writes bytes from a page's start. Requires: `Space` gave the caller these pages.

@@ -4,6 +4,7 @@
 
 mod base;
 mod fields;
+mod images;
 mod layout;
 mod mutate;
 mod records;

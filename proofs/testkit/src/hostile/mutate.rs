@@ -262,7 +262,7 @@ fn change_within(bytes: &mut [u8], at: usize, size: usize, random: &mut Random) 
 }
 
 /// Changes a number, or some of several bytes.
-fn change(bytes: &mut [u8], random: &mut Random) {
+pub fn change(bytes: &mut [u8], random: &mut Random) {
     if bytes.len() > 8 {
         let count = if random.chance(1, 2) { 1 } else { bytes.len() };
         for _ in 0..count {

@@ -6,10 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fulgurite::Options;
 use fulgurite::io::{Access, Disk};
 
 use super::base::{Base, PATH, bases, settings};
 use super::fields;
+use super::images::{self, Image};
 use super::mutate::{KINDS, mutate};
 use super::trial::{Expected, Use, use_database};
 use super::watch::Watch;
@@ -55,7 +57,8 @@ impl Report {
     /// Fields and kinds that were never hit.
     pub fn missing(&self) -> Vec<&'static str> {
         let fields = fields::ALL.iter().copied().flatten().map(|field| field.name);
-        fields.chain(KINDS.iter().copied()).filter(|name| !self.hits.contains_key(name)).collect()
+        let kinds = KINDS.iter().chain(&images::KINDS).copied();
+        fields.chain(kinds).filter(|name| !self.hits.contains_key(name)).collect()
     }
 
     /// Adds what another run found.
@@ -89,6 +92,8 @@ impl fmt::Display for Report {
 #[derive(Debug)]
 pub struct Tester {
     bases: Vec<Base>,
+    /// The image of each base.
+    images: Vec<Image>,
     seed: u64,
     directory: tempfile::TempDir,
 }
@@ -100,8 +105,10 @@ impl Tester {
     /// The engine's, or the system's about the temporary directory; in words.
     pub fn new(seed: u64) -> Result<Self, String> {
         let bases = bases(seed).map_err(|error| format!("making a base: {error}"))?;
+        let images = bases.iter().map(Image::of).collect::<Result<_, _>>();
+        let images = images.map_err(|error| format!("making an image: {error}"))?;
         let directory = tempfile::tempdir().map_err(|error| format!("a temporary directory: {error}"))?;
-        Ok(Self { bases, seed, directory })
+        Ok(Self { bases, images, seed, directory })
     }
 
     /// The bases in a line each.
@@ -117,7 +124,11 @@ impl Tester {
     pub fn try_file(&self, number: u64, watch: &Watch, tell: bool) -> Report {
         let mut report = Report { files: 1, ..Report::default() };
         let mut random = Random::for_part(self.seed, &[number]);
-        let base = self.choose(&mut random);
+        let index = self.choose(&mut random);
+        if random.chance(1, IMAGE_SHARE) {
+            return self.try_image(index, number, &mut random, watch, tell);
+        }
+        let base = &self.bases[index];
         let mut work = mutate(base, &mut random);
         let sealed = random.chance(1, 2);
         if sealed {
@@ -132,20 +143,55 @@ impl Tester {
         report.mutations = work.reachable.len() as u64;
         report.reachable = work.reachable.iter().filter(|reachable| **reachable).count() as u64;
         let real = random.chance(1, REAL_SHARE);
-        let mut outcome = self.timed(&work, &expected, number, real, &random, watch, &mut report);
-        if outcome.is_ok() && report.slowest > TIME_MAX {
-            // Another process may have been in the way: what is slow is slow again.
-            report.slowest = Duration::ZERO;
-            outcome = self.timed(&work, &expected, number, real, &random, watch, &mut report);
-            if outcome.is_ok() && report.slowest > TIME_MAX {
-                outcome = Err(format!("it takes {} ms", report.slowest.as_millis()));
-            }
-        }
-        match outcome {
+        let files = Files { disk: &|| work.disk(), bytes: work.data_length.max(base.data.len()), settings: settings() };
+        match self.timed(&files, &expected, number, real, &random, watch, &mut report) {
             Ok(used) => self.count(&work, sealed, used, number, &mut report),
             Err(text) => {
                 report.wrong += u64::from(report.panics == 0);
-                self.fail(&work, number, &text, &mut report);
+                self.fail(base, &work.story.join("; "), number, &text, &mut report);
+            }
+        }
+        report
+    }
+
+    /// Tries a mutated image, or an image of a mutated database.
+    fn try_image(&self, index: usize, number: u64, random: &mut Random, watch: &Watch, tell: bool) -> Report {
+        let mut report = Report { files: 1, ..Report::default() };
+        let base = &self.bases[index];
+        let sealed = random.coin();
+        report.sealed = u64::from(sealed);
+        let (image, kind, story, expected) = if random.chance(1, 3) && base.segments.is_empty() {
+            let mut work = mutate(base, random);
+            if sealed {
+                work.seal();
+            }
+            let expected = expected_of(&work, sealed);
+            let data = work.data();
+            // An image of nothing cannot be.
+            let content = if data.is_empty() { &[0][..] } else { &data };
+            (Image::of_content(content), images::KINDS[4], work.story.join("; "), expected)
+        } else {
+            let mut image = self.images[index].clone();
+            let (kind, story) = image.mutate(sealed, random);
+            let newest = base.states.last().map(|(_, holdings)| Arc::clone(holdings));
+            let exactly = newest.map_or(Expected::Anything, Expected::Exactly);
+            (image, kind, story, if sealed { Expected::Anything } else { exactly })
+        };
+        if tell {
+            println!("file {number}, an image of base `{}`, sealed: {sealed}: {story}", base.name);
+        }
+        report.hits.insert(kind, 1);
+        let settings = settings().map(random.chance(2, 3));
+        let bytes = image.bytes.len().max(base.data.len());
+        let files = Files { disk: &|| image.disk(), bytes, settings };
+        match self.timed(&files, &expected, number, random.chance(1, REAL_SHARE), random, watch, &mut report) {
+            Ok(used) => {
+                report.opened = u64::from(used.opened);
+                report.silent = u64::from(!used.detected);
+            }
+            Err(text) => {
+                report.wrong += u64::from(report.panics == 0);
+                self.fail(base, &story, number, &text, &mut report);
             }
         }
         report
@@ -156,21 +202,22 @@ impl Tester {
         report.silent = u64::from(!used.detected);
         if !sealed && !used.detected && work.live_page_differs() {
             report.wrong += 1;
-            self.fail(work, number, "a live page was changed, and neither reading nor `check` reports it", report);
+            let text = "a live page was changed, and neither reading nor `check` reports it";
+            self.fail(work.base, &work.story.join("; "), number, text, report);
         }
     }
 
-    fn fail(&self, work: &Work<'_>, number: u64, text: &str, report: &mut Report) {
-        let (base, story, seed) = (work.base.name, work.story.join("; "), self.seed);
+    fn fail(&self, base: &Base, story: &str, number: u64, text: &str, report: &mut Report) {
+        let (base, seed) = (base.name, self.seed);
         let again = format!("cargo xtask hostile --seed {seed} --file {number}");
         report.failures.push(format!("base `{base}`: {story}\n  {text}\n  repeat: {again}"));
     }
 
-    /// Uses the mutated files once, with an eye on time and memory.
+    /// Uses the mutated files, with an eye on time and memory.
     #[expect(clippy::too_many_arguments)]
     fn timed(
         &self,
-        work: &Work<'_>,
+        files: &Files<'_>,
         expected: &Expected,
         number: u64,
         real: bool,
@@ -178,13 +225,36 @@ impl Tester {
         watch: &Watch,
         report: &mut Report,
     ) -> Result<Use, String> {
-        let (mut random, disk) = (random.clone(), work.disk());
+        let mut outcome = self.timed_once(files, expected, number, real, random, watch, report);
+        if outcome.is_ok() && report.slowest > TIME_MAX {
+            // Another process may have been in the way: what is slow is slow again.
+            report.slowest = Duration::ZERO;
+            outcome = self.timed_once(files, expected, number, real, random, watch, report);
+            if outcome.is_ok() && report.slowest > TIME_MAX {
+                outcome = Err(format!("it takes {} ms", report.slowest.as_millis()));
+            }
+        }
+        outcome
+    }
+
+    #[expect(clippy::too_many_arguments)]
+    fn timed_once(
+        &self,
+        files: &Files<'_>,
+        expected: &Expected,
+        number: u64,
+        real: bool,
+        random: &Random,
+        watch: &Watch,
+        report: &mut Report,
+    ) -> Result<Use, String> {
+        let (mut random, disk) = (random.clone(), (files.disk)());
         let (settings, path) = if real {
             let path = self.directory.path().join(format!("{number}.ful"));
             copy_to_real_disk(&disk, &path).map_err(|error| format!("writing {}: {error}", path.display()))?;
-            (settings(), path)
+            (files.settings.clone(), path)
         } else {
-            (settings().disk(Arc::new(disk)), PATH.into())
+            (files.settings.clone().disk(Arc::new(disk)), PATH.into())
         };
         let guard = watch.begin(number);
         let start = Instant::now();
@@ -194,7 +264,7 @@ impl Tester {
         if real {
             remove_from_real_disk(&path);
         }
-        let allowed = 4 * work.data_length.max(work.base.data.len()) as u64 + MEMORY_BYTES_MAX;
+        let allowed = 4 * files.bytes as u64 + MEMORY_BYTES_MAX;
         report.most_bytes = bytes;
         match outcome {
             Ok(_) if bytes > allowed => Err(format!("it takes {bytes} bytes of memory, {allowed} are allowed")),
@@ -207,14 +277,22 @@ impl Tester {
     }
 
     /// The larger a base, the rarer.
-    fn choose(&self, random: &mut Random) -> &Base {
+    fn choose(&self, random: &mut Random) -> usize {
         loop {
-            let base = &self.bases[random.index(self.bases.len())];
-            if base.data.len() < 1 << 20 || random.chance(1, 6) {
-                return base;
+            let index = random.index(self.bases.len());
+            if self.bases[index].data.len() < 1 << 20 || random.chance(1, 6) {
+                return index;
             }
         }
     }
+}
+
+/// Mutated files, and how they are opened.
+struct Files<'f> {
+    disk: &'f dyn Fn() -> crate::CrashDisk,
+    /// Their length, or that of what they were made of.
+    bytes: usize,
+    settings: Options,
 }
 
 fn expected_of(work: &Work<'_>, sealed: bool) -> Expected {
@@ -256,5 +334,7 @@ const TIME_MAX: Duration = Duration::from_secs(1);
 const MEMORY_BYTES_MAX: u64 = 64 << 20;
 /// One file in so many is on the real disk, and mapped.
 const REAL_SHARE: u64 = 8;
+/// One file in so many is an image.
+const IMAGE_SHARE: u64 = 5;
 /// More failures show nothing new.
 const FAILURES_MAX: usize = 12;

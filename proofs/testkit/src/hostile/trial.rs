@@ -39,10 +39,17 @@ pub type Wrong = String;
 /// The first wrong answer.
 pub fn use_database(settings: &Options, path: &Path, expected: &Expected, random: &mut Random) -> Result<Use, Wrong> {
     let mut used = Use::default();
-    let read_only = random.chance(1, 3);
+    let mut read_only = random.chance(1, 3);
     // Where deltas are small, what is written becomes runs, and trees are cut into ranges.
     let settings = if random.coin() { settings.clone().delta_bytes(64 << 10) } else { settings.clone() };
-    let db = match settings.read_only(read_only).open(path) {
+    let opened = match settings.clone().read_only(read_only).open(path) {
+        Err(Error::IsAnImage { .. }) => {
+            read_only = true;
+            settings.image(true).open(path)
+        }
+        opened => opened,
+    };
+    let db = match opened {
         Ok(db) => db,
         Err(error) => {
             judge_error("open", &error, expected)?;

@@ -181,6 +181,14 @@ impl<'b> Work<'b> {
         }
     }
 
+    /// The data file as it is now.
+    pub fn data(&self) -> Vec<u8> {
+        let pages = self.data_length.div_ceil(self.base.layout.page_bytes);
+        let mut data: Vec<u8> = (0..pages).flat_map(|number| self.page(number).iter().copied()).collect();
+        data.resize(self.data_length, 0);
+        data
+    }
+
     /// The files as they are now, on a disk of their own.
     pub fn disk(&self) -> CrashDisk {
         let disk = self.base.disk.fork();

@@ -35,7 +35,7 @@ const CRATES: &[Allowed] = &[
         directory: "crates/engine",
         ours: &["fulgurite-keys"],
         ours_in_tests: &["fulgurite-testkit"],
-        outside: Outside::Only(&["getrandom", "libc", "metrics", "rustix", "xxhash-rust"]),
+        outside: Outside::Only(&["getrandom", "libc", "metrics", "rustix", "xxhash-rust", "zstd-safe"]),
     },
     Allowed {
         directory: "proofs/testkit",

@@ -26,6 +26,7 @@ const FILES: &[(&str, &str)] = &[
     ("crates/engine/src/format/leaf/view.rs", "reads of pages that were verified"),
     ("crates/engine/src/format/search/", "vector instructions"),
     ("crates/engine/src/format/verify.rs", "views of pages that were just verified"),
+    ("crates/engine/src/io/linux/filled.rs", "parts of a window that are written once, before they are read"),
     (
         "crates/engine/src/io/linux/lock.rs",
         "one call of fcntl: neither std nor rustix has locks of open file descriptions",

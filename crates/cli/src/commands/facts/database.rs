@@ -67,13 +67,14 @@ fn read_only() -> StoreOptions {
     Store::options().engine(Database::options().read_only(true))
 }
 
+/// Adds to an error what a user of the command line can do.
 fn explain_facts(error: fulgurite_facts::Error) -> Failure {
-    match error {
-        fulgurite_facts::Error::Engine(fulgurite::Error::DatabaseNotFound { path }) => Failure::Message(format!(
+    let fulgurite_facts::Error::Engine(error) = error else { return error.into() };
+    match *error {
+        fulgurite::Error::DatabaseNotFound { path } => Failure::Message(format!(
             "{}: no such database; check the path, or create it with `fulgurite facts create`",
             path.display()
         )),
-        fulgurite_facts::Error::Engine(error) => explain(error, false),
-        error => error.into(),
+        error => explain(error, false),
     }
 }

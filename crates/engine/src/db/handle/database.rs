@@ -52,6 +52,20 @@ impl Database {
         Self::options().create(true).open(path)
     }
 
+    /// Opens an image with the default options. Everything that can be read of a database can be read of its image.
+    ///
+    /// # Errors
+    /// [`Error::NotAnImage`] if the file is a database; [`Error::Corrupt`] if the image is damaged or truncated;
+    /// otherwise as [`Options::open`].
+    pub fn open_image(path: impl AsRef<Path>) -> Result<Self> {
+        Self::options().image(true).open(path)
+    }
+
+    /// Whether the file is an image. An image can only be read.
+    pub fn is_image(&self) -> bool {
+        self.inner.is_image
+    }
+
     /// The path of the database file.
     pub fn path(&self) -> &Path {
         &self.inner.core.path

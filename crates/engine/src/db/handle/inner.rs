@@ -21,6 +21,8 @@ pub struct Inner {
     pub(crate) worker: Option<Worker>,
     /// The meta that was found at opening.
     pub(crate) meta: Meta,
+    /// Whether the file is an image.
+    pub(crate) is_image: bool,
     /// Held while the database is being closed: other closing threads wait for it, and return the same outcome.
     /// [`LockRank::Closing`](crate::sync::LockRank::Closing).
     pub(crate) closing: Mutex<Option<CloseOutcome>>,

@@ -9,6 +9,7 @@
 //! | a clean file | – | – |
 //! | a log, and no writer | replayed, checkpointed, removed or kept | replayed in memory |
 //! | a writer, under this or another name | error with its pid | its newest checkpoint, pinned |
+//! | an image | error | its meta; it has no log and no writer |
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,10 +25,10 @@ use crate::db::recovery::recover::{Recovered, recover, show};
 use crate::db::storage::create::{create, lock_path, locked, refuse_orphaned_log};
 use crate::db::storage::metas;
 use crate::db::storage::presence::Presence;
-use crate::error::{Error, Result};
-use crate::format::Meta;
+use crate::error::{Error, Place, Result};
+use crate::format::{ImageFault, Meta};
 use crate::ids::Sequence;
-use crate::io::{Access, Disk, File, WriterAttempt};
+use crate::io::{Access, Disk, File, ImageFile, WriterAttempt};
 use crate::log::{LogEnd, Retention, first_readable};
 use crate::metrics::Conflicts;
 use crate::monitor::Watchers;
@@ -43,15 +44,17 @@ use crate::txn::coordination::group_sync::GroupSync;
 use crate::txn::snapshot::history::History;
 use crate::txn::snapshot::large::LargeStore;
 use crate::txn::snapshot::published::Published;
+use crate::txn::snapshot::state::State;
 
 impl Options {
     /// Opens the database at `path`. If this process already has it open, the result shares that open database.
     ///
     /// # Errors
     /// [`Error::DatabaseNotFound`], [`Error::DirectoryNotFound`], [`Error::LogWithoutDatabase`], [`Error::LogMissing`],
-    /// [`Error::NotADatabase`], [`Error::Corrupt`], and errors of the disk. [`Error::Locked`] if another process has
-    /// the database open, or this process under another name of the file. [`Error::AlreadyOpen`] if this process has it
-    /// open with other options.
+    /// [`Error::NotADatabase`], [`Error::Corrupt`], and errors of the disk. [`Error::IsAnImage`] if the file is an
+    /// image and is not opened for reading only. [`Error::NotAnImage`] if it is none and [`Options::image`] is set.
+    /// [`Error::Locked`] if another process has the database open, or this process under another name of the file.
+    /// [`Error::AlreadyOpen`] if this process has it open with other options.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         self.validate()?;
         open(self, path.as_ref())
@@ -59,19 +62,25 @@ impl Options {
 }
 
 /// Opens the database at `path`; see [`Options::open`].
-pub fn open(options: Options, path: &Path) -> Result<Database> {
+pub fn open(mut options: Options, path: &Path) -> Result<Database> {
     crate::format::selected()?;
+    options.read_only |= options.image;
     let disk = Arc::clone(&options.disk);
     let path = disk.canonical(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Error::DirectoryNotFound { path: path.to_path_buf() },
         _ => Error::io("find", path, error),
     })?;
     let key = Key::new(&options, path.clone());
+    let must_be_image = options.image;
     let open = |options: Options| match options.read_only {
         true => open_for_reading(options, path),
         false => open_when_unlocked(options, path),
     };
-    Ok(Database { inner: open_once(key, options, open)? })
+    let db = Database { inner: open_once(key, options, open)? };
+    match must_be_image && !db.is_image() {
+        true => Err(Error::NotAnImage { path: db.path().to_path_buf() }),
+        false => Ok(db),
+    }
 }
 
 /// As [`open_for_writing`], which is tried again while the database is locked, for as long as the options say.
@@ -142,7 +151,12 @@ fn open_or_create(options: &Options, path: &Path) -> Result<Arc<dyn File>> {
 
 fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, file: Arc<dyn File>) -> Result<Inner> {
     let disk = Arc::clone(&options.disk);
-    let mut found = metas::read(&*file, path)?;
+    let mut found = match metas::read(&*file, path) {
+        Err(Error::NotADatabase { .. }) if is_image(&*file, path)? => {
+            return Err(Error::IsAnImage { path: path.to_path_buf() });
+        }
+        found => found?,
+    };
     if !found.meta.is_writable() {
         let text =
             format!("it has features {:#x} that only a newer version may write", found.meta.features.read_compatible);
@@ -211,6 +225,7 @@ fn start(core: Arc<Core>, options: Options, checkpointer: Checkpointer, meta: Me
         checkpointer: Some(checkpointer),
         worker: Some(worker),
         meta,
+        is_image: false,
         closing: Mutex::ranked(LockRank::Closing, None),
         watchers,
         closers: Watchers::default(),
@@ -251,6 +266,9 @@ fn retain(options: &Options, path: &Path, meta: &mut Meta, end: &mut LogEnd) -> 
 fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
     let disk = Arc::clone(&options.disk);
     let file = open_file(&*disk, &path, Access::Read)?;
+    if let Some(image) = open_image(&file, &path)? {
+        return show_image(options, &path, image);
+    }
     let presence = Presence::of_reader(Arc::clone(&file));
     let presence = Arc::new(presence.map_err(|error| Error::io("announce a reader of", &path, error))?);
     let writer_lives = || presence.writer_lives().map_err(|error| Error::io("look for a writer of", &path, error));
@@ -267,16 +285,44 @@ fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
             break (found.meta, shown?);
         }
     };
-    Ok(Inner {
-        core: new_core(&path, Published::new(state), None),
+    Ok(show_only(options, &path, meta, state, false))
+}
+
+/// Shows what an image holds, which is all there is: no log belongs to it, and nobody writes to it.
+fn show_image(options: Options, path: &Path, image: ImageFile) -> Result<Inner> {
+    let file: Arc<dyn File> = Arc::new(image);
+    let presence = Presence::of_reader(Arc::clone(&file));
+    let presence = Arc::new(presence.map_err(|error| Error::io("open", path, error))?);
+    let found = metas::read(&*file, path)?;
+    let opened = read_tables(&options, path, file, found.meta.clone(), presence)?;
+    Ok(show_only(options, path, found.meta, opened.state, true))
+}
+
+fn show_only(options: Options, path: &Path, meta: Meta, state: State, is_image: bool) -> Inner {
+    Inner {
+        core: new_core(path, Published::new(state), None),
         options,
         checkpointer: None,
         worker: None,
         meta,
+        is_image,
         closing: Mutex::ranked(LockRank::Closing, None),
         watchers: Watchers::default(),
         closers: Watchers::default(),
+    }
+}
+
+/// The image in a file, if it is one.
+fn open_image(file: &Arc<dyn File>, path: &Path) -> Result<Option<ImageFile>> {
+    let opened = ImageFile::open(file).map_err(|error| Error::io("read", path, error))?;
+    opened.transpose().map_err(|fault| match fault {
+        ImageFault::Damaged(what) => Error::corrupt(path, Place::ImageHeader, what),
+        ImageFault::Unsupported(found) => Error::UnsupportedFormat { path: path.to_path_buf(), found },
     })
+}
+
+fn is_image(file: &dyn File, path: &Path) -> Result<bool> {
+    ImageFile::is_in(file).map_err(|error| Error::io("read", path, error))
 }
 
 /// Reads the newest meta and pins its checkpoint, so that a writer keeps its pages.

@@ -77,26 +77,53 @@ impl Database {
     /// # Errors
     /// [`Error::Invalid`] if the transaction belongs to another database. Otherwise as [`Database::backup_to_with`].
     pub fn backup_snapshot_to(&self, txn: &ReadTxn, path: impl AsRef<Path>, monitor: &Monitor) -> Result<()> {
+        self.copy_to(txn, path.as_ref(), monitor, |copied, path, file| copied.write(path, file))
+    }
+
+    /// Creates a file at `path`, in which `write` writes the snapshot of a transaction.
+    pub(super) fn copy_to(
+        &self,
+        txn: &ReadTxn,
+        path: &Path,
+        monitor: &Monitor,
+        write: impl FnOnce(&Copied<'_>, &Path, Arc<dyn File>) -> Result<()>,
+    ) -> Result<()> {
         if txn.snapshot.state.instance != self.inner.core.published.state().instance {
             return Err(Error::Invalid {
                 message: "a backup needs a transaction of the database it is asked of".into(),
             });
         }
-        let options = &self.inner.options;
-        let path = path.as_ref();
-        let disk = Arc::clone(&options.disk);
+        let disk = Arc::clone(&self.inner.options.disk);
         let canonical = disk.canonical(path).map_err(|error| Error::io("find the directory of", path, error))?;
         let place = Reserved::take(&disk, canonical)?;
         let watchers = Watchers::default();
         let _watching = watchers.add(monitor);
         watchers.enter(Phase::Copying);
+        place.fill(|file| write(&Copied { snapshot: &txn.snapshot, watchers: &watchers }, &place.path, file))
+    }
+}
+
+/// What a copy is made of, and the monitors that watch it.
+pub(super) struct Copied<'c> {
+    snapshot: &'c Snapshot,
+    watchers: &'c Watchers,
+}
+
+impl Copied<'_> {
+    /// Writes the copy to an empty file, whose path is for messages.
+    pub(super) fn write(&self, path: &Path, file: Arc<dyn File>) -> Result<()> {
         let read = ReadOptions {
             map: false,
             huge_pages: false,
             // Nothing is read back but the extents of values that are not written yet.
             cache_bytes: 0,
         };
-        place.fill(|file| Copy::begin(&txn.snapshot, &place.path, file, read, &watchers)?.run())
+        Copy::begin(self.snapshot, path, file, read, self.watchers)?.run()
+    }
+
+    /// Ends the copy if a monitor asks for it.
+    pub(super) fn look(&self, path: &Path) -> Result<()> {
+        self.watchers.look(path)
     }
 }
 

@@ -1,6 +1,7 @@
-//! What administrators do with a database: backups, checks, statistics and compaction.
+//! What administrators do with a database: backups, images, checks, statistics and compaction.
 
 pub mod backup;
 pub mod check;
 pub mod compact;
+pub mod image;
 pub mod stats;

@@ -65,6 +65,10 @@ fn read_slot(file: &dyn File, path: &Path, slot: usize) -> Result<Result<Meta, M
     match file.read_at(Meta::SLOT_OFFSETS[slot], &mut bytes) {
         Ok(()) => Ok(Meta::decode(&bytes)),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Err(MetaError::NotAMeta)),
+        // An image reports damage before there are bytes of a meta.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err(Error::corrupt(path, Place::Meta(Some(slot as u8)), error.to_string()))
+        }
         Err(error) => Err(Error::io("read meta", path, error)),
     }
 }

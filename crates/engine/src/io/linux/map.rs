@@ -3,7 +3,8 @@
 //! Invariants: (1) The window begins at the file's first byte, at an address that is a multiple of 2 MiB, so that
 //! each 2 MiB of the file can be mapped by one huge page. (2) It may reach past the end of the file; touching it
 //! there is SIGBUS, so the caller of [`Map::slice`] vouches for the length. (3) All windows of the process together
-//! stay under a cap.
+//! stay under a cap. (4) A window that is filled on demand is memory of its own: its bytes are read only after
+//! [`Map::ensure`], and never written after that.
 //!
 //! A window may be larger than the file because reserved addresses cost nothing until they are touched: a file that
 //! grows inside its window needs no new map.
@@ -18,8 +19,11 @@ use std::ptr::{self, NonNull};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
+use super::filled::Filler;
+use crate::io::Fill;
 use crate::io::huge_pages::{self, HugePages};
 use crate::io::machine::memory_bytes;
+use crate::sync::Arc;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// A read-only window onto a file, from its first byte. Dropping it unmaps it.
@@ -27,13 +31,16 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 pub struct Map {
     base: NonNull<u8>,
     window_bytes: u64,
+    /// What fills the window, if it is not a file that does.
+    filler: Option<Box<Filler>>,
     /// Returned to the process's cap after the window is unmapped.
     _charge: Charge,
 }
 
-// SAFETY: the window is plain memory that belongs to no thread; nothing here changes it after `new`.
+// SAFETY: the window is plain memory that belongs to no thread; after `new` only its filler changes it, by the
+// invariants there.
 unsafe impl Send for Map {}
-// SAFETY: as for `Send`; all methods that take `&self` only read it or advise the system about it.
+// SAFETY: as for `Send`; all other methods that take `&self` only read it or advise the system about it.
 unsafe impl Sync for Map {}
 
 impl Map {
@@ -68,6 +75,49 @@ impl Map {
         }
     }
 
+    /// A window of memory that is filled part by part, where it is first read. `None` if there is no address space for
+    /// it. Filled parts stay in memory until it is dropped.
+    pub(in crate::io) fn filled_by(source: Arc<dyn Fill>) -> io::Result<Option<Self>> {
+        let Some(window_bytes) = round_up(source.content_bytes().max(1)) else { return Ok(None) };
+        let Some(charge) = Charge::try_new(window_bytes) else { return Ok(None) };
+        // SAFETY: a new private mapping at an address of the system's choice touches no memory of others.
+        let mapped = unsafe {
+            rustix::mm::mmap_anonymous(
+                ptr::null_mut(),
+                window_bytes as usize,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        };
+        let mapped = match mapped {
+            Err(Errno::NOMEM) => return Ok(None),
+            mapped => mapped?,
+        };
+        let base = NonNull::new(mapped.cast()).expect("no mapping begins at address 0");
+        let map = Self { base, window_bytes, filler: Some(Box::new(Filler::new(source))), _charge: charge };
+        // A huge page would be cleared, and take memory, for one part. Systems without them refuse this.
+        let _ = map.advise_small_pages();
+        Ok(Some(map))
+    }
+
+    /// Whether bytes of the window may be read only after [`Map::ensure`].
+    #[inline(always)]
+    pub fn is_filled_on_demand(&self) -> bool {
+        self.filler.is_some()
+    }
+
+    /// Fills these bytes of the window, if it is one that is filled on demand and they are not filled yet.
+    ///
+    /// # Errors
+    /// Those of what fills it; `UnexpectedEof` if that has no such bytes.
+    pub fn ensure(&self, offset: u64, length: usize) -> io::Result<()> {
+        match &self.filler {
+            None => Ok(()),
+            // SAFETY: the window has room for all that fills it, and is read by the contract of `Map::slice`.
+            Some(filler) => unsafe { filler.ensure(self.base, offset, length) },
+        }
+    }
+
     /// The window's length: a multiple of 2 MiB.
     pub fn window_bytes(&self) -> u64 {
         self.window_bytes
@@ -77,7 +127,7 @@ impl Map {
     ///
     /// # Safety
     /// Until the slice is last used, `offset + length` is at most the file's length, or the access is SIGBUS; and
-    /// nobody writes these bytes of the file, by whatever means.
+    /// nobody writes these bytes of the file, by whatever means. [`Map::ensure`] was successful for them before.
     #[inline]
     pub unsafe fn slice(&self, offset: u64, length: usize) -> Option<&[u8]> {
         if offset.saturating_add(length as u64) > self.window_bytes {
@@ -104,7 +154,7 @@ impl Map {
     /// `InvalidInput` if the part is not in the window, `Unsupported` on Linux before 5.14; otherwise the part
     /// reaches past the end of the file, or the medium failed, which would have been SIGBUS on access.
     pub fn populate(&self, offset: u64, length: u64) -> io::Result<()> {
-        if length == 0 {
+        if length == 0 || self.filler.is_some() {
             return Ok(());
         }
         let start = offset - offset % rustix::param::page_size() as u64;
@@ -194,7 +244,7 @@ impl Map {
         };
         reserved.release_around(before, length);
         let base = NonNull::new(base).expect("no mapping begins at address 0");
-        Ok(Some(Self { base, window_bytes, _charge: charge }))
+        Ok(Some(Self { base, window_bytes, filler: None, _charge: charge }))
     }
 
     /// Huge pages while the file fits into memory, random access when it does not.

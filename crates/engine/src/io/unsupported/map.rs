@@ -3,13 +3,33 @@
 use std::io;
 use std::ptr::NonNull;
 
+use crate::io::Fill;
 use crate::io::huge_pages::HugePages;
+use crate::sync::Arc;
 
 /// A window onto a file: there is none on this platform.
 #[derive(Debug)]
 pub enum Map {}
 
 impl Map {
+    /// A window of memory that is filled where it is first read: there is none on this platform.
+    pub(in crate::io) fn filled_by(_source: Arc<dyn Fill>) -> io::Result<Option<Self>> {
+        Ok(None)
+    }
+
+    /// Whether bytes of the window may be read only after [`Map::ensure`].
+    pub fn is_filled_on_demand(&self) -> bool {
+        match *self {}
+    }
+
+    /// Fills these bytes of the window.
+    ///
+    /// # Errors
+    /// None: no such value exists.
+    pub fn ensure(&self, _offset: u64, _length: usize) -> io::Result<()> {
+        match *self {}
+    }
+
     /// The window's length.
     pub fn window_bytes(&self) -> u64 {
         match *self {}

@@ -134,7 +134,7 @@ impl Pages {
     pub fn mapped_value(&self, at: &OverflowRef) -> Result<Option<&[u8]>> {
         let Source::Map(map) = &self.source else { return Ok(None) };
         let number = self.value_place(at)?;
-        let value = self.mapped(map, number, at.length as usize).ok_or_else(|| self.outside_window(number))?;
+        let value = self.ensured(map, number, at.length as usize)?;
         if !self.extents.is_value_verified(at.page()) {
             self.check_value(at, number, value)?;
             self.extents.set_value_verified(at.page());
@@ -174,7 +174,7 @@ impl Pages {
             return Err(Error::corrupt(self.file.path(), Place::Page(first_page), what));
         }
         let mapped = match &self.source {
-            Source::Map(map) => self.mapped(map, first_page.0, length).map(Value::from),
+            Source::Map(map) => self.ensured(map, first_page.0, length).ok().map(Value::from),
             Source::Cache(_) => None,
         };
         let value = match mapped {
@@ -246,8 +246,7 @@ impl Pages {
         let number = self.extents.run(at, 1, ExtentKind::Nodes).map_err(|fault| self.bad_reference(at, fault))?;
         let page = match &self.source {
             Source::Map(map) => {
-                let bytes = self.mapped(map, number, 1 << self.page_bits);
-                let bytes = bytes.ok_or_else(|| self.outside_window(number))?;
+                let bytes = self.ensured(map, number, 1 << self.page_bits)?;
                 self.check_page(at, number, bytes, verify)?;
                 Page::from_map(bytes)
             }
@@ -268,11 +267,22 @@ impl Pages {
     ///
     /// Requires: the extent map gave `number`, for a run that holds `length` bytes.
     #[inline(always)]
-    fn mapped<'a>(&self, map: &'a Map, number: u64, length: usize) -> Option<&'a [u8]> {
+    fn ensured<'a>(&self, map: &'a Map, number: u64, length: usize) -> Result<&'a [u8]> {
+        let offset = number << self.page_bits;
+        if map.is_filled_on_demand() {
+            self.fill(map, number, length)?;
+        }
         // SAFETY: the extent map gave the place, and its extents were checked against the file's length (invariant
         // 3). Pages of live extents are never written while a snapshot that shows them lives (`Space`, invariant 1),
-        // and the snapshot lives as long as `self`.
-        unsafe { map.slice(number << self.page_bits, length) }
+        // and the snapshot lives as long as `self`. If the window is filled on demand, it has them since `ensure`.
+        unsafe { map.slice(offset, length) }.ok_or_else(|| self.outside_window(number))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fill(&self, map: &Map, number: u64, length: usize) -> Result<()> {
+        let filled = map.ensure(number << self.page_bits, length);
+        filled.map_err(|source| self.file.unreadable(PageNumber(number), source))
     }
 
     fn value_place(&self, at: &OverflowRef) -> Result<u64> {
@@ -284,9 +294,7 @@ impl Pages {
     fn value_unverified(&self, at: &OverflowRef, number: u64) -> Result<Value<'_>> {
         let length = at.length as usize;
         match &self.source {
-            Source::Map(map) => {
-                self.mapped(map, number, length).map(Value::from).ok_or_else(|| self.outside_window(number))
-            }
+            Source::Map(map) => self.ensured(map, number, length).map(Value::from),
             Source::Cache(_) => Ok(Value::from_frame(Frame::new(self.file.read(PageNumber(number), length)?))),
         }
     }

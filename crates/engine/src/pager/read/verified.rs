@@ -60,7 +60,8 @@ impl<'a> VerifiedPages<'a> {
         // SAFETY: a verified node is live, live pages are below the extent map's page count, and the window, which `'a`
         // borrows, reaches past that (`PageFile`, invariant 1).
         let start = unsafe { self.base.add((number << self.page_bits) as usize) };
-        // SAFETY: the whole page is in the window as its start is; its bytes stay as they are as in `Pages::mapped`.
+        // SAFETY: the whole page is in the window as its start is; its bytes are there and stay as in `Pages::ensured`,
+        // which it passed before it was verified.
         let bytes = unsafe { std::slice::from_raw_parts(start.as_ptr(), 1 << self.page_bits) };
         // SAFETY: no page is smaller. Without this every look at a page's kind would first compare its length.
         unsafe { assert_unchecked(bytes.len() >= PageSize::KiB8.bytes()) };

@@ -10,20 +10,20 @@ use std::time::Duration;
 use fulgurite::io::{Access, Disk, MemoryDisk};
 use fulgurite::{Database, Durability, Error, MergeOperator, Monitor, Options, Phase, Read, ReadTxn, TableOptions};
 
-fn options(disk: &MemoryDisk) -> Options {
+pub fn options(disk: &MemoryDisk) -> Options {
     let options = Database::options().disk(Arc::new(disk.clone())).create(true);
     options.durability(Durability::Log).background(false).delta_bytes(64 << 10)
 }
 
-fn names(disk: &MemoryDisk) -> Vec<String> {
+pub fn names(disk: &MemoryDisk) -> Vec<String> {
     let names = disk.list(Path::new("")).unwrap();
     names.iter().map(|path| path.to_str().unwrap().to_owned()).collect()
 }
 
-type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+pub type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// All entries of all tables, with names and numbers of the tables.
-fn content(txn: &ReadTxn) -> Vec<(String, u32, Entries)> {
+pub fn content(txn: &ReadTxn) -> Vec<(String, u32, Entries)> {
     let entries =
         |table| txn.range(table, ..).unwrap().map(|entry| entry.map(|(k, v)| (k.to_vec(), v.to_vec())).unwrap());
     txn.tables().iter().map(|table| (table.name().to_owned(), table.id().0, entries(table).collect())).collect()
@@ -31,7 +31,7 @@ fn content(txn: &ReadTxn) -> Vec<(String, u32, Entries)> {
 
 /// Tables of every kind, with entries in trees, runs and deltas, long keys, large values, deletes, and a number that
 /// went.
-fn fill(db: &Database) {
+pub fn fill(db: &Database) {
     let gone = db.create_table("gone", TableOptions::new()).unwrap();
     let plain = db.create_table("plain", TableOptions::new().counted(true)).unwrap();
     let packed = db.create_table("packed", TableOptions::new().packed(true)).unwrap();

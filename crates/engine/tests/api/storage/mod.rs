@@ -1,8 +1,9 @@
-//! The files of a database: opening, recovery, checkpoints, compaction, backups.
+//! The files of a database: opening, recovery, checkpoints, compaction, backups, images.
 
 mod backups;
 mod compaction;
 mod golden;
+mod images;
 mod monitored;
 mod opening;
 mod recovery;

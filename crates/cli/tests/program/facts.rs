@@ -1,0 +1,126 @@
+//! The verbs of `fulgurite facts`.
+
+use crate::fixture::{Run, TestDirectory};
+
+const SCHEMA: &str = "\
+schema src.1 {
+predicate File : string
+predicate Line : { file : File, number : nat } -> string
+}
+";
+
+const LINES: &str = r#"[{"predicate":"src.Line.1","facts":[
+{"key":{"file":{"key":"a.rs"},"number":1},"value":"fn main() {"},
+{"key":{"file":{"key":"a.rs"},"number":2},"value":"}"},
+{"key":{"file":{"key":"b.rs"},"number":1},"value":"mod a;"}]}]"#;
+
+fn created() -> TestDirectory {
+    let directory = TestDirectory::new();
+    directory.file("src.angle", SCHEMA);
+    directory.file("lines.json", LINES);
+    done(&directory.run(&["facts", "create", "a.ful", "--schema", "src.angle"]));
+    done(&directory.run(&["facts", "write", "a.ful", "lines.json", "--unit", "all"]));
+    directory
+}
+
+fn done(run: &Run) -> Vec<String> {
+    assert_eq!(run.code, 0, "{}", run.messages);
+    String::from_utf8(run.data.clone()).unwrap().lines().map(str::to_owned).collect()
+}
+
+fn refused(run: &Run, code: i32, message: &str) {
+    assert_eq!(run.code, code, "{}", run.messages);
+    assert!(run.messages.contains(message), "{}", run.messages);
+}
+
+#[test]
+fn facts_are_written_and_asked_and_kept_when_the_database_is_finished() {
+    let directory = created();
+    let query = ["facts", "query", "a.ful", "src.Line { file = \"a.rs\" }", "--recursive", "--profile"];
+    let expected = [
+        r#"{"id":1025,"key":{"file":{"id":1024,"key":"a.rs"},"number":1},"value":"fn main() {"}"#,
+        r#"{"id":1026,"key":{"file":{"id":1024,"key":"a.rs"},"number":2},"value":"}"}"#,
+    ];
+    let answered = directory.run(&query);
+    assert_eq!(done(&answered), expected);
+    assert!(answered.messages.contains("src.Line.1: 2 facts searched"), "{}", answered.messages);
+    done(&directory.run(&["facts", "finish", "a.ful"]));
+    assert_eq!(done(&directory.run(&query)), expected);
+    let stats = done(&directory.run(&["facts", "stats", "a.ful"]));
+    assert_eq!(stats.len(), 5);
+    assert!(stats[4].starts_with("5 facts, ") && stats[4].contains("; complete, "), "{}", stats[4]);
+    assert_eq!(done(&directory.run(&["facts", "schema", "a.ful"]))[1], "schema src.1 {");
+    refused(&directory.run(&["facts", "write", "a.ful", "lines.json"]), 1, "the database is complete");
+    // An image of it answers too.
+    done(&directory.run(&["image", "a.ful", "a.img"]));
+    let of_image = ["facts", "query", "a.img", "src.Line { file = \"a.rs\" }", "--recursive"];
+    assert_eq!(done(&directory.run(&of_image)), expected);
+}
+
+#[test]
+fn a_query_is_continued_where_it_stopped() {
+    let directory = created();
+    let mut found = Vec::new();
+    let mut continuation: Option<String> = None;
+    for _ in 0..5 {
+        let mut arguments = vec!["facts", "query", "a.ful", "src.Line _", "--limit", "1"];
+        if let Some(text) = &continuation {
+            arguments.extend(["--continue", text]);
+        }
+        let page = directory.run(&arguments);
+        found.extend(done(&page));
+        continuation = page.messages.split("--continue ").nth(1).map(|text| text.trim().to_owned());
+        if continuation.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, done(&directory.run(&["facts", "query", "a.ful", "src.Line _"])));
+    let other = ["facts", "query", "a.ful", "src.File _", "--continue", "00"];
+    refused(&directory.run(&other), 1, "cannot be continued");
+    refused(&directory.run(&["facts", "query", "a.ful", "src.File _", "--continue", "x"]), 1, "--continue takes");
+}
+
+#[test]
+fn a_database_on_another_one_hides_what_has_changed() {
+    let directory = created();
+    refused(&directory.run(&["facts", "create", "b.ful", "--base", "a.ful"]), 1, "incomplete");
+    done(&directory.run(&["facts", "finish", "a.ful"]));
+    done(&directory.run(&["facts", "create", "b.ful", "--base", "a.ful", "--hide", "all"]));
+    let files = ["facts", "query", "b.ful", "src.File _", "--base", "a.ful"];
+    assert_eq!(done(&directory.run(&files)), [""; 0]);
+    let changed = LINES.replace("b.rs", "c.rs");
+    let written = directory.run_with_input(&["facts", "write", "b.ful", "-", "--base", "a.ful"], changed.as_bytes());
+    done(&written);
+    assert_eq!(done(&directory.run(&files)).len(), 2);
+    refused(&directory.run(&["facts", "query", "b.ful", "src.File _"]), 1, "open it with its base");
+}
+
+#[test]
+fn mistakes_have_places_and_leave_nothing_behind() {
+    let directory = created();
+    let before = done(&directory.run(&["facts", "query", "a.ful", "src.Line _"]));
+    directory.file("wrong.angle", "schema src.1 {\npredicate File : strin\n}\n");
+    let created = directory.run(&["facts", "create", "wrong.ful", "--schema", "wrong.angle"]);
+    refused(&created, 1, "wrong.angle:2:18");
+    assert!(!directory.path("wrong.ful").exists());
+    for (input, message) in [
+        (LINES.replace("\"number\":2", "\"number\":\"2\""), "fact 1: $.key.number: expected nat"),
+        (LINES[..LINES.len() - 4].to_owned(), "line 4, column"),
+        (String::new(), "line 1, column 0"),
+    ] {
+        let written = directory.run_with_input(&["facts", "write", "a.ful", "-"], input.as_bytes());
+        refused(&written, 1, message);
+    }
+    for (query, message) in [
+        ("src.Fil _", "did you mean `src.File`"),
+        ("src.Line { file = 7 }", "query:1:"),
+        ("src.File", "query:1:"),
+    ] {
+        refused(&directory.run(&["facts", "query", "a.ful", query]), 1, message);
+    }
+    assert_eq!(done(&directory.run(&["facts", "query", "a.ful", "src.Line _"])), before);
+    refused(&directory.run(&["facts", "query", "none.ful", "src.File _"]), 1, "fulgurite facts create");
+    refused(&directory.run(&["put", "a.ful", "facts.meta", "x", "y"]), 1, "database of facts");
+    directory.file("text.ful", "not a database");
+    refused(&directory.run(&["facts", "query", "text.ful", "src.File _"]), 3, "text.ful");
+}

@@ -1,0 +1,33 @@
+//! Takes the place of Zstandard on platforms that Fulgurite does not support yet.
+
+/// Compresses blocks: there is none on this platform.
+#[derive(Debug)]
+pub enum Compressor {}
+
+impl Compressor {
+    /// The levels that there would be.
+    pub fn levels() -> std::ops::RangeInclusive<i32> {
+        1..=22
+    }
+
+    /// # Errors
+    /// Always.
+    pub fn new(_level: i32) -> Result<Self, &'static str> {
+        Err(UNSUPPORTED)
+    }
+
+    /// Compresses a block.
+    pub fn compress(&mut self, _block: &[u8], _into: &mut [u8]) -> Option<usize> {
+        match *self {}
+    }
+}
+
+/// Decompresses a block.
+///
+/// # Errors
+/// Always.
+pub fn decompress(_stored: &[u8], _into: &mut [u8]) -> Result<usize, &'static str> {
+    Err(UNSUPPORTED)
+}
+
+const UNSUPPORTED: &str = "images are not supported on this platform";
