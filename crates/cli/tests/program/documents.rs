@@ -1,4 +1,4 @@
-//! The examples of `docs/reference/cli.md`, run as they stand there.
+//! The examples of `docs/reference/cli.md` and `docs/guide/facts.md`, run as they stand there.
 //!
 //! In a block marked `console`, a line that begins with `$ ` is a command for a shell, and what follows is what it
 //! prints, messages included. `…` at the end of a line stands for anything; paths are shown without the test's own
@@ -9,8 +9,21 @@ use std::path::Path;
 use crate::fixture::{PROGRAM, TestDirectory};
 
 #[test]
-fn the_examples_of_the_documentation_print_what_it_says() {
-    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/cli.md");
+fn the_examples_of_the_command_line_print_what_it_says() {
+    let commands = run_examples("reference/cli.md");
+    assert!(commands >= 20, "only {commands} examples");
+}
+
+#[test]
+#[cfg(feature = "facts")]
+fn the_examples_of_the_guide_to_facts_print_what_it_says() {
+    let commands = run_examples("guide/facts.md");
+    assert!(commands >= 11, "only {commands} examples");
+}
+
+/// Runs the examples of a document, and returns how many there are.
+fn run_examples(document: &str) -> usize {
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(document);
     let document = std::fs::read_to_string(document).unwrap();
     let place = TestDirectory::new();
     let mut commands = 0;
@@ -28,7 +41,7 @@ fn the_examples_of_the_documentation_print_what_it_says() {
             commands += 1;
         }
     }
-    assert!(commands >= 20, "only {commands} examples");
+    commands
 }
 
 fn shell(place: &TestDirectory, command: &str) -> String {

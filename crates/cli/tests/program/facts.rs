@@ -111,11 +111,9 @@ fn mistakes_have_places_and_leave_nothing_behind() {
         let written = directory.run_with_input(&["facts", "write", "a.ful", "-"], input.as_bytes());
         refused(&written, 1, message);
     }
-    for (query, message) in [
-        ("src.Fil _", "did you mean `src.File`"),
-        ("src.Line { file = 7 }", "query:1:"),
-        ("src.File", "query:1:"),
-    ] {
+    for (query, message) in
+        [("src.Fil _", "did you mean `src.File`"), ("src.Line { file = 7 }", "query:1:"), ("src.File", "query:1:")]
+    {
         refused(&directory.run(&["facts", "query", "a.ful", query]), 1, message);
     }
     assert_eq!(done(&directory.run(&["facts", "query", "a.ful", "src.Line _"])), before);

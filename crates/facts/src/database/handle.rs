@@ -31,7 +31,7 @@ impl FactDatabase {
     /// Creates a database. If creating it was cut off before, it is finished.
     ///
     /// # Errors
-    /// [`Error::Angle`], if a derivation of the schema is wrong; [`Error::OtherSchema`], if the base has another schema;
+    /// [`Error::Angle`], if a derivation of the schema is wrong; [`Error::OtherSchema`], if the base has another one;
     /// and as [`StoreOptions::create`].
     pub fn create_with(options: StoreOptions, path: impl AsRef<Path>, schema: Schema) -> Result<Self> {
         let path = path.as_ref();

@@ -122,7 +122,7 @@ const CRATES: &[Allowed] = &[
     },
     Allowed {
         directory: "crates/cli",
-        ours: &["fulgurite", "fulgurite-keys", "fulgurite-rdf", "fulgurite-server"],
+        ours: &["fulgurite", "fulgurite-facts", "fulgurite-keys", "fulgurite-rdf", "fulgurite-server"],
         ours_in_tests: &["fulgurite-testkit"],
         outside: Outside::AnyButEngines,
     },
