@@ -68,7 +68,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// The database has no schema, because creating it was cut off.
+    /// The database has no schema: it was created as a store of bytes.
     NoSchema {
         /// The file.
         path: PathBuf,
@@ -201,7 +201,7 @@ impl fmt::Display for Error {
                 path.display()
             ),
             Self::NoSchema { path } => {
-                write!(out, "{}: creating this database was cut off; create it again", path.display())
+                write!(out, "{}: the database has no schema; open it as a Store", path.display())
             }
             Self::OtherSchema { path } => {
                 write!(out, "{}: the base has another schema; give the same one to the database on it", path.display())

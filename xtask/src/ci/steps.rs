@@ -121,7 +121,15 @@ fn packages(root: &Path) -> Outcome {
 }
 
 /// The crates that are published.
-const PUBLISHED: &[&str] = &["fulgurite", "fulgurite-keys", "fulgurite-rdf", "fulgurite-server", "fulgurite-cli"];
+const PUBLISHED: &[&str] = &[
+    "fulgurite",
+    "fulgurite-keys",
+    "fulgurite-facts",
+    "fulgurite-graph",
+    "fulgurite-rdf",
+    "fulgurite-server",
+    "fulgurite-cli",
+];
 
 fn oldest_compiler(root: &Path) -> Outcome {
     let version = match oldest_supported(root) {

@@ -86,8 +86,8 @@ pub struct Query {
     #[arg(long)]
     pub recursive: bool,
     /// Stop after this many results, and print how to continue.
-    #[arg(long, value_name = "N")]
-    pub limit: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: Option<u32>,
     /// Continue where an earlier run of the same query stopped: the text that it printed.
     #[arg(long = "continue", value_name = "TEXT")]
     pub continuation: Option<String>,

@@ -75,6 +75,8 @@ fn a_query_is_continued_where_it_stopped() {
         }
     }
     assert_eq!(found, done(&directory.run(&["facts", "query", "a.ful", "src.Line _"])));
+    refused(&directory.run(&["facts", "query", "a.ful", "src.File _", "--limit", "0"]), 2, "--limit");
+    refused(&directory.run(&["facts", "write", "a.ful", "-", "-"]), 1, "once only");
     let other = ["facts", "query", "a.ful", "src.File _", "--continue", "00"];
     refused(&directory.run(&other), 1, "cannot be continued");
     refused(&directory.run(&["facts", "query", "a.ful", "src.File _", "--continue", "x"]), 1, "--continue takes");

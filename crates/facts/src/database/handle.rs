@@ -28,31 +28,19 @@ impl FactDatabase {
         Self::create_with(Store::options(), path, schema)
     }
 
-    /// Creates a database. If creating it was cut off before, it is finished.
+    /// Creates a database.
     ///
     /// # Errors
     /// [`Error::Angle`], if a derivation of the schema is wrong; [`Error::OtherSchema`], if the base has another one;
     /// and as [`StoreOptions::create`].
     pub fn create_with(options: StoreOptions, path: impl AsRef<Path>, schema: Schema) -> Result<Self> {
-        let path = path.as_ref();
         let compiler = Arc::new(Compiler::new(Arc::new(schema))?);
-        let store = match options.clone().create(path) {
-            Err(Error::Exists { path }) => {
-                let store = options.open(&path)?;
-                if store.property(SCHEMA)?.is_some() {
-                    return Err(Error::Exists { path });
-                }
-                store
-            }
-            created => created?,
-        };
-        if let Some(base) = store.base() {
-            let of_base = read_schema(base)?;
-            if of_base.hash() != compiler.schema().hash() {
-                return Err(Error::OtherSchema { path: base.database().path().to_owned() });
-            }
+        if let Some(base) = options.base_store()
+            && read_schema(base)?.hash() != compiler.schema().hash()
+        {
+            return Err(Error::OtherSchema { path: base.database().path().to_owned() });
         }
-        store.set_property(SCHEMA, compiler.schema().text().as_bytes())?;
+        let store = options.property(SCHEMA, compiler.schema().text().as_bytes()).create(path)?;
         Ok(Self { store, compiler })
     }
 
@@ -67,7 +55,7 @@ impl FactDatabase {
     /// Opens a database.
     ///
     /// # Errors
-    /// [`Error::NoSchema`], if creating it was cut off; and as [`StoreOptions::open`].
+    /// [`Error::NoSchema`], if it was created as a [`Store`]; and as [`StoreOptions::open`].
     pub fn open_with(options: StoreOptions, path: impl AsRef<Path>) -> Result<Self> {
         let store = options.open(path)?;
         let compiler = Arc::new(Compiler::new(Arc::new(read_schema(&store)?))?);

@@ -163,13 +163,13 @@ impl Checker<'_> {
                 let ty = Ty::Tuple(nodes.iter().map(|node| node.ty.clone()).collect());
                 Ok(self.promoted(node(NodeKind::Tuple(nodes), ty)))
             }
-            PatternKind::Array(elements) | PatternKind::ArrayPrefix(elements) => {
-                let element = match elements.first() {
-                    Some(first) => self.infer(first, place)?.ty,
-                    None => self.unknowns.fresh(),
-                };
-                let array = self.check(pattern, &Ty::Array(Box::new(element)), place)?;
-                Ok(self.promoted(array))
+            PatternKind::Array(elements) => {
+                let (nodes, ty) = self.infer_elements(elements, place)?;
+                Ok(self.promoted(node(NodeKind::Array(nodes), ty)))
+            }
+            PatternKind::ArrayPrefix(elements) => {
+                let (nodes, ty) = self.infer_elements(elements, place)?;
+                Ok(self.promoted(node(NodeKind::ArrayPrefix(nodes), ty)))
             }
             PatternKind::Struct(fields) => self.infer_struct(fields, span, place),
             PatternKind::Enumerator(name) => {
@@ -206,6 +206,20 @@ impl Checker<'_> {
             }
             _ => self.infer_operation(pattern, place),
         }
+    }
+
+    /// The elements of an array, and its type. The first element says what the others must be.
+    fn infer_elements(&mut self, elements: &[Pattern], place: Use) -> Result<(Vec<Node<Ty>>, Ty), Diagnostic> {
+        let Some((first, others)) = elements.split_first() else {
+            return Ok((Vec::new(), Ty::Array(Box::new(self.unknowns.fresh()))));
+        };
+        let first = self.infer(first, place)?;
+        let ty = first.ty.clone();
+        let mut nodes = vec![first];
+        for element in others {
+            nodes.push(self.check(element, &ty, place)?);
+        }
+        Ok((nodes, Ty::Array(Box::new(ty))))
     }
 
     fn infer_operation(&mut self, pattern: &Pattern, place: Use) -> Checked {

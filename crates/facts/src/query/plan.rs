@@ -155,7 +155,8 @@ impl Planner<'_> {
         if self.trials == 0 {
             for group in independent(&slots, bound, outside) {
                 let inner: Vec<Step> = group.iter().map(|&index| steps[index].clone()).collect();
-                let Ok((inner, _)) = self.steps(&inner, &mut bound.clone(), outside) else { continue };
+                // What the group needs is in it: if it has no order alone, it has none with the others.
+                let (inner, _) = self.steps(&inner, &mut bound.clone(), outside)?;
                 operations.push(Operation::First(inner));
                 left.retain(|index| !group.contains(index));
             }

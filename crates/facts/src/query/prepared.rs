@@ -143,6 +143,8 @@ impl Compiler {
     }
 }
 
+/// Ids of derived facts end here; those of stored facts do long before.
+const DERIVED_ID_MAX: u64 = u64::MAX / 2;
 /// The most loops in each other: each needs some stack.
 const LOOPS_MAX: usize = 500;
 
@@ -239,7 +241,13 @@ impl Query {
     /// If reading fails, or a limit is reached where the query cannot be continued.
     pub fn run(&self, reads: &dyn Reads, limits: &QueryLimits) -> Result<Page> {
         let next_id = reads.first_free_id()?;
-        self.page(reads, limits, Continuation { hash: self.hash, next_id, skip_first: false, positions: Vec::new() })
+        self.page(reads, limits, Continuation { hash: 0, next_id, skip_first: false, positions: Vec::new() })
+    }
+
+    /// A number for the query and its plan, which depends on the number of facts: positions are of a plan.
+    fn identity(&self) -> u64 {
+        let plan = format!("{:?}", self.operations);
+        self.hash ^ xxh3_64(plan.as_bytes()).rotate_left(1)
     }
 
     /// Runs the query from where a page ended. A result can be on both pages if it matches in several ways.
@@ -249,14 +257,20 @@ impl Query {
     /// As [`Query::run`], and if the continuation is damaged or of another query.
     pub fn continue_from(&self, reads: &dyn Reads, limits: &QueryLimits, continuation: &[u8]) -> Result<Page> {
         let continuation = Continuation::decode(continuation)?;
-        if continuation.hash != self.hash {
-            return Err(Error::Continuation("it is of another query"));
+        if continuation.hash != self.identity() {
+            return Err(Error::Continuation("it is of another query, or the database has grown much since"));
         }
-        self.page(reads, limits, continuation)
+        // Facts that were written since have the ids that derived ones had.
+        let first_free = reads.first_free_id()?;
+        if continuation.next_id.get() > DERIVED_ID_MAX {
+            return Err(Error::Continuation("it was changed"));
+        }
+        let next_id = continuation.next_id.max(first_free);
+        self.page(reads, limits, Continuation { next_id, ..continuation })
     }
 
     fn page(&self, reads: &dyn Reads, limits: &QueryLimits, from: Continuation) -> Result<Page> {
-        let deadline = limits.time_max.map(|time| Instant::now() + time);
+        let deadline = limits.time_max.and_then(|time| Instant::now().checked_add(time));
         let bounds = Bounds { deadline, memory_bytes_max: limits.memory_bytes_max };
         let mut execution = Execution::new(reads, self.slots, from.next_id, bounds);
         execution.resume = from.positions;
@@ -288,7 +302,7 @@ impl Query {
         let continuation = execution.ends_page.then(|| {
             let positions = std::mem::take(&mut execution.noted);
             let (next_id, skip_first) = (execution.next_id, !execution.timed_out);
-            Continuation { hash: self.hash, next_id, skip_first, positions }.encode()
+            Continuation { hash: self.identity(), next_id, skip_first, positions }.encode()
         });
         let mut searched: Vec<_> = execution.searched.into_iter().collect();
         searched.sort_unstable();

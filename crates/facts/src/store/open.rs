@@ -10,7 +10,7 @@ use fulgurite::{Database, Durability, Options};
 use crate::error::{Error, Result};
 use crate::ids::FactId;
 use crate::layout::meta::{
-    BASE, FIRST_FREE_ID, FIRST_FREE_UNIT, FORMAT, FORMAT_1, HIDDEN, IDENTITY, Identity, STARTING_ID, STATE,
+    BASE, FIRST_FREE_ID, FIRST_FREE_UNIT, FORMAT, FORMAT_1, HIDDEN, IDENTITY, Identity, PROPERTY, STARTING_ID, STATE,
     read_identity, read_number,
 };
 use crate::layout::tables::Tables;
@@ -51,11 +51,18 @@ pub struct StoreOptions {
     engine: Options,
     base: Option<Store>,
     hidden_units: Vec<String>,
+    /// Properties of a new database.
+    properties: Vec<(String, Vec<u8>)>,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { engine: Options::default().durability(Durability::Log), base: None, hidden_units: Vec::new() }
+        Self {
+            engine: Options::default().durability(Durability::Log),
+            base: None,
+            hidden_units: Vec::new(),
+            properties: Vec::new(),
+        }
     }
 }
 
@@ -73,6 +80,18 @@ impl StoreOptions {
     pub fn base(mut self, base: &Store) -> Self {
         self.base = Some(base.clone());
         self
+    }
+
+    /// Gives a new database a property from its first moment on.
+    #[must_use]
+    pub fn property(mut self, name: &str, value: &[u8]) -> Self {
+        self.properties.push((name.to_owned(), value.to_vec()));
+        self
+    }
+
+    /// The database below.
+    pub(crate) fn base_store(&self) -> Option<&Store> {
+        self.base.as_ref()
     }
 
     /// Makes a new database incremental: it hides the facts of its base that only these units own. It is an error if
@@ -154,6 +173,7 @@ impl StoreOptions {
                 entries.push((BASE.to_owned(), base.inner.identity.0.to_le_bytes().to_vec()));
             }
             entries.extend(self.hidden_units.iter().map(|name| (format!("{HIDDEN}{name}"), Vec::new())));
+            entries.extend(self.properties.iter().map(|(name, value)| (format!("{PROPERTY}{name}"), value.clone())));
             entries.iter().try_for_each(|(name, value)| txn.put(&tables.meta, name, value))?;
             let each = |(predicate, hidden): (&crate::PredicateId, &Statistics)| {
                 txn.put(&tables.hidden, predicate.get().to_be_bytes(), hidden.encode())

@@ -174,15 +174,53 @@ fn a_database_keeps_its_schema_and_refuses_another_one_on_it() {
     let options = Store::options().base(database.store());
     let refused = FactDatabase::create_with(options, directory.path().join("b.ful"), other);
     assert!(matches!(refused, Err(Error::OtherSchema { .. })));
+    assert!(!directory.path().join("b.ful").exists());
 }
 
 #[test]
-fn creating_that_was_cut_off_is_finished_by_creating_again() {
+fn a_store_without_a_schema_is_not_opened_as_a_database() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("a.ful");
-    // The store is there, the schema is not.
     Store::create(&path).and_then(Store::close).expect("there is no such file");
     assert!(matches!(FactDatabase::open(&path), Err(Error::NoSchema { .. })));
-    let database = FactDatabase::create(&path, schema()).expect("it is finished");
-    assert_eq!(write(&database, &lines("a.rs", 0..1), None), 2);
+    assert!(matches!(FactDatabase::create(&path, schema()), Err(Error::Exists { .. })));
+}
+
+#[test]
+fn derived_facts_of_a_later_page_have_other_ids_than_facts_that_were_written_meanwhile() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let database = create(&directory, "a.ful");
+    write(&database, &lines("a.rs", 0..3), None);
+    let limits = QueryLimits { results_max: Some(1), ..QueryLimits::default() };
+    let query = "src.Long _";
+    let first = database.reader().expect("it can be read").query(query, &limits).expect("the query is right");
+    write(&database, &lines("b.rs", 0..40), None);
+    let reader = database.reader().expect("it can be read");
+    let continuation = first.continuation.expect("there is more");
+    match reader.continue_query(query, &limits, &continuation) {
+        Ok(page) => {
+            let id = page.results[0].fact.expect("a fact");
+            assert!(id >= reader.snapshot().first_free_id(), "{id} is a stored fact");
+        }
+        // The plan is another one.
+        Err(Error::Continuation(_)) => {}
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn hostile_queries_end() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let reader = create(&directory, "a.ful").reader().expect("it can be read");
+    let nested = format!("{}1{}", "[".repeat(90), "]".repeat(90));
+    assert_eq!(all(&reader, &nested).len(), 1);
+    // Nothing gives X and Y a value, whatever the order.
+    let mut unordered = "X = (Y : nat); Y = X".to_owned();
+    for _ in 0..40 {
+        unordered = format!("src.File \"a\"; !({unordered})");
+    }
+    let refused = reader.query(&format!("1 where {unordered}"), &QueryLimits::default());
+    assert!(matches!(refused, Err(Error::Angle(_))));
+    let forever = QueryLimits { time_max: Some(std::time::Duration::MAX), ..QueryLimits::default() };
+    assert!(reader.query("src.File _", &forever).is_ok());
 }

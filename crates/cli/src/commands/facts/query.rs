@@ -18,8 +18,8 @@ pub fn run(arguments: &Query) -> Result<(), Failure> {
     reading(&arguments.database, |database| {
         let begun = Instant::now();
         let reader = database.reader()?;
-        let mut limits =
-            QueryLimits { results_max: arguments.limit, time_max: arguments.timeout, ..Default::default() };
+        let results_max = arguments.limit.map(|limit| limit as usize);
+        let mut limits = QueryLimits { results_max, time_max: arguments.timeout, ..Default::default() };
         if let Some(mebibytes) = arguments.memory_max {
             limits.memory_bytes_max = (mebibytes as usize) << 20;
         }

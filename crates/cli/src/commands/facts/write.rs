@@ -13,6 +13,9 @@ use crate::progress::{rate, time};
 
 /// Writes, and prints a line for each file.
 pub fn run(arguments: &Write) -> Result<(), Failure> {
+    if arguments.inputs.iter().filter(|path| *path == Path::new("-")).count() > 1 {
+        return Err(Failure::Message("standard input (-) can be read once only".into()));
+    }
     // A mistyped name is found before anything is written.
     let inputs = arguments.inputs.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     changing(&arguments.database, arguments.writing, |database| {
@@ -37,7 +40,7 @@ pub fn run(arguments: &Write) -> Result<(), Failure> {
 
 fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
     if path == Path::new("-") {
-        return Ok(Box::new(std::io::stdin().lock()));
+        return Ok(Box::new(std::io::stdin()));
     }
     let failed = |error| Failure::file(path, "cannot be read", &error);
     if std::fs::metadata(path).map_err(failed)?.is_dir() {

@@ -151,12 +151,11 @@ fn open_or_create(options: &Options, path: &Path) -> Result<Arc<dyn File>> {
 
 fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, file: Arc<dyn File>) -> Result<Inner> {
     let disk = Arc::clone(&options.disk);
-    let mut found = match metas::read(&*file, path) {
-        Err(Error::NotADatabase { .. }) if is_image(&*file, path)? => {
-            return Err(Error::IsAnImage { path: path.to_path_buf() });
-        }
-        found => found?,
-    };
+    // Before metas are looked for: the bytes of an image may look like one.
+    if is_image(&*file, path)? {
+        return Err(Error::IsAnImage { path: path.to_path_buf() });
+    }
+    let mut found = metas::read(&*file, path)?;
     if !found.meta.is_writable() {
         let text =
             format!("it has features {:#x} that only a newer version may write", found.meta.features.read_compatible);

@@ -50,7 +50,7 @@ impl ImageOptions {
         self
     }
 
-    /// Sets the number of threads that compress. Default: 0, which is one for each processor.
+    /// Sets the number of threads that compress, up to 256. Default: 0, which is one for each processor.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
@@ -61,6 +61,10 @@ impl ImageOptions {
         let levels = 1..=*Compressor::levels().end();
         if !levels.contains(&self.level) {
             let message = format!("the level of an image is from 1 to {}, not {}", levels.end(), self.level);
+            return Err(Error::Invalid { message });
+        }
+        if self.threads > THREADS_MAX {
+            let message = format!("an image is compressed by at most {THREADS_MAX} threads, not {}", self.threads);
             return Err(Error::Invalid { message });
         }
         if !self.block_bytes.is_power_of_two() || !ImageHeader::BLOCK_BYTES.contains(&self.block_bytes) {
@@ -139,6 +143,7 @@ impl Database {
     }
 }
 
+const THREADS_MAX: usize = 256;
 const LEVEL_DEFAULT: i32 = 8;
 /// A page of the default size: a read of one entry decompresses no more than its leaf.
 const BLOCK_BYTES_DEFAULT: u32 = 16 << 10;

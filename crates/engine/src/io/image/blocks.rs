@@ -16,9 +16,15 @@ use crate::sync::{Arc, OnceLock};
 pub struct Blocks {
     pub(super) file: Arc<dyn File>,
     pub(super) header: ImageHeader,
-    /// The pages of the index, each once it was needed.
-    index: Box<[OnceLock<Box<[ImageBlock]>>]>,
+    /// The pages of the index, each once it was needed, in leaves of [`LEAF_PAGES`].
+    index: Box<[OnceLock<Leaf>]>,
 }
+
+/// A part of the pages of the index.
+type Leaf = Box<[OnceLock<Box<[ImageBlock]>>]>;
+
+/// Opening takes memory for each leaf: for 16 GiB of blocks of 16 KiB.
+const LEAF_PAGES: u64 = 4096;
 
 impl fmt::Debug for Blocks {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -28,15 +34,24 @@ impl fmt::Debug for Blocks {
 
 impl Blocks {
     /// Requires: the file has the length that the header says.
-    pub fn new(file: Arc<dyn File>, header: ImageHeader) -> Self {
-        let index = (0..header.index_pages()).map(|_| OnceLock::new()).collect();
-        Self { file, header, index }
+    ///
+    /// # Errors
+    /// `OutOfMemory`. A file with holes may be longer than any memory.
+    pub fn new(file: Arc<dyn File>, header: ImageHeader) -> io::Result<Self> {
+        let leaves = header.index_pages().div_ceil(LEAF_PAGES);
+        let leaves = usize::try_from(leaves).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        let mut index = Vec::new();
+        index.try_reserve_exact(leaves).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        index.resize_with(leaves, OnceLock::new);
+        Ok(Self { file, header, index: index.into_boxed_slice() })
     }
 
     fn entry(&self, block: u64) -> io::Result<ImageBlock> {
         let page = block / ImageHeader::INDEX_PAGE_BLOCKS;
         let place = (block % ImageHeader::INDEX_PAGE_BLOCKS) as usize;
-        let slot = self.index.get(page as usize).ok_or_else(|| damaged("has no such block"))?;
+        let leaf = self.index.get((page / LEAF_PAGES) as usize).ok_or_else(|| damaged("has no such block"))?;
+        let leaf = leaf.get_or_init(|| (0..LEAF_PAGES).map(|_| OnceLock::new()).collect());
+        let slot = &leaf[(page % LEAF_PAGES) as usize];
         let entries = match slot.get() {
             Some(entries) => entries,
             None => {
@@ -48,11 +63,19 @@ impl Blocks {
         entries.get(place).copied().ok_or_else(|| damaged("has no such block"))
     }
 
+    /// Reads stored bytes. The file had its length when it was opened.
+    fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        self.file.read_at(at, into).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => damaged("was truncated while it was open"),
+            _ => error,
+        })
+    }
+
     fn read_index(&self, page: u64) -> io::Result<Box<[ImageBlock]>> {
         let mut bytes = [0; ImageHeader::INDEX_PAGE_BYTES];
-        self.file.read_at(self.header.index_at + page * bytes.len() as u64, &mut bytes)?;
+        self.read(self.header.index_at + page * bytes.len() as u64, &mut bytes)?;
         let entries = self.header.decode_index(page, &bytes);
-        entries.map_err(|what| damaged(&format!("has a damaged page {page} of its index: {what}")))
+        entries.map_err(|what| damaged(&format!("has damage in page {page} of its index: {what}")))
     }
 }
 
@@ -78,17 +101,20 @@ impl Fill for Blocks {
             return Ok(());
         }
         if length == into.len() {
-            self.file.read_at(entry.at, into)?;
+            self.read(entry.at, into)?;
             return check(into);
         }
         // The index was checked: this is shorter than the block.
         let mut stored = vec![0; length];
-        self.file.read_at(entry.at, &mut stored)?;
+        self.read(entry.at, &mut stored)?;
         check(&stored)?;
         match decompress(&stored, into) {
             Ok(decompressed) if decompressed == into.len() => Ok(()),
             Ok(_) => Err(damaged(&format!("has a damaged block {block}: it is too short"))),
-            Err(what) => Err(damaged(&format!("has a damaged block {block}: {what}"))),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                Err(damaged(&format!("has a damaged block {block}: {error}")))
+            }
+            Err(error) => Err(error),
         }
     }
 }

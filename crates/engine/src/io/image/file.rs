@@ -1,5 +1,6 @@
 //! An image as the file that it was made of: read-only, decompressed where it is read.
 
+use std::cmp::Ordering;
 use std::io;
 use std::path::Path;
 
@@ -34,11 +35,15 @@ impl ImageFile {
             Err(error) => return Err(error),
         };
         let length = file.len()?;
-        Ok(Some(header.and_then(|header| match length == header.file_bytes() {
-            true => Ok(Self { blocks: Arc::new(Blocks::new(Arc::clone(file), header)) }),
-            false if length < header.file_bytes() => Err(ImageFault::Damaged(TRUNCATED)),
-            false => Err(ImageFault::Damaged("the file is longer than its header says")),
-        })))
+        let header = header.and_then(|header| match length.cmp(&header.file_bytes()) {
+            Ordering::Equal => Ok(header),
+            Ordering::Less => Err(ImageFault::Damaged(TRUNCATED)),
+            Ordering::Greater => Err(ImageFault::Damaged("the file is longer than its header says")),
+        });
+        Ok(Some(match header {
+            Ok(header) => Ok(Self { blocks: Arc::new(Blocks::new(Arc::clone(file), header)?) }),
+            Err(fault) => Err(fault),
+        }))
     }
 
     /// Whether a file begins as an image does.

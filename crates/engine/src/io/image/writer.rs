@@ -169,7 +169,7 @@ impl State {
             if stored.len() == into.len() {
                 into.copy_from_slice(&stored);
             } else {
-                let length = decompress(&stored, into).map_err(io::Error::other)?;
+                let length = decompress(&stored, into)?;
                 assert!(length == into.len(), "it was compressed here");
             }
         } else {
@@ -188,17 +188,7 @@ impl State {
     /// Compresses the blocks that wait, several at once, and appends them to the file in their order.
     fn store(&mut self, file: &dyn File) -> io::Result<()> {
         let full = std::mem::take(&mut self.full);
-        let share = full.len().div_ceil(self.compressors.len()).max(1);
-        let stored: Vec<Vec<u8>> = thread::scope(|scope| {
-            let work = |(compressor, blocks): (_, &[(u64, Vec<u8>)])| compress_all(compressor, blocks);
-            let mut shares: Vec<_> = self.compressors.iter_mut().zip(full.chunks(share)).collect();
-            // The calling thread takes a share too.
-            let own = shares.pop();
-            let running: Vec<_> = shares.into_iter().map(|share| scope.spawn(move || work(share))).collect();
-            let own = own.map(work);
-            let others = running.into_iter().map(|thread| thread.join().expect("compressing does not panic"));
-            others.chain(own).flatten().collect()
-        });
+        let stored = compress_shares(&mut self.compressors, &full);
         let mut bytes = Vec::new();
         let highest = full.iter().map(|(block, _)| block + 1).max().unwrap_or(0) as usize;
         if self.index.len() < highest {
@@ -288,8 +278,13 @@ impl File for ImageWriter {
         self.allocate(0, length)
     }
 
+    /// What is written later counts as used: blocks that are not stored, and the index.
     fn free_space(&self) -> io::Result<Option<FreeSpace>> {
-        self.file.free_space()
+        let state = self.state.lock();
+        let waiting = (state.open.len() + state.full.len()) as u64 * u64::from(state.header.block_bytes);
+        let later = waiting + state.header.index_pages() * ImageHeader::INDEX_PAGE_BYTES as u64;
+        let space = self.file.free_space()?;
+        Ok(space.map(|space| FreeSpace { available_bytes: space.available_bytes.saturating_sub(later), ..space }))
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -311,6 +306,30 @@ impl File for ImageWriter {
     fn map(&self, _reserve_bytes: u64) -> io::Result<Option<Map>> {
         Ok(None)
     }
+}
+
+/// The stored form of each block. Threads take shares; if no thread can be started, the calling one takes all.
+fn compress_shares(compressors: &mut [Compressor], blocks: &[(u64, Vec<u8>)]) -> Vec<Vec<u8>> {
+    let share = blocks.len().div_ceil(compressors.len()).max(1);
+    let shares = blocks.chunks(share);
+    let threads = shares.len().saturating_sub(1);
+    let stored = Mutex::new(vec![Vec::new(); shares.len()]);
+    let left = Mutex::new(compressors.iter_mut().zip(shares).enumerate());
+    let work = || {
+        loop {
+            let taken = left.lock().next();
+            let Some((number, (compressor, blocks))) = taken else { return };
+            let compressed = compress_all(compressor, blocks);
+            stored.lock()[number] = compressed;
+        }
+    };
+    thread::scope(|scope| {
+        let is_started = |_: usize| thread::Builder::new().spawn_scoped(scope, work).is_ok();
+        let _ = (0..threads).all(is_started);
+        work();
+    });
+    let stored = std::mem::take(&mut *stored.lock());
+    stored.into_iter().flatten().collect()
 }
 
 /// The stored form of each block: empty if it is all zeros, as it is if it does not become shorter.

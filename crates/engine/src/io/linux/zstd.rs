@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::io;
 
 use zstd_safe::{CCtx, CParameter, DCtx, get_error_name, max_c_level, min_c_level};
 
@@ -39,8 +40,8 @@ impl Compressor {
 /// Decompresses a block, and returns its length, which is at most that of `into`.
 ///
 /// # Errors
-/// What is wrong with the stored bytes.
-pub fn decompress(stored: &[u8], into: &mut [u8]) -> Result<usize, &'static str> {
+/// `InvalidData`, with what is wrong with the stored bytes; `OutOfMemory`.
+pub fn decompress(stored: &[u8], into: &mut [u8]) -> io::Result<usize> {
     thread_local! {
         /// Creating one takes longer than decompressing a block.
         static CONTEXT: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
@@ -48,9 +49,10 @@ pub fn decompress(stored: &[u8], into: &mut [u8]) -> Result<usize, &'static str>
     CONTEXT.with_borrow_mut(|kept| {
         let context = match kept {
             Some(context) => context,
-            none => none.insert(DCtx::try_create().ok_or("there is no memory for Zstandard")?),
+            none => none.insert(DCtx::try_create().ok_or(io::ErrorKind::OutOfMemory)?),
         };
-        context.decompress(into, stored).map_err(get_error_name)
+        let wrong = |code| io::Error::new(io::ErrorKind::InvalidData, get_error_name(code));
+        context.decompress(into, stored).map_err(wrong)
     })
 }
 
@@ -66,7 +68,7 @@ mod tests {
         let length = compressor.compress(&block, &mut stored).unwrap();
         assert!(length < block.len() / 4);
         let mut read = vec![0; block.len()];
-        assert_eq!(decompress(&stored[..length], &mut read), Ok(block.len()));
+        assert_eq!(decompress(&stored[..length], &mut read).unwrap(), block.len());
         assert_eq!(read, block);
         assert!(decompress(&stored[..length - 1], &mut read).is_err());
         assert!(decompress(&stored[..length], &mut read[..block.len() - 1]).is_err(), "longer than it should be");

@@ -1,5 +1,7 @@
 //! Takes the place of Zstandard on platforms that Fulgurite does not support yet.
 
+use std::io;
+
 /// Compresses blocks: there is none on this platform.
 #[derive(Debug)]
 pub enum Compressor {}
@@ -26,8 +28,8 @@ impl Compressor {
 ///
 /// # Errors
 /// Always.
-pub fn decompress(_stored: &[u8], _into: &mut [u8]) -> Result<usize, &'static str> {
-    Err(UNSUPPORTED)
+pub fn decompress(_stored: &[u8], _into: &mut [u8]) -> io::Result<usize> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, UNSUPPORTED))
 }
 
 const UNSUPPORTED: &str = "images are not supported on this platform";
