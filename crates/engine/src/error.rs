@@ -554,8 +554,8 @@ impl fmt::Display for ShownKey<'_> {
 }
 
 fn fmt_is_an_image(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {
-    let todo = "open it read-only, or restore it to a new file and change that";
-    write!(out, "{}: is an image, which can only be read; {todo}", path.display())
+    let remedy = "open it read-only, or restore it to a new file and change that";
+    write!(out, "{}: is an image, which can only be read; {remedy}", path.display())
 }
 
 fn fmt_newer(out: &mut fmt::Formatter<'_>, path: &Path, found: &str) -> fmt::Result {

@@ -13,8 +13,8 @@ use crate::json::parse::{FactSink, Parser};
 use crate::schema::definition::Schema;
 use crate::schema::similar::did_you_mean;
 
-/// Writes a batch of facts, which is read as it comes: memory holds one fact of it at a time. Returns how many facts
-/// the batch lists; facts within facts are not among them.
+/// Reads a batch of facts and defines them in `sink`, one fact at a time. Returns the number of facts that the batch
+/// lists, without facts within facts.
 ///
 /// # Errors
 ///

@@ -81,7 +81,7 @@ pub fn ground_prefix(term: &Term, has_value: &dyn Fn(usize) -> bool) -> (Express
     (prefix, rest.unwrap_or(Term::Record(Vec::new())))
 }
 
-/// Moves the ground beginning of a term into `prefix`, and returns what is left, if anything.
+/// Moves the ground beginning of a term into `prefix`, and returns the rest of the term, if there is one.
 fn take_prefix(term: &Term, has_value: &dyn Fn(usize) -> bool, prefix: &mut Expression) -> Option<Term> {
     if term.is_ground(has_value) {
         prefix.push(term);

@@ -133,7 +133,7 @@ struct Planner<'a> {
 
 /// What a step costs if it is taken now: how many matches are expected, times what each of them costs.
 const CANNOT: f64 = f64::INFINITY;
-/// What is left of a predicate's facts by a prefix of their keys.
+/// The assumed share of a predicate's facts whose keys have a given prefix.
 const PREFIX_SHARE: f64 = 0.01;
 /// How deep estimates look into steps within steps: each level multiplies the time of planning.
 const TRIALS_MAX: usize = 2;

@@ -1,8 +1,9 @@
 //! Natural numbers in one to nine bytes, whose order as bytes is their order as numbers.
 //!
-//! The number of leading ones of the first byte is the number of bytes that follow. What is left of the first byte,
-//! and the bytes that follow, are the number minus [`STARTS`] of its length, highest byte first. So every number has
-//! exactly one encoding of up to eight bytes; nine bytes can also write numbers beyond 64 bits, which do not decode.
+//! The number of leading ones of the first byte is the number of bytes that follow. The other bits of the first
+//! byte, and the bytes that follow, are the number minus [`STARTS`] of its length, highest byte first. So every
+//! number has exactly one encoding of up to eight bytes; nine bytes can also write numbers beyond 64 bits, which do
+//! not decode.
 
 use crate::value::error::{ValueError, ValueFault};
 

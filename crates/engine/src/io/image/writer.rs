@@ -65,7 +65,7 @@ impl ImageWriter {
         Ok(Self { file, state: Mutex::new(state) })
     }
 
-    /// Writes what is left: blocks, index and header. The caller syncs the file.
+    /// Writes the remaining blocks, the index and the header. The caller syncs the file.
     ///
     /// # Errors
     /// The disk's.

@@ -1,21 +1,19 @@
 package org.fulgurite.geaflow;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.Charset;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.apache.geaflow.file.PersistentIOBuilder;
 import org.apache.geaflow.state.DataModel;
 import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.geaflow.internal.shard.RemoteStorage;
+import org.fulgurite.geaflow.internal.shard.ShardDirectory;
 import org.fulgurite.geaflow.internal.shard.ShardStore;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
@@ -107,7 +105,7 @@ public final class RocksdbMigration {
             store.archive(checkpointId);
             LOGGER.info("{}: {} records were migrated", remoteRoot, records);
         } finally {
-            deleteAll(directory);
+            ShardDirectory.deleteAll(directory);
         }
     }
 
@@ -194,16 +192,6 @@ public final class RocksdbMigration {
         if (!store.hasRecord(family, key, value)) {
             throw new GeaflowRuntimeException("a record of " + key.length + " bytes in the column family " + family
                     + " of " + remoteRoot + " is not in the new store as it was; nothing was archived");
-        }
-    }
-
-    private static void deleteAll(Path directory) {
-        try (Stream<Path> found = Files.walk(directory)) {
-            for (Path path : found.sorted(Comparator.reverseOrder()).collect(Collectors.toList())) {
-                Files.delete(path);
-            }
-        } catch (IOException failed) {
-            throw new UncheckedIOException("cannot delete " + directory, failed);
         }
     }
 }

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * The directory of an open shard. No other shard of the process has it. If the directory that a shard wants is taken,
  * the shard gets a temporary one beside it, with a number after its name.
  */
-final class ShardDirectory {
+public final class ShardDirectory {
     private static final Logger LOGGER = LoggerFactory.getLogger(ShardDirectory.class);
     private static final Set<Path> TAKEN = ConcurrentHashMap.newKeySet();
 
@@ -92,7 +92,7 @@ final class ShardDirectory {
     }
 
     /** Deletes a directory with all that is in it. */
-    private static void deleteAll(Path directory) {
+    public static void deleteAll(Path directory) {
         try (Stream<Path> found = Files.walk(directory)) {
             List<Path> deepestFirst = found.sorted(Comparator.reverseOrder()).collect(Collectors.toList());
             for (Path path : deepestFirst) {
@@ -101,7 +101,7 @@ final class ShardDirectory {
         } catch (NoSuchFileException nothingThere) {
             // It was deleted before.
         } catch (IOException failed) {
-            throw new UncheckedIOException("cannot delete the directory of a shard: " + directory, failed);
+            throw new UncheckedIOException("cannot delete the directory " + directory, failed);
         }
     }
 }
