@@ -18,6 +18,7 @@ unsafe impl Send for PreparedPlace {}
 
 impl PreparedPlace {
     /// The `length` bytes from `start` on, which are mapped, shared and writable.
+    #[cfg(target_os = "linux")]
     pub(in crate::io) fn new(start: NonNull<u8>, length: usize) -> Self {
         Self { start, length }
     }

@@ -316,14 +316,15 @@ fn small_image() -> Vec<u8> {
 
 #[test]
 fn an_image_opens_from_a_file_that_may_not_be_written() {
-    use std::os::unix::fs::PermissionsExt;
     let directory = tempfile::tempdir().unwrap();
     let (path, image) = (directory.path().join("a.ful"), directory.path().join("image"));
     let db = Database::create(&path).unwrap();
     let table = db.create_table("t", TableOptions::new()).unwrap();
     db.update(|txn| txn.put(&table, b"k", b"v")).unwrap();
     db.write_image(&image, &ImageOptions::new()).unwrap();
-    std::fs::set_permissions(&image, std::fs::Permissions::from_mode(0o400)).unwrap();
+    let mut permissions = std::fs::metadata(&image).unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&image, permissions).unwrap();
     // Other handles read it too, and nothing is left beside it.
     let readers: Vec<_> = (0..3).map(|_| Database::open_image(&image).unwrap()).collect();
     for reader in &readers {
