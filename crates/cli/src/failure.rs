@@ -106,6 +106,17 @@ impl From<fulgurite_facts::Error> for Failure {
     fn from(error: fulgurite_facts::Error) -> Self {
         match error {
             fulgurite_facts::Error::Engine(error) => Self::Engine(*error),
+            // What the errors of the library say of its functions, in the verbs of the command line.
+            fulgurite_facts::Error::NotCompacted(error) => Self::Message(format!(
+                "the database is complete, but its file was not compacted; run `fulgurite compact`: {error}"
+            )),
+            fulgurite_facts::Error::NoSuchUnit { name } => {
+                Self::Message(format!("no fact of the databases below is owned by `{name}`; check --hide"))
+            }
+            fulgurite_facts::Error::NoSchema { path } => Self::Message(format!(
+                "{}: the database has no schema: a program created it as a store of bytes, and has to read it",
+                path.display()
+            )),
             error => Self::Facts(error),
         }
     }

@@ -104,6 +104,8 @@ pub enum Error {
         /// How often it was tried.
         attempts: u32,
     },
+    /// The database is complete, but its file could not be made smaller.
+    NotCompacted(Box<fulgurite::Error>),
     /// More facts, units or sets than the layout has numbers for.
     TooLarge,
     /// The tables of the database contradict each other.
@@ -128,6 +130,21 @@ pub struct OtherValue {
     pub existing_value: Vec<u8>,
     /// The value of the fact that was not defined.
     pub value: Vec<u8>,
+}
+
+impl fmt::Display for OtherValue {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "cannot define a fact of predicate {} with key {} and value {}: fact {} has this key and the value {}; a key \
+             has one value",
+            self.predicate,
+            Excerpt(&self.key),
+            Excerpt(&self.value),
+            self.existing,
+            Excerpt(&self.existing_value)
+        )
+    }
 }
 
 // Reads return results of facts, which would be copied once more if errors were larger than facts. Paths are larger on
@@ -157,16 +174,7 @@ impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine(error) => error.fmt(out),
-            Self::KeyHasOtherValue(other) => write!(
-                out,
-                "cannot define a fact of predicate {} with key {} and value {}: fact {} has this key \
-                 and the value {}; a key has one value",
-                other.predicate,
-                Excerpt(&other.key),
-                Excerpt(&other.value),
-                other.existing,
-                Excerpt(&other.existing_value)
-            ),
+            Self::KeyHasOtherValue(other) => other.fmt(out),
             Self::Angle(diagnostic) => diagnostic.fmt(out),
             Self::Value(error) => error.fmt(out),
             Self::Continuation(reason) => {
@@ -218,6 +226,10 @@ impl fmt::Display for Error {
             Self::Contended { attempts } => {
                 write!(out, "other writers committed each time of {attempts}; write larger batches, or try again")
             }
+            Self::NotCompacted(error) => write!(
+                out,
+                "the database is complete, but its file was not compacted, which Database::compact does: {error}"
+            ),
             Self::TooLarge => out.write_str("the database has more facts, units or sets than it has numbers for"),
             Self::Damaged { what } => write!(out, "the database is damaged: {what}; restore a backup"),
             Self::Program(error) => error.fmt(out),
@@ -230,7 +242,7 @@ impl std::error::Error for Error {
         match self {
             Self::Angle(diagnostic) => Some(&**diagnostic),
             Self::Value(error) => Some(error),
-            Self::Engine(error) => Some(&**error),
+            Self::Engine(error) | Self::NotCompacted(error) => Some(&**error),
             Self::Program(error) => Some(&**error),
             _ => None,
         }

@@ -64,10 +64,11 @@ pub struct Create {
 pub struct Write {
     #[command(flatten)]
     pub database: DatabaseArgument,
-    /// The files to read: [{ "predicate": "a.B.1", "facts": [{ "id"?, "key", "value"? }] }]. - is standard input.
+    /// The files to read: [{ "predicate": "a.B.1", "facts": [{ "id"?, "key", "value"? }], "unit"? }]. - is standard
+    /// input.
     #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::FilePath)]
     pub inputs: Vec<PathBuf>,
-    /// The unit that owns the facts, such as the source file that they are about.
+    /// The unit that owns the facts of batches that name none, such as the source file that they are about.
     #[arg(long)]
     pub unit: Option<String>,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::database::handle::FactDatabase;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::FactId;
 use crate::json::print::{Expansion, Printer};
 use crate::query::prepared::{Compiler, Page, QueryLimits};
@@ -38,8 +38,7 @@ impl FactReader {
     /// Answers a query.
     ///
     /// # Errors
-    /// [`Error::Angle`](crate::Error::Angle), with the place of what is wrong; and what
-    /// [`Query::run`](crate::Query::run) returns.
+    /// [`Error::Angle`], with the place of what is wrong; and what [`Query::run`](crate::Query::run) returns.
     pub fn query(&self, text: &str, limits: &QueryLimits) -> Result<Page> {
         self.compiler.query(text, &self.snapshot)?.run(&self.snapshot, limits)
     }
@@ -47,7 +46,7 @@ impl FactReader {
     /// Answers the rest of a query, from the continuation of a page of it on.
     ///
     /// # Errors
-    /// [`Error::Continuation`](crate::Error::Continuation), if it is not of this query; and as [`FactReader::query`].
+    /// [`Error::Continuation`], if it is not of this query; and as [`FactReader::query`].
     pub fn continue_query(&self, text: &str, limits: &QueryLimits, continuation: &[u8]) -> Result<Page> {
         self.compiler.query(text, &self.snapshot)?.continue_from(&self.snapshot, limits, continuation)
     }
@@ -69,18 +68,36 @@ impl FactReader {
     /// # Errors
     /// As [`Printer::fact`].
     pub fn print(&self, page: &Page, expansion: Expansion) -> Result<Vec<Json>> {
+        let mut printed = Vec::with_capacity(page.results.len());
+        self.print_each(page, expansion, |json| {
+            printed.push(json);
+            Ok::<_, Error>(())
+        })?;
+        Ok(printed)
+    }
+
+    /// Calls `each` with one result of a page after the other, as [`FactReader::print`] returns them: memory holds one
+    /// at a time.
+    ///
+    /// # Errors
+    /// As [`Printer::fact`], and what `each` returns.
+    pub fn print_each<E: From<Error>>(
+        &self,
+        page: &Page,
+        expansion: Expansion,
+        mut each: impl FnMut(Json) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         let lookup = |id| match page.derived.get(id) {
             Some(fact) => Ok(Some(fact.clone())),
             None => Reads::fact_by_id(&self.snapshot, id),
         };
         let mut printer = Printer::new(self.compiler.schema(), &lookup);
-        let mut printed = Vec::with_capacity(page.results.len());
         for result in &page.results {
-            printed.push(match result.fact {
+            each(match result.fact {
                 Some(id) => printer.fact(id, expansion)?,
                 None => printer.value(&page.ty, &result.bytes, expansion)?,
-            });
+            })?;
         }
-        Ok(printed)
+        Ok(())
     }
 }

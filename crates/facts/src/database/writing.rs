@@ -3,10 +3,10 @@
 use std::io::Read;
 
 use crate::database::handle::FactDatabase;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::json::batch::write_batch;
-use crate::json::parse::FactSink;
+use crate::json::parse::{FactSink, explain_other_value};
 use crate::store::batch::Batch;
 
 /// What was written.
@@ -19,43 +19,47 @@ pub struct Written {
 }
 
 impl FactDatabase {
-    /// Writes a batch of facts, all of them or none. If a unit is given, it owns them; a unit is usually a source file.
+    /// Writes batches of facts, all of them or none. The unit that a batch names owns its facts; `unit` owns those of
+    /// batches that name none. A unit is usually a source file.
     ///
-    /// Memory holds the facts of the batch that are new.
+    /// Memory holds the facts that are new.
     ///
     /// # Errors
     /// As [`write_batch`], and as [`Batch::commit`].
     pub fn write_json(&self, input: impl Read, unit: Option<&str>) -> Result<Written> {
         let schema = self.schema();
-        let mut sink = Sink { batch: self.store.batch()?, defined: unit.map(|_| Vec::new()) };
+        let mut sink = Sink { batch: self.store.batch()?, unit };
         let listed = write_batch(schema, input, &mut sink)?;
-        let Sink { mut batch, defined } = sink;
-        if let (Some(unit), Some(defined)) = (unit, defined) {
-            batch.own(unit, defined);
-        }
-        let committed = batch.commit(Some(&mut |predicate, key, value, rename, new_key, new_value| {
+        let committed = sink.batch.commit(Some(&mut |predicate, key, value, rename, new_key, new_value| {
             schema.substitute(predicate, key, value, rename, new_key, new_value)
-        }))?;
+        }));
+        let committed = committed.map_err(|error| match error {
+            Error::KeyHasOtherValue(other) => {
+                let message = explain_other_value(schema, &other).into();
+                Error::Json { place: "a fact that another writer added meanwhile".into(), message }
+            }
+            error => error,
+        })?;
         Ok(Written { listed, new: committed.new_facts() })
     }
 }
 
-struct Sink {
+struct Sink<'u> {
     batch: Batch,
-    /// The facts that were defined, if a unit owns them.
-    defined: Option<Vec<FactId>>,
+    /// Owns the facts of batches that name no unit.
+    unit: Option<&'u str>,
 }
 
-impl FactSink for Sink {
+impl FactSink for Sink<'_> {
     fn define(&mut self, predicate: PredicateId, key: &[u8], value: &[u8]) -> Result<FactId> {
-        let id = self.batch.define(predicate, key, value)?;
-        if let Some(defined) = &mut self.defined {
-            defined.push(id);
-        }
-        Ok(id)
+        self.batch.define(predicate, key, value)
     }
 
     fn predicate_of(&self, id: FactId) -> Result<Option<PredicateId>> {
-        self.batch.predicate_of(id)
+        FactSink::predicate_of(&self.batch, id)
+    }
+
+    fn listed(&mut self, unit: Option<&str>, facts: &[FactId]) -> Result<()> {
+        self.batch.listed(unit.or(self.unit), facts)
     }
 }

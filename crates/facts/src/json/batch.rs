@@ -1,7 +1,7 @@
-//! Batches of facts: `[{ predicate: "a.B.1", facts: [{ id?, key, value? }] }]`, read fact by fact.
+//! Batches of facts: `[{ predicate: "a.B.1", facts: [{ id?, key, value? }], unit? }]`, read fact by fact.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::Read;
 
@@ -10,6 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::json::parse::{FactSink, Parser};
+use crate::json::strict::{Strict, given_twice};
 use crate::schema::definition::Schema;
 use crate::schema::similar::did_you_mean;
 
@@ -48,11 +49,17 @@ struct State<'a> {
 }
 
 impl State<'_> {
-    fn write(&mut self, predicate: PredicateId, place: String, json: &serde_json::Value) -> Result<()> {
+    fn write(&mut self, predicate: PredicateId, place: String, json: &serde_json::Value) -> Result<FactId> {
         let mut parser = Parser { schema: self.schema, sink: self.sink, named: &mut self.named, path: vec![place] };
-        parser.fact(predicate, json)?;
+        let id = parser.fact(predicate, json)?;
         self.facts += 1;
-        Ok(())
+        Ok(id)
+    }
+
+    /// Keeps an error of the crate, and returns the one that stops the reader.
+    fn fail<E: serde::de::Error>(&mut self, error: Error) -> E {
+        self.failure = Some(error);
+        E::custom("the fact is wrong")
     }
 }
 
@@ -83,7 +90,7 @@ impl<'de> Visitor<'de> for Batches<'_, '_> {
     }
 }
 
-/// `{ predicate, facts }`
+/// `{ predicate, facts, unit? }`
 struct Batch<'s, 'a> {
     state: &'s RefCell<State<'a>>,
     index: usize,
@@ -105,8 +112,12 @@ impl<'de> Visitor<'de> for Batch<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
-        let mut predicate = None;
+        let (mut predicate, mut facts, mut unit) = (None, None, None);
+        let mut names = HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
+            if names.contains(&name) {
+                return Err(A::Error::custom(given_twice(&name)));
+            }
             match name.as_str() {
                 "predicate" => {
                     let name: String = map.next_value()?;
@@ -120,14 +131,22 @@ impl<'de> Visitor<'de> for Batch<'_, '_> {
                 "facts" => {
                     let predicate =
                         predicate.ok_or_else(|| A::Error::custom("write `predicate` before `facts` in a batch"))?;
-                    map.next_value_seed(Facts { state: self.state, batch: self.index, predicate })?;
+                    facts = Some(map.next_value_seed(Facts { state: self.state, batch: self.index, predicate })?);
                 }
-                // What other programs add to a batch.
-                "unit" | "schema_id" => map.next_value::<serde::de::IgnoredAny>().map(drop)?,
-                _ => return Err(A::Error::custom(format!("a batch has `predicate` and `facts`, not `{name}`"))),
+                "unit" => unit = map.next_value::<Option<String>>()?,
+                // Other programs add it to a batch. The schema is that of the database.
+                "schema_id" => map.next_value::<serde::de::IgnoredAny>().map(drop)?,
+                _ => {
+                    let message = format!("a batch has `predicate`, `facts` and `unit`, not `{name}`");
+                    return Err(A::Error::custom(message));
+                }
             }
+            names.insert(name);
         }
-        Ok(())
+        let facts = facts.ok_or_else(|| A::Error::custom("the batch has no `facts`; an empty array will do"))?;
+        let mut state = self.state.borrow_mut();
+        let listed = state.sink.listed(unit.as_deref(), &facts);
+        listed.map_err(|error| state.fail(error))
     }
 }
 
@@ -139,31 +158,28 @@ struct Facts<'s, 'a> {
 }
 
 impl<'de> DeserializeSeed<'de> for Facts<'_, '_> {
-    type Value = ();
+    type Value = Vec<FactId>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Vec<FactId>, D::Error> {
         deserializer.deserialize_seq(self)
     }
 }
 
 impl<'de> Visitor<'de> for Facts<'_, '_> {
-    type Value = ();
+    type Value = Vec<FactId>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an array of facts, `[{ \"key\": … }]`")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> std::result::Result<(), A::Error> {
-        let mut index = 0;
-        while let Some(json) = sequence.next_element::<serde_json::Value>()? {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> std::result::Result<Vec<FactId>, A::Error> {
+        let mut facts = Vec::new();
+        while let Some(json) = sequence.next_element_seed(Strict)? {
             let mut state = self.state.borrow_mut();
-            let place = format!("batch {}, fact {index}: $", self.batch);
-            if let Err(error) = state.write(self.predicate, place, &json) {
-                state.failure = Some(error);
-                return Err(A::Error::custom("the fact is wrong"));
-            }
-            index += 1;
+            let place = format!("batch {}, fact {}: $", self.batch, facts.len());
+            let written = state.write(self.predicate, place, &json);
+            facts.push(written.map_err(|error| state.fail(error))?);
         }
-        Ok(())
+        Ok(facts)
     }
 }

@@ -2,12 +2,15 @@
 
 use serde_json::Value as Json;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OtherValue, Result};
 use crate::ids::{FactId, PredicateId};
+use crate::json::base64::decode_base64;
+use crate::json::print::{Expansion, Printer};
 use crate::schema::compatibility::has_default;
 use crate::schema::definition::Schema;
 use crate::schema::similar::did_you_mean;
 use crate::value::bytes::{put_elements, put_string};
+use crate::value::codec::EMPTY_ELEMENTS_MAX;
 use crate::value::nat::put_nat;
 use crate::value::types::{Field, Type};
 
@@ -26,6 +29,13 @@ pub trait FactSink {
     ///
     /// If reading fails.
     fn predicate_of(&self, id: FactId) -> Result<Option<PredicateId>>;
+
+    /// Called at the end of each batch: these are the facts that it lists, and the unit that owns them if it names one.
+    ///
+    /// # Errors
+    ///
+    /// If the sink cannot record the owner.
+    fn listed(&mut self, unit: Option<&str>, facts: &[FactId]) -> Result<()>;
 }
 
 /// Reads values, and defines the facts within them.
@@ -83,7 +93,10 @@ impl Parser<'_> {
             None if definition.value.is_unit() => {}
             None => return Err(self.error(format!("a fact of {} has a `value`", definition.full_name()))),
         }
-        let id = self.sink.define(predicate, &of_key, &of_value)?;
+        let id = self.sink.define(predicate, &of_key, &of_value).map_err(|error| match error {
+            Error::KeyHasOtherValue(other) => self.error(explain_other_value(self.schema, &other)),
+            error => error,
+        })?;
         if let Some(number) = number {
             let before = self.named.insert(number, (predicate, id));
             if before.is_some_and(|before| before != (predicate, id)) {
@@ -139,12 +152,7 @@ impl Parser<'_> {
                 put_nat(out, bytes.len() as u64);
                 out.extend_from_slice(&bytes);
             }
-            (Type::Array(element), Json::Array(values)) => {
-                put_nat(out, values.len() as u64);
-                for (index, value) in values.iter().enumerate() {
-                    self.at(format!("[{index}]"), |parser| parser.value(element, value, out))?;
-                }
-            }
+            (Type::Array(element), Json::Array(values)) => self.array(element, values, out)?,
             (Type::Set(element), Json::String(text)) if **element == Type::Byte => {
                 let mut bytes =
                     decode_base64(text).ok_or_else(|| self.error("a set of bytes is a string of base 64"))?;
@@ -182,6 +190,18 @@ impl Parser<'_> {
                 let expected = self.schema.short_type_text(ty);
                 return Err(self.error(format!("expected {expected}, found {}", kind(json))));
             }
+        }
+        Ok(())
+    }
+
+    fn array(&mut self, element: &Type, values: &[Json], out: &mut Vec<u8>) -> Result<()> {
+        if element.is_without_bytes() && values.len() as u64 > EMPTY_ELEMENTS_MAX {
+            let most = EMPTY_ELEMENTS_MAX;
+            return Err(self.error(format!("an array has at most {most} elements without content, as {{}} is")));
+        }
+        put_nat(out, values.len() as u64);
+        for (index, value) in values.iter().enumerate() {
+            self.at(format!("[{index}]"), |parser| parser.value(element, value, out))?;
         }
         Ok(())
     }
@@ -250,6 +270,23 @@ fn put_default(ty: &Type, out: &mut Vec<u8>) {
     }
 }
 
+/// What is wrong with a fact whose key has another value: with names and values as the schema has them.
+pub(crate) fn explain_other_value(schema: &Schema, other: &OtherValue) -> String {
+    let name = schema.name_of(other.predicate);
+    let printed = |bytes: &[u8]| {
+        let ty = &schema.predicate(other.predicate)?.value;
+        let text = Printer::new(schema, &|_| Ok(None)).value(ty, bytes, Expansion::FLAT).ok()?.to_string();
+        let end = text.char_indices().nth(EXCERPT_CHARS).map(|(end, _)| end);
+        Some(end.map_or(text.clone(), |end| format!("{}…", &text[..end])))
+    };
+    let [existing, new] = [&other.existing_value, &other.value].map(|bytes| printed(bytes).unwrap_or("another".into()));
+    let id = other.existing;
+    format!("{name} has a fact with this key already, {id}, with the value {existing}, not {new}; a key has one value")
+}
+
+/// As much of a value as fits a line.
+const EXCERPT_CHARS: usize = 60;
+
 fn kind(json: &Json) -> &'static str {
     match json {
         Json::Null => "null",
@@ -258,54 +295,5 @@ fn kind(json: &Json) -> &'static str {
         Json::String(_) => "a string",
         Json::Array(_) => "an array",
         Json::Object(_) => "an object",
-    }
-}
-
-/// Bytes of base 64, with padding or without.
-fn decode_base64(text: &str) -> Option<Vec<u8>> {
-    let digits = text.trim_end_matches('=');
-    let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);
-    let (mut bits, mut count) = (0_u32, 0);
-    for byte in digits.bytes() {
-        let digit = BASE64.iter().position(|&digit| digit == byte)? as u32;
-        bits = (bits << 6) | digit;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-            bits &= (1 << count) - 1;
-        }
-    }
-    // One digit alone is no byte.
-    (count < 6).then_some(bytes)
-}
-
-/// Bytes to base 64, with padding.
-pub(super) fn encode_base64(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let bits = chunk.iter().fold(0_u32, |bits, &byte| (bits << 8) | u32::from(byte)) << (8 * (3 - chunk.len()));
-        for digit in 0..4 {
-            let index = (bits >> (18 - 6 * digit)) & 63;
-            text.push(if digit <= chunk.len() { char::from(BASE64[index as usize]) } else { '=' });
-        }
-    }
-    text
-}
-
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-#[cfg(test)]
-mod tests {
-    use super::{decode_base64, encode_base64};
-
-    #[test]
-    fn base_64_is_that_of_rfc_4648() {
-        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")] {
-            assert_eq!(encode_base64(bytes.as_bytes()), text);
-            assert_eq!(decode_base64(text).as_deref(), Some(bytes.as_bytes()));
-        }
-        assert_eq!(decode_base64("Zm8"), Some(b"fo".to_vec()));
-        assert_eq!((decode_base64("Z"), decode_base64("Zg!=")), (None, None));
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::error::Result;
 use crate::ids::FactId;
-use crate::json::parse::encode_base64;
+use crate::json::base64::encode_base64;
 use crate::schema::definition::Schema;
 use crate::value::bytes::{Cursor, unescape};
 use crate::value::codec::decode;

@@ -219,6 +219,8 @@ impl<'a> Execution<'a> {
             Operation::ById { predicate, id, key, value } => self.by_id(*predicate, id, key, value.as_ref()),
             Operation::Primitive { primitive, arguments, types, result } => {
                 let arguments: Vec<Vec<u8>> = arguments.iter().map(|argument| self.value(argument)).collect();
+                // Results are about as long as arguments. Nested ones could grow without a bound.
+                self.check_memory(arguments.iter().map(Vec::len).sum())?;
                 let mut bytes = Vec::new();
                 Ok(primitive.evaluate(types, &arguments, &mut bytes)?
                     && result.matches(&mut Cursor::new(&bytes), &mut self.slots)?)

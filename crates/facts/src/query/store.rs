@@ -63,4 +63,11 @@ impl FactSink for Batch {
             None => self.snapshot().predicate_by_id(id),
         }
     }
+
+    fn listed(&mut self, unit: Option<&str>, facts: &[FactId]) -> Result<()> {
+        if let Some(unit) = unit {
+            self.own(unit, facts.iter().copied());
+        }
+        Ok(())
+    }
 }

@@ -32,10 +32,11 @@ impl Store {
     /// `references` appends the ids that a fact refers to, which are bytes to a store. It is called only if units own
     /// facts.
     ///
-    /// It takes fifteen bytes of memory for each fact, and space in the file for the facts a second time. If it fails,
-    /// the database is finalising: call it again, also after reopening.
+    /// It takes fifteen bytes of memory for each fact, and space in the file for the facts a second time. If it fails
+    /// otherwise than by [`Error::NotCompacted`], the database is finalising: call it again, also after reopening.
     ///
     /// # Errors
+    /// [`Error::NotCompacted`], if the database is complete and only its file is larger than it could be;
     /// [`Error::WrongState`], if the database is complete or broken; [`Error::RefersForward`]; what `references`
     /// returns; errors of the engine.
     pub fn complete(&self, references: impl FnMut(&Fact<'_>, &mut Vec<FactId>) -> Result<()>) -> Result<()> {
@@ -61,8 +62,7 @@ impl Store {
         })?;
         tables.form = Form::Packed(packed);
         drop(tables);
-        db.compact()?;
-        Ok(())
+        db.compact().map(drop).map_err(|error| Error::NotCompacted(Box::new(error)))
     }
 }
 

@@ -11,8 +11,8 @@ use crate::value::values::Value;
 ///
 /// # Errors
 ///
-/// [`ValueFault::WrongType`] or [`ValueFault::UnknownAlternative`], with the number of bytes written until then as the
-/// offset, if `value` is not of the type.
+/// [`ValueFault::WrongType`], [`ValueFault::UnknownAlternative`] or [`ValueFault::TooManyEmptyElements`], with the
+/// number of bytes written until then as the offset, if `value` is not of the type.
 pub fn encode(ty: &Type, value: &Value) -> Result<Vec<u8>, ValueError> {
     let mut out = Vec::new();
     put_value(&mut out, ty, value)?;
@@ -37,6 +37,9 @@ pub fn put_value(out: &mut Vec<u8>, ty: &Type, value: &Value) -> Result<(), Valu
             out.extend_from_slice(bytes);
         }
         (Type::Array(element), Value::Array(values)) => {
+            if element.is_without_bytes() && values.len() as u64 > EMPTY_ELEMENTS_MAX {
+                return Err(ValueError { offset: out.len(), fault: ValueFault::TooManyEmptyElements });
+            }
             put_nat(out, values.len() as u64);
             values.iter().try_for_each(|value| put_value(out, element, value))?;
         }
@@ -124,16 +127,16 @@ pub fn decode_at(cursor: &mut Cursor<'_>, ty: &Type) -> Result<Value, ValueError
 }
 
 /// The most elements without bytes that an array may have. Its bytes do not bound their number, but memory must.
-const UNITS_MAX: u64 = 256;
+pub const EMPTY_ELEMENTS_MAX: u64 = 256;
 
 fn length(cursor: &mut Cursor<'_>, element: &Type) -> Result<u64, ValueError> {
     let offset = cursor.offset();
     let length = cursor.nat()?;
-    let most = if element.is_without_bytes() { UNITS_MAX } else { cursor.rest().len() as u64 };
-    if length > most {
-        return Err(ValueError { offset, fault: ValueFault::Truncated });
+    match element.is_without_bytes() {
+        true if length > EMPTY_ELEMENTS_MAX => Err(ValueError { offset, fault: ValueFault::TooManyEmptyElements }),
+        false if length > cursor.rest().len() as u64 => Err(ValueError { offset, fault: ValueFault::Truncated }),
+        _ => Ok(length),
     }
-    Ok(length)
 }
 
 fn elements(cursor: &mut Cursor<'_>, element: &Type) -> Result<Vec<Value>, ValueError> {

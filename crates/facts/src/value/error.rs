@@ -33,6 +33,8 @@ pub enum ValueFault {
     NoFact,
     /// A value does not have the form of its type.
     WrongType,
+    /// An array has more elements without content, as `{}` is, than one may have.
+    TooManyEmptyElements,
 }
 
 impl fmt::Display for ValueError {
@@ -47,6 +49,7 @@ impl fmt::Display for ValueError {
             ValueFault::SetOrder => "the elements of the set are not in ascending order",
             ValueFault::NoFact => "the reference is to fact 0, which never exists",
             ValueFault::WrongType => "the value does not have the form of its type",
+            ValueFault::TooManyEmptyElements => "an array has at most 256 elements without content, as {} is",
         };
         write!(f, "byte {} of the value: {what}; check the schema and the program that wrote it", self.offset)
     }

@@ -57,7 +57,7 @@ fn wrong_bytes_are_errors_with_their_offset() {
         (Type::Predicate(PredicateId::FIRST), &[0], 0, ValueFault::NoFact),
         // An array that claims more elements than there are bytes for.
         (Type::array(Type::Nat), &[0xFE, 0xFF, 0, 0, 0, 0, 0, 0], 0, ValueFault::Truncated),
-        (Type::array(Type::unit()), &[0xFE, 0xFF, 0, 0, 0, 0, 0, 0], 0, ValueFault::Truncated),
+        (Type::array(Type::unit()), &[0xFE, 0xFF, 0, 0, 0, 0, 0, 0], 0, ValueFault::TooManyEmptyElements),
     ];
     for (ty, bytes, offset, fault) in cases {
         let error = decode(&ty, bytes).expect_err("the bytes are wrong");

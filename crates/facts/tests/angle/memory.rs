@@ -43,6 +43,11 @@ impl FactSink for Memory {
     fn predicate_of(&self, id: FactId) -> Result<Option<PredicateId>> {
         Ok(self.fact_by_id(id)?.map(|(predicate, _, _)| predicate))
     }
+
+    fn listed(&mut self, unit: Option<&str>, _facts: &[FactId]) -> Result<()> {
+        assert_eq!(unit, None, "facts in memory have no owners");
+        Ok(())
+    }
 }
 
 impl Reads for Memory {

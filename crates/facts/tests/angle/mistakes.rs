@@ -12,6 +12,8 @@ predicate Name : string
 predicate Pair : { fst : string, snd : nat }
 predicate Shape : { circle : nat | square : Name }
 predicate Size : Name -> nat
+predicate Marks : [{}]
+predicate Bytes : [byte]
 }";
 
 fn schema_error(text: &str) -> String {
@@ -139,6 +141,10 @@ fn wrong_facts_are_errors_with_place() {
         (batch("t.Size", r#"{ "key": { "key": "a" } }"#), "a fact of t.Size.1 has a `value`"),
         (batch("t.Name", r#"{ "key": "a", "kye": 1 }"#), "a fact has `id`, `key` and `value`, not `kye`"),
         (batch("t.Name", r#"{ "id": 1, "key": "a" }, { "id": 1, "key": "b" }"#), "two facts have the id 1"),
+        (batch("t.Name", r#"{ "key": "a", "key": "b" }"#), "the object has `key` twice"),
+        (batch("t.Marks", &format!(r#"{{ "key": [{}{{}}] }}"#, "{},".repeat(256))), "at most 256 elements"),
+        (batch("t.Bytes", r#"{ "key": "Zg=" }"#), "a string of base 64"),
+        (r#"[{ "predicate": "t.Name" }]"#.to_owned(), "the batch has no `facts`"),
         (batch("t.Nome", ""), "there is no predicate t.Nome; did you mean `t.Name`?"),
         (r#"[{ "facts": [], "predicate": "t.Name" }]"#.to_owned(), "write `predicate` before `facts`"),
         ("[{ \"predicate\": \"t.Name\",\n \"facts\": [{ \"key\": \"a\" ".to_owned(), "line 2, column"),

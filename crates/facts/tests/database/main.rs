@@ -144,13 +144,61 @@ fn a_changed_file_is_written_again_in_a_database_that_hides_the_old_facts() {
 }
 
 #[test]
+fn a_batch_names_the_unit_that_owns_its_facts_before_or_after_them() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let base = create(&directory, "base.ful");
+    let line = |file: &str| format!(r#"{{"key":{{"file":{{"key":"{file}"}},"number":1}},"value":"text"}}"#);
+    let batches = format!(
+        r#"[{{"predicate":"src.Line.1","facts":[{}],"unit":"a"}},
+        {{"unit":"b","predicate":"src.Line.1","facts":[{}]}},
+        {{"predicate":"src.Line.1","facts":[{}],"unit":null}}]"#,
+        line("a.rs"),
+        line("b.rs"),
+        line("c.rs")
+    );
+    write(&base, &batches, Some("rest"));
+    base.complete().expect("it is incomplete");
+    for (hidden, left) in [("a", ["b.rs", "c.rs"]), ("b", ["a.rs", "c.rs"]), ("rest", ["a.rs", "b.rs"])] {
+        let top = stacked(&directory, &format!("without {hidden}.ful"), &base, &[hidden]);
+        let mut files = all(&top.reader().expect("it can be read"), "F.* where src.Line { file = F }");
+        files.sort();
+        assert_eq!(files, left.map(|file| format!("\"{file}\"")), "without {hidden}");
+    }
+}
+
+#[test]
+fn a_key_with_another_value_is_named_with_its_place_and_both_values() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let database = create(&directory, "a.ful");
+    write(&database, &lines("a.rs", 0..3), None);
+    let other = lines("a.rs", 1..3).replace("line 2 of", "row 2 of");
+    let error = database.write_json(other.as_bytes(), None).expect_err("line 2 has another value").to_string();
+    for part in ["batch 0, fact 1: $: src.Line.1", "\"line 2 of a.rs\", not \"row 2 of a.rs\""] {
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
 fn a_batch_with_a_mistake_writes_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
     let database = create(&directory, "a.ful");
     let good = lines("a.rs", 0..3);
     let late = good.replace("\"number\":2", "\"number\":\"two\"");
     let cut = &good[..good.len() - 9];
-    for wrong in [late.as_str(), cut, "", "{}", r#"[{"predicate":"src.Fil.1","facts":[]}]"#] {
+    let twice = good.replace("\"number\":2", "\"number\":2,\"number\":3");
+    for wrong in [
+        late.as_str(),
+        cut,
+        twice.as_str(),
+        "",
+        "{}",
+        "[{}]",
+        r#"[{"predicate":"src.Fil.1","facts":[]}]"#,
+        r#"[{"predicate":"src.File.1"}]"#,
+        r#"[{"predicate":"src.File.1","facts":[{"key":"a"}],"facts":[]}]"#,
+        r#"[{"predicate":"src.File.1","predicate":"src.Line.1","facts":[]}]"#,
+        r#"[{"predicate":"src.File.1","facts":[{"key":"a"}],"unit":1}]"#,
+    ] {
         match database.write_json(wrong.as_bytes(), None) {
             Err(Error::Json { place, message }) => assert!(!place.is_empty() && !message.is_empty(), "{wrong}"),
             other => panic!("{wrong}: {other:?}"),

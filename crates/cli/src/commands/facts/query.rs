@@ -28,14 +28,10 @@ pub fn run(arguments: &Query) -> Result<(), Failure> {
             None => reader.query(&arguments.text, &limits)?,
         };
         let expansion = if arguments.recursive { Expansion::RECURSIVE } else { Expansion::FLAT };
-        let results = reader.print(&page, expansion)?;
         let mut out = standard_output();
-        results
-            .iter()
-            .try_for_each(|result| writeln!(out, "{result}"))
-            .and_then(|()| out.flush())
-            .map_err(Failure::Output)?;
-        let results = counted(results.len() as u64, "result", "results");
+        reader.print_each(&page, expansion, |result| writeln!(out, "{result}").map_err(Failure::Output))?;
+        out.flush().map_err(Failure::Output)?;
+        let results = counted(page.results.len() as u64, "result", "results");
         let _ = writeln!(std::io::stderr(), "{results} in {}", time(begun.elapsed()));
         print_rest(database, &page, arguments.profile);
         Ok(())

@@ -52,7 +52,11 @@ fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
 /// The failure of a file. Its exit code is that of `error`.
 fn nothing_written(path: &Path, error: fulgurite_facts::Error) -> Failure {
     let failure = Failure::from(error);
-    let message = format!("{}: nothing of this file was written: {failure}", path.display());
+    let what = match failure {
+        Failure::Engine(fulgurite::Error::Indeterminate { .. }) => "it is not known whether this file was written",
+        _ => "nothing of this file was written",
+    };
+    let message = format!("{}: {what}: {failure}", path.display());
     match failure.is_damage() {
         true => Failure::Damaged(message),
         false => Failure::Message(message),
