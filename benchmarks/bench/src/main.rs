@@ -42,6 +42,7 @@ const PROGRAM: Program = Program {
     ],
     commands: &[
         (compare::NAME, |arguments| compare::execute(arguments, compare_proof::run)),
+        ("glean", suites::facts::execute),
         ("graph", suites::graph::execute),
     ],
     tasks: &[
@@ -71,6 +72,7 @@ Suites:
   lightning  Every table of a report on Lightning DB
   ycsb       The workloads A to F of the Yahoo! Cloud Serving Benchmark
   rdf4j      The store of quads beside RDF4J's LmdbStore and Oxigraph
+  glean      A store of facts beside one on LMDB that is laid out as Glean's
   graph      A graph of a million vertices: loads, traversals, checkpoints
   limits     What this machine can do at best, whatever engine runs on it
 

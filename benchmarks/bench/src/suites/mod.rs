@@ -1,6 +1,7 @@
 //! The suites, each with its workloads, options and bars. `main` registers them; a suite imports no other.
 
 pub mod core;
+pub mod facts;
 pub mod graph;
 pub mod limits;
 pub mod quads;

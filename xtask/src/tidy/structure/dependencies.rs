@@ -133,6 +133,7 @@ const CRATES: &[Allowed] = &[
         directory: "benchmarks/bench",
         ours: &[
             "fulgurite",
+            "fulgurite-facts",
             "fulgurite-graph",
             "fulgurite-keys",
             "fulgurite-rdf",
