@@ -15,12 +15,16 @@ use crate::arguments::{Bytes, array, fill};
 use crate::error::{Failure, Result, Throw};
 use crate::registry::{Object, REGISTRY};
 
-const _: [NativeMethod<'_>; 2] = [
+const _: [NativeMethod<'_>; 3] = [
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
         static extern fn find(
             snapshot: jlong, pattern: jbyte[], length: jint, kinds: jint, count: jint, room: jbyte[]
         ) -> jbyte[],
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn has(snapshot: jlong, pattern: jbyte[], length: jint, kinds: jint) -> jint,
     },
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
@@ -33,6 +37,9 @@ const ANY: u8 = 0;
 
 /// The first byte of a position of a pattern that has the id of a term, in eight bytes.
 const ID: u8 = 7;
+
+/// The result of [`has`] for a snapshot that is not of the newest state.
+const OUTDATED: jint = -1;
 
 /// The maximum number of statements in a batch, so that a batch is an array.
 const COUNT_MAX: usize = 1 << 16;
@@ -145,6 +152,27 @@ fn find<'l>(
             batch
         }),
     }
+}
+
+/// Whether a pattern has statements: 1 if it has, 0 if not, [`OUTDATED`] if the snapshot is not of the newest state.
+fn has<'l>(
+    env: &mut Env<'l>,
+    _: JClass<'l>,
+    snapshot: jlong,
+    pattern: JByteArray<'l>,
+    length: jint,
+    kinds_of: jint,
+) -> Result<jint> {
+    let pattern = Bytes::of_first(env, &pattern, length)?;
+    let kinds = kinds(kinds_of)?;
+    REGISTRY.with(snapshot, |object| {
+        let snapshot = object.snapshot()?;
+        if !snapshot.is_newest()? {
+            return Ok(OUTDATED);
+        }
+        let Some(pattern) = take_pattern(&pattern, snapshot)? else { return Ok(0) };
+        Ok(snapshot.of_kinds(kinds).quads(&pattern).next().transpose()?.is_some().into())
+    })
 }
 
 /// Reads the next statements: see `objects::statements`.

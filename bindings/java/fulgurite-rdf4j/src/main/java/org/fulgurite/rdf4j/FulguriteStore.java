@@ -230,33 +230,39 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         }
     }
 
-    /** Returns the shared snapshot, for {@link #find}. */
-    StoreView newest() {
+    /** Returns the shared snapshot, for {@link #read}. */
+    private StoreView newest() {
         StoreView current = snapshot;
         return current == null ? SailErrors.convert(this::openSnapshot) : current;
     }
 
-    /**
-     * Reads statements: see {@link NativeQuads#find}. Returns null if {@code view} is not of the newest state.
-     *
-     * @param view what {@link #newest} has returned
-     */
-    byte[] find(StoreView view, TermBytes pattern, int kinds, int rows, byte[] room) {
-        byte[] found = null;
-        try {
-            found = NativeQuads.find(view.raw(), pattern.array(), pattern.length(), kinds, rows, room);
-        } catch (ClosedException error) {
-            // Another thread has replaced the snapshot, unless the store itself is closed.
-            if (!handle().isOpen()) {
+    /** A native read of a snapshot. */
+    @FunctionalInterface
+    interface Read<T> {
+        /** Returns null if the snapshot is not of the newest state. */
+        T of(StoreView view);
+    }
+
+    /** Reads the newest state. The read is repeated while commits make the snapshot outdated. */
+    <T> T read(Read<T> read) {
+        while (true) {
+            StoreView view = newest();
+            T result = null;
+            try {
+                result = read.of(view);
+            } catch (ClosedException error) {
+                // Another thread has replaced the snapshot, unless the store itself is closed.
+                if (!handle().isOpen()) {
+                    throw SailErrors.of(error);
+                }
+            } catch (FulguriteException error) {
                 throw SailErrors.of(error);
             }
-        } catch (FulguriteException error) {
-            throw SailErrors.of(error);
-        }
-        if (found == null) {
+            if (result != null) {
+                return result;
+            }
             SailErrors.run(() -> forgetSnapshot(view));
         }
-        return found;
     }
 
     /** Manages the handle of a result, which is closed with the store. */

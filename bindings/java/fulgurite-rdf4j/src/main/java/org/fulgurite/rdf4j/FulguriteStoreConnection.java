@@ -176,6 +176,9 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     protected boolean hasStatementInternal(
             Resource subject, IRI predicate, Value object, boolean includeInferred, Resource[] contexts) {
         int kinds = kinds(includeInferred);
+        if (contexts.length <= 1 && !hasTransaction()) {
+            return SnapshotStatements.has(store, subject, predicate, object, kinds, contexts);
+        }
         return compute(view -> {
             QuadPattern pattern = new QuadPattern(view, subject, predicate, object, kinds, contexts);
             try (StatementIteration statements = new StatementIteration(pattern, null)) {

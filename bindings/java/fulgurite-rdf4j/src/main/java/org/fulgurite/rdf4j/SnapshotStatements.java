@@ -69,28 +69,45 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
      */
     static SnapshotStatements find(
             FulguriteStore store, Resource subject, IRI predicate, Value object, int kinds, Resource... contexts) {
-        StoreView view;
-        byte[] found;
-        do {
-            view = store.newest();
-            TermBytes pattern = new TermBytes();
-            append(pattern, view, subject);
-            append(pattern, view, predicate);
-            append(pattern, view, object);
-            if (contexts.length > 0 && contexts[0] == null) {
-                pattern.defaultGraph();
-            } else {
-                append(pattern, view, contexts.length == 0 ? null : contexts[0]);
+        return store.read(view -> {
+            TermBytes pattern = pattern(view, subject, predicate, object, contexts);
+            byte[] found = NativeQuads.find(
+                    view.raw(), pattern.array(), pattern.length(), kinds, FIRST_ROWS, ROOM.get());
+            if (found == null) {
+                return null;
             }
-            found = store.find(view, pattern, kinds, FIRST_ROWS, ROOM.get());
-        } while (found == null);
-        if (found.length == 0) {
-            return new SnapshotStatements(store, subject, predicate, null);
+            if (found.length == 0) {
+                return new SnapshotStatements(store, subject, predicate, null);
+            }
+            StatementBatch first = new StatementBatch(found, store.iris());
+            remember(view, predicate, first.predicateId());
+            remember(view, object, first.objectId());
+            return new SnapshotStatements(store, subject, predicate, first);
+        });
+    }
+
+    /** Returns whether a pattern has statements, by one native call. The parameters are those of {@link #find}. */
+    static boolean has(
+            FulguriteStore store, Resource subject, IRI predicate, Value object, int kinds, Resource... contexts) {
+        return store.read(view -> {
+            TermBytes pattern = pattern(view, subject, predicate, object, contexts);
+            int found = NativeQuads.has(view.raw(), pattern.array(), pattern.length(), kinds);
+            return found < 0 ? null : Boolean.valueOf(found > 0);
+        });
+    }
+
+    private static TermBytes pattern(
+            StoreView view, Resource subject, IRI predicate, Value object, Resource... contexts) {
+        TermBytes pattern = new TermBytes();
+        append(pattern, view, subject);
+        append(pattern, view, predicate);
+        append(pattern, view, object);
+        if (contexts.length > 0 && contexts[0] == null) {
+            pattern.defaultGraph();
+        } else {
+            append(pattern, view, contexts.length == 0 ? null : contexts[0]);
         }
-        StatementBatch first = new StatementBatch(found, store.iris());
-        remember(view, predicate, first.predicateId());
-        remember(view, object, first.objectId());
-        return new SnapshotStatements(store, subject, predicate, first);
+        return pattern;
     }
 
     private static void append(TermBytes pattern, StoreView view, Value value) {

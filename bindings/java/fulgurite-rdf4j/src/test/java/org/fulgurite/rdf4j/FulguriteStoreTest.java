@@ -18,6 +18,7 @@ import java.util.concurrent.Future;
 import org.eclipse.rdf4j.common.transaction.IsolationLevels;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Model;
+import org.eclipse.rdf4j.model.Resource;
 import org.eclipse.rdf4j.model.Statement;
 import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.model.ValueFactory;
@@ -80,6 +81,27 @@ class FulguriteStoreTest {
             statements.add(VALUES.createStatement(VALUES.createBNode("s"), NAME, object, VALUES.createBNode("g")));
         }
         return statements;
+    }
+
+    @Test
+    void hasStatementSeesEveryCommit() {
+        Repository repository = open();
+        try (RepositoryConnection reading = repository.getConnection();
+                RepositoryConnection writing = repository.getConnection()) {
+            for (int number = 0; number < 100; number++) {
+                Value value = VALUES.createLiteral("value " + number);
+                assertFalse(reading.hasStatement(ANN, NAME, value, true));
+                writing.add(ANN, NAME, value, GRAPH);
+                assertTrue(reading.hasStatement(ANN, NAME, value, true));
+                assertTrue(reading.hasStatement(null, null, value, false, GRAPH));
+                assertFalse(reading.hasStatement(ANN, NAME, value, true, (Resource) null));
+                assertFalse(reading.hasStatement(ANN, null, value, true, ANN));
+                assertTrue(reading.hasStatement(ANN, NAME, value, true, null, GRAPH));
+                writing.remove(ANN, NAME, value);
+                assertFalse(reading.hasStatement(ANN, NAME, value, true));
+            }
+        }
+        repository.shutDown();
     }
 
     @Test

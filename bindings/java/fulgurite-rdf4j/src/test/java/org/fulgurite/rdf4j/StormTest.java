@@ -38,11 +38,16 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * 32 threads query and write. Queries and connections are closed from other threads after 1 to 50 ms, and threads are
  * interrupted. Nothing crashes or hangs, and every commit that was acknowledged is there at the end. The system property
- * {@code fulgurite.storm.seconds} sets the duration.
+ * {@code fulgurite.storm.seconds} sets the least duration. A slow machine goes on until it has enough operations.
  */
 class StormTest {
     private static final int THREADS = 32;
-    private static final long SECONDS = Long.getLong("fulgurite.storm.seconds", 60);
+    private static final long SECONDS = Long.getLong("fulgurite.storm.seconds", 20);
+    private static final long OPERATIONS_MIN = 500;
+
+    /** A thread that has not ended after so long hangs. */
+    private static final long PATIENCE_SECONDS = 300;
+
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
     private static final IRI COMMIT = VALUES.createIRI("http://example.org/commit");
     private static final IRI LINK = VALUES.createIRI("http://example.org/link");
@@ -79,7 +84,7 @@ class StormTest {
             thread.start();
         }
         for (Thread thread : threads) {
-            thread.join(TimeUnit.SECONDS.toMillis(SECONDS + 60));
+            thread.join(TimeUnit.SECONDS.toMillis(SECONDS + PATIENCE_SECONDS));
             assertTrue(!thread.isAlive(), () -> thread.getName() + " hangs: " + List.of(thread.getStackTrace()));
         }
         timer.shutdownNow();
@@ -91,7 +96,6 @@ class StormTest {
         try (Database database = Database.open(directory.resolve(FulguriteStore.FILE_NAME))) {
             assertTrue(database.check().isSound());
         }
-        assertTrue(operations.get() > 10 * SECONDS, () -> "only " + operations + " operations");
         System.out.println(operations + " operations, " + acknowledged.size() + " commits");
     }
 
@@ -116,7 +120,8 @@ class StormTest {
     }
 
     private void run(Random random, long deadline) {
-        while (System.nanoTime() - deadline < 0 && failure.get() == null) {
+        while (failure.get() == null
+                && (System.nanoTime() - deadline < 0 || operations.get() < OPERATIONS_MIN)) {
             operations.incrementAndGet();
             try {
                 if (random.nextInt(3) == 0) {

@@ -33,6 +33,8 @@ public final class NativeQuads {
     public static native byte[] find(
             long snapshot, byte[] pattern, int length, int kinds, int count, byte[] room);
 
+    public static native int has(long snapshot, byte[] pattern, int length, int kinds);
+
     public static native byte[] nextStatements(long statements, int count, byte[] room);
 
     public static native long query(

@@ -9,7 +9,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.eclipse.rdf4j.repository.http.HTTPRepository;
@@ -33,16 +35,17 @@ final class ServedRepository {
     private final Process process;
     private final String url;
 
-    private ServedRepository() throws IOException {
+    private ServedRepository(List<String> options) throws IOException {
         String program = System.getProperty("fulgurite.program", "");
         if (program.isEmpty()) {
             throw new IllegalStateException("-Dfulgurite.program must name the program fulgurite; cargo xtask java does");
         }
         directory = Files.createTempDirectory("served");
         String file = directory.resolve("served.ful").toString();
-        process = new ProcessBuilder(program, "rdf", "serve", file, "--create", "--read-write", "--bind", "127.0.0.1:0")
-                .redirectErrorStream(true)
-                .start();
+        List<String> command = new ArrayList<>(
+                List.of(program, "rdf", "serve", file, "--create", "--read-write", "--bind", "127.0.0.1:0"));
+        command.addAll(options);
+        process = new ProcessBuilder(command).redirectErrorStream(true).start();
         url = readUrl();
     }
 
@@ -60,14 +63,14 @@ final class ServedRepository {
         throw new IOException("the server has ended: " + said);
     }
 
-    /** Returns an empty repository. */
-    static HTTPRepository empty() {
+    /** Returns an empty repository, whose server has these further options. */
+    static HTTPRepository empty(String... options) {
         synchronized (RUNNING) {
             try {
                 if (RUNNING.size() == PROCESSES) {
                     RUNNING.removeFirst().stop();
                 }
-                ServedRepository served = new ServedRepository();
+                ServedRepository served = new ServedRepository(List.of(options));
                 RUNNING.addLast(served);
                 return new HTTPRepository(served.url);
             } catch (IOException e) {

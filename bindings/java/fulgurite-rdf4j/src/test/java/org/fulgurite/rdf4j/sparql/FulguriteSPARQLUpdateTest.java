@@ -8,6 +8,9 @@ import org.fulgurite.rdf4j.FulguriteStore;
 class FulguriteSPARQLUpdateTest extends org.eclipse.rdf4j.testsuite.query.parser.sparql.SPARQLUpdateTest {
     @Override
     protected Repository newRepository() {
-        return new SailRepository(new FulguriteStore());
+        FulguriteStore store = new FulguriteStore();
+        // Two tests leave a connection open. The shutdown would wait 20 seconds for each.
+        store.setConnectionTimeOut(100);
+        return new SailRepository(store);
     }
 }
