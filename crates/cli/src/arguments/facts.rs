@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
 
+use crate::arguments::code;
 use crate::arguments::shared::{OutputFormat, WriteArguments, parse_seconds};
 
 /// Arguments of `facts`.
@@ -31,6 +32,25 @@ pub enum FactsVerb {
     Stats(FactsStats),
     /// Print the schema.
     Schema(SchemaArguments),
+    /// Find the definitions and references in source code, with the indexers that are installed.
+    ///
+    /// The indexers are rust-analyzer, scip-typescript, scip-python, scip-java and scip-go; where none is installed,
+    /// Universal Ctags finds definitions.
+    Index(code::Index),
+    /// Print the definitions in a source file.
+    Symbols(code::Symbols),
+    /// Print what is known of a symbol: its signature, its documentation, where it is defined.
+    Describe(code::OfSymbol),
+    /// Print where a symbol is defined.
+    Definition(code::OfSymbol),
+    /// Print where a symbol is used.
+    References(code::References),
+    /// Find symbols by a part of their names.
+    Search(code::Search),
+    /// Print the containers and members of a symbol, what it implements, and what implements it.
+    Hierarchy(code::OfSymbol),
+    /// Answer an editor from an index of code: a language server on standard input and output.
+    Lsp(code::Lsp),
 }
 
 /// A database of facts.

@@ -1,6 +1,8 @@
 //! The arguments of the command line. Doc comments of arguments and verbs are the help that users read.
 
 #[cfg(feature = "facts")]
+pub mod code;
+#[cfg(feature = "facts")]
 pub mod facts;
 mod program;
 #[cfg(feature = "rdf")]

@@ -1,5 +1,6 @@
 //! `facts`: the verbs for databases of facts, one file each.
 
+mod code;
 mod create;
 mod database;
 mod finish;

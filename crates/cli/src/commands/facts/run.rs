@@ -1,5 +1,6 @@
 //! Which function does which verb of `facts`.
 
+use super::code::{describe, hierarchy, index, lsp, places, search, symbols};
 use super::{create, finish, query, schema, stats, write};
 use crate::arguments::facts::FactsVerb;
 use crate::failure::Failure;
@@ -16,5 +17,13 @@ pub fn run(verb: &FactsVerb) -> Result<(), Failure> {
         FactsVerb::Finish(arguments) => finish::run(arguments),
         FactsVerb::Stats(arguments) => stats::run(arguments),
         FactsVerb::Schema(arguments) => schema::run(arguments),
+        FactsVerb::Index(arguments) => index::run(arguments),
+        FactsVerb::Symbols(arguments) => symbols::run(arguments),
+        FactsVerb::Describe(arguments) => describe::run(arguments),
+        FactsVerb::Definition(arguments) => places::definition(arguments),
+        FactsVerb::References(arguments) => places::references(arguments),
+        FactsVerb::Search(arguments) => search::run(arguments),
+        FactsVerb::Hierarchy(arguments) => hierarchy::run(arguments),
+        FactsVerb::Lsp(arguments) => lsp::run(arguments),
     }
 }
