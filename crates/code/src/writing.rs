@@ -1,6 +1,6 @@
 //! Parts of an index as facts, owned by the units of the parts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use fulgurite_facts::{Batch, FactDatabase, FactId, Predicate, Value, encode};
 
@@ -90,7 +90,22 @@ impl PartFacts<'_> {
         for info in &document.symbols {
             self.info(info, Some(file))?;
         }
-        document.occurrences.iter().try_for_each(|occurrence| self.occurrence(occurrence, file))
+        document.occurrences.iter().try_for_each(|occurrence| self.occurrence(occurrence, file))?;
+        self.names(document)
+    }
+
+    /// The names of what the document defines. Local names are found by their places.
+    fn names(&mut self, document: &Document) -> Result<()> {
+        let defined = document.occurrences.iter().filter(|occurrence| occurrence.role == Role::Definition);
+        let defined: HashSet<&str> = defined.map(|occurrence| occurrence.symbol.as_str()).collect();
+        for info in &document.symbols {
+            if defined.contains(info.symbol.as_str()) && !info.name.is_empty() && local(&info.symbol).is_none() {
+                let symbol = Value::Fact(self.symbol(&info.symbol)?);
+                let key = Value::Record(vec![string(&info.name.to_lowercase()), symbol]);
+                self.own(&self.predicates.name, key, &Value::unit())?;
+            }
+        }
+        Ok(())
     }
 
     fn occurrence(&mut self, occurrence: &Occurrence, file: FactId) -> Result<()> {
@@ -125,11 +140,6 @@ impl PartFacts<'_> {
         ]);
         let key = Value::Record(vec![symbol.clone(), some_fact(file)]);
         self.own(&predicates.symbol_info, key, &value)?;
-        // Local names are found by their places.
-        if file.is_some() && !info.name.is_empty() && local(&info.symbol).is_none() {
-            let key = Value::Record(vec![string(&info.name.to_lowercase()), symbol.clone()]);
-            self.own(&predicates.name, key, &Value::unit())?;
-        }
         if let Some(enclosing) = enclosing {
             let key = Value::Record(vec![Value::Fact(enclosing), symbol.clone()]);
             self.own(&predicates.member, key, &Value::unit())?;

@@ -44,6 +44,18 @@ pub enum Error {
         /// Its name.
         name: String,
     },
+    /// A derived fact would refer to one that is derived on demand, and so not stored.
+    DerivedReference {
+        /// The predicate of the derived fact.
+        name: String,
+    },
+    /// A fact is not what the schema says, or is not found where it must be.
+    Invalid {
+        /// The fact.
+        fact: FactId,
+        /// What is wrong.
+        what: String,
+    },
     /// Facts as JSON are wrong.
     Json {
         /// Where: the line and the column, or the path.
@@ -187,6 +199,12 @@ impl fmt::Display for Error {
             Self::NoDerivation { name } => {
                 write!(out, "{name} has no derivation in the schema; write one: `derive {name} stored …`")
             }
+            Self::DerivedReference { name } => write!(
+                out,
+                "a fact of {name} would refer to a fact that is derived on demand; store that predicate too, with `stored` \
+                 before its query"
+            ),
+            Self::Invalid { fact, what } => write!(out, "fact {fact} is not valid: {what}; restore a backup"),
             Self::Json { place, message } => write!(out, "{place}: {message}"),
             Self::NoSuchFact { id } => write!(out, "there is no fact {id} here; ids are valid in one snapshot's stack"),
             Self::RefersForward { fact, reference } => write!(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use crate::arguments::code;
+use crate::arguments::{code, facts_files};
 use crate::arguments::shared::{OutputFormat, WriteArguments, parse_seconds};
 
 /// Arguments of `facts`.
@@ -32,6 +32,22 @@ pub enum FactsVerb {
     Stats(FactsStats),
     /// Print the schema.
     Schema(SchemaArguments),
+    /// Answer queries line by line: from the terminal, with editing, or from standard input.
+    Shell(facts_files::Shell),
+    /// Write the facts that the schema derives into the database, with `stored`.
+    Derive(facts_files::Derive),
+    /// Print all facts as JSON, as `write` reads them.
+    Dump(facts_files::Dump),
+    /// Verify every page, and that each fact is what the schema says and is found by its key.
+    Validate(facts_files::Validate),
+    /// List the databases of facts in a directory.
+    List(facts_files::List),
+    /// Delete a database with its log, and the incremental databases of an index.
+    Delete(facts_files::Delete),
+    /// Copy a database, and the incremental databases of an index, to new files.
+    Backup(facts_files::Copy),
+    /// Make a database of a backup or an image.
+    Restore(facts_files::Copy),
     /// Find the definitions and references in source code, with the indexers that are installed.
     ///
     /// The indexers are rust-analyzer, scip-typescript, scip-python, scip-java and scip-go; where none is installed,

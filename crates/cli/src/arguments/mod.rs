@@ -4,6 +4,8 @@
 pub mod code;
 #[cfg(feature = "facts")]
 pub mod facts;
+#[cfg(feature = "facts")]
+pub mod facts_files;
 mod program;
 #[cfg(feature = "rdf")]
 pub mod rdf;

@@ -1,6 +1,6 @@
 //! A document of SCIP as a [`Document`] of ours.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use scip::types;
 use scip::types::occurrence::{Typed_enclosing_range, Typed_range};
@@ -38,8 +38,24 @@ pub fn document(read: types::Document, text: Option<&str>, unspecified: Columns)
     let wide_lines = lines.wide;
     let mut document =
         Document { path, language: read.language.to_lowercase(), columns, wide_lines, occurrences, symbols };
+    attach_to_types(&mut document);
     document.normalise();
     Ok(document)
+}
+
+/// Makes what is in an `impl` of Rust a part of its type, if the type is defined in the same module of the same file.
+fn attach_to_types(document: &mut Document) {
+    let defined = document.occurrences.iter().filter(|occurrence| occurrence.role == Role::Definition);
+    let defined: HashSet<&str> = defined.map(|occurrence| occurrence.symbol.as_str()).collect();
+    for info in &mut document.symbols {
+        let Some(enclosing) = &info.enclosing else { continue };
+        let Some((module, implemented)) = enclosing.split_once("impl#[") else { continue };
+        let Some((name, _)) = implemented.split_once(']') else { continue };
+        let ty = format!("{module}{name}#");
+        if defined.contains(ty.as_str()) {
+            info.enclosing = Some(ty);
+        }
+    }
 }
 
 /// What is known of a symbol, which is local to `path` if it is a local one.

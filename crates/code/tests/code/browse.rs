@@ -86,6 +86,27 @@ fn names_are_searched_and_misspelt_ones_are_guessed() {
 }
 
 #[test]
+fn what_is_in_an_impl_of_rust_is_a_member_of_the_type() {
+    let project = Project::new();
+    project.write(&[(
+        "a.rs",
+        "struct «m/Circle#»Circle; impl Circle { fn «m/impl#[Circle]area().»area() {} }",
+        vec![
+            info("m/Circle#", Kind::Struct, "Circle"),
+            info("m/impl#[Circle]", Kind::TypeAlias, "Circle"),
+            info("m/impl#[Circle]area().", Kind::Method, "area"),
+        ],
+    )]);
+    project.update();
+    let reader = project.reader();
+    let area = reader.resolve("Circle::area").unwrap()[0];
+    let circle = reader.resolve("Circle").unwrap();
+    assert_eq!((circle.len(), reader.describe(area).unwrap().enclosing), (1, Some(circle[0])));
+    // The `impl` has no place, and is not found by name.
+    assert_eq!(reader.search("circle", 10).unwrap(), circle);
+}
+
+#[test]
 fn the_hierarchy_has_containers_members_and_implementations() {
     let project = project();
     let reader = project.reader();

@@ -5,5 +5,6 @@
 mod browse;
 mod ctags;
 mod damage;
+mod lsp;
 mod support;
 mod update;

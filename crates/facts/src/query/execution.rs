@@ -83,6 +83,8 @@ pub struct Execution<'a> {
     pub timed_out: bool,
     /// How many facts were searched, by predicate.
     pub searched: HashMap<PredicateId, u64>,
+    /// The facts that the loops are at: what a match was derived from. Not those within negations and sets.
+    pub sources: Vec<FactId>,
     bounds: Bounds,
     /// How many operations that cannot be interrupted are in progress.
     atomic: usize,
@@ -113,6 +115,7 @@ impl<'a> Execution<'a> {
             ends_page: false,
             timed_out: false,
             searched: HashMap::new(),
+            sources: Vec::new(),
             bounds,
             atomic: 0,
             ticks: 0,
@@ -189,10 +192,15 @@ impl<'a> Execution<'a> {
                 }
                 execution.run(rest, emit)
             }),
-            single => match self.single(single)? {
-                true => self.run(rest, emit),
-                false => Ok(Flow::Continue),
-            },
+            single => {
+                let depth = self.sources.len();
+                let flow = match self.single(single)? {
+                    true => self.run(rest, emit)?,
+                    false => Flow::Continue,
+                };
+                self.sources.truncate(depth);
+                Ok(flow)
+            }
         }
     }
 
@@ -214,6 +222,7 @@ impl<'a> Execution<'a> {
                 };
                 self.buffers.push(key);
                 let Some(found) = found else { return Ok(false) };
+                self.sources.push(found);
                 Ok(self.matches_id(id, found)? && self.matches_value(value.as_ref(), found)?)
             }
             Operation::ById { predicate, id, key, value } => self.by_id(*predicate, id, key, value.as_ref()),
@@ -262,6 +271,7 @@ impl<'a> Execution<'a> {
         self.count(predicate)?;
         let bytes = self.value(id);
         let Some(fact) = FactId::new(nat_at(&bytes, 0)?.0) else { return Ok(false) };
+        self.sources.push(fact);
         let slots = &mut self.slots;
         let mut matches = |(other, of_key, of_value): &StoredFact| {
             Ok(*other == predicate
@@ -308,10 +318,12 @@ impl<'a> Execution<'a> {
             let matches = key.matches(&mut cursor, &mut self.slots)?
                 && self.matches_id(id, fact)?
                 && self.matches_value(value, fact)?;
+            self.sources.push(fact);
             if matches && self.run(rest, emit)? == Flow::Break {
                 flow = self.leave(Position::Fact(fact));
                 return Ok(ControlFlow::Break(()));
             }
+            self.sources.pop();
             self.resume.clear();
             Ok(ControlFlow::Continue(()))
         })?;

@@ -3,10 +3,12 @@
 mod code;
 mod create;
 mod database;
+mod files;
 mod finish;
 mod query;
 mod run;
 mod schema;
+mod shell;
 mod stats;
 mod write;
 
