@@ -76,8 +76,9 @@ struct Tag {
 impl Tag {
     /// `None`, if the line is not a tag.
     fn read(line: &str) -> std::result::Result<Option<Tag>, String> {
-        let json: Json = serde_json::from_str(line)
-            .map_err(|error| format!("column {}: {error}; ctags must be run with --output-format=json", error.column()))?;
+        let json: Json = serde_json::from_str(line).map_err(|error| {
+            format!("column {}: {error}; ctags must be run with --output-format=json", error.column())
+        })?;
         if json["_type"] != "tag" {
             return Ok(None);
         }
@@ -145,8 +146,7 @@ fn document(path: String, tags: Vec<Tag>, text: &str) -> Document {
             ..SymbolInfo::default()
         });
     }
-    let mut document =
-        Document { path, language, columns: Columns::Utf8, wide_lines, occurrences, symbols };
+    let mut document = Document { path, language, columns: Columns::Utf8, wide_lines, occurrences, symbols };
     document.normalise();
     document
 }

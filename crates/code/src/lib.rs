@@ -1,4 +1,33 @@
-//! Indexes of code: what SCIP indexers and ctags find, as facts, and answers about it.
+//! Indexes of code: what indexers find in sources, as facts in a Fulgurite database, and answers from it.
+//!
+//! An index is a database of facts with the schema [`CODE_SCHEMA`]. [`update_index`] writes it from SCIP or ctags, and
+//! stacks an incremental database on it when files have changed. [`CodeReader`] answers: definitions, references, names,
+//! hierarchies. [`serve`] is a language server over it.
+//!
+//! ```no_run
+//! use fulgurite_code::{CodeReader, Plan, open_index, update_index};
+//!
+//! # fn main() -> fulgurite_code::Result<()> {
+//! let directory = std::path::Path::new("project");
+//! let database = std::path::Path::new("code.ful");
+//! let indexed = Plan::of(directory)?.run(database, &mut |_, _| {})?;
+//! update_index(database, &indexed, false, &mut |_| {})?;
+//!
+//! let reader = CodeReader::new(&open_index(database)?)?;
+//! for symbol in reader.resolve("Store::open")? {
+//!     println!("{:?}", reader.definitions(symbol)?);
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! | you want to | begin at |
+//! |---|---|
+//! | run the indexers that fit a directory | [`Plan`] |
+//! | read a file of SCIP or of ctags | [`ScipFile`], [`CtagsFile`] |
+//! | write an index, or what has changed in it | [`update_index`] |
+//! | find definitions and references | [`CodeReader`] |
+//! | answer an editor | [`serve_stdio`] |
+
 mod browse;
 mod columns;
 mod ctags;

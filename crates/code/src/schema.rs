@@ -41,7 +41,9 @@ impl Predicates {
         }
         let find = |name: &str| {
             let found = schema.find(&format!("code.{name}.1")).cloned();
-            found.ok_or(Error::Facts(fulgurite_facts::Error::Damaged { what: "the schema of the index lacks a predicate" }))
+            found.ok_or(Error::Facts(fulgurite_facts::Error::Damaged {
+                what: "the schema of the index lacks a predicate",
+            }))
         };
         Ok(Some(Self {
             file: find("File")?,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use crate::arguments::{code, facts_files};
 use crate::arguments::shared::{OutputFormat, WriteArguments, parse_seconds};
+use crate::arguments::{code, facts_files};
 
 /// Arguments of `facts`.
 #[derive(Args, Debug)]

@@ -202,12 +202,7 @@ impl CodeReader {
     }
 
     /// The symbols at the other end of relations of one kind.
-    pub(super) fn related(
-        &self,
-        predicate: &Predicate,
-        symbol: SymbolId,
-        kind: RelationKind,
-    ) -> Result<Vec<SymbolId>> {
+    pub(super) fn related(&self, predicate: &Predicate, symbol: SymbolId, kind: RelationKind) -> Result<Vec<SymbolId>> {
         let mut found = Vec::new();
         self.seek(predicate, &of_fact(symbol.0)?, |_, key, _| {
             if let Value::Record(fields) = key

@@ -38,8 +38,7 @@ impl Plan {
 
     fn with(directory: &Path, is_available: &dyn Fn(&str) -> bool) -> Result<Plan> {
         std::fs::read_dir(directory).map_err(Error::file(directory, "be read"))?;
-        let mut plan =
-            Plan { directory: directory.to_owned(), scip: Vec::new(), ctags: None, missing: Vec::new() };
+        let mut plan = Plan { directory: directory.to_owned(), scip: Vec::new(), ctags: None, missing: Vec::new() };
         let mut others = Vec::new();
         for indexer in INDEXERS {
             let Some(mark) = indexer.mark(directory) else { continue };

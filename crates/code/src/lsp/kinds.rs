@@ -10,8 +10,16 @@ pub fn kind(kind: &str) -> SymbolKind {
         "namespace" => SymbolKind::NAMESPACE,
         "package" | "package object" | "library" => SymbolKind::PACKAGE,
         "class" | "type class" | "singleton class" => SymbolKind::CLASS,
-        "method" | "abstract method" | "static method" | "trait method" | "protocol method" | "method alias"
-        | "type class method" | "pure virtual method" | "singleton method" | "method specification" => SymbolKind::METHOD,
+        "method"
+        | "abstract method"
+        | "static method"
+        | "trait method"
+        | "protocol method"
+        | "method alias"
+        | "type class method"
+        | "pure virtual method"
+        | "singleton method"
+        | "method specification" => SymbolKind::METHOD,
         "property" | "static property" | "getter" | "setter" | "accessor" => SymbolKind::PROPERTY,
         "field" | "static field" | "static data member" | "member" => SymbolKind::FIELD,
         "constructor" => SymbolKind::CONSTRUCTOR,

@@ -61,7 +61,8 @@ impl<R: Read> Frames<R> {
     fn take(&mut self, length: u64) -> Result<Vec<u8>, Fault> {
         let left = self.length - self.offset;
         if length > left {
-            let message = format!("a part of {length} bytes begins here, but the file ends after {left}; it is cut off");
+            let message =
+                format!("a part of {length} bytes begins here, but the file ends after {left}; it is cut off");
             return Err(Fault { offset: self.offset, message });
         }
         let mut bytes = vec![0; usize::try_from(length).expect("the file has as many bytes")];

@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn anything_else_is_no_symbol() {
-        for text in ["", "a", "a b c d", "local 1", "s . . . a", "s . . . a(", "s . . . `a", "s . . . [a", "s . . . é."] {
+        for text in ["", "a", "a b c d", "local 1", "s . . . a", "s . . . a(", "s . . . `a", "s . . . [a", "s . . . é."]
+        {
             assert_eq!(descriptors(text), None, "{text}");
         }
         assert_eq!(descriptors("s . . . "), Some(Vec::new()));

@@ -70,7 +70,8 @@ impl Reading<'_> {
     fn part(&mut self, frame: Frame) -> std::result::Result<Option<Part>, convert::Wrong> {
         match frame.field {
             METADATA => {
-                let metadata = types::Metadata::parse_from_bytes(&frame.bytes).map_err(|error| wrong("metadata", &error))?;
+                let metadata =
+                    types::Metadata::parse_from_bytes(&frame.bytes).map_err(|error| wrong("metadata", &error))?;
                 self.tool = Some(metadata.tool_info.into_option().map(|tool| tool.name).unwrap_or_default());
                 Ok(None)
             }
@@ -80,7 +81,9 @@ impl Reading<'_> {
                 let document = types::Document::parse_from_bytes(&frame.bytes).map_err(|error| wrong(&what, &error))?;
                 let path = document.relative_path.clone();
                 let document = self.document(document);
-                document.map(|document| Some(Part::Document(document))).map_err(|wrong| format!("{what}, `{path}`: {wrong}"))
+                document
+                    .map(|document| Some(Part::Document(document)))
+                    .map_err(|wrong| format!("{what}, `{path}`: {wrong}"))
             }
             EXTERNAL_SYMBOLS => {
                 let read = types::SymbolInformation::parse_from_bytes(&frame.bytes);

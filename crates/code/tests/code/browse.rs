@@ -43,7 +43,10 @@ fn definitions_and_references_are_found_by_place_and_by_name() {
     let definitions = reader.definitions(area).unwrap();
     assert_eq!((definitions.len(), definitions[0].path.as_str(), definitions[0].span.line), (1, "src/shape.rs", 1));
     let references = reader.references(area).unwrap();
-    assert_eq!((references.len(), references[0].path.as_str(), references[0].role), (1, "src/main.rs", Role::Reference));
+    assert_eq!(
+        (references.len(), references[0].path.as_str(), references[0].role),
+        (1, "src/main.rs", Role::Reference)
+    );
     let described = reader.describe(area).unwrap();
     assert_eq!((described.name.as_str(), described.kind.as_str()), ("area", "method"));
     assert_eq!(described.documentation, ["What `area` does."]);

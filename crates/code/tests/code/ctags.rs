@@ -9,7 +9,8 @@ const TAGS: &str = r#"{"_type": "ptag", "name": "JSON_OUTPUT_VERSION", "path": "
 {"_type": "tag", "name": "area", "path": "./src/shape.rs", "language": "Rust", "line": 3, "kind": "method", "scope": "Circle", "scopeKind": "implementation", "signature": "(&self) -> f64", "end": 5}
 {"_type": "tag", "name": "area", "path": "./src/shape.rs", "language": "Rust", "line": 6, "kind": "method", "scope": "Circle", "scopeKind": "implementation", "end": 6}
 "#;
-const SOURCE: &str = "struct Circle;\nimpl Circle {\n    /* é area_ */ fn area(&self) -> f64 {\n    0.0\n    }\n    fn area() {}\n}\n";
+const SOURCE: &str =
+    "struct Circle;\nimpl Circle {\n    /* é area_ */ fn area(&self) -> f64 {\n    0.0\n    }\n    fn area() {}\n}\n";
 
 fn indexed(tags: &str) -> (Project, Result<fulgurite_code::Updated, Error>) {
     let project = Project::new();
@@ -28,7 +29,8 @@ fn tags_become_definitions_at_their_names() {
     let reader = reader(&project.database());
     let file = reader.file("src/shape.rs").unwrap();
     let outline = reader.outline(&file).unwrap();
-    let places: Vec<_> = outline.iter().map(|(used, what)| (what.name.as_str(), used.span.line, used.span.column)).collect();
+    let places: Vec<_> =
+        outline.iter().map(|(used, what)| (what.name.as_str(), used.span.line, used.span.column)).collect();
     assert_eq!(places, [("Circle", 0, 7), ("area", 2, 22), ("area", 5, 7)]);
     assert_eq!((outline[1].1.kind.as_str(), outline[1].1.signature.as_str()), ("method", "(&self) -> f64"));
     let both = reader.resolve("Circle::area").unwrap();

@@ -7,7 +7,10 @@ use crate::support::{Project, everything, index, info};
 
 fn project() -> Project {
     let project = Project::new();
-    project.write(&[("a.rs", "fn «a().»a() {}", vec![info("a().", Kind::Function, "a")]), ("b.rs", "‹a().›a();", Vec::new())]);
+    project.write(&[
+        ("a.rs", "fn «a().»a() {}", vec![info("a().", Kind::Function, "a")]),
+        ("b.rs", "‹a().›a();", Vec::new()),
+    ]);
     project
 }
 
@@ -21,7 +24,8 @@ fn a_file_cut_off_anywhere_is_an_error_with_a_place_and_leaves_the_index_as_it_w
     let mut boundaries = vec![];
     let mut at = 0;
     while at < whole.len() {
-        let length = usize::from(whole[at + 1] & 0x7f) | if whole[at + 1] < 0x80 { 0 } else { usize::from(whole[at + 2]) << 7 };
+        let length =
+            usize::from(whole[at + 1] & 0x7f) | if whole[at + 1] < 0x80 { 0 } else { usize::from(whole[at + 2]) << 7 };
         at += 2 + usize::from(whole[at + 1] >= 0x80) + length;
         boundaries.push(at);
     }
@@ -30,7 +34,7 @@ fn a_file_cut_off_anywhere_is_an_error_with_a_place_and_leaves_the_index_as_it_w
     for length in (0..whole.len()).filter(|length| !boundaries.contains(length)) {
         std::fs::write(project.scip(), &whole[..length]).unwrap();
         let error = project.try_update(false).unwrap_err().to_string();
-        assert!(error.contains("index.scip: byte ") , "{length}: {error}");
+        assert!(error.contains("index.scip: byte "), "{length}: {error}");
         assert_eq!(project.names(), names, "{length}");
     }
     assert_eq!(everything(&project.reader()), before);

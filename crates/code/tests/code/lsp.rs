@@ -13,7 +13,8 @@ const MAIN: &str = "fn «main().»main() {\n    let «local 1»ä = \"🦀\"; �
 
 fn project() -> Project {
     let project = Project::new();
-    let shape = "// é\npub fn «shape/area().»area(x: i32) {}\nstruct «shape/Circle#»Circle;\nfn «shape/Circle#new().»new() {}";
+    let shape =
+        "// é\npub fn «shape/area().»area(x: i32) {}\nstruct «shape/Circle#»Circle;\nfn «shape/Circle#new().»new() {}";
     let symbols = vec![
         info("shape/area().", Kind::Function, "area"),
         info("shape/Circle#", Kind::Struct, "Circle"),
@@ -80,7 +81,9 @@ impl Editor {
 #[test]
 fn an_editor_finds_definitions_references_and_symbols() {
     let project = project();
-    for (encodings, columns) in [(&["utf-16"][..], Columns::Utf16), (&["utf-8", "utf-16"], Columns::Utf8), (&[], Columns::Utf16)] {
+    for (encodings, columns) in
+        [(&["utf-16"][..], Columns::Utf16), (&["utf-8", "utf-16"], Columns::Utf8), (&[], Columns::Utf16)]
+    {
         let mut editor = Editor::new(&project, encodings);
         let name = if columns == Columns::Utf8 { "utf-8" } else { "utf-16" };
         assert_eq!(editor.offered["positionEncoding"], name);
@@ -90,11 +93,15 @@ fn an_editor_finds_definitions_references_and_symbols() {
         let position = editor.at("src/main.rs", 1, column("area") + 1);
         let found = editor.ask("textDocument/definition", position.clone()).unwrap();
         assert_eq!(found[0]["uri"], format!("{}/src/a%20b/shape.rs", editor.root));
-        assert_eq!(found[0]["range"], json!({ "start": { "line": 1, "character": 7 }, "end": { "line": 1, "character": 11 } }));
+        assert_eq!(
+            found[0]["range"],
+            json!({ "start": { "line": 1, "character": 7 }, "end": { "line": 1, "character": 11 } })
+        );
 
         let position_of_local = editor.at("src/main.rs", 1, column("ä"));
         let found = editor.ask("textDocument/references", position_of_local).unwrap();
-        let starts: Vec<_> = found.as_array().unwrap().iter().map(|place| place["range"]["start"]["character"].clone()).collect();
+        let starts: Vec<_> =
+            found.as_array().unwrap().iter().map(|place| place["range"]["start"]["character"].clone()).collect();
         assert_eq!(starts, [json!(8), json!(column("ä"))]);
 
         let hover = editor.ask("textDocument/hover", position).unwrap();

@@ -6,5 +6,6 @@ mod browse;
 mod ctags;
 mod damage;
 mod lsp;
+mod sample;
 mod support;
 mod update;

@@ -51,7 +51,8 @@ pub fn document(path: &str, marked: &str, encoding: PositionEncoding) -> (Docume
             };
             let column = units(&plain);
             let range = vec![line as i32, column as i32, (column + units(&word)) as i32];
-            let name = if let Some(local) = name.strip_prefix("local ") { format!("local {local}") } else { symbol(&name) };
+            let name =
+                if let Some(local) = name.strip_prefix("local ") { format!("local {local}") } else { symbol(&name) };
             let roles = if is_definition { SymbolRole::Definition as i32 } else { 0 };
             document.occurrences.push(Occurrence { range, symbol: name, symbol_roles: roles, ..Default::default() });
             rest = &after[close + if is_definition { '»' } else { '›' }.len_utf8()..];
@@ -148,10 +149,15 @@ pub fn everything(reader: &CodeReader) -> String {
         said.push_str(&format!("{path} {} {:?}\n", file.language, file.columns));
         for used in reader.uses(&file).unwrap() {
             let description = reader.describe(used.symbol).unwrap();
-            let (enclosing, description) = (description.enclosing, fulgurite_code::Description { enclosing: None, ..description });
+            let (enclosing, description) =
+                (description.enclosing, fulgurite_code::Description { enclosing: None, ..description });
             let enclosing = enclosing.map(|symbol| reader.describe(symbol).unwrap().symbol);
             said.push_str(&format!("  {:?} {:?} {enclosing:?} {description:?}\n", used.span, used.role));
-            said.push_str(&format!("    {:?}\n    {:?}\n", reader.definitions(used.symbol), reader.references(used.symbol)));
+            said.push_str(&format!(
+                "    {:?}\n    {:?}\n",
+                reader.definitions(used.symbol),
+                reader.references(used.symbol)
+            ));
             let mut hierarchy: Vec<String> = Vec::new();
             for (relative, symbol) in reader.hierarchy(used.symbol).unwrap() {
                 hierarchy.push(format!("{relative:?} {}", reader.describe(symbol).unwrap().symbol));

@@ -41,7 +41,11 @@ fn only_what_has_changed_is_written() {
 
     files[1].1 = "\n\nfn caller() { ‹lib/shared().›shared(); ‹lib/other().›other(); }";
     files.remove(2);
-    files.push(("z.rs", "fn «z/zeta().»zeta() { ‹lib/shared().›shared(); }", vec![info("z/zeta().", Kind::Function, "zeta")]));
+    files.push((
+        "z.rs",
+        "fn «z/zeta().»zeta() { ‹lib/shared().›shared(); }",
+        vec![info("z/zeta().", Kind::Function, "zeta")],
+    ));
     project.write(&files);
     let second = project.update();
     assert_eq!((second.files, second.added, second.changed, second.removed), (10, 1, 1, 1));

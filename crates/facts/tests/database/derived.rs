@@ -9,7 +9,7 @@ predicate Path : { from : string, to : string }
   stored { A, B } where Edge { A, B } | (Path { A, C }; Edge { C, B })
 predicate Pair : { left : Edge, right : Edge }
   stored { L, R } where L = Edge { _, X }; R = Edge { X, _ }
-predicate Demand : string { A } where Edge { A, _ }
+predicate Demand : string A where Edge { A, _ }
 }
 "#;
 
@@ -59,12 +59,14 @@ fn what_cannot_be_derived_into_the_database_is_an_error() {
     let directory = tempfile::tempdir().expect("a directory");
     let text = SCHEMA.replace("stored { A, B } where Edge { A, B } | (Path { A, C }; Edge { C, B })", "").replace(
         "predicate Demand",
-        "predicate OfDemand : { d : Demand } stored { D } where D = Demand _\npredicate Demand",
+        "predicate OfDemand : { d : Demand } stored { d = D } where D = Demand _\npredicate Demand",
     );
     let database = FactDatabase::create(directory.path().join("a.ful"), schema(&text)).expect("new");
     database.write_json(edge("a", "b").as_bytes(), None).expect("facts");
     let find = |name: &str| database.schema().find(name).expect("a predicate").id;
-    assert!(matches!(database.derive(find("d.OfDemand")), Err(Error::DerivedReference { name }) if name == "d.OfDemand.1"));
+    assert!(
+        matches!(database.derive(find("d.OfDemand")), Err(Error::DerivedReference { name }) if name == "d.OfDemand.1")
+    );
     assert!(matches!(database.derive(find("d.Edge")), Err(Error::NoDerivation { .. })));
     assert_eq!(database.derive(find("d.Pair")).expect("no pairs").new, 0);
 }

@@ -66,7 +66,8 @@ impl Described {
         if let Some(outer) = &self.enclosing {
             let _ = writeln!(text, "  part of: {outer}");
         }
-        let (references, files) = (counted(self.references, "reference", "references"), counted(self.files, "file", "files"));
+        let (references, files) =
+            (counted(self.references, "reference", "references"), counted(self.files, "file", "files"));
         let _ = writeln!(text, "  {references} in {files}");
         for part in std::iter::once(&what.signature).chain(&what.documentation).filter(|part| !part.is_empty()) {
             let _ = writeln!(text);
@@ -79,7 +80,8 @@ impl Described {
 }
 
 fn rows(described: &[Described], format: OutputFormat) -> Result<(), Failure> {
-    let names = ["name", "kind", "file", "line", "column", "symbol", "part of", "signature", "documentation", "references"];
+    let names =
+        ["name", "kind", "file", "line", "column", "symbol", "part of", "signature", "documentation", "references"];
     let mut printer = Printer::to_standard_output(format, &names);
     for Described { what, enclosing, places, references, .. } in described {
         let [path, line, column] = places.first().map_or([Cell::Nothing; 3], place_cells);

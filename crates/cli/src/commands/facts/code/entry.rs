@@ -91,7 +91,8 @@ pub struct Entries {
 impl Entries {
     /// Begins. With `first_column`, rows begin with a word of their own.
     pub fn new(format: OutputFormat, first_column: Option<&str>) -> Self {
-        let names: Vec<&str> = first_column.into_iter().chain(["name", "kind", "file", "line", "column", "symbol"]).collect();
+        let names: Vec<&str> =
+            first_column.into_iter().chain(["name", "kind", "file", "line", "column", "symbol"]).collect();
         Self { printer: Printer::to_standard_output(format, &names), first: first_column.is_some() }
     }
 
@@ -102,7 +103,8 @@ impl Entries {
             None => [Cell::Nothing; 3],
         };
         let name = if what.name.is_empty() { what.symbol.as_str() } else { &what.name };
-        let cells = [Cell::Text(word), Cell::Text(name), Cell::Text(&what.kind), path, line, column, Cell::Text(&what.symbol)];
+        let cells =
+            [Cell::Text(word), Cell::Text(name), Cell::Text(&what.kind), path, line, column, Cell::Text(&what.symbol)];
         self.printer.row(&cells[usize::from(!self.first)..])
     }
 

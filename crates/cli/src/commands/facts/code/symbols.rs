@@ -12,7 +12,8 @@ pub fn run(arguments: &Symbols) -> Result<(), Failure> {
         let mut entries = Entries::new(arguments.format, None);
         let mut count = 0;
         for (used, what) in reader.outline(&file).map_err(explain_code)? {
-            let is_detail = what.is_local || matches!(what.kind.as_str(), "parameter" | "type parameter" | "self parameter");
+            let is_detail =
+                what.is_local || matches!(what.kind.as_str(), "parameter" | "type parameter" | "self parameter");
             if is_detail && !arguments.all {
                 continue;
             }

@@ -27,7 +27,8 @@ pub fn run(arguments: &Derive) -> Result<(), Failure> {
 }
 
 fn derive_one(database: &FactDatabase, name: &str) -> Result<Derived, Failure> {
-    let no_predicate = || Failure::Message(format!("there is no predicate {name}; `fulgurite facts schema` prints them"));
+    let no_predicate =
+        || Failure::Message(format!("there is no predicate {name}; `fulgurite facts schema` prints them"));
     let predicate = database.schema().find(name).ok_or_else(no_predicate)?;
     Ok(database.derive(predicate.id)?)
 }
