@@ -1,8 +1,8 @@
 //! Indexes of code: what indexers find in sources, as facts in a Fulgurite database, and answers from it.
 //!
 //! An index is a database of facts with the schema [`CODE_SCHEMA`]. [`update_index`] writes it from SCIP or ctags, and
-//! stacks an incremental database on it when files have changed. [`CodeReader`] answers: definitions, references, names,
-//! hierarchies. [`serve`] is a language server over it.
+//! stacks an incremental database on it when files have changed. [`CodeReader`] answers: definitions, references,
+//! names, hierarchies. [`serve`] is a language server over it.
 //!
 //! ```no_run
 //! use fulgurite_code::{CodeReader, Plan, open_index, update_index};

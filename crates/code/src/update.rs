@@ -40,8 +40,8 @@ pub struct Updated {
 }
 
 /// Makes the index at `path` that of `source`: creates it, or stacks an incremental database with the files that have
-/// changed on it. After [`INCREMENTS_MAX`] of these, or if half of the files have changed, or with `whole`, it is
-/// written anew.
+/// changed on it. After [`INCREMENTS_MAX`] of these, or if half of the files have changed, or with `whole`, it writes
+/// all of them.
 ///
 /// If it fails, or the process ends before, the index is as it was.
 ///

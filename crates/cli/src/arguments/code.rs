@@ -18,7 +18,7 @@ pub struct Index {
     /// Read this SCIP file, which an indexer wrote for the directory, instead of running indexers.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scip: Vec<PathBuf>,
-    /// Write the whole index anew.
+    /// Write the whole index, not only what has changed.
     #[arg(long)]
     pub whole: bool,
 }

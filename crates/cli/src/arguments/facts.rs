@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
 
+use crate::arguments::facts_database::DatabaseArgument;
 use crate::arguments::shared::{OutputFormat, WriteArguments, parse_seconds};
 use crate::arguments::{code, facts_files};
 
@@ -67,17 +68,6 @@ pub enum FactsVerb {
     Hierarchy(code::OfSymbol),
     /// Answer an editor from an index of code: a language server on standard input and output.
     Lsp(code::Lsp),
-}
-
-/// A database of facts.
-#[derive(Args, Debug)]
-pub struct DatabaseArgument {
-    /// The database file.
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub path: PathBuf,
-    /// The databases below, the lowest first, if this one is stacked.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub base: Vec<PathBuf>,
 }
 
 /// Arguments of `facts create`.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::arguments::facts::DatabaseArgument;
+use crate::arguments::facts_database::DatabaseArgument;
 use crate::arguments::shared::{OutputFormat, WriteArguments};
 
 /// Arguments of `facts derive`.

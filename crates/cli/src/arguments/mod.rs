@@ -5,6 +5,8 @@ pub mod code;
 #[cfg(feature = "facts")]
 pub mod facts;
 #[cfg(feature = "facts")]
+pub mod facts_database;
+#[cfg(feature = "facts")]
 pub mod facts_files;
 mod program;
 #[cfg(feature = "rdf")]

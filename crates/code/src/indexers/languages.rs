@@ -11,7 +11,7 @@ pub struct Indexer {
     pub language: &'static str,
     /// Files that say that a directory is for it. One that begins with `*` is an ending.
     pub marks: &'static [&'static str],
-    /// What it is told. `{output}` is the file that it writes, `{name}` the name of the directory.
+    /// Its arguments. `{output}` is the file that it writes, `{name}` the name of the directory.
     pub arguments: &'static [&'static str],
     /// How it is installed.
     pub install: &'static str,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
-/// Whether a program is there and runs. A name alone does not say so: rustup has proxies of components that are missing.
+/// Whether a program is there and runs: rustup has proxies of components that are missing.
 pub fn is_available(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

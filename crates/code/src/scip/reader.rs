@@ -22,7 +22,7 @@ pub struct ScipFile {
 }
 
 impl ScipFile {
-    /// The index at `path`, of the files below `root`. The files are read only to count columns, so they may be missing.
+    /// The index at `path`, of the files below `root`. The files are read only to count columns: they may be missing.
     pub fn new(path: impl Into<PathBuf>, root: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), root: root.into() }
     }

@@ -192,19 +192,19 @@ impl<'a> Execution<'a> {
                 }
                 execution.run(rest, emit)
             }),
-            single => {
-                let depth = self.sources.len();
-                let flow = match self.single(single)? {
-                    true => self.run(rest, emit)?,
-                    false => Flow::Continue,
-                };
-                self.sources.truncate(depth);
-                Ok(flow)
-            }
+            single => self.once(single, rest, emit),
         }
     }
 
-    /// An operation that matches once or not at all.
+    /// An operation that matches once or not at all, and those after it.
+    fn once(&mut self, single: &Operation, rest: &[Operation], emit: &mut Emit<'_>) -> Result<Flow> {
+        let depth = self.sources.len();
+        let flow = if self.single(single)? { self.run(rest, emit)? } else { Flow::Continue };
+        self.sources.truncate(depth);
+        Ok(flow)
+    }
+
+    /// Whether such an operation matches.
     fn single(&mut self, operation: &Operation) -> Result<bool> {
         match operation {
             Operation::Match(expression, matcher) => {

@@ -247,8 +247,8 @@ impl Query {
         self.page(reads, limits, Continuation { hash: 0, next_id, skip_first: false, positions: Vec::new() })
     }
 
-    /// Calls `each` with each match: the value of the head, the value of the fact that a derivation makes of it, and the
-    /// facts that it was derived from, without those in negations and sets. A match can come several times.
+    /// Calls `each` with each match: the value of the head, the value of the fact that a derivation makes of it, and
+    /// the facts that it was derived from, without those in negations and sets. A match can come several times.
     ///
     /// # Errors
     ///

@@ -6,11 +6,12 @@ use fulgurite::Database;
 use fulgurite_facts::{FactDatabase, Store, StoreOptions};
 
 use crate::arguments::WriteArguments;
-use crate::arguments::facts::DatabaseArgument;
+use crate::arguments::facts_database::DatabaseArgument;
 use crate::database::{explain, to_write};
 use crate::failure::Failure;
 
-/// Opens a database for reading, with the incremental databases of an index of code, calls `work` with it, and closes it.
+/// Opens a database for reading, with the incremental databases of an index of code, calls `work` with it, and closes
+/// it.
 ///
 /// # Errors
 /// If it cannot be opened; the errors of `work`.
