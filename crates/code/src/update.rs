@@ -83,7 +83,7 @@ pub fn update_index(path: &Path, source: &dyn Source, whole: bool, progress: &mu
     Ok(updated)
 }
 
-/// Writes a database with the units of `units`, on others, of which it hides units.
+/// Writes a database with the units of `units`. It hides units of the databases below.
 fn write(
     target: &Path,
     below: Vec<PathBuf>,
