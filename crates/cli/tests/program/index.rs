@@ -1,6 +1,6 @@
 //! `fulgurite facts index` and the verbs for indexes of code, from a SCIP file that is made here.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 
 use protobuf::{EnumOrUnknown, Message, MessageField};
 use scip::types::symbol_information::Kind;
