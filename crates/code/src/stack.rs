@@ -1,10 +1,11 @@
 //! The files of an index: the database, and the incremental ones stacked on it.
 //!
 //! (1) `code.ful.1` is stacked on `code.ful`, `code.ful.2` on `code.ful.1`, and so on without gaps. (2) Each of them is
-//! complete: it is written under another name, and renamed when it is.
+//! complete: it is written under another name, and renamed when it is. (3) One process at a time writes them.
 
 use std::ffi::OsString;
-use std::io::ErrorKind;
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use fulgurite::Database;
@@ -55,13 +56,29 @@ fn read_only() -> StoreOptions {
     Store::options().engine(Database::options().read_only(true))
 }
 
+/// Locks the index at `path` against other updates until the file is closed. The file stays: another process may wait
+/// for it by its name.
+pub(crate) fn lock(path: &Path) -> Result<File> {
+    let lock = with_suffix(path, "-index-lock");
+    let file = File::create(&lock).map_err(Error::file(&lock, "be written"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let message = "another process is indexing; try again when it has ended";
+            Err(Error::file(path, "be indexed")(io::Error::new(ErrorKind::WouldBlock, message)))
+        }
+        Err(TryLockError::Error(error)) => Err(Error::file(&lock, "be locked")(error)),
+    }
+}
+
 /// A database that is being written, under another name than its own.
 pub(crate) struct Unfinished {
     path: PathBuf,
 }
 
 impl Unfinished {
-    /// The one that will be at `path`. Removes what a killed process has left of an earlier one.
+    /// The one that will be at `path`. Removes what a killed process has left of an earlier one. Requires: the index
+    /// is locked.
     pub fn at(path: &Path) -> Result<Self> {
         let unfinished = Self { path: with_suffix(path, "-unfinished") };
         unfinished.remove();

@@ -8,7 +8,7 @@ use fulgurite_facts::{FactDatabase, Store, Value, decode};
 use crate::error::{Error, Result};
 use crate::schema::{Predicates, code_schema};
 use crate::source::Source;
-use crate::stack::{Unfinished, increment_path, increments, open_index, remove_increments, stacked_on};
+use crate::stack::{Unfinished, increment_path, increments, lock, open_index, remove_increments, stacked_on};
 use crate::writing::Writer;
 
 /// What an update is doing, for progress.
@@ -43,11 +43,13 @@ pub struct Updated {
 /// changed on it. After [`INCREMENTS_MAX`] of these, or if half of the files have changed, or with `whole`, it writes
 /// all of them.
 ///
-/// If it fails, or the process ends before, the index is as it was.
+/// If it fails, or the process ends before, the index is as it was. The file `PATH-index-lock` keeps other processes from
+/// updating it meanwhile.
 ///
 /// # Errors
 /// Those of the source; [`Error::NotAnIndex`], if another database is there; errors of files and databases.
 pub fn update_index(path: &Path, source: &dyn Source, whole: bool, progress: &mut dyn FnMut(Step)) -> Result<Updated> {
+    let _lock = lock(path)?;
     let before = if path.exists() { digests(path)? } else { BTreeMap::new() };
     let now = read_digests(source, progress)?;
     let differs = |unit: &&String| before.get(*unit) != now.get(*unit);

@@ -118,6 +118,7 @@ fn a_changed_file_is_indexed_again_and_all_verbs_see_it() {
     assert_eq!(lines(&directory.run(&["facts", "references", "copy.ful", "area", "--format", "ndjson"])).len(), 11);
     directory.run(&["facts", "restore", "copy.ful", "again.ful"]).ok();
     assert!(directory.run(&["facts", "restore", "copy.ful", "again.ful"]).fails(1).contains("exists"));
+    directory.file("copy.ful-index-lock", "");
     directory.run(&["facts", "delete", "copy.ful", "--yes"]).ok();
     assert!(!directory.names().iter().any(|name| name.starts_with("copy")), "{:?}", directory.names());
     let cut = scip(3);
@@ -141,7 +142,7 @@ fn ctags_finds_definitions_where_nothing_better_is_there() {
     assert_eq!(run.code, 0, "{}", run.messages);
     let found = directory.run(&["facts", "definition", "code.ful", "area", "--format", "csv"]);
     assert!(lines(&found)[1].starts_with("area,function,shape.c,1,5,"), "{}", found.text());
-    assert_eq!(directory.names(), ["code.ful", "source"]);
+    assert_eq!(directory.names(), ["code.ful", "code.ful-index-lock", "source"]);
 }
 
 /// A message of the protocol, with its length before it.

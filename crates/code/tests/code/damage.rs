@@ -113,3 +113,17 @@ fn another_database_is_not_overwritten() {
     assert!(project.try_update(true).is_err());
     assert_eq!(std::fs::read(project.database()).unwrap(), b"a text");
 }
+
+#[test]
+fn one_update_at_a_time_writes_an_index() {
+    let project = project();
+    project.update();
+    let mut name = project.database().into_os_string();
+    name.push("-index-lock");
+    let held = std::fs::File::create(name).unwrap();
+    held.lock().unwrap();
+    let error = project.try_update(true).unwrap_err().to_string();
+    assert!(error.contains("another process is indexing"), "{error}");
+    drop(held);
+    project.try_update(true).unwrap();
+}

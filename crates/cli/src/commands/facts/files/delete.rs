@@ -42,13 +42,13 @@ fn check(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The log and the lock of a database: files with its name and `-log` or `-lock` behind it.
+/// The log and the locks of a database: files with its name and `-log`, `-lock` or `-index-lock` behind it.
 fn beside(path: &Path) -> Vec<PathBuf> {
     let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
     let directory = if directory == Path::new("") { Path::new(".") } else { directory };
     let is_beside = |other: &OsStr| {
         let rest = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
-        rest.is_some_and(|rest| rest == b"-lock" || rest.starts_with(b"-log."))
+        rest.is_some_and(|rest| rest == b"-lock" || rest == b"-index-lock" || rest.starts_with(b"-log."))
     };
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter(|entry| is_beside(&entry.file_name())).map(|entry| entry.path()).collect()
