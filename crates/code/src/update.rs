@@ -43,8 +43,8 @@ pub struct Updated {
 /// changed on it. After [`INCREMENTS_MAX`] of these, or if half of the files have changed, or with `whole`, it writes
 /// all of them.
 ///
-/// If it fails, or the process ends before, the index is as it was. The file `PATH-index-lock` keeps other processes from
-/// updating it meanwhile.
+/// If it fails, or the process ends before, the index is as it was. The file `PATH-index-lock` keeps other processes
+/// from updating it meanwhile.
 ///
 /// # Errors
 /// Those of the source; [`Error::NotAnIndex`], if another database is there; errors of files and databases.
