@@ -8,7 +8,7 @@ use scip::types::symbol_information::Kind;
 
 use crate::columns::{Columns, convert};
 use crate::model::{Document, Occurrence, RelationKind, Role, Span, SymbolInfo};
-use crate::scip::names::{local, name_and_kind, parent};
+use crate::scip::names::{descriptors, local, name_and_kind, parent};
 
 /// What is wrong with a document, in words.
 pub type Wrong = String;
@@ -49,9 +49,14 @@ fn attach_to_types(document: &mut Document) {
     let defined: HashSet<&str> = defined.map(|occurrence| occurrence.symbol.as_str()).collect();
     for info in &mut document.symbols {
         let Some(enclosing) = &info.enclosing else { continue };
-        let Some((module, implemented)) = enclosing.split_once("impl#[") else { continue };
-        let Some((name, _)) = implemented.split_once(']') else { continue };
-        let ty = format!("{module}{name}#");
+        let Some(steps) = descriptors(enclosing) else { continue };
+        let Some(at) = steps.iter().rposition(|step| (step.name, step.kind) == ("impl", "type")) else { continue };
+        let [implemented, traits @ ..] = &steps[at + 1..] else { continue };
+        // What is in a method of an `impl` is a part of the method.
+        if !std::iter::once(implemented).chain(traits).all(|step| step.kind == "type parameter") {
+            continue;
+        }
+        let ty = format!("{}{}#", &enclosing[..steps[at].start], implemented.name);
         if defined.contains(ty.as_str()) {
             info.enclosing = Some(ty);
         }

@@ -93,11 +93,12 @@ fn what_is_in_an_impl_of_rust_is_a_member_of_the_type() {
     let project = Project::new();
     project.write(&[(
         "a.rs",
-        "struct «m/Circle#»Circle; impl Circle { fn «m/impl#[Circle]area().»area() {} }",
+        "struct «m/Circle#»Circle; impl Circle { fn «m/impl#[Circle]area().»area(«m/impl#[Circle]area().(x)»x: u8) {} }",
         vec![
             info("m/Circle#", Kind::Struct, "Circle"),
             info("m/impl#[Circle]", Kind::TypeAlias, "Circle"),
             info("m/impl#[Circle]area().", Kind::Method, "area"),
+            info("m/impl#[Circle]area().(x)", Kind::Parameter, "x"),
         ],
     )]);
     project.update();
@@ -105,6 +106,8 @@ fn what_is_in_an_impl_of_rust_is_a_member_of_the_type() {
     let area = reader.resolve("Circle::area").unwrap()[0];
     let circle = reader.resolve("Circle").unwrap();
     assert_eq!((circle.len(), reader.describe(area).unwrap().enclosing), (1, Some(circle[0])));
+    let parameter = reader.resolve("x").unwrap()[0];
+    assert_eq!(reader.describe(parameter).unwrap().enclosing, Some(area));
     // The `impl` has no place, and is not found by name.
     assert_eq!(reader.search("circle", 10).unwrap(), circle);
 }
