@@ -122,6 +122,16 @@ impl From<fulgurite_facts::Error> for Failure {
     }
 }
 
+#[cfg(feature = "facts")]
+impl From<fulgurite_code::Error> for Failure {
+    fn from(error: fulgurite_code::Error) -> Self {
+        match error {
+            fulgurite_code::Error::Facts(error) => error.into(),
+            error => Self::Message(error.to_string()),
+        }
+    }
+}
+
 /// Any other failure.
 const FAILED: u8 = 1;
 /// The file is damaged, or not a database.

@@ -44,6 +44,18 @@ pub enum Error {
         /// Its name.
         name: String,
     },
+    /// A derived fact would refer to one that is derived on demand, and so not stored.
+    DerivedReference {
+        /// The predicate of the derived fact.
+        name: String,
+    },
+    /// A fact is not what the schema says, or is not found where it must be.
+    Invalid {
+        /// The fact.
+        fact: FactId,
+        /// What is wrong.
+        what: String,
+    },
     /// Facts as JSON are wrong.
     Json {
         /// Where: the line and the column, or the path.
@@ -180,21 +192,14 @@ impl fmt::Display for Error {
             Self::Continuation(reason) => {
                 write!(out, "the query cannot be continued: {reason}; run it from the beginning")
             }
-            Self::QueryTime => out.write_str(
-                "the query took more time than it may in a negation or a set, which cannot be continued; allow it more \
-                 time, or make it search fewer facts",
-            ),
-            Self::QueryMemory { limit_bytes } => write!(
-                out,
-                "the query needs more than {limit_bytes} bytes of memory; ask for fewer results at a time, or allow it \
-                 more memory"
-            ),
+            Self::QueryTime | Self::QueryMemory { .. } | Self::DerivedReference { .. } => self.write_limit(out),
             Self::NoPredicate(predicate) => {
                 write!(out, "the schema has no predicate {predicate}; use the schema that the database was made with")
             }
             Self::NoDerivation { name } => {
                 write!(out, "{name} has no derivation in the schema; write one: `derive {name} stored …`")
             }
+            Self::Invalid { fact, what } => write!(out, "fact {fact} is not valid: {what}; restore a backup"),
             Self::Json { place, message } => write!(out, "{place}: {message}"),
             Self::NoSuchFact { id } => write!(out, "there is no fact {id} here; ids are valid in one snapshot's stack"),
             Self::RefersForward { fact, reference } => write!(
@@ -233,6 +238,29 @@ impl fmt::Display for Error {
             Self::TooLarge => out.write_str("the database has more facts, units or sets than it has numbers for"),
             Self::Damaged { what } => write!(out, "the database is damaged: {what}; restore a backup"),
             Self::Program(error) => error.fmt(out),
+        }
+    }
+}
+
+impl Error {
+    /// The message of a query or a derivation that went beyond what it may.
+    fn write_limit(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::QueryTime => out.write_str(
+                "the query took more time than it may in a negation or a set, which cannot be continued; allow it more \
+                 time, or make it search fewer facts",
+            ),
+            Self::QueryMemory { limit_bytes } => write!(
+                out,
+                "the query needs more than {limit_bytes} bytes of memory; ask for fewer results at a time, or allow it \
+                 more memory"
+            ),
+            Self::DerivedReference { name } => write!(
+                out,
+                "a fact of {name} would refer to a fact that is derived on demand; store that predicate too, with \
+                 `stored` before its query"
+            ),
+            _ => Ok(()),
         }
     }
 }

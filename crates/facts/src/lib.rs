@@ -29,6 +29,7 @@
 //! | write facts from JSON elsewhere, or print them | [`write_batch`], [`FactSink`], [`Printer`] |
 //! | compile queries for other sources of facts | [`Compiler`], [`Query`], [`Reads`] |
 //! | store facts as bytes, or stack databases | [`Store`], [`StoreOptions`], [`Batch`], [`Snapshot`] |
+//! | store what the schema derives | [`FactDatabase::derive`] |
 //! | end the writing | [`FactDatabase::complete`], [`State`] |
 //! | hide facts of some files | [`Snapshot::slice_of`], [`StoreOptions::hide_units`] |
 //!
@@ -51,8 +52,10 @@ mod value;
 pub use angle::diagnostic::Diagnostic;
 pub use angle::source::Source;
 pub use angle::tree::DeriveWhen;
+pub use database::derivation::Derived;
 pub use database::handle::FactDatabase;
 pub use database::reader::FactReader;
+pub use database::validation::Validated;
 pub use database::writing::Written;
 pub use error::{Error, OtherValue, Result};
 pub use ids::{FactId, PredicateId};

@@ -125,6 +125,7 @@ const PUBLISHED: &[&str] = &[
     "fulgurite",
     "fulgurite-keys",
     "fulgurite-facts",
+    "fulgurite-code",
     "fulgurite-graph",
     "fulgurite-rdf",
     "fulgurite-server",

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
 
+use crate::arguments::facts_database::DatabaseArgument;
 use crate::arguments::shared::{OutputFormat, WriteArguments, parse_seconds};
+use crate::arguments::{code, facts_files};
 
 /// Arguments of `facts`.
 #[derive(Args, Debug)]
@@ -31,17 +33,41 @@ pub enum FactsVerb {
     Stats(FactsStats),
     /// Print the schema.
     Schema(SchemaArguments),
-}
-
-/// A database of facts.
-#[derive(Args, Debug)]
-pub struct DatabaseArgument {
-    /// The database file.
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub path: PathBuf,
-    /// The databases below, the lowest first, if this one is stacked.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub base: Vec<PathBuf>,
+    /// Answer queries line by line: from the terminal, with editing, or from standard input.
+    Shell(facts_files::Shell),
+    /// Write the facts that the schema derives into the database, with `stored`.
+    Derive(facts_files::Derive),
+    /// Print all facts as JSON, as `write` reads them.
+    Dump(facts_files::Dump),
+    /// Verify every page, and that each fact is what the schema says and is found by its key.
+    Validate(facts_files::Validate),
+    /// List the databases of facts in a directory.
+    List(facts_files::List),
+    /// Delete a database with its log, and the incremental databases of an index.
+    Delete(facts_files::Delete),
+    /// Copy a database, and the incremental databases of an index, to new files.
+    Backup(facts_files::Copy),
+    /// Make a database of a backup or an image.
+    Restore(facts_files::Copy),
+    /// Find the definitions and references in source code, with the indexers that are installed.
+    ///
+    /// The indexers are rust-analyzer, scip-typescript, scip-python, scip-java and scip-go; where none is installed,
+    /// Universal Ctags finds definitions.
+    Index(code::Index),
+    /// Print the definitions in a source file.
+    Symbols(code::Symbols),
+    /// Print what is known of a symbol: its signature, its documentation, where it is defined.
+    Describe(code::OfSymbol),
+    /// Print where a symbol is defined.
+    Definition(code::OfSymbol),
+    /// Print where a symbol is used.
+    References(code::References),
+    /// Find symbols by a part of their names.
+    Search(code::Search),
+    /// Print the containers and members of a symbol, what it implements, and what implements it.
+    Hierarchy(code::OfSymbol),
+    /// Answer an editor from an index of code: a language server on standard input and output.
+    Lsp(code::Lsp),
 }
 
 /// Arguments of `facts create`.

@@ -1,7 +1,13 @@
 //! The arguments of the command line. Doc comments of arguments and verbs are the help that users read.
 
 #[cfg(feature = "facts")]
+pub mod code;
+#[cfg(feature = "facts")]
 pub mod facts;
+#[cfg(feature = "facts")]
+pub mod facts_database;
+#[cfg(feature = "facts")]
+pub mod facts_files;
 mod program;
 #[cfg(feature = "rdf")]
 pub mod rdf;

@@ -12,6 +12,8 @@ mod exits;
 mod facts;
 mod fixture;
 mod forms;
+#[cfg(feature = "facts")]
+mod index;
 #[cfg(feature = "rdf")]
 mod rdf;
 #[cfg(feature = "rdf")]

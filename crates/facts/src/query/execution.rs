@@ -83,6 +83,8 @@ pub struct Execution<'a> {
     pub timed_out: bool,
     /// How many facts were searched, by predicate.
     pub searched: HashMap<PredicateId, u64>,
+    /// The facts that the loops are at: what a match was derived from. Not those within negations and sets.
+    pub sources: Vec<FactId>,
     bounds: Bounds,
     /// How many operations that cannot be interrupted are in progress.
     atomic: usize,
@@ -113,6 +115,7 @@ impl<'a> Execution<'a> {
             ends_page: false,
             timed_out: false,
             searched: HashMap::new(),
+            sources: Vec::new(),
             bounds,
             atomic: 0,
             ticks: 0,
@@ -189,14 +192,19 @@ impl<'a> Execution<'a> {
                 }
                 execution.run(rest, emit)
             }),
-            single => match self.single(single)? {
-                true => self.run(rest, emit),
-                false => Ok(Flow::Continue),
-            },
+            single => self.once(single, rest, emit),
         }
     }
 
-    /// An operation that matches once or not at all.
+    /// An operation that matches once or not at all, and those after it.
+    fn once(&mut self, single: &Operation, rest: &[Operation], emit: &mut Emit<'_>) -> Result<Flow> {
+        let depth = self.sources.len();
+        let flow = if self.single(single)? { self.run(rest, emit)? } else { Flow::Continue };
+        self.sources.truncate(depth);
+        Ok(flow)
+    }
+
+    /// Whether such an operation matches.
     fn single(&mut self, operation: &Operation) -> Result<bool> {
         match operation {
             Operation::Match(expression, matcher) => {
@@ -214,6 +222,7 @@ impl<'a> Execution<'a> {
                 };
                 self.buffers.push(key);
                 let Some(found) = found else { return Ok(false) };
+                self.sources.push(found);
                 Ok(self.matches_id(id, found)? && self.matches_value(value.as_ref(), found)?)
             }
             Operation::ById { predicate, id, key, value } => self.by_id(*predicate, id, key, value.as_ref()),
@@ -264,6 +273,7 @@ impl<'a> Execution<'a> {
         self.count(predicate)?;
         let bytes = self.value(id);
         let Some(fact) = FactId::new(nat_at(&bytes, 0)?.0) else { return Ok(false) };
+        self.sources.push(fact);
         let slots = &mut self.slots;
         let mut matches = |(other, of_key, of_value): &StoredFact| {
             Ok(*other == predicate
@@ -310,10 +320,12 @@ impl<'a> Execution<'a> {
             let matches = key.matches(&mut cursor, &mut self.slots)?
                 && self.matches_id(id, fact)?
                 && self.matches_value(value, fact)?;
+            self.sources.push(fact);
             if matches && self.run(rest, emit)? == Flow::Break {
                 flow = self.leave(Position::Fact(fact));
                 return Ok(ControlFlow::Break(()));
             }
+            self.sources.pop();
             self.resume.clear();
             Ok(ControlFlow::Continue(()))
         })?;

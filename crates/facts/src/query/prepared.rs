@@ -143,6 +143,9 @@ impl Compiler {
     }
 }
 
+/// What is called for each match: the head, the value and the sources.
+pub(crate) type EachMatch<'e> = dyn FnMut(&[u8], &[u8], &[FactId]) -> Result<()> + 'e;
+
 /// Ids of derived facts end here; those of stored facts do long before.
 const DERIVED_ID_MAX: u64 = u64::MAX / 2;
 /// The most loops in each other: each needs some stack.
@@ -242,6 +245,24 @@ impl Query {
     pub fn run(&self, reads: &dyn Reads, limits: &QueryLimits) -> Result<Page> {
         let next_id = reads.first_free_id()?;
         self.page(reads, limits, Continuation { hash: 0, next_id, skip_first: false, positions: Vec::new() })
+    }
+
+    /// Calls `each` with each match: the value of the head, the value of the fact that a derivation makes of it, and
+    /// the facts that it was derived from, without those in negations and sets. A match can come several times.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::run`]; those of `each`.
+    pub(crate) fn each_match(&self, reads: &dyn Reads, each: &mut EachMatch<'_>) -> Result<()> {
+        let bounds = Bounds { deadline: None, memory_bytes_max: QueryLimits::default().memory_bytes_max };
+        let mut execution = Execution::new(reads, self.slots, reads.first_free_id()?, bounds);
+        execution.run(&self.operations, &mut |execution| {
+            let key = execution.value(&self.head);
+            let value = self.value.as_ref().map(|value| execution.value(value)).unwrap_or_default();
+            each(&key, &value, &execution.sources)?;
+            Ok(Flow::Continue)
+        })?;
+        Ok(())
     }
 
     /// A number for the query and its plan, which depends on the number of facts: positions are of a plan.

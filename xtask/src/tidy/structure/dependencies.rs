@@ -57,6 +57,13 @@ const CRATES: &[Allowed] = &[
         outside: Outside::Only(&["serde", "serde_json", "xxhash-rust"]),
     },
     Allowed {
+        directory: "crates/code",
+        ours: &["fulgurite", "fulgurite-facts"],
+        ours_in_tests: &[],
+        // SCIP is Protocol Buffers; the language server protocol is JSON with many types.
+        outside: Outside::Only(&["lsp-server", "lsp-types", "protobuf", "scip", "serde", "serde_json", "xxhash-rust"]),
+    },
+    Allowed {
         directory: "crates/rdf",
         ours: &["fulgurite", "fulgurite-keys"],
         ours_in_tests: &["fulgurite-testkit"],
@@ -122,7 +129,14 @@ const CRATES: &[Allowed] = &[
     },
     Allowed {
         directory: "crates/cli",
-        ours: &["fulgurite", "fulgurite-facts", "fulgurite-keys", "fulgurite-rdf", "fulgurite-server"],
+        ours: &[
+            "fulgurite",
+            "fulgurite-code",
+            "fulgurite-facts",
+            "fulgurite-keys",
+            "fulgurite-rdf",
+            "fulgurite-server",
+        ],
         ours_in_tests: &["fulgurite-testkit"],
         outside: Outside::AnyButEngines,
     },

@@ -26,6 +26,7 @@ pub const CRATES: &[Layered] = &[
     Layered { folder: "crates/rdf/src/", layers: RDF_LAYERS },
     Layered { folder: "crates/graph/src/", layers: GRAPH_LAYERS },
     Layered { folder: "crates/facts/src/", layers: FACTS_LAYERS },
+    Layered { folder: "crates/code/src/", layers: CODE_LAYERS },
     Layered { folder: "crates/server/src/", layers: SERVER_LAYERS },
     Layered { folder: "crates/cli/src/", layers: CLI_LAYERS },
     Layered { folder: "crates/java/src/", layers: JAVA_LAYERS },
@@ -104,6 +105,16 @@ const FACTS_LAYERS: &[&[&str]] = &[
     &["store"],
     &["query"],
     &["database"],
+];
+
+/// See [`Layered::layers`].
+const CODE_LAYERS: &[&[&str]] = &[
+    &["columns", "error"],
+    &["model"],
+    &["schema", "source", "stack"],
+    &["ctags", "scip"],
+    &["browse", "indexers", "writing"],
+    &["lsp", "update"],
 ];
 
 /// See [`Layered::layers`].

@@ -6,11 +6,12 @@ use fulgurite::Database;
 use fulgurite_facts::{FactDatabase, Store, StoreOptions};
 
 use crate::arguments::WriteArguments;
-use crate::arguments::facts::DatabaseArgument;
+use crate::arguments::facts_database::DatabaseArgument;
 use crate::database::{explain, to_write};
 use crate::failure::Failure;
 
-/// Opens a database for reading, calls `work` with it, and closes it.
+/// Opens a database for reading, with the incremental databases of an index of code, calls `work` with it, and closes
+/// it.
 ///
 /// # Errors
 /// If it cannot be opened; the errors of `work`.
@@ -18,8 +19,14 @@ pub fn reading(
     argument: &DatabaseArgument,
     work: impl FnOnce(&FactDatabase) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let options = stacked(read_only(), &argument.base)?;
-    let database = FactDatabase::open_with(options, &argument.path).map_err(explain_facts)?;
+    let mut files = argument.base.clone();
+    files.push(argument.path.clone());
+    if argument.base.is_empty() {
+        // Of an index of code, what has changed since it was written whole.
+        files.extend(fulgurite_code::increments(&argument.path));
+    }
+    let (top, below) = files.split_last().expect("the database itself is one");
+    let database = FactDatabase::open_with(stacked(read_only(), below)?, top).map_err(explain_facts)?;
     let outcome = work(&database);
     // Nothing was changed, so an error of closing loses nothing.
     let _ = database.close();
@@ -68,7 +75,7 @@ fn read_only() -> StoreOptions {
 }
 
 /// Adds to an error what a user of the command line can do.
-fn explain_facts(error: fulgurite_facts::Error) -> Failure {
+pub fn explain_facts(error: fulgurite_facts::Error) -> Failure {
     let fulgurite_facts::Error::Engine(error) = error else { return error.into() };
     match *error {
         fulgurite::Error::DatabaseNotFound { path } => Failure::Message(format!(

@@ -1,11 +1,14 @@
 //! `facts`: the verbs for databases of facts, one file each.
 
+mod code;
 mod create;
 mod database;
+mod files;
 mod finish;
 mod query;
 mod run;
 mod schema;
+mod shell;
 mod stats;
 mod write;
 

@@ -1,6 +1,8 @@
 //! Which function does which verb of `facts`.
 
-use super::{create, finish, query, schema, stats, write};
+use super::code::{describe, hierarchy, index, lsp, places, search, symbols};
+use super::files::{copy, delete, derive, dump, list, validate};
+use super::{create, finish, query, schema, shell, stats, write};
 use crate::arguments::facts::FactsVerb;
 use crate::failure::Failure;
 
@@ -16,5 +18,21 @@ pub fn run(verb: &FactsVerb) -> Result<(), Failure> {
         FactsVerb::Finish(arguments) => finish::run(arguments),
         FactsVerb::Stats(arguments) => stats::run(arguments),
         FactsVerb::Schema(arguments) => schema::run(arguments),
+        FactsVerb::Shell(arguments) => shell::run(arguments),
+        FactsVerb::Derive(arguments) => derive::run(arguments),
+        FactsVerb::Dump(arguments) => dump::run(arguments),
+        FactsVerb::Validate(arguments) => validate::run(arguments),
+        FactsVerb::List(arguments) => list::run(arguments),
+        FactsVerb::Delete(arguments) => delete::run(arguments),
+        FactsVerb::Backup(arguments) => copy::run(arguments, "copying"),
+        FactsVerb::Restore(arguments) => copy::run(arguments, "restoring"),
+        FactsVerb::Index(arguments) => index::run(arguments),
+        FactsVerb::Symbols(arguments) => symbols::run(arguments),
+        FactsVerb::Describe(arguments) => describe::run(arguments),
+        FactsVerb::Definition(arguments) => places::definition(arguments),
+        FactsVerb::References(arguments) => places::references(arguments),
+        FactsVerb::Search(arguments) => search::run(arguments),
+        FactsVerb::Hierarchy(arguments) => hierarchy::run(arguments),
+        FactsVerb::Lsp(arguments) => lsp::run(arguments),
     }
 }

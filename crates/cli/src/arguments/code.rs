@@ -1,0 +1,98 @@
+//! The arguments of the verbs of `fulgurite facts` for indexes of code. Doc comments are the help that users read.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use crate::arguments::shared::OutputFormat;
+
+/// Arguments of `facts index`.
+#[derive(Args, Debug)]
+pub struct Index {
+    /// The directory with the sources.
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, default_value = ".")]
+    pub directory: PathBuf,
+    /// The database file. If it exists, only what has changed is written, to FILE.1, FILE.2 and so on.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "code.ful")]
+    pub database: PathBuf,
+    /// Read this SCIP file, which an indexer wrote for the directory, instead of running indexers.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub scip: Vec<PathBuf>,
+    /// Write the whole index, not only what has changed.
+    #[arg(long)]
+    pub whole: bool,
+}
+
+/// An index of code.
+#[derive(Args, Debug)]
+pub struct IndexArgument {
+    /// The database file that `facts index` wrote.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub path: PathBuf,
+}
+
+/// Arguments of `facts symbols`.
+#[derive(Args, Debug)]
+pub struct Symbols {
+    #[command(flatten)]
+    pub index: IndexArgument,
+    /// The path of the source file, from the indexed directory on.
+    #[arg(value_name = "SOURCE")]
+    pub source: String,
+    /// Print local variables and parameters too.
+    #[arg(long)]
+    pub all: bool,
+    /// The format of the output.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: OutputFormat,
+}
+
+/// Arguments of `facts describe`, `facts definition` and `facts hierarchy`.
+#[derive(Args, Debug)]
+pub struct OfSymbol {
+    #[command(flatten)]
+    pub index: IndexArgument,
+    /// A place, SOURCE:LINE:COLUMN or SOURCE:LINE; or a symbol or its name, such as Store::open. Columns are bytes,
+    /// from 1 on.
+    #[arg(value_name = "SYMBOL")]
+    pub symbol: String,
+    /// The format of the output.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: OutputFormat,
+}
+
+/// Arguments of `facts references`.
+#[derive(Args, Debug)]
+pub struct References {
+    #[command(flatten)]
+    pub of: OfSymbol,
+    /// Print this many at most.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+}
+
+/// Arguments of `facts search`.
+#[derive(Args, Debug)]
+pub struct Search {
+    #[command(flatten)]
+    pub index: IndexArgument,
+    /// A part of the name, in any case.
+    #[arg(value_name = "TEXT")]
+    pub text: String,
+    /// Print this many at most.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub limit: usize,
+    /// The format of the output.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: OutputFormat,
+}
+
+/// Arguments of `facts lsp`.
+#[derive(Args, Debug)]
+pub struct Lsp {
+    #[command(flatten)]
+    pub index: IndexArgument,
+    /// The directory with the sources. By default, the one that the editor opens.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub root: Option<PathBuf>,
+}

@@ -1,0 +1,23 @@
+//! `facts hierarchy`: the symbols around a symbol.
+
+use super::entry::{Entries, explain_code, reading, symbols_of};
+use crate::arguments::code::OfSymbol;
+use crate::failure::Failure;
+
+/// Prints a row for each container, member, implementation and type.
+pub fn run(arguments: &OfSymbol) -> Result<(), Failure> {
+    reading(&arguments.index.path, |reader| {
+        let mut entries = Entries::new(arguments.format, Some("relation"));
+        let mut count = 0;
+        for symbol in symbols_of(reader, &arguments.symbol).map_err(explain_code)? {
+            for (relative, other) in reader.hierarchy(symbol).map_err(explain_code)? {
+                let what = reader.describe(other).map_err(explain_code)?;
+                let places = reader.definitions(other).map_err(explain_code)?;
+                entries.row(relative.name(), &what, places.first())?;
+                count += 1;
+            }
+        }
+        entries.finish()?;
+        Ok(count)
+    })
+}

@@ -1,0 +1,61 @@
+//! `facts index`: finds definitions and references in source code.
+
+use std::cell::RefCell;
+use std::io::Write;
+
+use fulgurite_code::{Plan, ScipFile, Source, Step, Updated, update_index};
+
+use super::entry::explain_code;
+use crate::arguments::code::Index;
+use crate::failure::Failure;
+use crate::output::counted;
+use crate::progress::{Progress, time};
+
+/// Runs indexers, or reads what one has written; prints a line about what was written.
+pub fn run(arguments: &Index) -> Result<(), Failure> {
+    let progress = RefCell::new(Progress::new("indexing"));
+    let source = source(arguments, &progress)?;
+    let mut tell = |step: Step| {
+        progress.borrow_mut().show(|| match step {
+            Step::Comparing(parts) => format!("reading: {}", counted(parts, "part", "parts")),
+            Step::Writing(parts) => format!("writing: {}", counted(parts, "part", "parts")),
+            Step::Completing => "completing the database".to_owned(),
+        });
+    };
+    let updated = update_index(&arguments.database, &*source, arguments.whole, &mut tell).map_err(explain_code)?;
+    let elapsed = progress.borrow().elapsed();
+    drop(progress);
+    let _ = writeln!(std::io::stderr(), "{} in {}", report(arguments, &updated), time(elapsed));
+    Ok(())
+}
+
+/// What indexers have written, or write now.
+fn source(arguments: &Index, progress: &RefCell<Progress>) -> Result<Box<dyn Source>, Failure> {
+    let directory = &arguments.directory;
+    if !arguments.scip.is_empty() {
+        let files = arguments.scip.iter().map(|path| Box::new(ScipFile::new(path, directory)) as Box<dyn Source>);
+        return Ok(Box::new(files.collect::<Vec<_>>()));
+    }
+    let plan = Plan::of(directory).map_err(explain_code)?;
+    let _ = writeln!(std::io::stderr(), "{}: indexing with {}", directory.display(), plan.names().join(", "));
+    for missing in plan.missing() {
+        let _ = writeln!(std::io::stderr(), "missing: {missing}");
+    }
+    let indexed = plan.run(&arguments.database, &mut |name, elapsed| {
+        progress.borrow_mut().show(|| format!("{name} is running, {}", time(elapsed)));
+    });
+    Ok(Box::new(indexed.map_err(explain_code)?))
+}
+
+fn report(arguments: &Index, updated: &Updated) -> String {
+    let files = counted(updated.files, "file", "files");
+    let path = arguments.database.display();
+    match &updated.written {
+        None => format!("{path}: nothing has changed in {files}"),
+        Some(written) => {
+            let (facts, written) = (counted(updated.facts, "fact", "facts"), written.display());
+            let Updated { added, changed, removed, .. } = updated;
+            format!("{written}: {facts} written; {files}: {added} added, {changed} changed, {removed} removed")
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! `facts search`: symbols by parts of their names.
+
+use super::entry::{Entries, explain_code, reading};
+use crate::arguments::code::Search;
+use crate::failure::Failure;
+
+/// Prints a row for each symbol, the best match first.
+pub fn run(arguments: &Search) -> Result<(), Failure> {
+    reading(&arguments.index.path, |reader| {
+        let mut entries = Entries::new(arguments.format, None);
+        let symbols = reader.search(&arguments.text, arguments.limit).map_err(explain_code)?;
+        for symbol in &symbols {
+            let what = reader.describe(*symbol).map_err(explain_code)?;
+            let places = reader.definitions(*symbol).map_err(explain_code)?;
+            entries.row("", &what, places.first())?;
+        }
+        entries.finish()?;
+        Ok(symbols.len() as u64)
+    })
+}

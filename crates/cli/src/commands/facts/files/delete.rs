@@ -1,0 +1,55 @@
+//! `facts delete`: removes a database with its log and its incremental databases.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use fulgurite::{Database, Error};
+
+use crate::arguments::facts_files::Delete;
+use crate::database::explain;
+use crate::failure::Failure;
+
+/// Removes it, unless it is another kind of file, or another process writes to it.
+pub fn run(arguments: &Delete) -> Result<(), Failure> {
+    let path = &arguments.path;
+    check(path)?;
+    let mut files = fulgurite_code::increments(path);
+    files.iter().try_for_each(|increment| check(increment))?;
+    // Those that are left belong together at all times.
+    files.reverse();
+    files.push(path.clone());
+    for file in files {
+        std::fs::remove_file(&file).map_err(|error| Failure::file(&file, "cannot be removed", &error))?;
+        for beside in beside(&file) {
+            let _ = std::fs::remove_file(beside);
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what is no database of facts, and what another process writes to.
+fn check(path: &Path) -> Result<(), Failure> {
+    let opened = match Database::options().open(path) {
+        Err(Error::IsAnImage { .. }) => Database::options().read_only(true).open(path),
+        opened => opened,
+    };
+    let database = opened.map_err(|error| explain(error, false))?;
+    let is_facts = database.read().and_then(|txn| txn.open_table("facts.meta")).is_ok();
+    database.close()?;
+    match is_facts {
+        true => Ok(()),
+        false => Err(Failure::Message(format!("{}: not a database of facts; it is not deleted", path.display()))),
+    }
+}
+
+/// The log and the locks of a database: files with its name and `-log`, `-lock` or `-index-lock` behind it.
+fn beside(path: &Path) -> Vec<PathBuf> {
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
+    let directory = if directory == Path::new("") { Path::new(".") } else { directory };
+    let is_beside = |other: &OsStr| {
+        let rest = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
+        rest.is_some_and(|rest| rest == b"-lock" || rest == b"-index-lock" || rest.starts_with(b"-log."))
+    };
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter(|entry| is_beside(&entry.file_name())).map(|entry| entry.path()).collect()
+}

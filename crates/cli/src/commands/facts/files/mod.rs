@@ -1,0 +1,8 @@
+//! The verbs for whole databases of facts, one file each.
+
+pub mod copy;
+pub mod delete;
+pub mod derive;
+pub mod dump;
+pub mod list;
+pub mod validate;

@@ -1,0 +1,29 @@
+//! `facts validate`: whether a database is sound, from its pages to its facts.
+
+use std::io::Write;
+
+use fulgurite_facts::Error;
+
+use crate::arguments::facts_files::Validate;
+use crate::commands::facts::database::reading;
+use crate::failure::Failure;
+use crate::output::{counted, standard_output};
+
+/// Checks the pages of the file, then the facts.
+pub fn run(arguments: &Validate) -> Result<(), Failure> {
+    reading(&arguments.database, |database| {
+        let file = database.store().database();
+        if let Some(damage) = file.check()?.damages.first() {
+            let path = file.path().display();
+            return Err(Failure::Damaged(format!("{path}: {damage}; restore a backup")));
+        }
+        let validated = database.validate().map_err(|error| match error {
+            error @ Error::Invalid { .. } => Failure::Damaged(format!("{}: {error}", file.path().display())),
+            error => error.into(),
+        })?;
+        let mut out = standard_output();
+        writeln!(out, "valid: {}", counted(validated.facts, "fact", "facts"))
+            .and_then(|()| out.flush())
+            .map_err(Failure::Output)
+    })
+}

@@ -1,0 +1,235 @@
+//! `fulgurite facts index` and the verbs for indexes of code, from a SCIP file that is made here.
+
+use std::io::{BufRead, BufReader, Write};
+
+use protobuf::{EnumOrUnknown, Message, MessageField};
+use scip::types::symbol_information::Kind;
+use scip::types::{Document, Index, Metadata, Occurrence, PositionEncoding, SymbolInformation, SymbolRole};
+
+use crate::fixture::{Run, TestDirectory};
+
+const AREA: &str = "demo . shapes . shape/area().";
+
+/// A document with uses of `area` at lines and columns; the first is the definition if `defines`.
+fn document(path: &str, places: &[(i32, i32)], defines: bool) -> Document {
+    let occurrence = |(number, (line, column)): (usize, &(i32, i32))| Occurrence {
+        range: vec![*line, *column, *column + 4],
+        symbol: AREA.to_owned(),
+        symbol_roles: if defines && number == 0 { SymbolRole::Definition as i32 } else { 0 },
+        ..Default::default()
+    };
+    let info = SymbolInformation {
+        symbol: AREA.to_owned(),
+        kind: EnumOrUnknown::new(Kind::Function),
+        display_name: "area".to_owned(),
+        documentation: vec!["The area of a shape.".to_owned()],
+        ..Default::default()
+    };
+    Document {
+        relative_path: path.to_owned(),
+        language: "rust".to_owned(),
+        position_encoding: EnumOrUnknown::new(PositionEncoding::UTF8CodeUnitOffsetFromLineStart),
+        occurrences: places.iter().enumerate().map(occurrence).collect(),
+        symbols: if defines { vec![info] } else { Vec::new() },
+        ..Default::default()
+    }
+}
+
+/// An index with a definition, and `uses` in nine other files.
+fn scip(uses: i32) -> Vec<u8> {
+    let metadata = MessageField::some(Metadata::new());
+    let mut index =
+        Index { metadata, documents: vec![document("src/shape.rs", &[(0, 3)], true)], ..Default::default() };
+    for file in 0..9 {
+        let last = if file == 8 { uses } else { 1 };
+        let places: Vec<(i32, i32)> = (0..last).map(|line| (line, 4)).collect();
+        index.documents.push(document(&format!("src/use{file}.rs"), &places, false));
+    }
+    index.write_to_bytes().unwrap()
+}
+
+fn indexed() -> TestDirectory {
+    let directory = TestDirectory::new();
+    std::fs::create_dir_all(directory.path("src")).unwrap();
+    std::fs::write(directory.path("src/use8.rs"), "é = area(1);\n").unwrap();
+    directory.file("index.scip", scip(1));
+    let run = directory.run(&["facts", "index", "--scip", "index.scip"]);
+    assert!(run.messages.contains("10 files: 10 added"), "{}", run.messages);
+    assert_eq!(run.code, 0);
+    directory
+}
+
+fn lines(run: &Run) -> Vec<&str> {
+    assert_eq!(run.code, 0, "{}", run.messages);
+    run.text().lines().collect()
+}
+
+#[test]
+fn an_index_answers_about_files_and_symbols() {
+    let directory = indexed();
+    let run = |arguments: &[&str]| directory.run(&[&["facts"], arguments].concat());
+    let found = run(&["symbols", "code.ful", "src/shape.rs", "--format", "csv"]);
+    assert_eq!(
+        lines(&found),
+        ["name,kind,file,line,column,symbol", "area,function,src/shape.rs,1,4,demo . shapes . shape/area()."]
+    );
+    for symbol in ["area", "shape::area", AREA, "src/use3.rs:1:6", "src/use3.rs:1"] {
+        let found = run(&["definition", "code.ful", symbol, "--format", "ndjson"]);
+        assert!(
+            lines(&found)[0].contains(r#""file":"src/shape.rs","line":1,"column":4"#),
+            "{symbol}: {}",
+            found.text()
+        );
+    }
+    let found = run(&["references", "code.ful", "area", "--limit", "2", "--format", "csv"]);
+    assert_eq!(lines(&found), ["file,line,column,role", "src/use0.rs,1,5,reference", "src/use1.rs,1,5,reference"]);
+    let found = run(&["describe", "code.ful", "area"]);
+    assert!(lines(&found).contains(&"  The area of a shape.") && lines(&found).contains(&"  9 references in 9 files"));
+    assert_eq!(lines(&run(&["search", "code.ful", "REA"])).len(), 2);
+    assert!(lines(&run(&["hierarchy", "code.ful", "area"]))[1].starts_with("container"));
+    for (arguments, message) in [
+        (["symbols", "code.ful", "shape.rs"], "did you mean `src/shape.rs`?"),
+        (["definition", "code.ful", "aera"], "did you mean `area`?"),
+        (["definition", "code.ful", "src/use3.rs:1:1"], "did you mean `src/use3.rs:1:5`?"),
+        (["symbols", "none.ful", "a"], "no such database"),
+    ] {
+        let failed = run(&arguments).fails(1);
+        assert!(failed.contains(message), "{failed}");
+    }
+}
+
+#[test]
+fn a_changed_file_is_indexed_again_and_all_verbs_see_it() {
+    let directory = indexed();
+    let index = |scip: &[u8]| {
+        directory.file("index.scip", scip);
+        directory.run(&["facts", "index", "--scip", "index.scip"])
+    };
+    assert!(index(&scip(1)).messages.contains("nothing has changed in 10 files"));
+    let changed = index(&scip(3));
+    assert!(changed.messages.contains("0 added, 1 changed, 0 removed"), "{}", changed.messages);
+    assert!(directory.path("code.ful.1").exists());
+    let found = directory.run(&["facts", "references", "code.ful", "area", "--format", "ndjson"]);
+    assert_eq!(lines(&found).len(), 11);
+    let query = "R where code.Reference { symbol = \"demo . shapes . shape/area().\", range = R }";
+    assert_eq!(lines(&directory.run(&["facts", "query", "code.ful", query])).len(), 3);
+    directory.run(&["facts", "validate", "code.ful"]).ok();
+    directory.run(&["facts", "backup", "code.ful", "copy.ful"]).ok();
+    assert_eq!(lines(&directory.run(&["facts", "references", "copy.ful", "area", "--format", "ndjson"])).len(), 11);
+    directory.run(&["facts", "restore", "copy.ful", "again.ful"]).ok();
+    assert!(directory.run(&["facts", "restore", "copy.ful", "again.ful"]).fails(1).contains("exists"));
+    directory.file("copy.ful-index-lock", "");
+    directory.run(&["facts", "delete", "copy.ful", "--yes"]).ok();
+    assert!(!directory.names().iter().any(|name| name.starts_with("copy")), "{:?}", directory.names());
+    let cut = scip(3);
+    let failed = index(&cut[..cut.len() - 3]).fails(1);
+    assert!(failed.contains("index.scip: byte ") && failed.contains("cut off"), "{failed}");
+    directory.file("index.scip", scip(1));
+    directory.run(&["facts", "index", "--scip", "index.scip", "--whole"]).ok();
+    assert!(!directory.path("code.ful.1").exists());
+}
+
+#[test]
+fn ctags_finds_definitions_where_nothing_better_is_there() {
+    let directory = TestDirectory::new();
+    std::fs::create_dir(directory.path("source")).unwrap();
+    std::fs::write(directory.path("source/shape.c"), "int area(int side) {\n  return side * side;\n}\n").unwrap();
+    let run = directory.run(&["facts", "index", "source"]);
+    if run.code == 1 && run.messages.contains("universal-ctags") {
+        // This machine has no ctags, and the message says how to get it.
+        return;
+    }
+    assert_eq!(run.code, 0, "{}", run.messages);
+    let found = directory.run(&["facts", "definition", "code.ful", "area", "--format", "csv"]);
+    assert!(lines(&found)[1].starts_with("area,function,shape.c,1,5,"), "{}", found.text());
+    assert_eq!(directory.names(), ["code.ful", "code.ful-index-lock", "source"]);
+}
+
+/// A message of the protocol, with its length before it.
+fn send(pipe: &mut impl Write, message: &str) {
+    write!(pipe, "Content-Length: {}\r\n\r\n{message}", message.len()).unwrap();
+    pipe.flush().unwrap();
+}
+
+fn receive(pipe: &mut impl BufRead) -> String {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        pipe.read_line(&mut line).unwrap();
+        match line.trim().split_once(": ") {
+            Some(("Content-Length", number)) => length = number.parse().unwrap(),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut message = vec![0; length];
+    pipe.read_exact(&mut message).unwrap();
+    String::from_utf8(message).unwrap()
+}
+
+#[test]
+fn the_language_server_speaks_on_its_pipes_and_ends_when_it_is_told() {
+    let directory = indexed();
+    let mut server = directory.spawn(&["facts", "lsp", "code.ful", "--root", "."]);
+    let (mut to, mut from) = (server.stdin.take().unwrap(), BufReader::new(server.stdout.take().unwrap()));
+    send(&mut to, r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}"#);
+    assert!(receive(&mut from).contains("definitionProvider"));
+    send(&mut to, r#"{"jsonrpc":"2.0","method":"initialized","params":{}}"#);
+    let root = directory.root().canonicalize().unwrap();
+    // The letter before the word has two bytes, and is one unit of UTF-16: the column is 3, not 4.
+    let place = format!(
+        r#""textDocument":{{"uri":"file://{}/src/use8.rs"}},"position":{{"line":0,"character":3}}"#,
+        root.display()
+    );
+    send(&mut to, &format!(r#"{{"jsonrpc":"2.0","id":2,"method":"textDocument/definition","params":{{{place}}}}}"#));
+    let answer = receive(&mut from);
+    assert!(answer.contains("/src/shape.rs") && answer.contains(r#""character":3"#), "{answer}");
+    send(&mut to, r#"{"jsonrpc":"2.0","id":3,"method":"shutdown"}"#);
+    receive(&mut from);
+    send(&mut to, r#"{"jsonrpc":"2.0","method":"exit"}"#);
+    drop(to);
+    assert!(server.wait().unwrap().success());
+}
+
+#[test]
+fn a_shell_answers_lines_and_goes_on_where_a_page_ended() {
+    let directory = indexed();
+    let input = b":limit 4\ncode.File F\n:more\n:profile on\n:more\n:stats\n:schema Digest\n:quit\nno more\n";
+    let run = directory.run_with_input(&["facts", "shell", "code.ful"], b"F where code.File F\n");
+    assert_eq!(lines(&run).len(), 10);
+    let mistaken = directory.run_with_input(&["facts", "shell", "code.ful"], input);
+    assert_eq!(mistaken.code, 1, "{}", mistaken.messages);
+    let input = String::from_utf8(input.to_vec()).unwrap().replace("code.File F", "F where code.File F");
+    let run = directory.run_with_input(&["facts", "shell", "code.ful"], input.as_bytes());
+    let printed = lines(&run);
+    assert_eq!(printed.iter().filter(|line| line.starts_with('"')).count(), 10);
+    assert!(printed.contains(&"code.Digest.1 : string -> string") && printed.contains(&"code.File.1: 10 facts"));
+    assert!(run.messages.contains(":more for the next") && run.messages.contains("searched"), "{}", run.messages);
+    let run = directory.run_with_input(&["facts", "shell", "code.ful"], b"code.Fil _\n:more\n:nothing\n:limit 0\n");
+    assert!(run.code == 1 && run.messages.contains("4 lines failed"), "{}", run.messages);
+}
+
+#[test]
+fn facts_are_derived_dumped_and_written_again() {
+    let directory = TestDirectory::new();
+    let schema = "schema d.1 {\npredicate E : { a : string, b : maybe string }\npredicate N : { of : E } stored { of = S } where S = E { b = nothing }\n}\n";
+    directory.file("d.angle", schema);
+    for name in ["a.ful", "b.ful"] {
+        directory.run(&["facts", "create", name, "--schema", "d.angle"]).ok();
+    }
+    let facts = r#"[{"predicate":"d.E.1","facts":[{"key":{"a":"x"}},{"key":{"a":"y","b":"z"}}]}]"#;
+    directory.run_with_input(&["facts", "write", "a.ful", "-"], facts.as_bytes()).ok();
+    let derived = directory.run(&["facts", "derive", "a.ful"]).ok();
+    assert_eq!(derived.lines().nth(1).unwrap().split_whitespace().collect::<Vec<_>>(), ["d.N.1", "1"]);
+    assert!(directory.run(&["facts", "derive", "a.ful", "--predicate", "d.X"]).fails(1).contains("no predicate d.X"));
+    let dumped = directory.run(&["facts", "dump", "a.ful"]).ok();
+    directory.run_with_input(&["facts", "write", "b.ful", "-"], dumped.as_bytes()).ok();
+    assert_eq!(directory.run(&["facts", "dump", "b.ful"]).ok(), dumped);
+    assert_eq!(directory.run(&["facts", "validate", "b.ful"]).ok(), "valid: 3 facts\n");
+    let listed = directory.run(&["facts", "list", "--format", "csv"]).ok();
+    assert!(listed.lines().nth(2).unwrap().starts_with("b.ful,incomplete,3,"), "{listed}");
+    assert!(directory.run(&["facts", "delete", "d.angle", "--yes"]).code != 0);
+    assert_eq!(directory.run(&["facts", "delete", "a.ful"]).code, 2);
+    directory.run(&["facts", "delete", "a.ful", "--yes"]).ok();
+    assert_eq!(directory.run(&["facts", "list"]).ok().lines().count(), 2);
+}

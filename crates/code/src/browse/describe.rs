@@ -1,0 +1,138 @@
+//! What is known of a symbol, and the symbols around it.
+
+use fulgurite_facts::Value;
+
+use crate::browse::reader::{CodeReader, IndexedFile, Place, SymbolId, Use, fact, of_fact, string};
+use crate::error::Result;
+use crate::model::{RelationKind, Role};
+use crate::scip::names::{local, name_and_kind};
+
+/// What is known of a symbol.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// Its name in the index.
+    pub symbol: String,
+    /// Its name for people.
+    pub name: String,
+    /// What it is, such as `function`.
+    pub kind: String,
+    /// How it is declared.
+    pub signature: String,
+    /// Its documentation, usually Markdown.
+    pub documentation: Vec<String>,
+    /// The symbol that it is part of.
+    pub enclosing: Option<SymbolId>,
+    /// Whether only its file has it.
+    pub is_local: bool,
+}
+
+/// How a symbol relates to the one that was asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Relative {
+    /// It has the other as a part.
+    Container,
+    /// It is a part of the other.
+    Member,
+    /// The other implements it.
+    Implements,
+    /// It implements the other.
+    ImplementedBy,
+    /// It is the type of the other.
+    Type,
+}
+
+impl Relative {
+    /// Its name for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Relative::Container => "container",
+            Relative::Member => "member",
+            Relative::Implements => "implements",
+            Relative::ImplementedBy => "implemented by",
+            Relative::Type => "type",
+        }
+    }
+}
+
+impl CodeReader {
+    /// What is known of a symbol.
+    ///
+    /// # Errors
+    /// Errors of the database; so do all others.
+    pub fn describe(&self, symbol: SymbolId) -> Result<Description> {
+        let text = self.text(symbol.0)?;
+        let (name, kind) = name_and_kind(&text);
+        let is_local = local(&text).is_some();
+        let mut description = Description { symbol: text, name, kind, is_local, ..Description::default() };
+        // Descriptions by other projects come first, those by its own files after them.
+        self.seek(&self.predicates.symbol_info, &of_fact(symbol.0)?, |_, _, value| {
+            let Value::Record(fields) = value else { return Ok(()) };
+            let [name, kind, signature, Value::Array(documentation), enclosing] = fields.as_slice() else {
+                return Ok(());
+            };
+            description.name = string(name).to_owned();
+            description.kind = string(kind).to_owned();
+            description.signature = string(signature).to_owned();
+            description.documentation = documentation.iter().map(|text| string(text).to_owned()).collect();
+            description.enclosing = match enclosing {
+                Value::Maybe(Some(enclosing)) => Some(SymbolId(fact(enclosing))),
+                _ => None,
+            };
+            Ok(())
+        })?;
+        Ok(description)
+    }
+
+    /// The definitions of a file with what is known of them, in the order of places.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub fn outline(&self, file: &IndexedFile) -> Result<Vec<(Use, Description)>> {
+        let uses = self.uses(file)?.into_iter().filter(|used| used.role == Role::Definition);
+        uses.map(|used| Ok((used, self.describe(used.symbol)?))).collect()
+    }
+
+    /// The definition of a symbol in a file that begins at a place.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub fn definition_of_use(&self, file: &IndexedFile, used: &Use) -> Result<Option<Place>> {
+        let places = self.definitions(used.symbol)?;
+        Ok(places.into_iter().find(|place| place.path == file.path && place.span == used.span))
+    }
+
+    /// The symbols that contain a symbol, that it contains, and that are related to it by implementing or as its type.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub fn hierarchy(&self, symbol: SymbolId) -> Result<Vec<(Relative, SymbolId)>> {
+        let mut found: Vec<(Relative, SymbolId)> = Vec::new();
+        let mut inner = symbol;
+        while let Some(outer) = self.describe(inner)?.enclosing {
+            // A damaged index could have a circle.
+            if outer == symbol || found.contains(&(Relative::Container, outer)) {
+                break;
+            }
+            found.push((Relative::Container, outer));
+            inner = outer;
+        }
+        found.reverse();
+        self.seek(&self.predicates.member, &of_fact(symbol.0)?, |_, key, _| {
+            if let Value::Record(fields) = key {
+                found.push((Relative::Member, SymbolId(fact(&fields[1]))));
+            }
+            Ok(())
+        })?;
+        let (relation, related) = (&self.predicates.relation, &self.predicates.related);
+        for (predicate, kind, relative) in [
+            (relation, RelationKind::Implementation, Relative::Implements),
+            (related, RelationKind::Implementation, Relative::ImplementedBy),
+            (relation, RelationKind::TypeDefinition, Relative::Type),
+        ] {
+            let others = self.related(predicate, symbol, kind)?;
+            found.extend(others.into_iter().map(|other| (relative, other)));
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,306 @@
+//! [`CodeReader`]: files, symbols, definitions and references.
+
+use std::collections::{BTreeSet, HashMap};
+
+use fulgurite_facts::{FactDatabase, FactId, FactReader, Predicate, PredicateId, Type, Value, decode, encode};
+
+use crate::browse::similar::similar;
+use crate::columns::Columns;
+use crate::error::{Error, Result};
+use crate::model::{RelationKind, Role, Span};
+use crate::schema::Predicates;
+
+/// A symbol of an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SymbolId(pub(super) FactId);
+
+/// A file of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexedFile {
+    pub(super) id: FactId,
+    /// Its path.
+    pub path: String,
+    /// Its language.
+    pub language: String,
+    /// What columns of its facts count.
+    pub columns: Columns,
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The path of the file.
+    pub path: String,
+    /// Where in the file. Lines and columns begin at 0.
+    pub span: Span,
+    /// What the symbol does there.
+    pub role: Role,
+    /// The whole definition, if it is one and the indexer says so.
+    pub extent: Option<Span>,
+}
+
+/// A symbol at a place of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Use {
+    /// Where.
+    pub span: Span,
+    /// The symbol.
+    pub symbol: SymbolId,
+    /// What it does there.
+    pub role: Role,
+}
+
+/// Reads one state of an index.
+pub struct CodeReader {
+    pub(super) facts: FactReader,
+    pub(super) predicates: Predicates,
+}
+
+impl CodeReader {
+    /// Begins to read.
+    ///
+    /// # Errors
+    /// [`Error::NotAnIndex`], if the database has another schema; errors of the database.
+    pub fn new(database: &FactDatabase) -> Result<Self> {
+        let not_an_index = || Error::NotAnIndex { path: database.store().database().path().to_owned() };
+        let predicates = Predicates::of(database.schema())?.ok_or_else(not_an_index)?;
+        Ok(Self { facts: database.reader()?, predicates })
+    }
+
+    /// The paths of all files, in order.
+    ///
+    /// # Errors
+    /// Errors of the database; so do all others.
+    pub fn files(&self) -> Result<Vec<String>> {
+        let mut files = Vec::new();
+        self.seek(&self.predicates.file_info, &[], |_, key, _| {
+            files.push(self.text(fact(&key))?);
+            Ok(())
+        })?;
+        files.sort_unstable();
+        Ok(files)
+    }
+
+    /// The file with this path, which may begin with `./`.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFile`].
+    pub fn file(&self, path: &str) -> Result<IndexedFile> {
+        let path = path.strip_prefix("./").unwrap_or(path);
+        let snapshot = self.facts.snapshot();
+        let key = encode(&Type::String, &Value::String(path.to_owned()))?;
+        if let Some(id) = snapshot.id_by_key(self.predicates.file.id, &key)? {
+            let info = &self.predicates.file_info;
+            if let Some(fact) = snapshot.fact_by_key(info.id, &of_fact(id)?)?
+                && let Value::Record(fields) = decode(&info.value, fact.value())?
+                && let [Value::String(language), Value::Enum(columns)] = fields.as_slice()
+            {
+                let columns = Columns::of(*columns).unwrap_or(Columns::Utf8);
+                return Ok(IndexedFile { id, path: path.to_owned(), language: language.clone(), columns });
+            }
+        }
+        let files = self.files()?;
+        Err(Error::NoSuchFile { path: path.to_owned(), similar: similar(path, files.iter().map(String::as_str)) })
+    }
+
+    /// The text of a line (from 0 on) on which columns of UTF-8 and UTF-16 differ. `None`, if they do not, or the text
+    /// was not there.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub fn wide_line(&self, file: &IndexedFile, line: u32) -> Result<Option<String>> {
+        let key = Value::Record(vec![Value::Fact(file.id), Value::Nat(u64::from(line) + 1)]);
+        let wide = &self.predicates.wide_line;
+        let found = self.facts.snapshot().fact_by_key(wide.id, &encode(&wide.key, &key)?)?;
+        let text = found.map(|fact| decode(&wide.value, fact.value())).transpose()?;
+        Ok(text.map(|text| string(&text).to_owned()))
+    }
+
+    /// The symbols of a file where they are, in the order of places.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub fn uses(&self, file: &IndexedFile) -> Result<Vec<Use>> {
+        self.uses_from(&of_fact(file.id)?)
+    }
+
+    /// The symbols at a position: those of the shortest range around it, or that it is right behind.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub fn symbols_at(&self, file: &IndexedFile, line: u32, column: u32) -> Result<Vec<Use>> {
+        let in_line = self.uses_from(&[of_fact(file.id)?, number(line)?].concat())?;
+        let found = nearest(in_line, line, column);
+        match found.is_empty() {
+            false => Ok(found),
+            // A range may begin lines before.
+            true => Ok(nearest(self.uses(file)?, line, column)),
+        }
+    }
+
+    /// The symbols whose ranges begin in a line.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub fn symbols_in_line(&self, file: &IndexedFile, line: u32) -> Result<Vec<Use>> {
+        self.uses_from(&[of_fact(file.id)?, number(line)?].concat())
+    }
+
+    /// Where a symbol is defined, in the order of files. If it is not, where symbols that it names as its definitions
+    /// are.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub fn definitions(&self, symbol: SymbolId) -> Result<Vec<Place>> {
+        let mut places = self.places(&[symbol], true)?;
+        if places.is_empty() {
+            let others = self.related(&self.predicates.relation, symbol, RelationKind::Definition)?;
+            places = self.places(&others, true)?;
+        }
+        Ok(places)
+    }
+
+    /// Where a symbol is used but not defined, in the order of files. With it come symbols that it overrides, or that
+    /// override it, if the indexer says that they belong together.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub fn references(&self, symbol: SymbolId) -> Result<Vec<Place>> {
+        let mut symbols = BTreeSet::from([symbol]);
+        for predicate in [&self.predicates.relation, &self.predicates.related] {
+            symbols.extend(self.related(predicate, symbol, RelationKind::Reference)?);
+        }
+        self.places(&Vec::from_iter(symbols), false)
+    }
+
+    fn places(&self, symbols: &[SymbolId], defined: bool) -> Result<Vec<Place>> {
+        let predicate = if defined { &self.predicates.definition } else { &self.predicates.reference };
+        let (mut places, mut paths) = (Vec::new(), HashMap::new());
+        for symbol in symbols {
+            self.seek(predicate, &of_fact(symbol.0)?, |_, key, value| {
+                let Value::Record(fields) = key else { return Ok(()) };
+                let (file, span) = (fact(&fields[1]), span(&fields[2]));
+                let path = match paths.get(&file) {
+                    Some(path) => String::clone(path),
+                    None => paths.entry(file).insert_entry(self.text(file)?).get().clone(),
+                };
+                let role = if defined { Some(Role::Definition) } else { fields.get(3).and_then(role) };
+                let extent = match &value {
+                    Value::Record(fields) => match fields.first() {
+                        Some(Value::Maybe(Some(extent))) => Some(self::span(extent)),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                places.push(Place { path, span, role: role.unwrap_or(Role::Reference), extent });
+                Ok(())
+            })?;
+        }
+        places.sort_unstable();
+        places.dedup();
+        Ok(places)
+    }
+
+    /// The symbols at the other end of relations of one kind.
+    pub(super) fn related(&self, predicate: &Predicate, symbol: SymbolId, kind: RelationKind) -> Result<Vec<SymbolId>> {
+        let mut found = Vec::new();
+        self.seek(predicate, &of_fact(symbol.0)?, |_, key, _| {
+            if let Value::Record(fields) = key
+                && fields[1] == Value::Enum(kind as usize)
+            {
+                found.push(SymbolId(fact(&fields[2])));
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn uses_from(&self, prefix: &[u8]) -> Result<Vec<Use>> {
+        let mut uses = Vec::new();
+        self.seek(&self.predicates.occurrence, prefix, |_, key, _| {
+            if let Value::Record(fields) = key {
+                let (symbol, role) = (SymbolId(fact(&fields[2])), role(&fields[3]));
+                uses.push(Use { span: span(&fields[1]), symbol, role: role.unwrap_or(Role::Reference) });
+            }
+            Ok(())
+        })?;
+        // A stack has those of each database in order.
+        uses.sort_unstable();
+        Ok(uses)
+    }
+
+    /// Calls `each` with the facts of a predicate whose keys begin so: id, key and value.
+    pub(super) fn seek(
+        &self,
+        predicate: &Predicate,
+        prefix: &[u8],
+        mut each: impl FnMut(FactId, Value, Value) -> Result<()>,
+    ) -> Result<()> {
+        for fact in self.facts.snapshot().seek(predicate.id, prefix)? {
+            let fact = fact?;
+            each(fact.id(), decode(&predicate.key, fact.key())?, decode(&predicate.value, fact.value())?)?;
+        }
+        Ok(())
+    }
+
+    /// The key of a fact whose key is a text: a path, or a symbol.
+    pub(super) fn text(&self, id: FactId) -> Result<String> {
+        let fact = self.facts.snapshot().fact_by_id(id)?;
+        let fact = fact.ok_or(fulgurite_facts::Error::NoSuchFact { id })?;
+        Ok(string(&decode(&Type::String, fact.key())?).to_owned())
+    }
+}
+
+/// The shortest ranges that a position is in, or else right behind.
+fn nearest(uses: Vec<Use>, line: u32, column: u32) -> Vec<Use> {
+    let is_behind = |used: &Use| (used.span.end_line, used.span.end_column) == (line, column);
+    let mut touched: Vec<Use> = uses.into_iter().filter(|used| used.span.touches(line, column)).collect();
+    if !touched.iter().all(is_behind) {
+        touched.retain(|used| !is_behind(used));
+    }
+    let shortest = touched.iter().map(|used| used.span.extent()).min();
+    touched.retain(|used| Some(used.span.extent()) == shortest);
+    touched
+}
+
+/// The bytes of a reference, with which keys begin.
+pub(super) fn of_fact(id: FactId) -> Result<Vec<u8>> {
+    Ok(encode(&Type::Predicate(PredicateId::FIRST), &Value::Fact(id))?)
+}
+
+/// The bytes of a line of facts.
+fn number(line: u32) -> Result<Vec<u8>> {
+    Ok(encode(&Type::Nat, &Value::Nat(u64::from(line) + 1))?)
+}
+
+/// Values were decoded by their types: these match them.
+pub(super) fn fact(value: &Value) -> FactId {
+    match value {
+        Value::Fact(id) => *id,
+        _ => unreachable!("the schema has a fact here"),
+    }
+}
+
+pub(super) fn string(value: &Value) -> &str {
+    match value {
+        Value::String(text) => text,
+        _ => unreachable!("the schema has a string here"),
+    }
+}
+
+fn role(value: &Value) -> Option<Role> {
+    match value {
+        Value::Enum(number) => Role::of(*number),
+        _ => None,
+    }
+}
+
+fn span(value: &Value) -> Span {
+    let Value::Record(numbers) = value else { unreachable!("the schema has a range here") };
+    let number = |at: usize| match numbers.get(at) {
+        // Numbers of facts begin at 1; a damaged database may have others.
+        Some(Value::Nat(number)) => u32::try_from(number.saturating_sub(1)).unwrap_or(u32::MAX),
+        _ => 0,
+    };
+    Span { line: number(0), column: number(1), end_line: number(2), end_column: number(3) }
+}

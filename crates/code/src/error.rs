@@ -1,0 +1,133 @@
+//! [`Error`], the one error type of the crate.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why an operation failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The database failed.
+    Facts(fulgurite_facts::Error),
+    /// A file that an indexer wrote is wrong.
+    Index {
+        /// The file.
+        path: PathBuf,
+        /// Where: a byte of SCIP, or a line of ctags.
+        place: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A file or a directory cannot be read or written.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What could not be done, such as `be read`.
+        operation: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// No indexer on this machine reads what the directory has.
+    NoIndexer {
+        /// The directory.
+        path: PathBuf,
+        /// What is missing, and how to install it.
+        missing: Vec<String>,
+    },
+    /// An indexer failed.
+    Indexer {
+        /// Its name.
+        name: &'static str,
+        /// What it wrote last, or why it could not be run.
+        message: String,
+    },
+    /// The database is one of facts, but not an index of code.
+    NotAnIndex {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The index has no such file.
+    NoSuchFile {
+        /// The path.
+        path: String,
+        /// Paths that are like it.
+        similar: Vec<String>,
+    },
+    /// The index has no such symbol, or none at the place.
+    NoSuchSymbol {
+        /// What was looked for.
+        symbol: String,
+        /// Names that are like it.
+        similar: Vec<String>,
+    },
+    /// The other side of the language server failed, or did not keep to the protocol.
+    Client(String),
+}
+
+impl Error {
+    pub(crate) fn file(path: &Path, operation: &'static str) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::File { path, operation, source }
+    }
+}
+
+impl From<fulgurite_facts::Error> for Error {
+    fn from(error: fulgurite_facts::Error) -> Self {
+        Self::Facts(error)
+    }
+}
+
+impl From<fulgurite_facts::ValueError> for Error {
+    fn from(error: fulgurite_facts::ValueError) -> Self {
+        Self::Facts(error.into())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Facts(error) => error.fmt(out),
+            Self::Index { path, place, message } => write!(out, "{}: {place}: {message}", path.display()),
+            Self::File { path, operation, source } => write!(out, "{}: cannot {operation}: {source}", path.display()),
+            Self::NoIndexer { path, missing } => {
+                write!(out, "{}: no indexer reads this directory: {}", path.display(), missing.join("; "))
+            }
+            Self::Indexer { name, message } => write!(out, "{name} failed: {message}"),
+            Self::NotAnIndex { path } => write!(
+                out,
+                "{}: the database is not an index of code; make one with `fulgurite facts index`",
+                path.display()
+            ),
+            Self::NoSuchFile { path, similar } => {
+                write!(out, "the index has no file `{path}`; ")?;
+                write_similar(out, similar, "paths begin at the indexed directory")
+            }
+            Self::NoSuchSymbol { symbol, similar } => {
+                write!(out, "the index has no symbol {symbol}; ")?;
+                write_similar(out, similar, "`search` finds symbols by parts of their names")
+            }
+            Self::Client(message) => write!(out, "the client of the language server: {message}"),
+        }
+    }
+}
+
+fn write_similar(out: &mut fmt::Formatter<'_>, similar: &[String], otherwise: &str) -> fmt::Result {
+    match similar {
+        [] => out.write_str(otherwise),
+        names => write!(out, "did you mean `{}`?", names.join("`, `")),
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Facts(error) => Some(error),
+            Self::File { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

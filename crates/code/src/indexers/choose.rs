@@ -1,0 +1,166 @@
+//! [`Plan`]: the indexers for a directory, those that are missing, and running them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::ctags::{CTAGS_ARGUMENTS, CtagsFile};
+use crate::error::{Error, Result};
+use crate::indexers::languages::{INDEXERS, INSTALL_CTAGS, Indexer};
+use crate::indexers::run::{Temporary, is_available, run};
+use crate::scip::reader::ScipFile;
+use crate::source::{Source, Visit};
+
+/// The indexers that will be run for a directory.
+#[derive(Debug)]
+pub struct Plan {
+    directory: PathBuf,
+    scip: Vec<&'static Indexer>,
+    ctags: Option<Ctags>,
+    /// What is missing, and how to install it.
+    missing: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Ctags {
+    All,
+    Languages(Vec<&'static str>),
+}
+
+impl Plan {
+    /// Looks at the files of `directory`, and at what this machine has.
+    ///
+    /// # Errors
+    /// [`Error::NoIndexer`], if nothing on this machine reads the directory; [`Error::File`], if it is none.
+    pub fn of(directory: &Path) -> Result<Plan> {
+        Self::with(directory, &is_available)
+    }
+
+    fn with(directory: &Path, is_available: &dyn Fn(&str) -> bool) -> Result<Plan> {
+        std::fs::read_dir(directory).map_err(Error::file(directory, "be read"))?;
+        let mut plan = Plan { directory: directory.to_owned(), scip: Vec::new(), ctags: None, missing: Vec::new() };
+        let mut others = Vec::new();
+        for indexer in INDEXERS {
+            let Some(mark) = indexer.mark(directory) else { continue };
+            if is_available(indexer.name) {
+                plan.scip.push(indexer);
+            } else {
+                let Indexer { name, language, install, .. } = indexer;
+                plan.missing.push(format!("{language} ({mark}) needs {name}: {install}"));
+                others.push(indexer.for_ctags);
+            }
+        }
+        let wanted = match (plan.scip.is_empty(), others.is_empty()) {
+            (_, false) => Some(Ctags::Languages(others)),
+            (true, true) => Some(Ctags::All),
+            (false, true) => None,
+        };
+        if wanted.is_some() && is_available("ctags") {
+            plan.ctags = wanted;
+        } else if wanted.is_some() {
+            plan.missing.push(format!("ctags finds definitions of many languages: {INSTALL_CTAGS}"));
+        }
+        match plan.scip.is_empty() && plan.ctags.is_none() {
+            true => Err(Error::NoIndexer { path: plan.directory, missing: plan.missing }),
+            false => Ok(plan),
+        }
+    }
+
+    /// The names of the indexers, in the order in which they are run.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        let ctags = self.ctags.iter().map(|_| "ctags");
+        self.scip.iter().map(|indexer| indexer.name).chain(ctags).collect()
+    }
+
+    /// What is missing for a better index, and how to install it.
+    #[must_use]
+    pub fn missing(&self) -> &[String] {
+        &self.missing
+    }
+
+    /// Runs the indexers, which write files whose names begin with `beside`. Calls `waiting` with the name of the
+    /// running one and for how long it has run.
+    ///
+    /// # Errors
+    /// [`Error::Indexer`].
+    pub fn run(&self, beside: &Path, waiting: &mut dyn FnMut(&str, Duration)) -> Result<Indexed> {
+        let beside = std::path::absolute(beside).map_err(Error::file(beside, "be written"))?;
+        let named = |ending: &str| {
+            let mut name = beside.as_os_str().to_owned();
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        let log = Temporary(named("-indexer.log"));
+        let mut indexed = Indexed { sources: Vec::new(), files: Vec::new() };
+        for indexer in &self.scip {
+            let output = Temporary(named(&format!("-{}.scip", indexer.name)));
+            let mut command = Command::new(indexer.name);
+            let name = self.directory.canonicalize().ok();
+            let name = name.as_deref().and_then(Path::file_name).unwrap_or_default();
+            command.args(indexer.arguments.iter().map(|argument| match *argument {
+                "{output}" => output.0.as_os_str(),
+                "{name}" => name,
+                argument => argument.as_ref(),
+            }));
+            run(indexer.name, command, &self.directory, &log.0, &mut |time| waiting(indexer.name, time))?;
+            indexed.sources.push(Box::new(ScipFile::new(&output.0, &self.directory)));
+            indexed.files.push(output);
+        }
+        if let Some(languages) = &self.ctags {
+            let output = Temporary(named("-ctags.json"));
+            let mut command = Command::new("ctags");
+            command.args(CTAGS_ARGUMENTS).arg("--recurse").arg("-f").arg(&output.0);
+            if let Ctags::Languages(languages) = languages {
+                command.arg(format!("--languages={}", languages.join(",")));
+            }
+            command.arg(".");
+            run("ctags", command, &self.directory, &log.0, &mut |time| waiting("ctags", time))?;
+            indexed.sources.push(Box::new(CtagsFile::new(&output.0, &self.directory)));
+            indexed.files.push(output);
+        }
+        Ok(indexed)
+    }
+}
+
+/// What indexers wrote. The files go when it is dropped.
+pub struct Indexed {
+    sources: Vec<Box<dyn Source>>,
+    files: Vec<Temporary>,
+}
+
+impl Source for Indexed {
+    fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
+        debug_assert_eq!(self.sources.len(), self.files.len());
+        self.sources.each(visit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indexers_are_chosen_by_files_and_programs() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path();
+        let names = |available: &[&str]| {
+            let plan = Plan::with(path, &|program| available.contains(&program));
+            plan.map(|plan| (plan.names(), plan.missing().len()))
+        };
+        assert_eq!(names(&["ctags"]).expect("ctags reads anything"), (vec!["ctags"], 0));
+        for name in ["Cargo.toml", "main.py"] {
+            std::fs::write(path.join(name), "").expect("a file");
+        }
+        assert_eq!(names(&["rust-analyzer", "scip-python"]).expect("both"), (vec!["rust-analyzer", "scip-python"], 0));
+        assert_eq!(names(&["rust-analyzer", "ctags"]).expect("one"), (vec!["rust-analyzer", "ctags"], 1));
+        assert_eq!(names(&["rust-analyzer"]).expect("one"), (vec!["rust-analyzer"], 2));
+        let plan = Plan::with(path, &|program| program == "ctags").expect("ctags reads anything");
+        assert_eq!(plan.ctags, Some(Ctags::Languages(vec!["Rust", "Python"])));
+        let error = names(&[]).expect_err("nothing is there").to_string();
+        for part in ["Cargo.toml", "rustup component add rust-analyzer", "scip-python", "universal-ctags"] {
+            assert!(error.contains(part), "{error}");
+        }
+        assert!(Plan::of(&path.join("none")).is_err());
+    }
+}

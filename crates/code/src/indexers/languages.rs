@@ -1,0 +1,82 @@
+//! The indexers that are known: what they read, how they are run, and how they are installed.
+
+use std::path::Path;
+
+/// An indexer that writes SCIP.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Indexer {
+    /// The name of the program.
+    pub name: &'static str,
+    /// The language for people.
+    pub language: &'static str,
+    /// Files that say that a directory is for it. One that begins with `*` is an ending.
+    pub marks: &'static [&'static str],
+    /// Its arguments. `{output}` is the file that it writes, `{name}` the name of the directory.
+    pub arguments: &'static [&'static str],
+    /// How it is installed.
+    pub install: &'static str,
+    /// The languages that ctags is asked for if it is missing.
+    pub for_ctags: &'static str,
+}
+
+/// See [`Indexer`].
+pub const INDEXERS: &[Indexer] = &[
+    Indexer {
+        name: "rust-analyzer",
+        language: "Rust",
+        marks: &["Cargo.toml"],
+        arguments: &["scip", ".", "--output", "{output}"],
+        install: "rustup component add rust-analyzer",
+        for_ctags: "Rust",
+    },
+    Indexer {
+        name: "scip-typescript",
+        language: "TypeScript or JavaScript",
+        marks: &["tsconfig.json", "package.json", "jsconfig.json"],
+        arguments: &["index", "--infer-tsconfig", "--output", "{output}"],
+        install: "npm install --global @sourcegraph/scip-typescript",
+        for_ctags: "TypeScript,JavaScript",
+    },
+    Indexer {
+        name: "scip-python",
+        language: "Python",
+        marks: &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "*.py"],
+        arguments: &["index", ".", "--project-name", "{name}", "--output", "{output}"],
+        install: "npm install --global @sourcegraph/scip-python",
+        for_ctags: "Python",
+    },
+    Indexer {
+        name: "scip-java",
+        language: "Java, Kotlin or Scala",
+        marks: &["pom.xml", "build.gradle", "build.gradle.kts", "build.sbt"],
+        arguments: &["index", "--output", "{output}"],
+        install: "coursier install scip-java --contrib",
+        for_ctags: "Java",
+    },
+    Indexer {
+        name: "scip-go",
+        language: "Go",
+        marks: &["go.mod"],
+        arguments: &["--output", "{output}"],
+        install: "go install github.com/sourcegraph/scip-go/cmd/scip-go@latest",
+        for_ctags: "Go",
+    },
+];
+
+/// How ctags is installed.
+pub const INSTALL_CTAGS: &str = "apt install universal-ctags, or brew install universal-ctags";
+
+impl Indexer {
+    /// The file of `directory` for which the indexer is, if there is one.
+    pub fn mark(&self, directory: &Path) -> Option<String> {
+        let of_mark = |mark: &&str| match mark.strip_prefix('*') {
+            None => directory.join(mark).is_file().then(|| (*mark).to_owned()),
+            Some(ending) => {
+                let entries = std::fs::read_dir(directory).ok()?;
+                let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+                names.filter(|name| name.ends_with(ending)).min()
+            }
+        };
+        self.marks.iter().find_map(of_mark)
+    }
+}

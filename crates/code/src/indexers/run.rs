@@ -1,0 +1,65 @@
+//! Running an indexer: its messages are kept for errors, and it may take minutes.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+
+/// Whether a program is there and runs: rustup has proxies of components that are missing.
+pub fn is_available(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Runs `command` in `directory` until it ends, with its messages in the file `log`, and calls `waiting` meanwhile.
+///
+/// # Errors
+/// [`Error::Indexer`] with the last lines of its messages.
+pub fn run(
+    name: &'static str,
+    mut command: Command,
+    directory: &Path,
+    log: &Path,
+    waiting: &mut dyn FnMut(Duration),
+) -> Result<()> {
+    let failed = |message: String| Error::Indexer { name, message };
+    let messages = File::create(log).map_err(Error::file(log, "be written"))?;
+    let others = messages.try_clone().map_err(Error::file(log, "be written"))?;
+    command.current_dir(directory).stdin(Stdio::null()).stdout(others).stderr(messages);
+    let begun = Instant::now();
+    let mut child = command.spawn().map_err(|error| failed(format!("it cannot be run: {error}")))?;
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) => {}
+            Err(error) => return Err(failed(error.to_string())),
+        }
+        waiting(begun.elapsed());
+        std::thread::sleep(BETWEEN_LOOKS);
+    };
+    if status.success() {
+        return Ok(());
+    }
+    let text = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let mut lines: Vec<&str> = text.lines().rev().filter(|line| !line.trim().is_empty()).take(LINES_SHOWN).collect();
+    lines.reverse();
+    Err(failed(format!("{status}: {}", lines.join(" / "))))
+}
+
+/// A file that goes when it is dropped.
+pub struct Temporary(pub PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// How often a running indexer is looked at.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// So many of its last lines an error has.
+const LINES_SHOWN: usize = 5;

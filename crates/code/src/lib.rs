@@ -1,0 +1,57 @@
+//! Indexes of code: what indexers find in sources, as facts in a Fulgurite database, and answers from it.
+//!
+//! An index is a database of facts with the schema [`CODE_SCHEMA`]. [`update_index`] writes it from SCIP or ctags, and
+//! stacks an incremental database on it when files have changed. [`CodeReader`] answers: definitions, references,
+//! names, hierarchies. [`serve`] is a language server over it.
+//!
+//! ```no_run
+//! use fulgurite_code::{CodeReader, Plan, open_index, update_index};
+//!
+//! # fn main() -> fulgurite_code::Result<()> {
+//! let directory = std::path::Path::new("project");
+//! let database = std::path::Path::new("code.ful");
+//! let indexed = Plan::of(directory)?.run(database, &mut |_, _| {})?;
+//! update_index(database, &indexed, false, &mut |_| {})?;
+//!
+//! let reader = CodeReader::new(&open_index(database)?)?;
+//! for symbol in reader.resolve("Store::open")? {
+//!     println!("{:?}", reader.definitions(symbol)?);
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! | you want to | begin at |
+//! |---|---|
+//! | run the indexers that fit a directory | [`Plan`] |
+//! | read a file of SCIP or of ctags | [`ScipFile`], [`CtagsFile`] |
+//! | write an index, or what has changed in it | [`update_index`] |
+//! | find definitions and references | [`CodeReader`] |
+//! | answer an editor | [`serve_stdio`] |
+
+mod browse;
+mod columns;
+mod ctags;
+mod error;
+mod indexers;
+mod lsp;
+mod model;
+mod schema;
+mod scip;
+mod source;
+mod stack;
+mod update;
+mod writing;
+
+pub use browse::describe::{Description, Relative};
+pub use browse::reader::{CodeReader, IndexedFile, Place, SymbolId, Use};
+pub use columns::{Columns, convert};
+pub use ctags::{CTAGS_ARGUMENTS, CtagsFile};
+pub use error::{Error, Result};
+pub use indexers::choose::{Indexed, Plan};
+pub use lsp::server::{serve, serve_stdio};
+pub use model::{Document, Occurrence, Part, RelationKind, Role, Span, SymbolInfo};
+pub use schema::{CODE_SCHEMA, code_schema};
+pub use scip::reader::ScipFile;
+pub use source::{Source, Visit};
+pub use stack::{increment_path, increments, open_index};
+pub use update::{INCREMENTS_MAX, Step, Updated, update_index};

@@ -1,0 +1,6 @@
+//! A language server that reads an index: definitions, references, hovers and symbols for an editor.
+
+mod answers;
+mod kinds;
+mod places;
+pub mod server;

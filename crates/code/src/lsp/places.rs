@@ -1,0 +1,118 @@
+//! Places of an index as places of an editor, and back: paths and URIs, and columns.
+
+use std::path::{Path, PathBuf};
+
+use lsp_types::{Location, Position, Range, Uri};
+
+use crate::browse::reader::{CodeReader, IndexedFile, Place};
+use crate::columns::{Columns, convert};
+use crate::error::{Error, Result};
+use crate::model::Span;
+
+/// What an editor and an index call the same places.
+pub struct Places {
+    /// The directory with the sources.
+    pub root: PathBuf,
+    /// What the editor's columns count.
+    pub columns: Columns,
+}
+
+impl Places {
+    /// The path of a file in the index. `None`, if it is outside of the directory.
+    pub fn path(&self, uri: &Uri) -> Option<String> {
+        let path = path_of(uri.as_str())?;
+        let relative = path.strip_prefix(&self.root).ok()?;
+        let parts: Option<Vec<&str>> = relative.components().map(|part| part.as_os_str().to_str()).collect();
+        Some(parts?.join("/"))
+    }
+
+    /// The line and the column of the index at a position of the editor.
+    pub fn position(&self, reader: &CodeReader, file: &IndexedFile, position: Position) -> Result<(u32, u32)> {
+        let column = self.column(reader, file, position.line, position.character, (self.columns, file.columns))?;
+        Ok((position.line, column))
+    }
+
+    /// A range of the editor.
+    pub fn range(&self, reader: &CodeReader, file: &IndexedFile, span: Span) -> Result<Range> {
+        let at = |line, column| {
+            let character = self.column(reader, file, line, column, (file.columns, self.columns))?;
+            Ok::<_, Error>(Position { line, character })
+        };
+        Ok(Range { start: at(span.line, span.column)?, end: at(span.end_line, span.end_column)? })
+    }
+
+    /// A place as the editor calls it.
+    pub fn location(&self, reader: &CodeReader, place: &Place) -> Result<Location> {
+        let file = reader.file(&place.path)?;
+        let uri = uri_of(&self.root.join(&place.path))?;
+        Ok(Location { uri, range: self.range(reader, &file, place.span)? })
+    }
+
+    fn column(
+        &self,
+        reader: &CodeReader,
+        file: &IndexedFile,
+        line: u32,
+        column: u32,
+        (from, to): (Columns, Columns),
+    ) -> Result<u32> {
+        if from == to {
+            return Ok(column);
+        }
+        let text = reader.wide_line(file, line)?;
+        Ok(text.map_or(column, |text| convert(&text, column, from, to)))
+    }
+}
+
+/// The path of a `file:` URI.
+pub fn path_of(uri: &str) -> Option<PathBuf> {
+    let encoded = uri.strip_prefix("file://")?;
+    // An authority would be another machine, unless it is this one.
+    let encoded = &encoded[encoded.find('/')?..];
+    let mut bytes = Vec::with_capacity(encoded.len());
+    let mut rest = encoded.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        let digits = after.get(..2).and_then(|digits| str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|_| *first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => bytes.push(*first),
+        }
+    }
+    let path = String::from_utf8(bytes).ok()?;
+    // `/C:/a` is `C:/a` on Windows.
+    let has_drive = cfg!(windows) && path.as_bytes().get(2) == Some(&b':');
+    Some(PathBuf::from(if has_drive { &path[1..] } else { &path[..] }))
+}
+
+fn uri_of(path: &Path) -> Result<Uri> {
+    let text = path.to_string_lossy().replace('\\', "/");
+    let mut uri = String::from(if text.starts_with('/') { "file://" } else { "file:///" });
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b':' => uri.push(byte as char),
+            byte => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri.parse().map_err(|_| Error::Client(format!("the path {} is no URI", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_uris_and_back() {
+        for path in ["/a/b c/ä%20.rs", "/x.rs"] {
+            let uri = uri_of(Path::new(path)).expect("a path is a URI");
+            assert!(uri.as_str().is_ascii());
+            assert_eq!(path_of(uri.as_str()), Some(PathBuf::from(path)));
+        }
+        assert_eq!(path_of("file://localhost/a%2"), Some(PathBuf::from("/a%2")));
+        assert_eq!(path_of("http://a/b"), None);
+        assert_eq!(path_of("file:///%ff"), None);
+    }
+}

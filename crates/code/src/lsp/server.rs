@@ -1,0 +1,123 @@
+//! The server: the handshake, and one request after the other.
+
+use std::path::{Path, PathBuf};
+
+use fulgurite_facts::FactDatabase;
+use lsp_server::{Connection, ErrorCode, Message, Request, RequestId, Response};
+use lsp_types::{
+    HoverProviderCapability, InitializeParams, InitializeResult, OneOf, PositionEncodingKind, ServerCapabilities,
+    ServerInfo,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::browse::reader::CodeReader;
+use crate::columns::Columns;
+use crate::error::{Error, Result};
+use crate::lsp::answers::Answers;
+use crate::lsp::places::{Places, path_of};
+
+/// Serves an editor on standard input and output until it says `exit`, or ends.
+///
+/// # Errors
+/// As [`serve`].
+pub fn serve_stdio(database: &FactDatabase, root: Option<&Path>) -> Result<()> {
+    let (connection, threads) = Connection::stdio();
+    let served = serve(&connection, database, root);
+    // The threads end when the connection does.
+    drop(connection);
+    let joined = threads.join();
+    served?;
+    joined.map_err(|error| Error::Client(error.to_string()))
+}
+
+/// Serves an editor: definitions, references, hovers, symbols of files and of the whole index. Without `root`, the
+/// sources are in the directory that the editor has open.
+///
+/// # Errors
+/// [`Error::NotAnIndex`]; [`Error::Client`], if the editor does not keep to the protocol. Errors of single requests are
+/// answers to them.
+pub fn serve(connection: &Connection, database: &FactDatabase, root: Option<&Path>) -> Result<()> {
+    let reader = CodeReader::new(database)?;
+    let client = |error: &dyn std::fmt::Display| Error::Client(error.to_string());
+    let (id, parameters) = connection.initialize_start().map_err(|error| client(&error))?;
+    let parameters: InitializeParams = serde_json::from_value(parameters).map_err(|error| client(&error))?;
+    let places = Places { root: root_of(&parameters, root)?, columns: columns_of(&parameters) };
+    let result = serde_json::to_value(capabilities(places.columns)).map_err(|error| client(&error))?;
+    connection.initialize_finish(id, result).map_err(|error| client(&error))?;
+    let answers = Answers { reader: &reader, places: &places };
+    for message in &connection.receiver {
+        let Message::Request(request) = message else { continue };
+        if connection.handle_shutdown(&request).map_err(|error| client(&error))? {
+            return Ok(());
+        }
+        let response = answer(&answers, request);
+        connection.sender.send(response.into()).map_err(|error| client(&error))?;
+    }
+    Ok(())
+}
+
+fn capabilities(columns: Columns) -> InitializeResult {
+    let encoding = match columns {
+        Columns::Utf8 => PositionEncodingKind::UTF8,
+        Columns::Utf16 | Columns::Utf32 => PositionEncodingKind::UTF16,
+    };
+    let capabilities = ServerCapabilities {
+        position_encoding: Some(encoding),
+        definition_provider: Some(OneOf::Left(true)),
+        references_provider: Some(OneOf::Left(true)),
+        hover_provider: Some(HoverProviderCapability::Simple(true)),
+        document_symbol_provider: Some(OneOf::Left(true)),
+        workspace_symbol_provider: Some(OneOf::Left(true)),
+        ..ServerCapabilities::default()
+    };
+    let version = Some(env!("CARGO_PKG_VERSION").to_owned());
+    InitializeResult { capabilities, server_info: Some(ServerInfo { name: "fulgurite".to_owned(), version }) }
+}
+
+/// Bytes, if the editor can count them; or else what all editors count.
+fn columns_of(parameters: &InitializeParams) -> Columns {
+    let general = parameters.capabilities.general.as_ref();
+    let offered = general.and_then(|general| general.position_encodings.as_deref()).unwrap_or_default();
+    if offered.contains(&PositionEncodingKind::UTF8) { Columns::Utf8 } else { Columns::Utf16 }
+}
+
+#[allow(deprecated)] // Older editors name their directory so.
+fn root_of(parameters: &InitializeParams, given: Option<&Path>) -> Result<PathBuf> {
+    let absolute = |path: &Path| std::path::absolute(path).map_err(Error::file(path, "be found"));
+    if let Some(given) = given {
+        return absolute(given);
+    }
+    let folder = parameters.workspace_folders.iter().flatten().next().map(|folder| &folder.uri);
+    match folder.or(parameters.root_uri.as_ref()).and_then(|uri| path_of(uri.as_str())) {
+        Some(path) => Ok(path),
+        None => absolute(Path::new(".")),
+    }
+}
+
+fn answer(answers: &Answers<'_>, request: Request) -> Response {
+    let Request { id, method, params } = request;
+    match method.as_str() {
+        "textDocument/definition" => respond(id, params, |parameters| answers.definition(&parameters)),
+        "textDocument/references" => respond(id, params, |parameters| answers.references(&parameters)),
+        "textDocument/hover" => respond(id, params, |parameters| answers.hover(&parameters)),
+        "textDocument/documentSymbol" => respond(id, params, |parameters| answers.document_symbols(&parameters)),
+        "workspace/symbol" => respond(id, params, |parameters| answers.workspace_symbols(&parameters)),
+        _ => Response::new_err(id, ErrorCode::MethodNotFound as i32, format!("{method} is not served")),
+    }
+}
+
+fn respond<P: DeserializeOwned, R: Serialize>(
+    id: RequestId,
+    parameters: serde_json::Value,
+    answer: impl FnOnce(P) -> Result<R>,
+) -> Response {
+    let parameters = match serde_json::from_value(parameters) {
+        Ok(parameters) => parameters,
+        Err(error) => return Response::new_err(id, ErrorCode::InvalidParams as i32, error.to_string()),
+    };
+    match answer(parameters) {
+        Ok(result) => Response::new_ok(id, result),
+        Err(error) => Response::new_err(id, ErrorCode::InternalError as i32, error.to_string()),
+    }
+}

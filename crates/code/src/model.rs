@@ -1,0 +1,225 @@
+//! What an indexer says of a file, whatever its format: plain data, in an order that does not depend on the indexer's.
+
+use std::collections::BTreeMap;
+
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::columns::Columns;
+
+/// A range of text. Lines and columns begin at 0; the end is after the last character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// The first line.
+    pub line: u32,
+    /// The first column.
+    pub column: u32,
+    /// The last line.
+    pub end_line: u32,
+    /// The column after the last one.
+    pub end_column: u32,
+}
+
+impl Span {
+    /// Whether a position is in it, or right behind it, where a cursor stands after a word.
+    #[must_use]
+    pub fn touches(&self, line: u32, column: u32) -> bool {
+        (self.line, self.column) <= (line, column) && (line, column) <= (self.end_line, self.end_column)
+    }
+
+    /// A number that is greater for longer ranges.
+    pub(crate) fn extent(&self) -> (u32, i64) {
+        (self.end_line - self.line, i64::from(self.end_column) - i64::from(self.column))
+    }
+}
+
+/// What a symbol does at a place. Stored by its position here: never reorder, only append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// It is defined.
+    Definition,
+    /// It is declared; the definition is elsewhere.
+    Declaration,
+    /// It is imported.
+    Import,
+    /// It is written to.
+    Write,
+    /// It is read.
+    Read,
+    /// It is used.
+    Reference,
+}
+
+impl Role {
+    const ALL: [Role; 6] =
+        [Role::Definition, Role::Declaration, Role::Import, Role::Write, Role::Read, Role::Reference];
+
+    /// The role with this number.
+    #[must_use]
+    pub fn of(number: usize) -> Option<Role> {
+        Self::ALL.get(number).copied()
+    }
+
+    /// Its name, as in the schema.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Definition => "definition",
+            Role::Declaration => "declaration",
+            Role::Import => "import",
+            Role::Write => "write",
+            Role::Read => "read",
+            Role::Reference => "reference",
+        }
+    }
+}
+
+/// How a symbol relates to another. Stored by its position here: never reorder, only append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RelationKind {
+    /// It implements the other.
+    Implementation,
+    /// The other is its type.
+    TypeDefinition,
+    /// References of the other are its references too.
+    Reference,
+    /// The other is where it is defined.
+    Definition,
+}
+
+/// A symbol at a place of a file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Occurrence {
+    /// Where.
+    pub span: Span,
+    /// The symbol.
+    pub symbol: String,
+    /// What it does there.
+    pub role: Role,
+    /// The whole definition, with its body.
+    pub extent: Option<Span>,
+}
+
+/// What is known of a symbol.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SymbolInfo {
+    /// The symbol.
+    pub symbol: String,
+    /// Its name for people.
+    pub name: String,
+    /// What it is, such as `function`.
+    pub kind: String,
+    /// How it is declared.
+    pub signature: String,
+    /// Its documentation, usually Markdown.
+    pub documentation: Vec<String>,
+    /// The symbol that it is part of.
+    pub enclosing: Option<String>,
+    /// Its relations to other symbols.
+    pub relations: Vec<(RelationKind, String)>,
+}
+
+/// What is known of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// Its path, from the indexed directory on, with `/`.
+    pub path: String,
+    /// Its language, such as `rust`.
+    pub language: String,
+    /// What columns count.
+    pub columns: Columns,
+    /// The text of lines on which it matters what columns count.
+    pub wide_lines: BTreeMap<u32, String>,
+    /// Where symbols are.
+    pub occurrences: Vec<Occurrence>,
+    /// What is known of symbols.
+    pub symbols: Vec<SymbolInfo>,
+}
+
+/// A part of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A file.
+    Document(Document),
+    /// A symbol of another project.
+    External(SymbolInfo),
+}
+
+impl Part {
+    /// The unit that owns its facts.
+    #[must_use]
+    pub fn unit(&self) -> &str {
+        match self {
+            Part::Document(document) => &document.path,
+            Part::External(_) => EXTERNAL_UNIT,
+        }
+    }
+
+    /// A number that differs between parts with different facts.
+    #[must_use]
+    pub fn digest(&self) -> u128 {
+        let mut bytes = Vec::new();
+        match self {
+            Part::Document(document) => {
+                put(&mut bytes, &document.language);
+                bytes.push(document.columns as u8);
+                document.wide_lines.iter().for_each(|(line, text)| {
+                    bytes.extend_from_slice(&line.to_le_bytes());
+                    put(&mut bytes, text);
+                });
+                document.occurrences.iter().for_each(|occurrence| put_occurrence(&mut bytes, occurrence));
+                document.symbols.iter().for_each(|info| put_info(&mut bytes, info));
+            }
+            Part::External(info) => put_info(&mut bytes, info),
+        }
+        xxh3_128(&bytes)
+    }
+}
+
+impl Document {
+    /// Orders what the indexer found, and removes what it found twice.
+    pub(crate) fn normalise(&mut self) {
+        self.occurrences.sort_unstable();
+        self.occurrences.dedup_by(|a, b| (a.span, &a.symbol, a.role) == (b.span, &b.symbol, b.role));
+        self.symbols.sort_unstable();
+        self.symbols.dedup_by(|a, b| a.symbol == b.symbol);
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, text: &str) {
+    bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(text.as_bytes());
+}
+
+fn put_span(bytes: &mut Vec<u8>, span: Span) {
+    for number in [span.line, span.column, span.end_line, span.end_column] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
+fn put_occurrence(bytes: &mut Vec<u8>, occurrence: &Occurrence) {
+    bytes.push(b'o');
+    put_span(bytes, occurrence.span);
+    put(bytes, &occurrence.symbol);
+    bytes.push(occurrence.role as u8);
+    if let Some(extent) = occurrence.extent {
+        bytes.push(1);
+        put_span(bytes, extent);
+    }
+}
+
+fn put_info(bytes: &mut Vec<u8>, info: &SymbolInfo) {
+    bytes.push(b's');
+    for text in [&info.symbol, &info.name, &info.kind, &info.signature] {
+        put(bytes, text);
+    }
+    bytes.extend_from_slice(&(info.documentation.len() as u64).to_le_bytes());
+    info.documentation.iter().for_each(|text| put(bytes, text));
+    put(bytes, info.enclosing.as_deref().unwrap_or_default());
+    for (kind, target) in &info.relations {
+        bytes.push(*kind as u8);
+        put(bytes, target);
+    }
+}
+
+/// The unit of symbols of other projects. No path of a file is like it.
+pub const EXTERNAL_UNIT: &str = "<external symbols>";

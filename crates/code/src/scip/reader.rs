@@ -1,0 +1,128 @@
+//! [`ScipFile`]: the parts of a file of SCIP.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Component, Path, PathBuf};
+
+use protobuf::Message;
+use scip::types;
+
+use crate::columns::Columns;
+use crate::error::{Error, Result};
+use crate::model::Part;
+use crate::scip::convert;
+use crate::scip::frames::{Fault, Frame, Frames};
+use crate::source::{Source, Visit};
+
+/// An index in a file of SCIP, and the directory with the sources.
+#[derive(Clone, Debug)]
+pub struct ScipFile {
+    path: PathBuf,
+    root: PathBuf,
+}
+
+impl ScipFile {
+    /// The index at `path`, of the files below `root`. The files are read only to count columns: they may be missing.
+    pub fn new(path: impl Into<PathBuf>, root: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), root: root.into() }
+    }
+}
+
+impl Source for ScipFile {
+    fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
+        let file = File::open(&self.path).map_err(Error::file(&self.path, "be read"))?;
+        let metadata = file.metadata().map_err(Error::file(&self.path, "be read"))?;
+        if metadata.is_dir() {
+            return Err(Error::file(&self.path, "be read")(std::io::ErrorKind::IsADirectory.into()));
+        }
+        let mut frames = Frames::new(BufReader::with_capacity(1 << 16, file), metadata.len());
+        let mut state = Reading { root: &self.root, tool: None, documents: 0 };
+        let at = |fault: Fault| Error::Index {
+            path: self.path.clone(),
+            place: format!("byte {}", fault.offset),
+            message: fault.message,
+        };
+        while let Some(frame) = frames.next().map_err(at)? {
+            let offset = frame.offset;
+            if let Some(part) = state.part(frame).map_err(|message| at(Fault { offset, message }))? {
+                visit(part)?;
+            }
+        }
+        match state.tool {
+            Some(_) => Ok(()),
+            None => {
+                let message = "there is no metadata; this is no index of SCIP, or an empty one".to_owned();
+                Err(at(Fault { offset: metadata.len(), message }))
+            }
+        }
+    }
+}
+
+/// What was read until now.
+struct Reading<'r> {
+    root: &'r Path,
+    /// The indexer, once the metadata were read.
+    tool: Option<String>,
+    documents: u64,
+}
+
+impl Reading<'_> {
+    fn part(&mut self, frame: Frame) -> std::result::Result<Option<Part>, convert::Wrong> {
+        match frame.field {
+            METADATA => {
+                let metadata =
+                    types::Metadata::parse_from_bytes(&frame.bytes).map_err(|error| wrong("metadata", &error))?;
+                self.tool = Some(metadata.tool_info.into_option().map(|tool| tool.name).unwrap_or_default());
+                Ok(None)
+            }
+            DOCUMENTS => {
+                self.documents += 1;
+                let what = format!("document {}", self.documents);
+                let document = types::Document::parse_from_bytes(&frame.bytes).map_err(|error| wrong(&what, &error))?;
+                let path = document.relative_path.clone();
+                let document = self.document(document);
+                document
+                    .map(|document| Some(Part::Document(document)))
+                    .map_err(|wrong| format!("{what}, `{path}`: {wrong}"))
+            }
+            EXTERNAL_SYMBOLS => {
+                let read = types::SymbolInformation::parse_from_bytes(&frame.bytes);
+                let info = convert::symbol(read.map_err(|error| wrong("a symbol", &error))?, "");
+                Ok(Some(Part::External(info)))
+            }
+            // Fields of later versions.
+            _ => Ok(None),
+        }
+    }
+
+    fn document(&self, document: types::Document) -> std::result::Result<crate::model::Document, convert::Wrong> {
+        let path = Path::new(&document.relative_path);
+        let is_within = path.components().all(|part| matches!(part, Component::Normal(_)));
+        if document.relative_path.is_empty() || !is_within {
+            return Err("the path of a document must lead into the indexed directory, without `.` and `..`".into());
+        }
+        let text = match document.text.is_empty() {
+            false => Some(document.text.clone()),
+            // Without the text, columns stay as the indexer counts them.
+            true => std::fs::read_to_string(self.root.join(path)).ok(),
+        };
+        convert::document(document, text.as_deref(), self.unspecified_columns())
+    }
+
+    /// What columns count if the document does not say. Indexers in JavaScript or on the JVM count units of UTF-16.
+    fn unspecified_columns(&self) -> Columns {
+        match self.tool.as_deref() {
+            Some("rust-analyzer" | "scip-go" | "scip-clang" | "scip-ruby") => Columns::Utf8,
+            _ => Columns::Utf16,
+        }
+    }
+}
+
+fn wrong(what: &str, error: &protobuf::Error) -> convert::Wrong {
+    format!("{what} cannot be read: {error}; this is no index of SCIP, or a damaged one")
+}
+
+/// Fields of an index.
+const METADATA: u64 = 1;
+const DOCUMENTS: u64 = 2;
+const EXTERNAL_SYMBOLS: u64 = 3;

@@ -1,0 +1,129 @@
+//! Definitions, references and names of a small program.
+
+use fulgurite_code::{Error, Relative, Role};
+use scip::types::symbol_information::Kind;
+
+use crate::support::{Project, implements, info, symbol};
+
+fn project() -> Project {
+    let project = Project::new();
+    project.write(&[
+        (
+            "src/shape.rs",
+            "struct «shape/Circle#»Circle;\nimpl ‹std/Display#›Display for ‹shape/Circle#›Circle { fn «shape/Circle#area().»area() {} }\n",
+            vec![
+                implements(info("shape/Circle#", Kind::Struct, "Circle"), "std/Display#"),
+                info("shape/Circle#area().", Kind::Method, "area"),
+            ],
+        ),
+        (
+            "src/main.rs",
+            "fn «main().»main() {\n    let «local 1»ä = \"🦀\"; ‹shape/Circle#area().›area(‹local 1›ä);\n}\n",
+            vec![info("main().", Kind::Function, "main")],
+        ),
+    ]);
+    project.update();
+    project
+}
+
+#[test]
+fn definitions_and_references_are_found_by_place_and_by_name() {
+    let project = project();
+    let reader = project.reader();
+    assert_eq!(reader.files().unwrap(), ["src/main.rs", "src/shape.rs"]);
+    let main = reader.file("./src/main.rs").unwrap();
+    // Columns are bytes: `ä` has two and the crab four.
+    let uses = reader.symbols_at(&main, 1, 24).unwrap();
+    assert_eq!(uses.len(), 1);
+    let area = uses[0].symbol;
+    assert_eq!(reader.resolve("area").unwrap(), [area]);
+    assert_eq!(reader.resolve("Circle::area").unwrap(), [area]);
+    assert_eq!(reader.resolve("Circle.Area").unwrap(), [area]);
+    assert_eq!(reader.resolve(&symbol("shape/Circle#area().")).unwrap(), [area]);
+    let definitions = reader.definitions(area).unwrap();
+    assert_eq!((definitions.len(), definitions[0].path.as_str(), definitions[0].span.line), (1, "src/shape.rs", 1));
+    let references = reader.references(area).unwrap();
+    assert_eq!(
+        (references.len(), references[0].path.as_str(), references[0].role),
+        (1, "src/main.rs", Role::Reference)
+    );
+    let described = reader.describe(area).unwrap();
+    assert_eq!((described.name.as_str(), described.kind.as_str()), ("area", "method"));
+    assert_eq!(described.documentation, ["What `area` does."]);
+    assert_eq!(reader.describe(described.enclosing.unwrap()).unwrap().name, "Circle");
+    assert_eq!(reader.outline(&main).unwrap().len(), 2);
+    assert_eq!(reader.wide_line(&main, 1).unwrap().as_deref(), Some("    let ä = \"🦀\"; area(ä);"));
+    assert_eq!(reader.wide_line(&main, 0).unwrap(), None);
+}
+
+#[test]
+fn a_position_right_behind_a_word_is_at_the_word() {
+    let project = project();
+    let reader = project.reader();
+    let main = reader.file("src/main.rs").unwrap();
+    for column in [3, 5, 7] {
+        assert_eq!(reader.symbols_at(&main, 0, column).unwrap().len(), 1, "column {column}");
+    }
+    for column in [0, 2, 8] {
+        assert!(reader.symbols_at(&main, 0, column).unwrap().is_empty(), "column {column}");
+    }
+}
+
+#[test]
+fn names_are_searched_and_misspelt_ones_are_guessed() {
+    let project = project();
+    let reader = project.reader();
+    let names = |text: &str| {
+        let found = reader.search(text, 10).unwrap();
+        found.iter().map(|symbol| reader.describe(*symbol).unwrap().name).collect::<Vec<_>>()
+    };
+    assert_eq!(names("A"), ["area", "main"]);
+    assert_eq!(names("RC"), ["Circle"]);
+    assert_eq!(names("none"), [""; 0]);
+    assert_eq!(reader.search("", 2).unwrap().len(), 2);
+    let Err(Error::NoSuchSymbol { similar, .. }) = reader.resolve("Circel") else { panic!("there is none") };
+    assert_eq!(similar, ["circle"]);
+    let Err(Error::NoSuchFile { similar, .. }) = reader.file("main.rs") else { panic!("there is none") };
+    assert_eq!(similar, ["src/main.rs"]);
+    assert!(reader.resolve("main::area").is_err());
+}
+
+#[test]
+fn what_is_in_an_impl_of_rust_is_a_member_of_the_type() {
+    let project = Project::new();
+    project.write(&[(
+        "a.rs",
+        "struct «m/Circle#»Circle; impl Circle { fn «m/impl#[Circle]area().»area(«m/impl#[Circle]area().(x)»x: u8) {} }",
+        vec![
+            info("m/Circle#", Kind::Struct, "Circle"),
+            info("m/impl#[Circle]", Kind::TypeAlias, "Circle"),
+            info("m/impl#[Circle]area().", Kind::Method, "area"),
+            info("m/impl#[Circle]area().(x)", Kind::Parameter, "x"),
+        ],
+    )]);
+    project.update();
+    let reader = project.reader();
+    let area = reader.resolve("Circle::area").unwrap()[0];
+    let circle = reader.resolve("Circle").unwrap();
+    assert_eq!((circle.len(), reader.describe(area).unwrap().enclosing), (1, Some(circle[0])));
+    let parameter = reader.resolve("x").unwrap()[0];
+    assert_eq!(reader.describe(parameter).unwrap().enclosing, Some(area));
+    // The `impl` has no place, and is not found by name.
+    assert_eq!(reader.search("circle", 10).unwrap(), circle);
+}
+
+#[test]
+fn the_hierarchy_has_containers_members_and_implementations() {
+    let project = project();
+    let reader = project.reader();
+    let related = |name: &str| {
+        let symbol = reader.resolve(name).unwrap()[0];
+        let found = reader.hierarchy(symbol).unwrap().into_iter();
+        found.map(|(relative, other)| (relative, reader.describe(other).unwrap().name)).collect::<Vec<_>>()
+    };
+    let of_circle = related("Circle");
+    assert!(of_circle.contains(&(Relative::Member, "area".to_owned())), "{of_circle:?}");
+    assert!(of_circle.contains(&(Relative::Implements, "Display".to_owned())), "{of_circle:?}");
+    assert!(related("area").contains(&(Relative::Container, "Circle".to_owned())));
+    assert_eq!(related(&symbol("std/Display#")).last(), Some(&(Relative::ImplementedBy, "Circle".to_owned())));
+}

@@ -1,0 +1,129 @@
+//! Files that indexers did not write, or not to their ends.
+
+use protobuf::Message;
+use scip::types::symbol_information::Kind;
+
+use crate::support::{Project, everything, index, info};
+
+fn project() -> Project {
+    let project = Project::new();
+    project.write(&[
+        ("a.rs", "fn «a().»a() {}", vec![info("a().", Kind::Function, "a")]),
+        ("b.rs", "‹a().›a();", Vec::new()),
+    ]);
+    project
+}
+
+#[test]
+fn a_file_cut_off_anywhere_is_an_error_with_a_place_and_leaves_the_index_as_it_was() {
+    let project = project();
+    project.update();
+    let before = everything(&project.reader());
+    let whole = std::fs::read(project.scip()).unwrap();
+    // Between two parts, a shorter file is an index by itself.
+    let mut boundaries = vec![];
+    let mut at = 0;
+    while at < whole.len() {
+        let length =
+            usize::from(whole[at + 1] & 0x7f) | if whole[at + 1] < 0x80 { 0 } else { usize::from(whole[at + 2]) << 7 };
+        at += 2 + usize::from(whole[at + 1] >= 0x80) + length;
+        boundaries.push(at);
+    }
+    assert_eq!((boundaries.len(), boundaries.last()), (4, Some(&whole.len())));
+    let names = project.names();
+    for length in (0..whole.len()).filter(|length| !boundaries.contains(length)) {
+        std::fs::write(project.scip(), &whole[..length]).unwrap();
+        let error = project.try_update(false).unwrap_err().to_string();
+        assert!(error.contains("index.scip: byte "), "{length}: {error}");
+        assert_eq!(project.names(), names, "{length}");
+    }
+    assert_eq!(everything(&project.reader()), before);
+}
+
+#[test]
+fn nothing_is_left_of_an_index_that_could_not_be_made() {
+    let project = project();
+    let whole = std::fs::read(project.scip()).unwrap();
+    for (bytes, message) in [
+        (Vec::new(), "byte 0: there is no metadata"),
+        (b"not an index, but a text\n".to_vec(), "no index of SCIP"),
+        (b"{\"_type\": \"tag\"}\n".to_vec(), "byte "),
+        (vec![0xff; 100], "byte 0: this is no index of SCIP"),
+        // A length that no file has.
+        ([&whole[..], &[0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]].concat(), "it is cut off"),
+    ] {
+        std::fs::write(project.scip(), &bytes).unwrap();
+        let error = project.try_update(false).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+        assert_eq!(project.names(), ["index.scip", "project"]);
+    }
+}
+
+#[test]
+fn every_changed_byte_gives_an_error_or_an_index() {
+    let project = project();
+    let whole = std::fs::read(project.scip()).unwrap();
+    let mut refused = 0;
+    for at in 0..whole.len() {
+        for change in [1, 0x80] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= change;
+            std::fs::write(project.scip(), &bytes).unwrap();
+            // Reading is enough: writing is the same for all indexes.
+            let source = fulgurite_code::ScipFile::new(project.scip(), project.root());
+            let read = fulgurite_code::Source::each(&source, &mut |_| Ok(()));
+            refused += usize::from(read.is_err());
+        }
+    }
+    assert!(refused > 50, "{refused}");
+}
+
+#[test]
+fn wrong_ranges_and_paths_name_the_document() {
+    let project = project();
+    for (range, path, message) in [
+        (vec![1, 2], "a.rs", "document 1, `a.rs`: occurrence 0: the range [1, 2]"),
+        (vec![1, 5, 2], "a.rs", "ends before it begins"),
+        (vec![0, 0, 1], "../a.rs", "must lead into the indexed directory"),
+        (vec![0, 0, 1], "/etc/passwd", "must lead into the indexed directory"),
+        (vec![0, 0, 1], "", "must lead into the indexed directory"),
+    ] {
+        let mut index = index();
+        let occurrence = scip::types::Occurrence { range, symbol: "local 1".to_owned(), ..Default::default() };
+        let document = scip::types::Document {
+            relative_path: path.to_owned(),
+            occurrences: vec![occurrence],
+            ..Default::default()
+        };
+        index.documents.push(document);
+        std::fs::write(project.scip(), index.write_to_bytes().unwrap()).unwrap();
+        let error = project.try_update(false).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn another_database_is_not_overwritten() {
+    let project = project();
+    let schema = fulgurite_facts::Schema::parse("a.angle", "schema a.1 { predicate P : string }").unwrap();
+    fulgurite_facts::FactDatabase::create(project.database(), schema).unwrap().close().unwrap();
+    let error = project.try_update(true).unwrap_err().to_string();
+    assert!(error.contains("not an index of code"), "{error}");
+    std::fs::write(project.database(), "a text").unwrap();
+    assert!(project.try_update(true).is_err());
+    assert_eq!(std::fs::read(project.database()).unwrap(), b"a text");
+}
+
+#[test]
+fn one_update_at_a_time_writes_an_index() {
+    let project = project();
+    project.update();
+    let mut name = project.database().into_os_string();
+    name.push("-index-lock");
+    let held = std::fs::File::create(name).unwrap();
+    held.lock().unwrap();
+    let error = project.try_update(true).unwrap_err().to_string();
+    assert!(error.contains("another process is indexing"), "{error}");
+    drop(held);
+    project.try_update(true).unwrap();
+}

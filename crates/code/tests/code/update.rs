@@ -1,0 +1,109 @@
+//! Indexing again: what has not changed is not written, and answers are those of a fresh index.
+
+use scip::types::SymbolInformation;
+use scip::types::symbol_information::Kind;
+
+use crate::support::{Project, everything, info, reader};
+
+type Files = Vec<(&'static str, &'static str, Vec<SymbolInformation>)>;
+
+/// Ten files that call one function of `lib.rs`.
+fn files() -> Files {
+    let paths = ["a.rs", "b.rs", "c.rs", "d.rs", "e.rs", "f.rs", "g.rs", "h.rs", "i.rs"];
+    let mut files: Files = vec![(
+        "lib.rs",
+        "fn «lib/shared().»shared() {}\nfn «lib/other().»other() {}",
+        vec![info("lib/shared().", Kind::Function, "shared"), info("lib/other().", Kind::Function, "other")],
+    )];
+    files.extend(paths.map(|path| (path, "fn caller() { ‹lib/shared().›shared(); }", Vec::new())));
+    files
+}
+
+/// A fresh index of the same sources says the same.
+fn assert_as_fresh(project: &Project) {
+    let fresh = Project::new();
+    let path = fresh.database();
+    let source = fulgurite_code::ScipFile::new(project.scip(), project.root());
+    fulgurite_code::update_index(&path, &source, false, &mut |_| {}).unwrap();
+    assert_eq!(everything(&project.reader()), everything(&reader(&path)));
+}
+
+#[test]
+fn only_what_has_changed_is_written() {
+    let project = Project::new();
+    let mut files = files();
+    project.write(&files);
+    let first = project.update();
+    assert_eq!((first.files, first.added, first.changed, first.removed), (10, 10, 0, 0));
+    assert_eq!(first.written, Some(project.database()));
+    let again = project.update();
+    assert_eq!((again.written, again.facts, again.files), (None, 0, 10));
+
+    files[1].1 = "\n\nfn caller() { ‹lib/shared().›shared(); ‹lib/other().›other(); }";
+    files.remove(2);
+    files.push((
+        "z.rs",
+        "fn «z/zeta().»zeta() { ‹lib/shared().›shared(); }",
+        vec![info("z/zeta().", Kind::Function, "zeta")],
+    ));
+    project.write(&files);
+    let second = project.update();
+    assert_eq!((second.files, second.added, second.changed, second.removed), (10, 1, 1, 1));
+    assert!(second.facts * 2 < first.facts, "{} of {} facts", second.facts, first.facts);
+    assert_eq!(project.names(), ["code.ful", "code.ful.1", "index.scip", "project"]);
+    assert_as_fresh(&project);
+    let reader = project.reader();
+    assert!(reader.file("b.rs").is_err());
+    let shared = reader.resolve("shared").unwrap()[0];
+    let paths: Vec<_> = reader.references(shared).unwrap().into_iter().map(|place| place.path).collect();
+    assert_eq!(paths, ["a.rs", "c.rs", "d.rs", "e.rs", "f.rs", "g.rs", "h.rs", "i.rs", "z.rs"]);
+}
+
+#[test]
+fn many_updates_end_in_a_whole_index_and_always_say_what_a_fresh_one_says() {
+    let project = Project::new();
+    let mut files = files();
+    project.write(&files);
+    project.update();
+    let texts = [
+        "fn caller() { ‹lib/other().›other(); }",
+        "// é ‹lib/other().›other",
+        "",
+        "fn caller() { ‹lib/shared().›shared(); ‹lib/shared().›shared(); }",
+    ];
+    let mut most = 0;
+    for round in 0..fulgurite_code::INCREMENTS_MAX + 4 {
+        let at = 1 + round % 5;
+        files[at].1 = texts[round % texts.len()];
+        // A definition comes and goes, and moves.
+        files[0].1 = match round % 3 {
+            0 => "fn «lib/shared().»shared() {}",
+            1 => "\nfn «lib/shared().»shared() {}\nfn «lib/other().»other() {}",
+            _ => "fn «lib/other().»other() {}\nfn «lib/shared().»shared() {}",
+        };
+        project.write(&files);
+        project.update();
+        let increments = fulgurite_code::increments(&project.database()).len();
+        most = most.max(increments);
+        assert!(increments <= fulgurite_code::INCREMENTS_MAX);
+        assert_as_fresh(&project);
+    }
+    assert_eq!(most, fulgurite_code::INCREMENTS_MAX);
+    project.try_update(true).unwrap();
+    assert_eq!(project.names(), ["code.ful", "index.scip", "project"]);
+    assert_as_fresh(&project);
+}
+
+#[test]
+fn a_document_in_two_parts_is_one_file() {
+    let project = Project::new();
+    project.write(&[
+        ("a.rs", "fn «a().»a() {}", vec![info("a().", Kind::Function, "a")]),
+        ("a.rs", "fn «a().»a() { }\nfn «b().»b() {}", vec![info("b().", Kind::Function, "b")]),
+    ]);
+    project.update();
+    let reader = project.reader();
+    assert_eq!(reader.files().unwrap(), ["a.rs"]);
+    assert_eq!(reader.outline(&reader.file("a.rs").unwrap()).unwrap().len(), 2);
+    assert_eq!(project.update().written, None);
+}

@@ -1,0 +1,95 @@
+//! Stored derivations: their facts are written, and owned by those that own what they are derived from.
+
+use std::collections::HashSet;
+
+use crate::database::handle::FactDatabase;
+use crate::error::{Error, Result};
+use crate::ids::{FactId, PredicateId};
+use crate::value::codec::decode;
+
+/// What a derivation wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Derived {
+    /// The predicate.
+    pub predicate: PredicateId,
+    /// How many facts were new.
+    pub new: u64,
+}
+
+impl FactDatabase {
+    /// Derives the facts of all predicates that the schema derives into the database, by id, and again as long as there
+    /// are new facts: predicates may be derived from others.
+    ///
+    /// # Errors
+    /// As [`FactDatabase::derive`].
+    pub fn derive_all(&self) -> Result<Vec<Derived>> {
+        let predicates: Vec<PredicateId> = self.compiler.stored_derivations().collect();
+        let mut derived: Vec<Derived> = predicates.iter().map(|id| Derived { predicate: *id, new: 0 }).collect();
+        loop {
+            let mut new = 0;
+            for derived in &mut derived {
+                let of_one = self.derive(derived.predicate)?.new;
+                derived.new += of_one;
+                new += of_one;
+            }
+            if new == 0 {
+                return Ok(derived);
+            }
+        }
+    }
+
+    /// Derives the facts of a predicate from those that are there now. Each new fact is owned by the conjunction of the
+    /// owners of the facts that it was derived from. Facts within negations and sets are not counted among these.
+    ///
+    /// Deriving it again adds what newer facts give, and removes nothing.
+    ///
+    /// # Errors
+    /// [`Error::NoDerivation`]; [`Error::DerivedReference`], if a fact would refer to one that is not stored;
+    /// [`Error::KeyHasOtherValue`], if a key is derived with several values; errors of queries and of
+    /// [`Batch::commit`](crate::Batch::commit). Until then, facts may have been added.
+    pub fn derive(&self, predicate: PredicateId) -> Result<Derived> {
+        let snapshot = self.store.snapshot()?;
+        let query = self.compiler.derivation(predicate, &snapshot)?;
+        let (own, free) = (snapshot.own_starting_id(), snapshot.first_free_id());
+        let ty = query.ty().clone();
+        let mut batch = self.store.batch()?;
+        let mut recorded: HashSet<(FactId, Vec<FactId>)> = HashSet::new();
+        let mut new = 0;
+        query.each_match(&snapshot, &mut |key, value, sources| {
+            let mut references = Vec::new();
+            decode(&ty, key)?.references(&mut references);
+            if references.iter().any(|id| *id >= free) {
+                return Err(Error::DerivedReference { name: self.schema().name_of(predicate) });
+            }
+            let fact = batch.define(predicate, key, value)?;
+            let mut sources: Vec<FactId> = sources.iter().copied().filter(|id| *id < free).collect();
+            sources.sort_unstable();
+            sources.dedup();
+            // The base has recorded what it derived itself.
+            let is_of_base = fact < own && sources.iter().all(|source| *source < own);
+            if !is_of_base && recorded.insert((fact, sources.clone())) {
+                batch.derive(fact, sources);
+            }
+            if batch.len() >= FACTS_PER_BATCH {
+                recorded.clear();
+                let full = std::mem::replace(&mut batch, self.store.batch()?);
+                new += self.commit_derived(full)?;
+                batch = self.store.batch()?;
+            }
+            Ok(())
+        })?;
+        new += self.commit_derived(batch)?;
+        Ok(Derived { predicate, new })
+    }
+
+    fn commit_derived(&self, batch: crate::store::batch::Batch) -> Result<u64> {
+        let schema = self.schema();
+        let committed = batch.commit(Some(&mut |predicate, key, value, rename, new_key, new_value| {
+            schema.substitute(predicate, key, value, rename, new_key, new_value)
+        }))?;
+        Ok(committed.new_facts() as u64)
+    }
+}
+
+/// So many facts are in memory at a time, and written together.
+const FACTS_PER_BATCH: usize = 200_000;

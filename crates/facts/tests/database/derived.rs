@@ -1,0 +1,72 @@
+//! Stored derivations, their owners, and validation.
+
+use fulgurite_facts::{Error, Expansion, FactDatabase, QueryLimits, Schema, Store};
+
+const SCHEMA: &str = r#"
+schema d.1 {
+predicate Edge : { from : string, to : string }
+predicate Path : { from : string, to : string }
+  stored { A, B } where Edge { A, B } | (Path { A, C }; Edge { C, B })
+predicate Pair : { left : Edge, right : Edge }
+  stored { L, R } where L = Edge { _, X }; R = Edge { X, _ }
+predicate Demand : string A where Edge { A, _ }
+}
+"#;
+
+fn schema(text: &str) -> Schema {
+    Schema::parse("d.angle", text).expect("the schema is right")
+}
+
+fn edge(from: &str, to: &str) -> String {
+    format!(r#"[{{"predicate":"d.Edge.1","facts":[{{"key":{{"from":"{from}","to":"{to}"}}}}]}}]"#)
+}
+
+fn count(database: &FactDatabase, query: &str) -> usize {
+    let reader = database.reader().expect("it can be read");
+    let page = reader.query(query, &QueryLimits::default()).expect("the query is right");
+    reader.print(&page, Expansion::FLAT).expect("facts print").len()
+}
+
+#[test]
+fn derived_facts_are_written_until_there_are_no_more_and_hidden_with_what_they_are_derived_from() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = SCHEMA.replace(" | (Path { A, C }; Edge { C, B })", "");
+    let base = FactDatabase::create(directory.path().join("a.ful"), schema(&text)).expect("new");
+    for (unit, from, to) in [("one", "a", "b"), ("two", "b", "c"), ("two", "c", "d")] {
+        base.write_json(edge(from, to).as_bytes(), Some(unit)).expect("facts");
+    }
+    let derived = base.derive_all().expect("the derivations are right");
+    assert_eq!(derived.iter().map(|derived| derived.new).collect::<Vec<_>>(), [3, 2]);
+    assert!(base.derive_all().expect("again").iter().all(|derived| derived.new == 0));
+    assert_eq!((count(&base, "d.Path _"), count(&base, "d.Pair _")), (3, 2));
+    base.complete().expect("incomplete");
+    assert_eq!(base.validate().expect("it is valid").facts, 8);
+
+    // Without the unit of one edge, the pair with it is hidden; the other pair is not.
+    let options = Store::options().base(base.store()).hide_units(["one"]);
+    let changed = FactDatabase::create_with(options, directory.path().join("b.ful"), schema(&text)).expect("new");
+    assert_eq!((count(&changed, "d.Edge _"), count(&changed, "d.Path _"), count(&changed, "d.Pair _")), (2, 2, 1));
+    changed.write_json(edge("x", "b").as_bytes(), Some("one")).expect("facts");
+    let derived = changed.derive_all().expect("the derivations are right");
+    assert_eq!(derived.iter().map(|derived| derived.new).collect::<Vec<_>>(), [1, 1]);
+    changed.complete().expect("incomplete");
+    assert_eq!((count(&changed, "d.Path _"), count(&changed, "d.Pair _")), (3, 2));
+    changed.validate().expect("it is valid");
+}
+
+#[test]
+fn what_cannot_be_derived_into_the_database_is_an_error() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = SCHEMA.replace("stored { A, B } where Edge { A, B } | (Path { A, C }; Edge { C, B })", "").replace(
+        "predicate Demand",
+        "predicate OfDemand : { d : Demand } stored { d = D } where D = Demand _\npredicate Demand",
+    );
+    let database = FactDatabase::create(directory.path().join("a.ful"), schema(&text)).expect("new");
+    database.write_json(edge("a", "b").as_bytes(), None).expect("facts");
+    let find = |name: &str| database.schema().find(name).expect("a predicate").id;
+    assert!(
+        matches!(database.derive(find("d.OfDemand")), Err(Error::DerivedReference { name }) if name == "d.OfDemand.1")
+    );
+    assert!(matches!(database.derive(find("d.Edge")), Err(Error::NoDerivation { .. })));
+    assert_eq!(database.derive(find("d.Pair")).expect("no pairs").new, 0);
+}
