@@ -138,6 +138,9 @@ pub unsafe fn path(given: *const c_char) -> Result<PathBuf> {
     unsafe { text(given, "the path") }.map(|text| Path::new(text).to_path_buf())
 }
 
+/// A lower bound and an upper bound.
+pub type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
 /// A lower bound (included) and an upper bound (excluded) of keys, each unbounded if NULL.
 ///
 /// # Safety
@@ -145,12 +148,7 @@ pub unsafe fn path(given: *const c_char) -> Result<PathBuf> {
 ///
 /// # Errors
 /// As [`array`], but NULL is allowed.
-pub unsafe fn bounds<'a>(
-    low: *const u8,
-    low_length: usize,
-    high: *const u8,
-    high_length: usize,
-) -> Result<(Bound<&'a [u8]>, Bound<&'a [u8]>)> {
+pub unsafe fn bounds<'a>(low: *const u8, low_length: usize, high: *const u8, high_length: usize) -> Result<Bounds<'a>> {
     // SAFETY: the caller's promise.
     let low = if low.is_null() { Bound::Unbounded } else { Bound::Included(unsafe { array(low, low_length, "low") }?) };
     if high.is_null() {

@@ -156,7 +156,9 @@ pub extern "C" fn fulgurite_open_cursor(
         check_out(&cursor)?;
         let source = with(txn.id, "transaction", |object| {
             with_table(table, |table| match object {
-                Object::Read(reading) => Ok(CursorSource::Snapshot(HeldCursor::new(Arc::clone(&reading.txn), table)?)),
+                Object::Read(reading) => {
+                    Ok(CursorSource::Snapshot(Box::new(HeldCursor::new(Arc::clone(&reading.txn), table)?)))
+                }
                 other => {
                     let mut writing = other.write()?;
                     let engine = HeldCursor::new(Arc::clone(writing.txn()), table)?;

@@ -109,7 +109,7 @@ pub struct OpenCursor {
 /// Where a cursor gets its entries.
 pub enum CursorSource {
     /// A snapshot, which the cursor keeps.
-    Snapshot(HeldCursor<ReadTxn>),
+    Snapshot(Box<HeldCursor<ReadTxn>>),
     /// A write transaction, by its handle.
     Write {
         /// The transaction.
