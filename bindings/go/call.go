@@ -90,7 +90,8 @@ func newHandle[T any](owner *T, id uint64, release func(id uint64)) *handle {
 	h := &handle{id: id}
 	h.cleanup = runtime.AddCleanup(owner, func(h *handle) {
 		if h.take() {
-			release(h.id)
+			// Closing a database waits for its exclusive transaction, whose cleanup must not wait for it.
+			go release(h.id)
 		}
 	}, h)
 	return h

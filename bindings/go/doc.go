@@ -18,7 +18,7 @@
 //
 // Keys and values are copied between Go and the library. All handles are safe to use from any
 // goroutine; a closed handle returns ErrClosed. A handle that is collected without having been
-// closed is closed then: a transaction is aborted, and a database keeps its log.
+// closed is closed then; the changes of a write transaction are dropped.
 //
 // The package needs cgo and the C library: docs/guide/go.md says how to build both.
 package fulgurite

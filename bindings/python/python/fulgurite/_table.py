@@ -89,10 +89,12 @@ class Table(MutableMapping[Any, Any]):
         return _Items(self)
 
     @overload
-    def get(self, key: Any, /) -> Any | None: ...  # pyright: ignore[reportIncompatibleMethodOverride]
+    def get(self, key: Any, /) -> Any | None: ...
     @overload
     def get(self, key: Any, /, default: Any) -> Any: ...
-    def get(self, key: Any, /, default: Any = None) -> Any:
+    def get(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, key: Any, /, default: Any = None
+    ) -> Any:
         """Return the value of a key, or ``default``."""
         value = self._source.get(self._table, key)
         if value is None and (default is None or not self._source.contains(self._table, key)):
@@ -191,10 +193,12 @@ class Table(MutableMapping[Any, Any]):
         self._source.delete_range(self._table)
 
     @overload
-    def pop(self, key: Any, /) -> Any: ...  # pyright: ignore[reportIncompatibleMethodOverride]
+    def pop(self, key: Any, /) -> Any: ...
     @overload
     def pop(self, key: Any, /, default: Any) -> Any: ...
-    def pop(self, key: Any, /, default: Any = ...) -> Any:
+    def pop(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, key: Any, /, default: Any = ...
+    ) -> Any:
         """Remove a key and return its value; without one, return ``default`` or raise KeyError."""
         value = self._source.remove(self._table, key)
         if value is not None:
