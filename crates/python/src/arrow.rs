@@ -79,7 +79,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// The column of a table. Texts and numbers of up to 64 bits have types of Arrow; all others are their stored bytes.
+    /// The column of a table. Texts and numbers of up to 64 bits have types of Arrow. All others are stored bytes.
     pub fn of(name: &str, column: &Column) -> Self {
         let is_key = name == "key";
         let format = match column.kind() {

@@ -200,7 +200,6 @@ impl Source {
 
     /// A stream of record batches.
     #[pyo3(signature = (table, start=None, stop=None, prefix=None, reverse=false, batch_rows=65536))]
-    #[expect(clippy::too_many_arguments, reason = "the parameters of a method of Python")]
     fn arrow(
         &self,
         table: &Table,

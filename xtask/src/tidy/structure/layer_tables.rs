@@ -139,10 +139,12 @@ const C_LAYERS: &[&[&str]] = &[
 /// See [`Layered::layers`].
 const PYTHON_LAYERS: &[&[&str]] = &[
     &["error"],
-    &["arrow", "keys", "options"],
-    &["tables"],
-    &["scans", "transactions", "values"],
-    &["databases"],
+    &["keys", "kinds"],
+    &["arrow", "tables", "values"],
+    &["bounds"],
+    &["scans"],
+    &["loads"],
+    &["source"],
     &["rdf"],
 ];
 
