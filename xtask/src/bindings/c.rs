@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::bindings::guide;
 use crate::bindings::library::{empty_directory, failed, install};
 use crate::command::Failure;
-use crate::launch::wait;
+use crate::launch::{cargo, wait};
 use crate::{tools, workspace};
 
 /// The programs that run.
@@ -39,6 +39,7 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
         return Err(Failure::Unavailable("its programs use POSIX threads".into()));
     }
     ensure(root, "cc", "gcc")?;
+    cargo(root, &["run", "--quiet", "--package", "fulgurite-c-header"])?;
     let prefix = install(root, profile)?;
     let place = empty_directory(root, "c-tests")?;
     let include = format!("-I{}", prefix.join("include").display());

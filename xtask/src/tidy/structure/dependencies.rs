@@ -125,6 +125,7 @@ const CRATES: &[Allowed] = &[
         ours_in_tests: &[],
         outside: Outside::Only(&[]),
     },
+    Allowed { directory: "proofs/c-header", ours: &[], ours_in_tests: &[], outside: Outside::Only(&["cbindgen"]) },
     Allowed {
         directory: "crates/python",
         ours: &["fulgurite", "fulgurite-handles", "fulgurite-rdf"],

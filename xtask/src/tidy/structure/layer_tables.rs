@@ -38,6 +38,7 @@ pub const CRATES: &[Layered] = &[
     Layered { folder: "proofs/rdf-testkit/src/", layers: RDF_TESTKIT_LAYERS },
     Layered { folder: "proofs/conformance/src/", layers: CONFORMANCE_LAYERS },
     Layered { folder: "proofs/instructions/src/", layers: INSTRUCTIONS_LAYERS },
+    Layered { folder: "proofs/c-header/src/", layers: &[] },
     Layered { folder: "examples/demo/src/", layers: DEMO_LAYERS },
     Layered { folder: "xtask/src/", layers: XTASK_LAYERS },
 ];
