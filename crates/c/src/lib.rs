@@ -4,7 +4,7 @@
 //!
 //! - C holds objects by handles (`handles`). A handle of a closed object is an error.
 //! - A call holds its object until it returns, so closing an object waits for running calls.
-//! - A panic becomes the code [`Code::Internal`](code::Code).
+//! - A panic becomes the code `FULGURITE_INTERNAL`.
 //!
 //! Two rules are the caller's: pointers point to as many bytes as their lengths say, and returned bytes are not read
 //! after they end. `bindings/c/include/fulgurite.h` says when they end.
