@@ -1,4 +1,4 @@
-//! Streams of record batches, by Arrow's C data interface: https://arrow.apache.org/docs/format/CDataInterface.html
+//! Streams of record batches, by Arrow's C data interface: <https://arrow.apache.org/docs/format/CDataInterface.html>
 //!
 //! The structures below are those of the interface. Each has a function that releases it; private data is a box that
 //! owns everything that the structure points to. Children are moved to the consumer by moving the parent.

@@ -80,7 +80,11 @@ impl Value {
     /// # Safety
     /// `view` is a view to fill.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
-        let bytes = slf.get().get()?;
+        let Ok(bytes) = slf.get().get() else {
+            // SAFETY: the caller's view, which must have no object after an error.
+            unsafe { (*view).obj = std::ptr::null_mut() };
+            return Err(Failure::closed("transaction").into());
+        };
         let length = ffi::Py_ssize_t::try_from(bytes.len()).map_err(|_| Failure::invalid("the value is too long"))?;
         let start = bytes.as_ptr().cast_mut().cast();
         // SAFETY: the bytes do not change or move while this object lives, and the view keeps a reference to it. The
