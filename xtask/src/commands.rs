@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::command::{Command, Failure};
-use crate::{bench, ci, docs, instructions, java, launch, miri, page, tidy};
+use crate::{bench, bindings, ci, docs, instructions, java, launch, miri, page, tidy};
 
 /// Every command, in the order in which a newcomer meets them.
 const COMMANDS: &[&Command] = &[
@@ -12,6 +12,7 @@ const COMMANDS: &[&Command] = &[
     &tidy::TIDY,
     &docs::DOCS,
     &java::JAVA,
+    &bindings::BINDINGS,
     &bench::BENCH,
     &instructions::INSTRUCTIONS,
     &page::PAGE,

@@ -2,10 +2,12 @@
 //!
 //! Reading order: [`commands`] (their table), [`launch`] and [`miri`] (commands that build a program and run it),
 //! [`instructions`] (counts that may not rise), [`lanes`] (programs side by side), [`ci`] (`test`: everything that CI
-//! checks), [`tidy`] (rules on the sources that no compiler knows), [`java`] (the Java binding), [`page`] (the editor
+//! checks), [`tidy`] (rules on the sources that no compiler knows), [`java`] (the Java binding),
+//! [`bindings`] (those for C, Python and Go), [`page`] (the editor
 //! in the page of the server, and tries of it), [`tools`] (what these install).
 
 mod bench;
+mod bindings;
 mod ci;
 mod command;
 mod commands;

@@ -5,13 +5,14 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use fulgurite::{Database, Durability, Isolation, Options};
+use fulgurite_handles::kind::KINDS;
+use fulgurite_handles::{Opened, Opening};
 use jni::objects::{JClass, JLongArray, JObjectArray, JString};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
 use crate::arguments::{longs, numbers, text};
-use crate::error::{Failure, KINDS, Result, Throw};
-use crate::openings::{Opened, Opening};
+use crate::error::{Failure, Result, Throw};
 use crate::registry::{Object, OpenedStore, REGISTRY, Writing};
 
 const _: [NativeMethod<'_>; 13] = [

@@ -4,6 +4,7 @@ use std::any::Any;
 
 use fulgurite::Error;
 use fulgurite_graph::CheckpointError;
+use fulgurite_handles::kind::{self, KINDS};
 use jni::errors::ErrorPolicy;
 use jni::objects::{JThrowable, JValue};
 use jni::{Env, jni_sig, jni_str};
@@ -60,110 +61,6 @@ impl From<jni::errors::Error> for Failure {
     }
 }
 
-/// The names of `org.fulgurite.exceptions.ErrorKind`, in its order.
-pub const KINDS: [&str; 38] = [
-    "IO",
-    "DISK_FULL",
-    "QUOTA_EXCEEDED",
-    "DATABASE_NOT_FOUND",
-    "DIRECTORY_NOT_FOUND",
-    "LOG_WITHOUT_DATABASE",
-    "FILE_EXISTS",
-    "NOT_A_DATABASE",
-    "UNSUPPORTED_FORMAT",
-    "CORRUPT",
-    "LOCKED",
-    "MOVED",
-    "FORKED",
-    "LOG_MISSING",
-    "ALREADY_OPEN",
-    "READ_ONLY",
-    "POISONED",
-    "INDETERMINATE",
-    "CONFLICT",
-    "TRANSACTION_TOO_OLD",
-    "CHANGES_GONE",
-    "STOPPED",
-    "CLOSED",
-    "TABLE_NOT_FOUND",
-    "TABLE_EXISTS",
-    "TABLE_MISMATCH",
-    "KEY_TOO_LONG",
-    "VALUE_TOO_LONG",
-    "UNMERGEABLE",
-    "MERGE_FUNCTION",
-    "MERGE_FUNCTION_MISSING",
-    "OVERFLOW",
-    "OUT_OF_ORDER",
-    "DECODE",
-    "INPUT",
-    "INVALID",
-    "INTERNAL",
-    "OTHER",
-];
-
-/// The kind of an error of the engine.
-fn kind_of(error: &Error) -> &'static str {
-    match error {
-        Error::Io { .. } => "IO",
-        Error::DiskFull { .. } => "DISK_FULL",
-        Error::QuotaExceeded { .. } => "QUOTA_EXCEEDED",
-        Error::DatabaseNotFound { .. } => "DATABASE_NOT_FOUND",
-        Error::DirectoryNotFound { .. } => "DIRECTORY_NOT_FOUND",
-        Error::LogWithoutDatabase { .. } => "LOG_WITHOUT_DATABASE",
-        Error::FileExists { .. } => "FILE_EXISTS",
-        Error::NotADatabase { .. } | Error::NotAnImage { .. } => "NOT_A_DATABASE",
-        Error::UnsupportedFormat { .. } => "UNSUPPORTED_FORMAT",
-        Error::Corrupt { .. } => "CORRUPT",
-        Error::Locked { .. } => "LOCKED",
-        Error::Moved { .. } => "MOVED",
-        Error::Forked => "FORKED",
-        Error::LogMissing { .. } => "LOG_MISSING",
-        Error::AlreadyOpen { .. } => "ALREADY_OPEN",
-        Error::ReadOnly { .. } | Error::IsAnImage { .. } => "READ_ONLY",
-        Error::Poisoned { .. } => "POISONED",
-        Error::Indeterminate { .. } => "INDETERMINATE",
-        Error::Conflict { .. } => "CONFLICT",
-        Error::TransactionTooOld => "TRANSACTION_TOO_OLD",
-        Error::ChangesGone { .. } => "CHANGES_GONE",
-        Error::Stopped { .. } => "STOPPED",
-        Error::Closed { .. } => "CLOSED",
-        Error::TableNotFound { .. } => "TABLE_NOT_FOUND",
-        Error::TableExists { .. } => "TABLE_EXISTS",
-        Error::TableMismatch { .. } => "TABLE_MISMATCH",
-        Error::KeyTooLong { .. } => "KEY_TOO_LONG",
-        Error::ValueTooLong { .. } => "VALUE_TOO_LONG",
-        Error::Unmergeable { .. } => "UNMERGEABLE",
-        Error::MergeFunction { .. } => "MERGE_FUNCTION",
-        Error::MergeFunctionMissing { .. } => "MERGE_FUNCTION_MISSING",
-        Error::Overflow => "OVERFLOW",
-        Error::OutOfOrder { .. } => "OUT_OF_ORDER",
-        Error::Decode { .. } => "DECODE",
-        Error::Input { .. } => "INPUT",
-        Error::Invalid { .. } => "INVALID",
-        _ => "OTHER",
-    }
-}
-
-/// The kind of an error of an RDF store.
-fn kind_of_store(error: &fulgurite_rdf::Error) -> &'static str {
-    use fulgurite_rdf::Error as Store;
-    match error {
-        Store::NotAStore { .. } => "NOT_A_DATABASE",
-        Store::StoreExists { .. } => "FILE_EXISTS",
-        Store::Unsupported { .. } => "UNSUPPORTED_FORMAT",
-        Store::Damaged { .. } => "CORRUPT",
-        Store::WriterBusy { .. } => "CONFLICT",
-        Store::TransactionEnded => "CLOSED",
-        Store::Syntax { .. } | Store::Input { .. } => "INPUT",
-        Store::Scratch { .. } | Store::Output { .. } => "IO",
-        Store::Cancelled | Store::TimedOut { .. } => "STOPPED",
-        Store::Internal { .. } => "INTERNAL",
-        Store::Invalid { .. } | Store::TooDeep { .. } | Store::NoSuchTerm { .. } => "INVALID",
-        _ => "OTHER",
-    }
-}
-
 /// The kind of an error of a checkpoint.
 fn kind_of_checkpoint(error: &CheckpointError) -> &'static str {
     match error {
@@ -177,8 +74,8 @@ fn kind_of_checkpoint(error: &CheckpointError) -> &'static str {
 impl Failure {
     fn kind_and_text(&self) -> (&'static str, String) {
         match self {
-            Self::Engine(error) => (kind_of(error), error.to_string()),
-            Self::Store(error) => (kind_of_store(error), error.to_string()),
+            Self::Engine(error) => (kind::of(error), error.to_string()),
+            Self::Store(error) => (kind::of_store(error), error.to_string()),
             Self::Checkpoint(error) => (kind_of_checkpoint(error), error.to_string()),
             Self::Changed => {
                 ("CONFLICT", "another transaction has changed what this one has read; begin it again".to_owned())
@@ -194,8 +91,8 @@ impl Failure {
 pub struct Throw;
 
 /// Throws the exception of a kind, which `org.fulgurite.internal.Exceptions` makes.
-fn throw(env: &mut Env<'_>, kind: &'static str, text: &str) -> jni::errors::Result<()> {
-    let kind = KINDS.iter().position(|known| *known == kind).unwrap_or(KINDS.len() - 1) as i32;
+fn throw(env: &mut Env<'_>, name: &'static str, text: &str) -> jni::errors::Result<()> {
+    let kind = KINDS.iter().position(|known| *known == name).unwrap_or(KINDS.len() - 1) as i32;
     let text = env.new_string(text)?;
     let exception = env
         .call_static_method(

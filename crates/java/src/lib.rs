@@ -17,7 +17,6 @@ mod bulk;
 mod checkpoints;
 mod database;
 mod error;
-mod openings;
 mod quads;
 mod reads;
 mod registry;

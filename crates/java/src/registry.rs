@@ -1,17 +1,14 @@
 //! The objects that Java holds, by handle.
-//!
-//! A handle has the index of a slot in its low 32 bits, and the generation of the slot in its high 32 bits. Closing an
-//! object increments the generation, so an old handle never leads to a newer object. Handles are never 0.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use fulgurite::{Database, ReadTxn, Savepoint, Table, WriteTxn};
 use fulgurite_graph::Checkpoints;
+use fulgurite_handles::{Opened, Opening, Registry};
 use fulgurite_rdf::{Snapshot, Store};
 use jni::sys::jlong;
 
 use crate::error::{Failure, Result};
-use crate::openings::{Opened, Opening};
 use crate::quads::objects::{Load, OpenQuery, Recorded, Rows, RunningQuery, Statements};
 use crate::storage::JavaStorage;
 
@@ -189,71 +186,16 @@ pub fn broken() -> Failure {
     Failure::Invalid("an earlier call of this object failed with an internal error; close the object".into())
 }
 
-/// One place for an object.
-#[derive(Default)]
-struct Slot(RwLock<SlotState>);
-
-#[derive(Default)]
-struct SlotState {
-    /// Starts at 1 with the first object.
-    generation: u32,
-    object: Option<Object>,
-}
-
-/// The first chunk has so many slots, and each further one twice as many.
-const FIRST_CHUNK: usize = 64;
-
-/// All chunks together have more slots than memory.
-const CHUNKS: usize = 26;
-
-/// The slots of all objects of this process.
-pub struct Registry {
-    chunks: [OnceLock<Box<[Slot]>>; CHUNKS],
-    free: Mutex<Free>,
-}
-
-struct Free {
-    /// Slots of closed objects.
-    slots: Vec<u32>,
-    /// Slots that were used at least once.
-    used: u32,
-}
+/// The objects of this process.
+pub struct Objects(Registry<Object>);
 
 /// The registry of this process.
-pub static REGISTRY: Registry =
-    Registry { chunks: [const { OnceLock::new() }; CHUNKS], free: Mutex::new(Free { slots: Vec::new(), used: 0 }) };
+pub static REGISTRY: Objects = Objects(Registry::new());
 
-/// The chunk of a slot, and its place there.
-fn place_of(index: u32) -> (usize, usize) {
-    let shifted = index as usize + FIRST_CHUNK;
-    let chunk = (shifted / FIRST_CHUNK).ilog2() as usize;
-    (chunk, shifted - (FIRST_CHUNK << chunk))
-}
-
-impl Registry {
+impl Objects {
     /// Adds an object, and returns its handle.
     pub fn add(&self, object: Object) -> jlong {
-        let index = {
-            let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-            free.slots.pop().unwrap_or_else(|| {
-                free.used += 1;
-                free.used - 1
-            })
-        };
-        let (chunk, at) = place_of(index);
-        let slots = self.chunks[chunk].get_or_init(|| (0..FIRST_CHUNK << chunk).map(|_| Slot::default()).collect());
-        let mut place = slots[at].0.write().unwrap_or_else(PoisonError::into_inner);
-        place.generation += 1;
-        place.object = Some(object);
-        (u64::from(place.generation) << 32 | u64::from(index)).cast_signed()
-    }
-
-    fn slot(&self, handle: jlong) -> Option<(&Slot, u32, u32)> {
-        let bits = handle.cast_unsigned();
-        let (index, generation) = (bits as u32, (bits >> 32) as u32);
-        let (chunk, at) = place_of(index);
-        let slot = self.chunks.get(chunk)?.get()?.get(at)?;
-        Some((slot, index, generation))
+        self.0.add(object).cast_signed()
     }
 
     /// Calls `run` with the object of a handle, which is not closed meanwhile.
@@ -261,35 +203,18 @@ impl Registry {
     /// # Errors
     /// [`Failure::Closed`], and the errors of `run`.
     pub fn with<R>(&self, handle: jlong, run: impl FnOnce(&Object) -> Result<R>) -> Result<R> {
-        let (slot, _, generation) = self.slot(handle).ok_or(Failure::Closed)?;
-        let place = slot.0.read().unwrap_or_else(PoisonError::into_inner);
-        match &place.object {
-            Some(object) if place.generation == generation => run(object),
-            _ => Err(Failure::Closed),
-        }
+        self.0.with(handle.cast_unsigned(), run).ok_or(Failure::Closed)?
     }
 
     /// Takes the object of a handle out, after running calls with it have returned. `None` if it is closed already.
     pub fn take(&self, handle: jlong) -> Option<Object> {
-        let (slot, index, generation) = self.slot(handle)?;
-        let object = {
-            let mut place = slot.0.write().unwrap_or_else(PoisonError::into_inner);
-            if place.generation != generation {
-                return None;
-            }
-            place.object.take()?
-        };
-        // A slot whose generations are used up is not used again.
-        if generation < u32::MAX {
-            self.free.lock().unwrap_or_else(PoisonError::into_inner).slots.push(index);
-        }
-        Some(object)
+        self.0.take(handle.cast_unsigned())
     }
 
     /// The database of a handle, for calls that may take long: closing the database does not wait for them here.
     ///
     /// # Errors
-    /// As [`Registry::with`] and [`Object::database`].
+    /// As [`Objects::with`] and [`Object::database`].
     pub fn database(&self, handle: jlong) -> Result<Database> {
         self.with(handle, |object| object.database().cloned())
     }
@@ -297,7 +222,7 @@ impl Registry {
     /// The table of a handle.
     ///
     /// # Errors
-    /// As [`Registry::with`] and [`Object::table`].
+    /// As [`Objects::with`] and [`Object::table`].
     pub fn table(&self, handle: jlong) -> Result<Table> {
         self.with(handle, |object| object.table().cloned())
     }
@@ -306,20 +231,9 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::openings::Opening;
 
     #[test]
-    fn slots_follow_each_other_in_chunks_that_double() {
-        assert_eq!(place_of(0), (0, 0));
-        assert_eq!(place_of(63), (0, 63));
-        assert_eq!(place_of(64), (1, 0));
-        assert_eq!(place_of(191), (1, 127));
-        assert_eq!(place_of(192), (2, 0));
-        assert!(place_of(u32::MAX).0 >= CHUNKS);
-    }
-
-    #[test]
-    fn a_closed_handle_leads_nowhere_even_after_its_slot_is_used_again() {
+    fn a_handle_of_another_or_closed_object_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.ful");
         let database = Database::create(&path).unwrap();
@@ -329,11 +243,8 @@ mod tests {
         assert!(matches!(REGISTRY.with(first, |object| object.table().map(|_| ())), Err(Failure::Invalid(_))));
         assert!(REGISTRY.take(first).is_some());
         assert!(REGISTRY.take(first).is_none());
-        let second = REGISTRY.add(opened());
-        assert_ne!(first, second);
         for closed in [first, 0, -1, jlong::MAX, jlong::MIN, first ^ 1 << 40] {
             assert!(matches!(REGISTRY.with(closed, |_| Ok(())), Err(Failure::Closed)), "{closed}");
         }
-        assert!(REGISTRY.take(second).is_some());
     }
 }

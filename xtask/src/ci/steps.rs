@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::command::Failure;
 use crate::lanes::Program;
 use crate::step::{Outcome, Step, Work};
-use crate::{instructions, java, launch, miri, tidy, tools, workspace};
+use crate::{bindings, instructions, java, launch, miri, tidy, tools, workspace};
 
 /// All steps, in the order in which they run.
 pub const STEPS: &[Step] = &[
@@ -69,6 +69,9 @@ pub const STEPS: &[Step] = &[
     long("patterns", "REGEX and REPLACE have the values of another implementation of XPath's functions", patterns),
     long("readers", "other readers agree on RDF/XML, and read all that the store writes", readers),
     long("java", "the Java binding builds and passes its tests", java::check),
+    long("c", "the C binding builds, and its programs run with AddressSanitizer", bindings::check_c),
+    long("python", "the Python wheel builds, installs and passes its tests and type checks", bindings::check_python),
+    long("go", "the Go binding passes its tests with the race detector", bindings::check_go),
     long("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo_of_tests(root))),
 ];
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+use fulgurite_handles::Opening;
 use fulgurite_rdf::{IsolationLevel, Order, Store, StoreOptions};
 use jni::objects::{JByteArray, JClass, JLongArray, JString};
 use jni::sys::{jint, jlong};
@@ -13,7 +14,6 @@ use super::objects::terms::push_term;
 use crate::arguments::{array, numbers, text};
 use crate::database::options;
 use crate::error::{Failure, Result, Throw};
-use crate::openings::Opening;
 use crate::quads::reads::term_ids;
 use crate::registry::{Object, OpenedStore, REGISTRY};
 

@@ -121,8 +121,27 @@ const CRATES: &[Allowed] = &[
         outside: Outside::Only(&["axum", "hyper", "hyper-util", "tokio", "zip"]),
     },
     Allowed {
+        directory: "crates/handles",
+        ours: &["fulgurite", "fulgurite-rdf"],
+        ours_in_tests: &[],
+        outside: Outside::Only(&[]),
+    },
+    Allowed {
+        directory: "crates/c",
+        ours: &["fulgurite", "fulgurite-handles"],
+        ours_in_tests: &[],
+        outside: Outside::Only(&[]),
+    },
+    Allowed { directory: "proofs/c-header", ours: &[], ours_in_tests: &[], outside: Outside::Only(&["cbindgen"]) },
+    Allowed {
+        directory: "crates/python",
+        ours: &["fulgurite", "fulgurite-handles", "fulgurite-rdf"],
+        ours_in_tests: &[],
+        outside: Outside::Only(&["pyo3"]),
+    },
+    Allowed {
         directory: "crates/java",
-        ours: &["fulgurite", "fulgurite-graph", "fulgurite-rdf"],
+        ours: &["fulgurite", "fulgurite-graph", "fulgurite-handles", "fulgurite-rdf"],
         ours_in_tests: &[],
         // Java's bytes are signed: views of slices as the other type.
         outside: Outside::Only(&["bytemuck", "jni"]),

@@ -29,13 +29,17 @@ pub const CRATES: &[Layered] = &[
     Layered { folder: "crates/code/src/", layers: CODE_LAYERS },
     Layered { folder: "crates/server/src/", layers: SERVER_LAYERS },
     Layered { folder: "crates/cli/src/", layers: CLI_LAYERS },
+    Layered { folder: "crates/handles/src/", layers: HANDLES_LAYERS },
     Layered { folder: "crates/java/src/", layers: JAVA_LAYERS },
+    Layered { folder: "crates/c/src/", layers: C_LAYERS },
+    Layered { folder: "crates/python/src/", layers: PYTHON_LAYERS },
     Layered { folder: "benchmarks/bench/src/", layers: BENCH_LAYERS },
     Layered { folder: "benchmarks/rivals/src/", layers: RIVALS_LAYERS },
     Layered { folder: "proofs/testkit/src/", layers: TESTKIT_LAYERS },
     Layered { folder: "proofs/rdf-testkit/src/", layers: RDF_TESTKIT_LAYERS },
     Layered { folder: "proofs/conformance/src/", layers: CONFORMANCE_LAYERS },
     Layered { folder: "proofs/instructions/src/", layers: INSTRUCTIONS_LAYERS },
+    Layered { folder: "proofs/c-header/src/", layers: &[] },
     Layered { folder: "examples/demo/src/", layers: DEMO_LAYERS },
     Layered { folder: "xtask/src/", layers: XTASK_LAYERS },
 ];
@@ -134,8 +138,31 @@ const CLI_LAYERS: &[&[&str]] = &[
 ];
 
 /// See [`Layered::layers`].
+const HANDLES_LAYERS: &[&[&str]] = &[&["held", "kind", "openings", "registry"]];
+
+/// See [`Layered::layers`].
+const C_LAYERS: &[&[&str]] = &[
+    &["code"],
+    &["arguments"],
+    &["handles", "options"],
+    &["bulk", "cursors", "databases", "maintenance", "reads", "tables", "transactions", "writes"],
+];
+
+/// See [`Layered::layers`].
+const PYTHON_LAYERS: &[&[&str]] = &[
+    &["error"],
+    &["keys", "kinds"],
+    &["arrow", "tables", "values"],
+    &["bounds"],
+    &["scans"],
+    &["loads"],
+    &["source"],
+    &["rdf"],
+];
+
+/// See [`Layered::layers`].
 const JAVA_LAYERS: &[&[&str]] = &[
-    &["error", "openings"],
+    &["error"],
     &["arguments", "batch", "quads::objects", "storage"],
     &["registry"],
     &["database"],
@@ -205,7 +232,7 @@ const XTASK_LAYERS: &[&[&str]] = &[
     &["launch"],
     &["docs", "instructions", "lanes", "page"],
     &["miri", "step"],
-    &["java"],
+    &["bindings", "java"],
     &["bench", "ci"],
     &["commands"],
 ];

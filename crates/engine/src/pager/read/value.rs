@@ -44,7 +44,13 @@ impl Value<'_> {
         Self { bytes: NonNull::from(&self[range]), owner: self.owner.clone(), lifetime: PhantomData }
     }
 
-    /// The same bytes, kept by the value itself: copied if they were borrowed.
+    /// Whether the bytes are borrowed from the transaction, as those of a mapped file are. Otherwise the value keeps
+    /// them, and they are gone with its last clone.
+    pub fn is_borrowed(&self) -> bool {
+        self.owner.is_none()
+    }
+
+    /// The same bytes, kept by the value itself: copied if they were borrowed. Otherwise they stay at their place.
     pub fn into_owned(self) -> Value<'static> {
         if self.owner.is_none() {
             return Value::from(self.to_vec());
@@ -159,6 +165,7 @@ mod tests {
         let owned = Value::from(b"abc".to_vec());
         assert_eq!(borrowed, owned);
         assert_eq!(borrowed, b"abc");
+        assert!(borrowed.is_borrowed() && !owned.is_borrowed());
         assert_ne!(owned, b"abd".as_slice());
         let kept = { Value::from(b"gone".to_vec().as_slice()).into_owned() };
         assert_eq!(kept, b"gone");

@@ -1,6 +1,6 @@
-//! How many Java objects each open database has.
+//! How many objects of the other language each open database has.
 //!
-//! The engine shares a database that a process opens twice, and closes it for all. So the last Java object closes it.
+//! The engine shares a database that a process opens twice, and closes it for all. So the last object closes it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use fulgurite::Database;
 
-/// A database of a Java object.
+/// A database of an object of the other language.
 pub struct Opened {
     /// The engine's handle.
     pub database: Database,

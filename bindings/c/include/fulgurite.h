@@ -1,0 +1,691 @@
+/* Fulgurite: an embedded, transactional key-value store in one memory-mapped file.
+ *
+ * Written by cbindgen from crates/c. bindings/c/README.md says how to link it, docs/guide/c.md how
+ * to use it.
+ *
+ * Every function but those that only return a text or number returns a code: FULGURITE_OK, or a
+ * negative number. After a negative code other than FULGURITE_NOT_FOUND and FULGURITE_KEY_EXISTS,
+ * fulgurite_error_message() returns the reason, for the calling thread.
+ *
+ * Handles are numbers, not addresses. A handle that is 0, closed or of another kind is an error.
+ * Any thread may use any handle, also several threads the same one. A write transaction and its
+ * cursors run one call after the other.
+ */
+
+#ifndef FULGURITE_H
+#define FULGURITE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+// The version of this interface. Programs that were compiled with another one must not use the library.
+#define FULGURITE_ABI_VERSION 1
+
+// What a function returns. The numbers never change.
+typedef enum fulgurite_code {
+  // The call succeeded.
+  FULGURITE_OK = 0,
+  // The key has no value, there is no such entry, or no such table after this one. There is no message.
+  FULGURITE_NOT_FOUND = -1,
+  // The key has a value already. There is no message.
+  FULGURITE_KEY_EXISTS = -2,
+  // The object of the handle is closed, or the handle never was one.
+  FULGURITE_CLOSED = -3,
+  // An argument is not valid.
+  FULGURITE_INVALID = -4,
+  // Another transaction has changed what this one used. Begin it again.
+  FULGURITE_CONFLICT = -5,
+  // Too much was committed since the transaction began. Begin it again.
+  FULGURITE_TRANSACTION_TOO_OLD = -6,
+  // A wait has ended without success.
+  FULGURITE_TIMEOUT = -7,
+  // A system call failed.
+  FULGURITE_IO = -8,
+  // The disk is full.
+  FULGURITE_DISK_FULL = -9,
+  // The database would exceed its largest size.
+  FULGURITE_QUOTA_EXCEEDED = -10,
+  // There is no database at this path.
+  FULGURITE_DATABASE_NOT_FOUND = -11,
+  // The directory of the path does not exist.
+  FULGURITE_DIRECTORY_NOT_FOUND = -12,
+  // The log of a missing database is at this path.
+  FULGURITE_LOG_WITHOUT_DATABASE = -13,
+  // There is a file at the path of the backup.
+  FULGURITE_FILE_EXISTS = -14,
+  // The file is no database, or no image.
+  FULGURITE_NOT_A_DATABASE = -15,
+  // A newer version has written the file.
+  FULGURITE_UNSUPPORTED_FORMAT = -16,
+  // The file is damaged.
+  FULGURITE_CORRUPT = -17,
+  // The database is open for writing elsewhere.
+  FULGURITE_LOCKED = -18,
+  // A file of the database was moved while it was open.
+  FULGURITE_MOVED = -19,
+  // The database was opened before a fork.
+  FULGURITE_FORKED = -20,
+  // A segment of the log is missing.
+  FULGURITE_LOG_MISSING = -21,
+  // This process has the database open with other options.
+  FULGURITE_ALREADY_OPEN = -22,
+  // The database or transaction is read-only.
+  FULGURITE_READ_ONLY = -23,
+  // An earlier sync failed. Open the database again.
+  FULGURITE_POISONED = -24,
+  // It is unknown whether the commit survives. Open the database again.
+  FULGURITE_INDETERMINATE = -25,
+  // The operation was stopped.
+  FULGURITE_STOPPED = -26,
+  // No table has this name.
+  FULGURITE_TABLE_NOT_FOUND = -27,
+  // A table has this name already.
+  FULGURITE_TABLE_EXISTS = -28,
+  // The table has other options.
+  FULGURITE_TABLE_MISMATCH = -29,
+  // The key is too long.
+  FULGURITE_KEY_TOO_LONG = -30,
+  // The value is too long.
+  FULGURITE_VALUE_TOO_LONG = -31,
+  // A merge failed.
+  FULGURITE_UNMERGEABLE = -32,
+  // The keys of a sorted load do not ascend.
+  FULGURITE_OUT_OF_ORDER = -33,
+  // The callback that returns entries has failed.
+  FULGURITE_INPUT = -34,
+  // A bug in Fulgurite.
+  FULGURITE_INTERNAL = -35,
+  // Another error; the message has the reason.
+  FULGURITE_OTHER = -36,
+} fulgurite_code;
+
+// What a commit survives when it returns.
+typedef enum fulgurite_durability {
+  // That of the database's options; for these, FULGURITE_DISK.
+  FULGURITE_DURABILITY_DEFAULT = 0,
+  // Nothing: a crash of the process can lose the newest commits.
+  FULGURITE_DURABILITY_MEMORY = 1,
+  // A crash of the process.
+  FULGURITE_DURABILITY_LOG = 2,
+  // A power cut.
+  FULGURITE_DURABILITY_DISK = 3,
+} fulgurite_durability;
+
+// What is checked when a write transaction commits.
+typedef enum fulgurite_isolation {
+  // That of the database's options; for these, FULGURITE_ISOLATION_SERIALIZABLE.
+  FULGURITE_ISOLATION_DEFAULT = 0,
+  // All that it has read and written.
+  FULGURITE_ISOLATION_SERIALIZABLE = 1,
+  // What it has written.
+  FULGURITE_ISOLATION_SNAPSHOT = 2,
+} fulgurite_isolation;
+
+// How fulgurite_merge changes a value.
+typedef enum fulgurite_merge_operator {
+  // The table has none.
+  FULGURITE_MERGE_NONE = 0,
+  // The sum. Values are unsigned big-endian integers of 8 bytes, or of the table's value type.
+  FULGURITE_MERGE_ADD = 1,
+  // The greater of both.
+  FULGURITE_MERGE_MAX = 2,
+  // The value followed by the operand.
+  FULGURITE_MERGE_APPEND = 3,
+  // The sum, or the nearest number in range.
+  FULGURITE_MERGE_ADD_SATURATING = 4,
+  // The sum, which must be in range.
+  FULGURITE_MERGE_ADD_CHECKED = 5,
+  // The lesser of both.
+  FULGURITE_MERGE_MIN = 6,
+  // The bits that are set in both.
+  FULGURITE_MERGE_AND = 7,
+  // The bits that are set in at least one.
+  FULGURITE_MERGE_OR = 8,
+  // The bits that are set in exactly one.
+  FULGURITE_MERGE_XOR = 9,
+} fulgurite_merge_operator;
+
+// Options of fulgurite_open. Set `size`, and leave what you do not need 0:
+//
+//     fulgurite_options options = {.size = sizeof options, .create = true};
+typedef struct fulgurite_options {
+  // sizeof(fulgurite_options)
+  size_t size;
+  // Creates the database if it does not exist.
+  bool create;
+  // Opens it for reading only.
+  bool read_only;
+  // The file must be an image (fulgurite_write_image), which is opened for reading only.
+  bool image;
+  // Does not map the file into memory.
+  bool no_map;
+  // Does not request huge pages.
+  bool no_huge_pages;
+  // Runs no checkpoints on a thread of its own.
+  bool no_background;
+  // A value of fulgurite_durability.
+  uint32_t durability;
+  // A value of fulgurite_isolation.
+  uint32_t isolation;
+  // The size of a page of a new database: 8192 or 16384 bytes.
+  uint32_t page_size_bytes;
+  // The page cache, which is used without a map and for large images.
+  uint64_t cache_bytes;
+  // The memory for commits before a checkpoint writes them to the file.
+  uint64_t delta_bytes;
+  // The memory for the changes of one transaction; above it they are spilled to the file.
+  uint64_t write_set_bytes;
+  // The largest size of the file.
+  uint64_t max_size_bytes;
+  // The log that is kept for the feed of changes.
+  uint64_t keep_log_bytes;
+  // How long opening waits for another process that has the database open for writing.
+  uint64_t wait_for_lock_ms;
+} fulgurite_options;
+
+// An open database. 0 is none.
+typedef struct fulgurite_database {
+  // Do not use it.
+  uint64_t id;
+} fulgurite_database;
+
+// Options of a new table. Set `size`, and leave what you do not need 0.
+typedef struct fulgurite_table_options {
+  // sizeof(fulgurite_table_options)
+  size_t size;
+  // Keeps exact counts of ranges fast.
+  bool counted;
+  // Stores only the part of a key that differs from the key before it.
+  bool packed;
+  // The alignment of values: 1, 4, 8 or 16 bytes.
+  uint8_t value_align;
+  // A value of fulgurite_merge_operator.
+  uint32_t merge;
+  // The type of the keys, such as "(u32,string)", for tools. NULL for bytes.
+  const char *key_type;
+  // The type of the values. NULL for bytes.
+  const char *value_type;
+} fulgurite_table_options;
+
+// A table. 0 is none.
+typedef struct fulgurite_table {
+  // Do not use it.
+  uint64_t id;
+} fulgurite_table;
+
+// A read or write transaction. 0 is none.
+typedef struct fulgurite_txn {
+  // Do not use it.
+  uint64_t id;
+} fulgurite_txn;
+
+// Bytes of a database or of the caller. `data` is NULL if there is no value.
+typedef struct fulgurite_slice {
+  // The first byte.
+  const uint8_t *data;
+  // The number of bytes.
+  size_t length;
+} fulgurite_slice;
+
+// A cursor over the entries of a table. 0 is none.
+typedef struct fulgurite_cursor {
+  // Do not use it.
+  uint64_t id;
+} fulgurite_cursor;
+
+// Returns the next entry of a bulk load: sets `key` and `value`, whose bytes must be valid until
+// the next call, and returns 1; or returns 0 after the last entry, or a negative number to fail. It
+// must not write to the database, and must return (no longjmp, no exception of C++).
+typedef int (*fulgurite_entry_source)(void *context,
+                                      struct fulgurite_slice *key,
+                                      struct fulgurite_slice *value);
+
+// How many keys a bulk load has inserted and replaced.
+typedef struct fulgurite_load_summary {
+  // Keys that had no value before.
+  uint64_t inserted;
+  // Keys whose value was replaced.
+  uint64_t replaced;
+} fulgurite_load_summary;
+
+// The result of fulgurite_check.
+typedef struct fulgurite_check_report {
+  // Tables that were checked.
+  uint64_t tables;
+  // Entries that were read.
+  uint64_t entries;
+  // Pages that were read.
+  uint64_t pages;
+  // Damages that were found.
+  uint64_t damages;
+} fulgurite_check_report;
+
+// Sizes of a database's files, in bytes, and numbers of commits.
+typedef struct fulgurite_stats {
+  // The data file.
+  uint64_t file_bytes;
+  // All segments of the log.
+  uint64_t log_bytes;
+  // Free pages of the data file.
+  uint64_t free_bytes;
+  // Pages that only open snapshots need.
+  uint64_t pinned_bytes;
+  // The memory of commits that are not in the file yet.
+  uint64_t delta_bytes;
+  // The newest visible commit.
+  uint64_t sequence;
+  // The newest commit that is known to survive a power cut.
+  uint64_t durable_sequence;
+  // The number of tables.
+  uint64_t tables;
+} fulgurite_stats;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Returns the message of the last error of the calling thread, as UTF-8. It is valid until the
+// next error of this thread. Empty if there was no error.
+const char *fulgurite_error_message(void);
+
+// Returns the name of a code, such as "CONFLICT". Never NULL.
+const char *fulgurite_code_name(int code);
+
+// Whether a transaction that failed with this code succeeds if it is begun again.
+bool fulgurite_is_retryable(int code);
+
+// Returns FULGURITE_ABI_VERSION as the library was compiled.
+uint32_t fulgurite_abi_version(void);
+
+// Returns the version of the library, such as "0.1.0".
+const char *fulgurite_version(void);
+
+// Opens a database. `options` may be NULL: then the database must exist.
+//
+// A process may open a database several times. The last fulgurite_close closes it.
+//
+// # Safety
+// `path` ends with a byte 0. Texts of `options` do, too.
+int fulgurite_open(const char *path,
+                   const struct fulgurite_options *options,
+                   struct fulgurite_database *database);
+
+// Closes a database: merges all commits into the file, removes the log, and returns errors of that.
+//
+// Transactions that are open remain so: they can still read, but no longer commit. Until the last
+// of them has ended, opening the database again returns FULGURITE_LOCKED. The call waits for an
+// exclusive transaction to end. Closing a database twice returns FULGURITE_CLOSED.
+int fulgurite_close(struct fulgurite_database database);
+
+// Creates a table in a transaction of its own. `options` may be NULL.
+//
+// # Safety
+// `name` and the texts of `options` end with a byte 0.
+int fulgurite_create_table(struct fulgurite_database database,
+                           const char *name,
+                           const struct fulgurite_table_options *options,
+                           struct fulgurite_table *table);
+
+// Opens a table, and creates it if it does not exist. An existing table must have the same options.
+//
+// # Safety
+// `name` and the texts of `options` end with a byte 0.
+int fulgurite_open_or_create_table(struct fulgurite_database database,
+                                   const char *name,
+                                   const struct fulgurite_table_options *options,
+                                   struct fulgurite_table *table);
+
+// Opens a table that exists.
+//
+// # Safety
+// `name` ends with a byte 0.
+int fulgurite_open_table(struct fulgurite_database database,
+                         const char *name,
+                         struct fulgurite_table *table);
+
+// Closes the handle of a table. The table and its entries remain. Closing a database closes no
+// tables.
+int fulgurite_close_table(struct fulgurite_table table);
+
+// Removes a table and its entries, in a transaction of its own. The handle remains to be closed.
+int fulgurite_drop_table(struct fulgurite_database database, struct fulgurite_table table);
+
+// Renames a table, in a transaction of its own.
+//
+// # Safety
+// `name` ends with a byte 0.
+int fulgurite_rename_table(struct fulgurite_database database,
+                           struct fulgurite_table table,
+                           const char *name);
+
+// Returns the name of the first table after `after`, in the order of names. An `after` of length 0
+// returns the first table. FULGURITE_NOT_FOUND after the last table. The name is not followed by a
+// byte 0. It is valid as long as values that are not in the mapped file (fulgurite_get).
+//
+// # Safety
+// `after` points to as many bytes as it has.
+int fulgurite_next_table(struct fulgurite_txn txn,
+                         struct fulgurite_slice after,
+                         struct fulgurite_slice *name);
+
+// Begins a read transaction: a snapshot of everything committed so far. It blocks no writer.
+int fulgurite_begin_read(struct fulgurite_database database, struct fulgurite_txn *txn);
+
+// As fulgurite_begin_read, but shows only commits that survive a power cut.
+int fulgurite_begin_read_durable(struct fulgurite_database database, struct fulgurite_txn *txn);
+
+// Begins a write transaction. Any number of them may run at once, on any threads. If another one
+// has committed a conflicting change, the commit returns FULGURITE_CONFLICT.
+int fulgurite_begin_write(struct fulgurite_database database, struct fulgurite_txn *txn);
+
+// As fulgurite_begin_write, with a value of fulgurite_isolation.
+int fulgurite_begin_write_with(struct fulgurite_database database,
+                               uint32_t isolation,
+                               struct fulgurite_txn *txn);
+
+// Begins a write transaction beside which no other one commits, so that it never conflicts.
+// FULGURITE_TIMEOUT if the previous exclusive transaction has not ended in time. The thread must
+// not write by another transaction, nor close the database, before it ends.
+int fulgurite_begin_exclusive(struct fulgurite_database database,
+                              uint64_t timeout_ms,
+                              struct fulgurite_txn *txn);
+
+// Commits a write transaction. Returns the number of the commit if `sequence` is not NULL. The
+// transaction has ended after it, whatever the code is; only FULGURITE_READ_ONLY, for a read
+// transaction, leaves it open.
+int fulgurite_commit(struct fulgurite_txn txn, uint64_t *sequence);
+
+// As fulgurite_commit, with a value of fulgurite_durability.
+int fulgurite_commit_with(struct fulgurite_txn txn, uint32_t durability, uint64_t *sequence);
+
+// Ends a transaction: a read transaction, or a write transaction whose changes are dropped. Ending
+// a transaction twice returns FULGURITE_CLOSED.
+int fulgurite_end(struct fulgurite_txn txn);
+
+// Returns the number of the newest commit that a transaction sees.
+int fulgurite_sequence(struct fulgurite_txn txn, uint64_t *sequence);
+
+// Makes a savepoint of a write transaction, and returns its number.
+int fulgurite_savepoint(struct fulgurite_txn txn, uint32_t *savepoint);
+
+// Undoes all changes after a savepoint, which remains. Later savepoints are gone.
+int fulgurite_rollback_to(struct fulgurite_txn txn, uint32_t savepoint);
+
+// Returns the value of a key, or FULGURITE_NOT_FOUND.
+//
+// The value is not copied: it is in the mapped file, or in memory of the transaction. In a read
+// transaction it is valid until the transaction ends. Values that are not in the mapped file (of
+// compressed images, databases opened with no_map, results of merges) are kept until then, too, or
+// until fulgurite_release_values. In a write transaction, a value is valid until the next change by
+// this transaction, or its end.
+//
+// # Safety
+// `key` points to `key_length` bytes.
+int fulgurite_get(struct fulgurite_txn txn,
+                  struct fulgurite_table table,
+                  const uint8_t *key,
+                  size_t key_length,
+                  struct fulgurite_slice *value);
+
+// Returns the values of many keys, which is several times faster than single gets. A key without a
+// value gets a slice whose `data` is NULL. Values are valid as those of fulgurite_get.
+//
+// # Safety
+// `keys` points to `count` slices, which point to as many bytes as they have, and `values` to
+// `count` places.
+int fulgurite_get_many(struct fulgurite_txn txn,
+                       struct fulgurite_table table,
+                       const struct fulgurite_slice *keys,
+                       size_t count,
+                       struct fulgurite_slice *values);
+
+// As fulgurite_get_many, with keys one after the other: key i ends before `keys[key_ends[i]]`.
+//
+// # Safety
+// `keys` points to `keys_length` bytes, `key_ends` to `count` numbers, and `values` to `count`
+// places.
+int fulgurite_get_packed(struct fulgurite_txn txn,
+                         struct fulgurite_table table,
+                         const uint8_t *keys,
+                         size_t keys_length,
+                         const size_t *key_ends,
+                         size_t count,
+                         struct fulgurite_slice *values);
+
+// Counts the entries whose keys are at least `low` and less than `high`. A bound that is NULL does
+// not bound.
+//
+// # Safety
+// `low` and `high` point to as many bytes as their lengths say, or are NULL.
+int fulgurite_count(struct fulgurite_txn txn,
+                    struct fulgurite_table table,
+                    const uint8_t *low,
+                    size_t low_length,
+                    const uint8_t *high,
+                    size_t high_length,
+                    uint64_t *count);
+
+// Returns the counter of a key in a table with FULGURITE_MERGE_ADD and no value type. A key without
+// a value counts 0.
+//
+// # Safety
+// `key` points to `key_length` bytes.
+int fulgurite_get_counter(struct fulgurite_txn txn,
+                          struct fulgurite_table table,
+                          const uint8_t *key,
+                          size_t key_length,
+                          uint64_t *value);
+
+// Frees the values that a read transaction keeps in memory because they are not in the mapped file
+// (fulgurite_get). Values that it has returned so far are not valid after it.
+int fulgurite_release_values(struct fulgurite_txn txn);
+
+// Stores a value under a key, and replaces an existing value.
+//
+// # Safety
+// `key` and `value` point to as many bytes as their lengths say.
+int fulgurite_put(struct fulgurite_txn txn,
+                  struct fulgurite_table table,
+                  const uint8_t *key,
+                  size_t key_length,
+                  const uint8_t *value,
+                  size_t value_length);
+
+// Stores a value under a key that has none. FULGURITE_KEY_EXISTS if the key has a value, which
+// remains.
+//
+// # Safety
+// `key` and `value` point to as many bytes as their lengths say.
+int fulgurite_insert(struct fulgurite_txn txn,
+                     struct fulgurite_table table,
+                     const uint8_t *key,
+                     size_t key_length,
+                     const uint8_t *value,
+                     size_t value_length);
+
+// Stores many values, in any order of keys: all of them, or none if it returns an error.
+//
+// # Safety
+// `keys` and `values` point to `count` slices, which point to as many bytes as they have.
+int fulgurite_put_many(struct fulgurite_txn txn,
+                       struct fulgurite_table table,
+                       const struct fulgurite_slice *keys,
+                       const struct fulgurite_slice *values,
+                       size_t count);
+
+// As fulgurite_put_many, with keys and values one after the other: key i ends before
+// `keys[key_ends[i]]`, value i before `values[value_ends[i]]`.
+//
+// # Safety
+// `keys` and `values` point to as many bytes as their lengths say, and the ends to `count` numbers.
+int fulgurite_put_packed(struct fulgurite_txn txn,
+                         struct fulgurite_table table,
+                         const uint8_t *keys,
+                         size_t keys_length,
+                         const size_t *key_ends,
+                         const uint8_t *values,
+                         size_t values_length,
+                         const size_t *value_ends,
+                         size_t count);
+
+// Removes a key and its value. FULGURITE_NOT_FOUND if the key has none.
+//
+// # Safety
+// `key` points to `key_length` bytes.
+int fulgurite_delete(struct fulgurite_txn txn,
+                     struct fulgurite_table table,
+                     const uint8_t *key,
+                     size_t key_length);
+
+// Removes the entries whose keys are at least `low` and less than `high`. A bound that is NULL does
+// not bound. Returns their number if `deleted` is not NULL.
+//
+// # Safety
+// `low` and `high` point to as many bytes as their lengths say, or are NULL.
+int fulgurite_delete_range(struct fulgurite_txn txn,
+                           struct fulgurite_table table,
+                           const uint8_t *low,
+                           size_t low_length,
+                           const uint8_t *high,
+                           size_t high_length,
+                           uint64_t *deleted);
+
+// Merges an operand into the value of a key, by the table's merge operator. Transactions that merge
+// into the same keys do not conflict.
+//
+// # Safety
+// `key` and `operand` point to as many bytes as their lengths say.
+int fulgurite_merge(struct fulgurite_txn txn,
+                    struct fulgurite_table table,
+                    const uint8_t *key,
+                    size_t key_length,
+                    const uint8_t *operand,
+                    size_t operand_length);
+
+// Adds to the counter of a key, in a table with FULGURITE_MERGE_ADD and no value type. Sums are
+// modulo 2^64, so adding UINT64_MAX subtracts 1.
+//
+// # Safety
+// `key` points to `key_length` bytes.
+int fulgurite_add(struct fulgurite_txn txn,
+                  struct fulgurite_table table,
+                  const uint8_t *key,
+                  size_t key_length,
+                  uint64_t amount);
+
+// Opens a cursor before the first entry of a table.
+//
+// A cursor of a read transaction keeps the snapshot until it is closed, even if the transaction has
+// ended. A cursor of a write transaction sees its changes, also later ones; after the transaction
+// has ended, it returns FULGURITE_CLOSED.
+int fulgurite_open_cursor(struct fulgurite_txn txn,
+                          struct fulgurite_table table,
+                          struct fulgurite_cursor *cursor);
+
+// Closes a cursor. Closing it twice returns FULGURITE_CLOSED.
+int fulgurite_close_cursor(struct fulgurite_cursor cursor);
+
+// Moves to the first entry whose key is at least `key`. FULGURITE_NOT_FOUND if there is none.
+//
+// `found` and `value` get the entry, where they are not NULL. Both are valid until the cursor moves
+// or is closed, and in a write transaction until its next change or end.
+//
+// # Safety
+// `key` points to `key_length` bytes.
+int fulgurite_seek(struct fulgurite_cursor cursor,
+                   const uint8_t *key,
+                   size_t key_length,
+                   struct fulgurite_slice *found,
+                   struct fulgurite_slice *value);
+
+// Moves to the first entry, as fulgurite_seek.
+int fulgurite_first(struct fulgurite_cursor cursor,
+                    struct fulgurite_slice *key,
+                    struct fulgurite_slice *value);
+
+// Moves to the last entry, as fulgurite_seek.
+int fulgurite_last(struct fulgurite_cursor cursor,
+                   struct fulgurite_slice *key,
+                   struct fulgurite_slice *value);
+
+// Moves to the next entry, as fulgurite_seek. At the last entry it moves after it, and returns
+// FULGURITE_NOT_FOUND.
+int fulgurite_next(struct fulgurite_cursor cursor,
+                   struct fulgurite_slice *key,
+                   struct fulgurite_slice *value);
+
+// Moves to the previous entry, as fulgurite_seek. At the first entry it moves before it, and returns
+// FULGURITE_NOT_FOUND.
+int fulgurite_previous(struct fulgurite_cursor cursor,
+                       struct fulgurite_slice *key,
+                       struct fulgurite_slice *value);
+
+// Moves over up to `capacity` entries, forwards or backwards, and returns them and their number. A
+// number below `capacity` says that there are no more. All are valid until the cursor moves again.
+//
+// # Safety
+// `keys` and `values` point to `capacity` places each.
+int fulgurite_read_entries(struct fulgurite_cursor cursor,
+                           bool backwards,
+                           struct fulgurite_slice *keys,
+                           struct fulgurite_slice *values,
+                           size_t capacity,
+                           size_t *count);
+
+// Loads entries into a table, all of them or none. It is several times faster than transactions,
+// takes constant memory, and is durable when it returns. If `is_sorted`, keys must ascend strictly;
+// otherwise they are sorted first, and the last entry of a key counts. Commits wait meanwhile.
+//
+// `summary` may be NULL. `context` goes to the source.
+//
+// # Safety
+// The source does what its type says.
+int fulgurite_bulk_load(struct fulgurite_database database,
+                        struct fulgurite_table table,
+                        bool is_sorted,
+                        fulgurite_entry_source source,
+                        void *context,
+                        struct fulgurite_load_summary *summary);
+
+// Makes all commits so far survive a power cut. Returns the newest durable commit if `sequence` is
+// not NULL.
+int fulgurite_sync(struct fulgurite_database database, uint64_t *sequence);
+
+// Merges all commits so far into the file, and frees the log. Others may read and write meanwhile.
+int fulgurite_checkpoint(struct fulgurite_database database);
+
+// Makes the file as small as possible. Returns the bytes that it has shrunk by if `freed_bytes` is
+// not NULL.
+int fulgurite_compact(struct fulgurite_database database, uint64_t *freed_bytes);
+
+// Copies the database, as it is now, to a new file. Others may read and write meanwhile.
+//
+// # Safety
+// `path` ends with a byte 0.
+int fulgurite_backup(struct fulgurite_database database, const char *path);
+
+// Copies the database, as it is now, to a new compressed file, which fulgurite_open opens with
+// `image`. `level` is that of Zstandard, from 1 to 22; 0 is the default.
+//
+// # Safety
+// `path` ends with a byte 0.
+int fulgurite_write_image(struct fulgurite_database database, const char *path, int32_t level);
+
+// Reads and checks the whole database. If it is damaged, it returns FULGURITE_CORRUPT with the first
+// damage as its message, and sets the report.
+int fulgurite_check(struct fulgurite_database database,
+                    struct fulgurite_check_report *report);
+
+// Returns sizes and numbers. `size` is sizeof(fulgurite_stats).
+int fulgurite_get_stats(struct fulgurite_database database,
+                        size_t size,
+                        struct fulgurite_stats *stats);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* FULGURITE_H */

@@ -1,0 +1,161 @@
+/* What programs do wrong is an error, not harm. */
+#include "check.h"
+#include <pthread.h>
+
+static void test_arguments(const char *path) {
+    fulgurite_database db, none = {0};
+    fulgurite_options options = {.size = 3};
+    FAILS(fulgurite_open(path, &options, &db), FULGURITE_INVALID, "sizeof");
+    FAILS(fulgurite_open(NULL, NULL, &db), FULGURITE_INVALID, "NULL");
+    FAILS(fulgurite_open(path, NULL, NULL), FULGURITE_INVALID, "NULL");
+    FAILS(fulgurite_open(path, NULL, &db), FULGURITE_DATABASE_NOT_FOUND, "misuse.ful");
+    options = (fulgurite_options){.size = sizeof options, .create = true, .durability = 9};
+    FAILS(fulgurite_open(path, &options, &db), FULGURITE_INVALID, "9");
+    FAILS(fulgurite_close(none), FULGURITE_CLOSED, "database");
+
+    db = created(path);
+    fulgurite_table table;
+    FAILS(fulgurite_create_table(db, NULL, NULL, &table), FULGURITE_INVALID, "NULL");
+    FAILS(fulgurite_create_table(db, "\xff", NULL, &table), FULGURITE_INVALID, "UTF-8");
+    OK(fulgurite_create_table(db, "t", NULL, &table));
+    fulgurite_txn txn;
+    OK(fulgurite_begin_write(db, &txn));
+    FAILS(fulgurite_put(txn, table, NULL, 1, NULL, 0), FULGURITE_INVALID, "key");
+    FAILS(fulgurite_put(txn, table, TEXT("k"), NULL, 1), FULGURITE_INVALID, "value");
+    FAILS(fulgurite_put_packed(txn, table, TEXT("ab"), (const size_t[]){3}, NULL, 0, (const size_t[]){0}, 1),
+          FULGURITE_INVALID, "key_ends");
+    FAILS(fulgurite_get(txn, table, TEXT("k"), NULL), FULGURITE_INVALID, "NULL");
+    FAILS(fulgurite_rollback_to(txn, 7), FULGURITE_INVALID, "savepoint");
+    OK(fulgurite_end(txn));
+    FAILS(fulgurite_bulk_load(db, table, true, NULL, NULL, NULL), FULGURITE_INVALID, "NULL");
+    OK(fulgurite_close_table(table));
+    OK(fulgurite_close(db));
+}
+
+static void test_closed_and_wrong_handles(const char *path) {
+    fulgurite_database db = created(path);
+    fulgurite_table table, closed;
+    fulgurite_txn txn, none = {0};
+    fulgurite_slice value;
+    OK(fulgurite_open_table(db, "t", &table));
+    OK(fulgurite_open_table(db, "t", &closed));
+    OK(fulgurite_close_table(closed));
+    FAILS(fulgurite_close_table(closed), FULGURITE_CLOSED, "table");
+    OK(fulgurite_begin_read(db, &txn));
+    FAILS(fulgurite_get(txn, closed, TEXT("k"), &value), FULGURITE_CLOSED, "table");
+    FAILS(fulgurite_get(none, table, TEXT("k"), &value), FULGURITE_CLOSED, "transaction");
+    FAILS(fulgurite_put(txn, table, TEXT("k"), TEXT("v")), FULGURITE_READ_ONLY, "begin_write");
+    FAILS(fulgurite_commit(txn, NULL), FULGURITE_READ_ONLY, "begin_write");
+    /* Handles of other kinds. */
+    fulgurite_txn wrong = {table.id};
+    FAILS(fulgurite_get(wrong, table, TEXT("k"), &value), FULGURITE_INVALID, "table was used");
+    FAILS(fulgurite_end(wrong), FULGURITE_INVALID, "table was used");
+    fulgurite_table database_as_table = {db.id};
+    FAILS(fulgurite_get(txn, database_as_table, TEXT("k"), &value), FULGURITE_INVALID, "database");
+    fulgurite_database table_as_database = {table.id};
+    FAILS(fulgurite_close(table_as_database), FULGURITE_INVALID, "table was used");
+    OK(fulgurite_end(txn));
+    FAILS(fulgurite_end(txn), FULGURITE_CLOSED, "transaction");
+    FAILS(fulgurite_get(txn, table, TEXT("k"), &value), FULGURITE_CLOSED, "transaction");
+    /* A newer object has the place of an older one, and the old handle still leads nowhere. */
+    fulgurite_txn newer;
+    OK(fulgurite_begin_read(db, &newer));
+    FAILS(fulgurite_get(txn, table, TEXT("k"), &value), FULGURITE_CLOSED, "transaction");
+    OK(fulgurite_end(newer));
+    fulgurite_cursor cursor;
+    OK(fulgurite_begin_write(db, &txn));
+    OK(fulgurite_open_cursor(txn, table, &cursor));
+    OK(fulgurite_close_cursor(cursor));
+    FAILS(fulgurite_close_cursor(cursor), FULGURITE_CLOSED, "cursor");
+    OK(fulgurite_open_cursor(txn, table, &cursor));
+    OK(fulgurite_end(txn));
+    FAILS(fulgurite_first(cursor, &value, NULL), FULGURITE_CLOSED, "transaction");
+    OK(fulgurite_close_cursor(cursor));
+    OK(fulgurite_close_table(table));
+    OK(fulgurite_close(db));
+    FAILS(fulgurite_close(db), FULGURITE_CLOSED, "database");
+    FAILS(fulgurite_begin_read(db, &txn), FULGURITE_CLOSED, "database");
+}
+
+static void test_closing_with_open_transactions(const char *path) {
+    fulgurite_database db = created(path), second;
+    fulgurite_table table;
+    fulgurite_txn writer, reader;
+    fulgurite_slice value;
+    OK(fulgurite_open_table(db, "t", &table));
+    OK(fulgurite_begin_write(db, &writer));
+    OK(fulgurite_put(writer, table, TEXT("kept"), TEXT("v")));
+    OK(fulgurite_commit(writer, NULL));
+    OK(fulgurite_begin_read(db, &reader));
+    OK(fulgurite_begin_write(db, &writer));
+    OK(fulgurite_put(writer, table, TEXT("lost"), TEXT("v")));
+    OK(fulgurite_close(db));
+    OK(fulgurite_get(reader, table, TEXT("kept"), &value));
+    EXPECT(equals(value, "v"));
+    FAILS(fulgurite_commit(writer, NULL), FULGURITE_CLOSED, "closed");
+    fulgurite_options options = {.size = sizeof options};
+    FAILS(fulgurite_open(path, &options, &second), FULGURITE_LOCKED, "misuse.ful");
+    OK(fulgurite_end(reader));
+    OK(fulgurite_open(path, &options, &second));
+    OK(fulgurite_close_table(table));
+    OK(fulgurite_close(second));
+}
+
+/* Two openings share a database; the last one closes it. */
+static void test_two_openings(const char *path) {
+    fulgurite_database one = created(path), other = created(path);
+    fulgurite_txn txn;
+    OK(fulgurite_close(one));
+    OK(fulgurite_begin_read(other, &txn));
+    OK(fulgurite_end(txn));
+    OK(fulgurite_close(other));
+}
+
+struct shared {
+    fulgurite_txn txn;
+    fulgurite_table table;
+};
+
+static void *hammer(void *context) {
+    struct shared *shared = context;
+    for (int i = 0; i < 2000; i++) {
+        fulgurite_slice value;
+        int code = fulgurite_get(shared->txn, shared->table, TEXT("kept"), &value);
+        EXPECT(code == FULGURITE_OK || code == FULGURITE_CLOSED || code == FULGURITE_NOT_FOUND);
+        code = fulgurite_put(shared->txn, shared->table, TEXT("kept"), TEXT("w"));
+        EXPECT(code == FULGURITE_OK || code == FULGURITE_CLOSED);
+    }
+    return NULL;
+}
+
+/* Threads use a transaction while another one ends it. */
+static void test_threads(const char *path) {
+    fulgurite_database db = created(path);
+    struct shared shared;
+    OK(fulgurite_open_table(db, "t", &shared.table));
+    for (int round = 0; round < 5; round++) {
+        pthread_t threads[4];
+        OK(fulgurite_begin_write(db, &shared.txn));
+        for (int i = 0; i < 4; i++) {
+            EXPECT(pthread_create(&threads[i], NULL, hammer, &shared) == 0);
+        }
+        OK(round % 2 == 0 ? fulgurite_commit(shared.txn, NULL) : fulgurite_end(shared.txn));
+        for (int i = 0; i < 4; i++) {
+            EXPECT(pthread_join(threads[i], NULL) == 0);
+        }
+    }
+    OK(fulgurite_close_table(shared.table));
+    OK(fulgurite_close(db));
+}
+
+int main(int argument_count, char **arguments) {
+    EXPECT(argument_count == 2);
+    char *path = path_in(arguments[1], "misuse.ful");
+    test_arguments(path);
+    test_closed_and_wrong_handles(path);
+    test_closing_with_open_transactions(path);
+    test_two_openings(path);
+    test_threads(path);
+    free(path);
+    return EXIT_SUCCESS;
+}

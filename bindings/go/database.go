@@ -1,0 +1,224 @@
+package fulgurite
+
+/*
+#include <fulgurite.h>
+*/
+import "C"
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+// Durability says what a commit survives when it returns.
+type Durability uint32
+
+// Durabilities. The zero value is the default: that of the options, and for these, Disk.
+const (
+	// Memory survives nothing: a crash of the process can lose the newest commits.
+	Memory Durability = 1
+	// Log survives a crash of the process.
+	Log Durability = 2
+	// Disk survives a power cut.
+	Disk Durability = 3
+)
+
+// Isolation says what is checked when a write transaction commits.
+type Isolation uint32
+
+// Isolations. The zero value is the default: that of the options, and for these, Serializable.
+const (
+	// Serializable checks all that the transaction has read and written.
+	Serializable Isolation = 1
+	// Snapshot checks what it has written.
+	Snapshot Isolation = 2
+)
+
+// Options of Open. The zero value opens a database that exists.
+type Options struct {
+	// Create creates the database if it does not exist.
+	Create bool
+	// ReadOnly opens it for reading only.
+	ReadOnly bool
+	// Image requires an image (WriteImage), and opens it for reading only.
+	Image bool
+	// NoMap does not map the file into memory.
+	NoMap bool
+	// NoBackground runs no checkpoints on a thread of the library.
+	NoBackground bool
+	// Durability of commits.
+	Durability Durability
+	// Isolation of write transactions.
+	Isolation Isolation
+	// PageSizeBytes is the size of a page of a new database: 8192 or 16384.
+	PageSizeBytes uint32
+	// CacheBytes is the page cache without a map, and for large images.
+	CacheBytes uint64
+	// DeltaBytes is the memory of commits before a checkpoint writes them to the file.
+	DeltaBytes uint64
+	// WriteSetBytes is the memory for the changes of one transaction.
+	WriteSetBytes uint64
+	// MaxSizeBytes is the largest size of the file.
+	MaxSizeBytes uint64
+	// WaitForLock is how long Open waits for another process that writes.
+	WaitForLock time.Duration
+}
+
+// DB is an open database.
+type DB struct {
+	handle *handle
+}
+
+// Open opens a database. A process may open one several times; the last Close closes it.
+func Open(path string, options Options) (*DB, error) {
+	text, err := cText(path)
+	if err != nil {
+		return nil, err
+	}
+	defer free(text)
+	given := C.fulgurite_options{
+		size:             C.sizeof_fulgurite_options,
+		create:           C.bool(options.Create),
+		read_only:        C.bool(options.ReadOnly),
+		image:            C.bool(options.Image),
+		no_map:           C.bool(options.NoMap),
+		no_background:    C.bool(options.NoBackground),
+		durability:       C.uint32_t(options.Durability),
+		isolation:        C.uint32_t(options.Isolation),
+		page_size_bytes:  C.uint32_t(options.PageSizeBytes),
+		cache_bytes:      C.uint64_t(options.CacheBytes),
+		delta_bytes:      C.uint64_t(options.DeltaBytes),
+		write_set_bytes:  C.uint64_t(options.WriteSetBytes),
+		max_size_bytes:   C.uint64_t(options.MaxSizeBytes),
+		wait_for_lock_ms: C.uint64_t(max(options.WaitForLock.Milliseconds(), 0)),
+	}
+	var database C.fulgurite_database
+	if err := call(func() C.int { return C.fulgurite_open(text, &given, &database) }); err != nil {
+		return nil, err
+	}
+	db := &DB{}
+	db.handle = newHandle(db, uint64(database.id), func(id uint64) {
+		C.fulgurite_close(C.fulgurite_database{id: C.uint64_t(id)})
+	})
+	return db, nil
+}
+
+// Version returns the version of the library.
+func Version() string {
+	return C.GoString(C.fulgurite_version())
+}
+
+func (db *DB) c() C.fulgurite_database {
+	return C.fulgurite_database{id: C.uint64_t(db.handle.id)}
+}
+
+// do calls the library with the database, which is not collected meanwhile.
+func (db *DB) do(run func(C.fulgurite_database) C.int) error {
+	defer runtime.KeepAlive(db)
+	return call(func() C.int { return run(db.c()) })
+}
+
+// Close merges all commits into the file, and closes the database. Open transactions can still read,
+// but no longer commit. The second call returns ErrClosed.
+func (db *DB) Close() error {
+	if !db.handle.take() {
+		return ErrClosed
+	}
+	db.handle.cleanup.Stop()
+	return db.do(func(c C.fulgurite_database) C.int { return C.fulgurite_close(c) })
+}
+
+// Sync makes all commits so far survive a power cut.
+func (db *DB) Sync(ctx context.Context) error {
+	return inBackground(ctx, func() error {
+		return db.do(func(c C.fulgurite_database) C.int { return C.fulgurite_sync(c, nil) })
+	})
+}
+
+// Checkpoint merges all commits so far into the file, and frees the log.
+func (db *DB) Checkpoint(ctx context.Context) error {
+	return inBackground(ctx, func() error {
+		return db.do(func(c C.fulgurite_database) C.int { return C.fulgurite_checkpoint(c) })
+	})
+}
+
+// Compact makes the file smaller.
+func (db *DB) Compact(ctx context.Context) error {
+	return inBackground(ctx, func() error {
+		return db.do(func(c C.fulgurite_database) C.int { return C.fulgurite_compact(c, nil) })
+	})
+}
+
+// Backup copies the database, as it is now, to a new file.
+func (db *DB) Backup(ctx context.Context, path string) error {
+	return inBackground(ctx, func() error {
+		text, err := cText(path)
+		if err != nil {
+			return err
+		}
+		defer free(text)
+		return db.do(func(c C.fulgurite_database) C.int { return C.fulgurite_backup(c, text) })
+	})
+}
+
+// WriteImage copies the database, as it is now, to a new compressed file. Level is that of Zstandard,
+// from 1 to 22; 0 is the default.
+func (db *DB) WriteImage(ctx context.Context, path string, level int) error {
+	return inBackground(ctx, func() error {
+		text, err := cText(path)
+		if err != nil {
+			return err
+		}
+		defer free(text)
+		return db.do(func(c C.fulgurite_database) C.int {
+			return C.fulgurite_write_image(c, text, C.int32_t(level))
+		})
+	})
+}
+
+// Check reads and checks the whole database. Damage is ErrCorrupt.
+func (db *DB) Check(ctx context.Context) error {
+	return inBackground(ctx, func() error {
+		return db.do(func(c C.fulgurite_database) C.int { return C.fulgurite_check(c, nil) })
+	})
+}
+
+// Stats has sizes of a database's files, in bytes, and numbers of commits.
+type Stats struct {
+	FileBytes, LogBytes, FreeBytes, PinnedBytes, DeltaBytes uint64
+	Sequence, DurableSequence                               uint64
+	Tables                                                  uint64
+}
+
+// Stats returns sizes and numbers.
+func (db *DB) Stats() (Stats, error) {
+	var c C.fulgurite_stats
+	err := db.do(func(d C.fulgurite_database) C.int {
+		return C.fulgurite_get_stats(d, C.sizeof_fulgurite_stats, &c)
+	})
+	return Stats{
+		FileBytes: uint64(c.file_bytes), LogBytes: uint64(c.log_bytes), FreeBytes: uint64(c.free_bytes),
+		PinnedBytes: uint64(c.pinned_bytes), DeltaBytes: uint64(c.delta_bytes), Sequence: uint64(c.sequence),
+		DurableSequence: uint64(c.durable_sequence), Tables: uint64(c.tables),
+	}, err
+}
+
+// inBackground waits for work until the context ends. The work itself cannot be stopped: it continues,
+// and its result is dropped.
+func inBackground(ctx context.Context, work func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if ctx.Done() == nil {
+		return work()
+	}
+	done := make(chan error, 1)
+	go func() { done <- work() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

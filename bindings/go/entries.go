@@ -1,0 +1,301 @@
+package fulgurite
+
+/*
+#include <fulgurite.h>
+*/
+import "C"
+
+import (
+	"iter"
+	"runtime"
+	"sync"
+	"unsafe"
+)
+
+// Entry is a key and its value.
+type Entry struct {
+	Key, Value []byte
+}
+
+// Range is the keys from Low (included) to High (excluded). A bound that is nil does not bound.
+type Range struct {
+	Low, High []byte
+}
+
+// Prefix returns the range of all keys that begin with a prefix.
+func Prefix(prefix []byte) Range {
+	high := append([]byte{}, prefix...)
+	for len(high) > 0 {
+		last := len(high) - 1
+		if high[last] < 0xff {
+			high[last]++
+			return Range{Low: append([]byte{}, prefix...), High: high}
+		}
+		high = high[:last]
+	}
+	return Range{Low: append([]byte{}, prefix...)}
+}
+
+// Get returns the value of a key, or ErrNotFound. For several keys, GetMany is faster.
+func (txn *Txn) Get(table *Table, key []byte) ([]byte, error) {
+	values, err := txn.GetMany(table, [][]byte{key})
+	if err != nil {
+		return nil, err
+	}
+	if values[0] == nil {
+		return nil, ErrNotFound
+	}
+	return values[0], nil
+}
+
+// GetMany returns the values of many keys, in their order; nil for a key without a value.
+func (txn *Txn) GetMany(table *Table, keys [][]byte) ([][]byte, error) {
+	if len(keys) == 0 {
+		return nil, txn.do(func(c C.fulgurite_txn) C.int { return C.fulgurite_sequence(c, new(C.uint64_t)) })
+	}
+	bytes, ends := packed(len(keys), func(i int) []byte { return keys[i] })
+	found := make([]C.fulgurite_slice, len(keys))
+	values := make([][]byte, len(keys))
+	// Values are copied before another goroutine can end or change the transaction.
+	txn.handle.reading.RLock()
+	defer txn.handle.reading.RUnlock()
+	err := txn.with(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
+		return C.fulgurite_get_packed(c, t, pointer(bytes), size(bytes), first(ends), C.size_t(len(keys)),
+			unsafe.SliceData(found))
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, slice := range found {
+		values[i] = copied(slice)
+	}
+	runtime.KeepAlive(txn)
+	return values, nil
+}
+
+// Count returns the number of entries in a range, without reading them.
+func (txn *Txn) Count(table *Table, r Range) (uint64, error) {
+	var count C.uint64_t
+	err := txn.with(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
+		return C.fulgurite_count(c, t, pointer(r.Low), size(r.Low), pointer(r.High), size(r.High), &count)
+	})
+	return uint64(count), err
+}
+
+// Counter returns the counter of a key, in a table with MergeAdd and no value type.
+func (txn *Txn) Counter(table *Table, key []byte) (uint64, error) {
+	var counter C.uint64_t
+	err := txn.with(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
+		return C.fulgurite_get_counter(c, t, pointer(key), size(key), &counter)
+	})
+	return uint64(counter), err
+}
+
+// change calls the library with a change of the transaction, while no goroutine copies its values.
+func (txn *Txn) change(table *Table, run func(C.fulgurite_txn, C.fulgurite_table) C.int) error {
+	txn.handle.reading.Lock()
+	defer txn.handle.reading.Unlock()
+	return txn.with(table, run)
+}
+
+// Put stores a value under a key. For several entries, PutMany is faster.
+func (txn *Txn) Put(table *Table, key, value []byte) error {
+	return txn.change(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
+		return C.fulgurite_put(c, t, pointer(key), size(key), pointer(value), size(value))
+	})
+}
+
+// PutMany stores many entries, in any order: all of them, or none if it returns an error.
+func (txn *Txn) PutMany(table *Table, entries []Entry) error {
+	keys, keyEnds := packed(len(entries), func(i int) []byte { return entries[i].Key })
+	values, valueEnds := packed(len(entries), func(i int) []byte { return entries[i].Value })
+	return txn.change(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
+		return C.fulgurite_put_packed(c, t, pointer(keys), size(keys), first(keyEnds),
+			pointer(values), size(values), first(valueEnds), C.size_t(len(entries)))
+	})
+}
+
+// Insert stores a value under a key that has none. It reports whether it did.
+func (txn *Txn) Insert(table *Table, key, value []byte) (bool, error) {
+	err := txn.change(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
+		return C.fulgurite_insert(c, t, pointer(key), size(key), pointer(value), size(value))
+	})
+	if e, ok := err.(*Error); ok && e.Code == int(C.FULGURITE_KEY_EXISTS) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Delete removes a key. It reports whether the key had a value.
+func (txn *Txn) Delete(table *Table, key []byte) (bool, error) {
+	err := txn.change(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
+		return C.fulgurite_delete(c, t, pointer(key), size(key))
+	})
+	if err == ErrNotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// DeleteRange removes the entries of a range, and returns their number.
+func (txn *Txn) DeleteRange(table *Table, r Range) (uint64, error) {
+	var count C.uint64_t
+	err := txn.change(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
+		return C.fulgurite_delete_range(c, t, pointer(r.Low), size(r.Low), pointer(r.High), size(r.High), &count)
+	})
+	return uint64(count), err
+}
+
+// Merge merges an operand into the value of a key, by the table's merge operator. Transactions that
+// merge into the same keys do not conflict.
+func (txn *Txn) Merge(table *Table, key, operand []byte) error {
+	return txn.change(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
+		return C.fulgurite_merge(c, t, pointer(key), size(key), pointer(operand), size(operand))
+	})
+}
+
+// Add adds to the counter of a key, in a table with MergeAdd and no value type.
+func (txn *Txn) Add(table *Table, key []byte, amount uint64) error {
+	return txn.change(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
+		return C.fulgurite_add(c, t, pointer(key), size(key), C.uint64_t(amount))
+	})
+}
+
+// Scan is the entries of a range, which it reads in batches.
+type Scan struct {
+	txn     *Txn
+	table   *Table
+	r       Range
+	reverse bool
+	mutex   sync.Mutex
+	err     error
+}
+
+// Scan returns the entries of a range, in order.
+func (txn *Txn) Scan(table *Table, r Range) *Scan {
+	return &Scan{txn: txn, table: table, r: r}
+}
+
+// ScanReverse returns the entries of a range, from the last to the first.
+func (txn *Txn) ScanReverse(table *Table, r Range) *Scan {
+	return &Scan{txn: txn, table: table, r: r, reverse: true}
+}
+
+// Err returns the error that ended the last iteration, if one did. Read it after the loop.
+func (s *Scan) Err() error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.err
+}
+
+func (s *Scan) fail(err error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.err = err
+}
+
+// batchMax is the number of entries of a batch, and batchFirst that of the first one.
+const (
+	batchFirst = 16
+	batchMax   = 1024
+)
+
+// All iterates over the keys and values. They are copies, which the caller may keep. The transaction may
+// be changed meanwhile: the iteration shows changes that are ahead of the batch that it has read.
+func (s *Scan) All() iter.Seq2[[]byte, []byte] {
+	return func(yield func([]byte, []byte) bool) {
+		s.fail(nil)
+		rest := s.r
+		for count := batchFirst; ; count = min(2*count, batchMax) {
+			entries, err := s.txn.batch(s.table, rest, s.reverse, count)
+			if err != nil {
+				s.fail(err)
+				return
+			}
+			for _, entry := range entries {
+				if !yield(entry.Key, entry.Value) {
+					return
+				}
+			}
+			if len(entries) < count {
+				return
+			}
+			last := entries[len(entries)-1].Key
+			if s.reverse {
+				rest.High = append([]byte{}, last...)
+			} else {
+				rest.Low = append(append([]byte{}, last...), 0)
+			}
+		}
+	}
+}
+
+// batch returns up to count entries of a range.
+func (txn *Txn) batch(table *Table, r Range, reverse bool, count int) ([]Entry, error) {
+	// The cursor is of this call alone. Changes of the transaction wait until its entries are copied.
+	txn.handle.reading.RLock()
+	defer txn.handle.reading.RUnlock()
+	var cursor C.fulgurite_cursor
+	err := txn.with(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
+		return C.fulgurite_open_cursor(c, t, &cursor)
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer C.fulgurite_close_cursor(cursor)
+	entries := make([]Entry, 0, count)
+	keep := func(key, value C.fulgurite_slice) bool {
+		entry := Entry{Key: copied(key), Value: copied(value)}
+		if !r.contains(entry.Key) {
+			return false
+		}
+		entries = append(entries, entry)
+		return true
+	}
+	var key, value C.fulgurite_slice
+	err = call(func() C.int { return start(cursor, r, reverse, &key, &value) })
+	if err == ErrNotFound {
+		return entries, nil
+	}
+	if err != nil || !keep(key, value) {
+		return entries, err
+	}
+	keys, values := make([]C.fulgurite_slice, count-1), make([]C.fulgurite_slice, count-1)
+	var read C.size_t
+	err = call(func() C.int {
+		return C.fulgurite_read_entries(cursor, C.bool(reverse), unsafe.SliceData(keys),
+			unsafe.SliceData(values), C.size_t(count-1), &read)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range int(read) {
+		if !keep(keys[i], values[i]) {
+			break
+		}
+	}
+	runtime.KeepAlive(txn)
+	return entries, nil
+}
+
+func (r Range) contains(key []byte) bool {
+	return (r.Low == nil || string(key) >= string(r.Low)) && (r.High == nil || string(key) < string(r.High))
+}
+
+// start moves a cursor to the first entry of a range, or to the last.
+func start(cursor C.fulgurite_cursor, r Range, reverse bool, key, value *C.fulgurite_slice) C.int {
+	switch {
+	case !reverse && r.Low == nil:
+		return C.fulgurite_first(cursor, key, value)
+	case !reverse:
+		return C.fulgurite_seek(cursor, pointer(r.Low), size(r.Low), key, value)
+	case r.High == nil:
+		return C.fulgurite_last(cursor, key, value)
+	}
+	if code := C.fulgurite_seek(cursor, pointer(r.High), size(r.High), nil, nil); code == C.FULGURITE_OK ||
+		code == C.FULGURITE_NOT_FOUND {
+		return C.fulgurite_previous(cursor, key, value)
+	} else {
+		return code
+	}
+}

@@ -1,0 +1,71 @@
+package fulgurite
+
+/*
+#include <fulgurite.h>
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors to compare with errors.Is.
+var (
+	// ErrNotFound says that a key has no value.
+	ErrNotFound = errors.New("fulgurite: the key has no value")
+	// ErrClosed says that a database, table or transaction is closed or has ended.
+	ErrClosed = &Error{Code: int(C.FULGURITE_CLOSED), message: "it is closed"}
+	// ErrConflict says that another transaction changed what this one used. Run it again.
+	ErrConflict = &Error{Code: int(C.FULGURITE_CONFLICT), message: "the transaction conflicts with another one"}
+	// ErrTransactionTooOld says that too much was committed since the transaction began. Run it again.
+	ErrTransactionTooOld = &Error{Code: int(C.FULGURITE_TRANSACTION_TOO_OLD), message: "the transaction is too old"}
+	// ErrReadOnly says that the database or transaction only reads.
+	ErrReadOnly = &Error{Code: int(C.FULGURITE_READ_ONLY), message: "it only reads"}
+	// ErrLocked says that the database is open for writing elsewhere.
+	ErrLocked = &Error{Code: int(C.FULGURITE_LOCKED), message: "the database is open for writing elsewhere"}
+	// ErrTableNotFound says that no table has the name.
+	ErrTableNotFound = &Error{Code: int(C.FULGURITE_TABLE_NOT_FOUND), message: "there is no such table"}
+	// ErrTableExists says that a table has the name already.
+	ErrTableExists = &Error{Code: int(C.FULGURITE_TABLE_EXISTS), message: "the table exists"}
+	// ErrDatabaseNotFound says that there is no database at the path.
+	ErrDatabaseNotFound = &Error{Code: int(C.FULGURITE_DATABASE_NOT_FOUND), message: "there is no such database"}
+	// ErrCorrupt says that a file is damaged.
+	ErrCorrupt = &Error{Code: int(C.FULGURITE_CORRUPT), message: "a file is damaged"}
+	// ErrInvalid says that an argument is not valid.
+	ErrInvalid = &Error{Code: int(C.FULGURITE_INVALID), message: "an argument is not valid"}
+	// ErrTimeout says that a wait has ended without success.
+	ErrTimeout = &Error{Code: int(C.FULGURITE_TIMEOUT), message: "the wait has ended without success"}
+)
+
+// Error is an error of the library. Two errors are equal for errors.Is if their codes are.
+type Error struct {
+	// Code is the code of the C library (fulgurite.h).
+	Code    int
+	message string
+}
+
+// Error returns the message.
+func (e *Error) Error() string {
+	return "fulgurite: " + e.message
+}
+
+// Name returns the name of the code, such as "CONFLICT".
+func (e *Error) Name() string {
+	return C.GoString(C.fulgurite_code_name(C.int(e.Code)))
+}
+
+// Is reports whether the target has the same code.
+func (e *Error) Is(target error) bool {
+	other, ok := target.(*Error)
+	return ok && other.Code == e.Code
+}
+
+// IsRetryable reports whether a transaction that failed with the error succeeds if it is run again.
+func IsRetryable(err error) bool {
+	return errors.Is(err, ErrConflict) || errors.Is(err, ErrTransactionTooOld)
+}
+
+func invalid(format string, arguments ...any) error {
+	return &Error{Code: int(C.FULGURITE_INVALID), message: fmt.Sprintf(format, arguments...)}
+}

@@ -1,0 +1,3 @@
+module github.com/fulgurite/fulgurite/bindings/go
+
+go 1.24

@@ -1,0 +1,144 @@
+package fulgurite
+
+/*
+#include <fulgurite.h>
+*/
+import "C"
+
+import "runtime"
+
+// MergeOperator says how Merge changes a value.
+type MergeOperator uint32
+
+// Merge operators. The zero value is none.
+const (
+	// MergeAdd adds unsigned big-endian integers of 8 bytes, or of the table's value type.
+	MergeAdd MergeOperator = 1
+	// MergeMax keeps the greater value.
+	MergeMax MergeOperator = 2
+	// MergeAppend appends the operand.
+	MergeAppend MergeOperator = 3
+	// MergeMin keeps the lesser value.
+	MergeMin MergeOperator = 6
+)
+
+// TableOptions are those of a new table.
+type TableOptions struct {
+	// Counted keeps exact counts of ranges fast.
+	Counted bool
+	// Packed stores only the part of a key that differs from the key before it.
+	Packed bool
+	// Merge is the merge operator.
+	Merge MergeOperator
+	// KeyType and ValueType are types such as "(u32,string)", for tools; empty for bytes.
+	KeyType, ValueType string
+}
+
+// Table is a table of a database, to be used in any transaction.
+type Table struct {
+	handle *handle
+}
+
+// Table opens a table, and creates it if it does not exist. An existing table must have the same
+// options.
+func (db *DB) Table(name string, options TableOptions) (*Table, error) {
+	text, err := cText(name)
+	if err != nil {
+		return nil, err
+	}
+	defer free(text)
+	given := C.fulgurite_table_options{
+		size:    C.sizeof_fulgurite_table_options,
+		counted: C.bool(options.Counted),
+		packed:  C.bool(options.Packed),
+		merge:   C.uint32_t(options.Merge),
+	}
+	for _, kind := range []struct {
+		name  string
+		place **C.char
+	}{{options.KeyType, &given.key_type}, {options.ValueType, &given.value_type}} {
+		if kind.name == "" {
+			continue
+		}
+		if *kind.place, err = cText(kind.name); err != nil {
+			return nil, err
+		}
+		defer free(*kind.place)
+	}
+	var table C.fulgurite_table
+	return newTable(&table, db.do(func(c C.fulgurite_database) C.int {
+		return C.fulgurite_open_or_create_table(c, text, &given, &table)
+	}))
+}
+
+// OpenTable opens a table that exists, whatever its options are.
+func (db *DB) OpenTable(name string) (*Table, error) {
+	text, err := cText(name)
+	if err != nil {
+		return nil, err
+	}
+	defer free(text)
+	var table C.fulgurite_table
+	return newTable(&table, db.do(func(c C.fulgurite_database) C.int {
+		return C.fulgurite_open_table(c, text, &table)
+	}))
+}
+
+func newTable(c *C.fulgurite_table, err error) (*Table, error) {
+	if err != nil {
+		return nil, err
+	}
+	table := &Table{}
+	table.handle = newHandle(table, uint64(c.id), func(id uint64) {
+		C.fulgurite_close_table(C.fulgurite_table{id: C.uint64_t(id)})
+	})
+	return table, nil
+}
+
+func (t *Table) c() C.fulgurite_table {
+	return C.fulgurite_table{id: C.uint64_t(t.handle.id)}
+}
+
+// Close closes the handle; the table remains. It need not be called. The second call returns ErrClosed.
+func (t *Table) Close() error {
+	if !t.handle.take() {
+		return ErrClosed
+	}
+	t.handle.cleanup.Stop()
+	defer runtime.KeepAlive(t)
+	return call(func() C.int { return C.fulgurite_close_table(t.c()) })
+}
+
+// DropTable removes a table and its entries.
+func (db *DB) DropTable(table *Table) error {
+	defer runtime.KeepAlive(table)
+	return db.do(func(c C.fulgurite_database) C.int { return C.fulgurite_drop_table(c, table.c()) })
+}
+
+// Tables returns the names of all tables, sorted.
+func (db *DB) Tables() ([]string, error) {
+	var names []string
+	err := db.View(func(txn *Txn) error {
+		name := []byte{}
+		for {
+			var found C.fulgurite_slice
+			var pinner runtime.Pinner
+			after := C.fulgurite_slice{length: size(name)}
+			if len(name) > 0 {
+				pinner.Pin(&name[0])
+				after.data = pointer(name)
+			}
+			err := txn.do(func(c C.fulgurite_txn) C.int { return C.fulgurite_next_table(c, after, &found) })
+			pinner.Unpin()
+			if err == ErrNotFound {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			name = copied(found)
+			names = append(names, string(name))
+		}
+	})
+	return names, err
+}

@@ -1,0 +1,217 @@
+package fulgurite
+
+/*
+#include <fulgurite.h>
+*/
+import "C"
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"time"
+)
+
+// Txn is a read or write transaction.
+type Txn struct {
+	handle *handle
+}
+
+func newTxn(c *C.fulgurite_txn, err error) (*Txn, error) {
+	if err != nil {
+		return nil, err
+	}
+	txn := &Txn{}
+	txn.handle = newHandle(txn, uint64(c.id), func(id uint64) {
+		C.fulgurite_end(C.fulgurite_txn{id: C.uint64_t(id)})
+	})
+	return txn, nil
+}
+
+// Read begins a read transaction: a snapshot of everything committed so far. End it.
+func (db *DB) Read() (*Txn, error) {
+	var txn C.fulgurite_txn
+	return newTxn(&txn, db.do(func(c C.fulgurite_database) C.int { return C.fulgurite_begin_read(c, &txn) }))
+}
+
+// ReadDurable is Read, of commits that survive a power cut.
+func (db *DB) ReadDurable() (*Txn, error) {
+	var txn C.fulgurite_txn
+	return newTxn(&txn, db.do(func(c C.fulgurite_database) C.int {
+		return C.fulgurite_begin_read_durable(c, &txn)
+	}))
+}
+
+// Write begins a write transaction. Any number of them may run at once. Commit or End it. It waits while
+// an exclusive transaction runs, until the context ends.
+func (db *DB) Write(ctx context.Context) (*Txn, error) {
+	return begun(ctx, func() (*Txn, error) {
+		var txn C.fulgurite_txn
+		return newTxn(&txn, db.do(func(c C.fulgurite_database) C.int {
+			return C.fulgurite_begin_write(c, &txn)
+		}))
+	})
+}
+
+// begun waits for a transaction until the context ends. One that begins later is ended at once.
+func begun(ctx context.Context, begin func() (*Txn, error)) (*Txn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if ctx.Done() == nil {
+		return begin()
+	}
+	type result struct {
+		txn *Txn
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		txn, err := begin()
+		done <- result{txn, err}
+	}()
+	select {
+	case r := <-done:
+		return r.txn, r.err
+	case <-ctx.Done():
+		go func() {
+			if r := <-done; r.txn != nil {
+				_ = r.txn.End()
+			}
+		}()
+		return nil, ctx.Err()
+	}
+}
+
+// Exclusive begins a write transaction beside which no other one commits. The goroutine must not write
+// otherwise before it ends. It waits for the previous one until the context ends.
+func (db *DB) Exclusive(ctx context.Context) (*Txn, error) {
+	const step = 50 * time.Millisecond
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var txn C.fulgurite_txn
+		begun, err := newTxn(&txn, db.do(func(c C.fulgurite_database) C.int {
+			return C.fulgurite_begin_exclusive(c, C.uint64_t(step.Milliseconds()), &txn)
+		}))
+		if !errors.Is(err, ErrTimeout) {
+			return begun, err
+		}
+	}
+}
+
+// View calls read with a read transaction, and ends it.
+func (db *DB) View(read func(*Txn) error) error {
+	txn, err := db.Read()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = txn.End() }()
+	return read(txn)
+}
+
+// Update calls change with a write transaction, and commits it. If change returns an error or panics,
+// nothing is committed. After a conflict, change is called again in a new transaction, until the context
+// ends; so it should have no other effects.
+func (db *DB) Update(ctx context.Context, change func(*Txn) error) error {
+	for attempt := 1; ; attempt++ {
+		err := db.try(ctx, change)
+		if !IsRetryable(err) || attempt == attempts {
+			return err
+		}
+		pause := time.Duration(0)
+		if attempt > 4 {
+			pause = time.Duration(rand.Int64N(int64(time.Millisecond) << min(attempt-4, 6)))
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// attempts is the number of attempts of Update.
+const attempts = 100
+
+func (db *DB) try(ctx context.Context, change func(*Txn) error) error {
+	txn, err := db.Write(ctx)
+	if err != nil {
+		return err
+	}
+	// After the commit there is nothing to end.
+	defer func() { _ = txn.End() }()
+	if err := change(txn); err != nil {
+		return err
+	}
+	return txn.Commit()
+}
+
+func (txn *Txn) c() C.fulgurite_txn {
+	return C.fulgurite_txn{id: C.uint64_t(txn.handle.id)}
+}
+
+func (txn *Txn) do(run func(C.fulgurite_txn) C.int) error {
+	defer runtime.KeepAlive(txn)
+	return call(func() C.int { return run(txn.c()) })
+}
+
+// with calls the library with the transaction and a table, which are not collected meanwhile.
+func (txn *Txn) with(table *Table, run func(C.fulgurite_txn, C.fulgurite_table) C.int) error {
+	defer runtime.KeepAlive(table)
+	return txn.do(func(c C.fulgurite_txn) C.int { return run(c, table.c()) })
+}
+
+// Commit commits a write transaction, which has ended after it. ErrConflict says that another
+// transaction changed what this one used.
+func (txn *Txn) Commit() error {
+	return txn.CommitWith(0)
+}
+
+// CommitWith is Commit with another durability.
+func (txn *Txn) CommitWith(durability Durability) error {
+	txn.handle.reading.Lock()
+	defer txn.handle.reading.Unlock()
+	err := txn.do(func(c C.fulgurite_txn) C.int {
+		return C.fulgurite_commit_with(c, C.uint32_t(durability), nil)
+	})
+	if !errors.Is(err, ErrReadOnly) && !errors.Is(err, ErrInvalid) {
+		txn.handle.take()
+	}
+	return err
+}
+
+// End ends a transaction; a write transaction drops its changes. The second call, and one after a
+// commit, returns ErrClosed.
+func (txn *Txn) End() error {
+	if !txn.handle.take() {
+		return ErrClosed
+	}
+	txn.handle.cleanup.Stop()
+	txn.handle.reading.Lock()
+	defer txn.handle.reading.Unlock()
+	return txn.do(func(c C.fulgurite_txn) C.int { return C.fulgurite_end(c) })
+}
+
+// Sequence returns the number of the newest commit that the transaction sees.
+func (txn *Txn) Sequence() (uint64, error) {
+	var sequence C.uint64_t
+	err := txn.do(func(c C.fulgurite_txn) C.int { return C.fulgurite_sequence(c, &sequence) })
+	return uint64(sequence), err
+}
+
+// Savepoint makes a savepoint for RollbackTo.
+func (txn *Txn) Savepoint() (uint32, error) {
+	var savepoint C.uint32_t
+	err := txn.do(func(c C.fulgurite_txn) C.int { return C.fulgurite_savepoint(c, &savepoint) })
+	return uint32(savepoint), err
+}
+
+// RollbackTo undoes all changes after a savepoint, which remains.
+func (txn *Txn) RollbackTo(savepoint uint32) error {
+	return txn.do(func(c C.fulgurite_txn) C.int {
+		return C.fulgurite_rollback_to(c, C.uint32_t(savepoint))
+	})
+}

@@ -1,0 +1,51 @@
+"""Fulgurite: an embedded, transactional key-value store in one memory-mapped file.
+
+>>> import fulgurite
+>>> with fulgurite.open(path) as db:
+...     people = db.table("people", key=str, value=str)
+...     people["ada"] = "analytical engine"
+...     with db.read() as txn:
+...         txn["people"]["ada"]
+'analytical engine'
+
+``fulgurite.rdf`` has an RDF store with SPARQL.
+"""
+
+from fulgurite import errors
+from fulgurite._database import Database, ReadTransaction, WriteTransaction, open
+from fulgurite._native import ArrowStream, Value, __version__
+from fulgurite._table import Table
+from fulgurite.errors import (
+    ClosedError,
+    ConflictError,
+    CorruptError,
+    DatabaseNotFoundError,
+    Error,
+    InvalidError,
+    LockedError,
+    ReadOnlyError,
+    StoppedError,
+    TableNotFoundError,
+)
+
+__all__ = [
+    "ArrowStream",
+    "ClosedError",
+    "ConflictError",
+    "CorruptError",
+    "Database",
+    "DatabaseNotFoundError",
+    "Error",
+    "InvalidError",
+    "LockedError",
+    "ReadOnlyError",
+    "ReadTransaction",
+    "StoppedError",
+    "Table",
+    "TableNotFoundError",
+    "Value",
+    "WriteTransaction",
+    "__version__",
+    "errors",
+    "open",
+]

@@ -1,0 +1,358 @@
+"""Databases and transactions."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import Any, Literal, Self, TypeAlias, TypeVar
+
+from fulgurite import _native
+from fulgurite._table import Table
+from fulgurite.errors import ConflictError, TableNotFoundError
+
+__all__ = ["Database", "ReadTransaction", "WriteTransaction", "open"]
+
+_T = TypeVar("_T")
+Durability: TypeAlias = Literal["memory", "log", "disk"]
+Isolation: TypeAlias = Literal["serializable", "snapshot"]
+
+_NAMES: dict[object, str] = {int: "i64", float: "f64", str: "string", bytes: "bytes", bool: "bool"}
+_ATTEMPTS = 100
+_YIELDS = 4
+
+
+def _type_name(kind: Any) -> str:
+    """The name of a type that is given as a Python type, a tuple of them, or a name."""
+    if kind is None or kind is bytes:
+        return ""
+    if isinstance(kind, str):
+        return kind
+    if isinstance(kind, tuple):
+        elements: tuple[Any, ...] = kind  # pyright: ignore[reportUnknownVariableType]
+        return "(" + ",".join(_type_name(element) or "bytes" for element in elements) + ")"
+    if kind in _NAMES:
+        return _NAMES[kind]
+    raise TypeError(f"{kind!r} is no type of keys or values; use int, float, str, bytes, bool, a tuple, or a name")
+
+
+class _Source:
+    """What databases and transactions have in common: tables by name."""
+
+    __slots__ = ("_source",)
+
+    def __init__(self, source: _native.Source) -> None:
+        self._source = source
+
+    def __getitem__(self, name: str) -> Table:
+        return Table(self._source, self._source.open_table(name))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tables()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tables())
+
+    def tables(self) -> list[str]:
+        """Return the names of all tables, sorted."""
+        return [table.name for table in self._source.tables()]
+
+    def bind(self, table: Table) -> Table:
+        """Return the same table, read and changed by this transaction or database."""
+        return Table(self._source, table._table)  # pyright: ignore[reportPrivateUsage]
+
+    @property
+    def sequence(self) -> int:
+        """The number of the newest commit that it sees."""
+        return self._source.sequence()
+
+
+class ReadTransaction(_Source):
+    """A snapshot: one state of the database, whatever others commit.
+
+    Use it as a context manager. Any number of threads may use it at once.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End the transaction. Does nothing the second time."""
+        self._source.end()
+
+
+class WriteTransaction(_Source):
+    """Changes that are committed together or not at all.
+
+    As a context manager, it commits at the end, and aborts if there is an exception.
+    """
+
+    __slots__ = ("_has_ended",)
+
+    def __init__(self, source: _native.Source) -> None:
+        super().__init__(source)
+        self._has_ended = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        if kind is not None:
+            self.abort()
+        elif not self._has_ended:
+            self.commit()
+
+    def create_table(
+        self,
+        name: str,
+        *,
+        key: Any = None,
+        value: Any = None,
+        counted: bool = False,
+        packed: bool = False,
+        merge: str | None = None,
+    ) -> Table:
+        """Create a table, as ``Database.create_table``."""
+        made = self._source.create_table(name, _type_name(key), _type_name(value), counted, packed, merge)
+        return Table(self._source, made)
+
+    def drop_table(self, name: str) -> None:
+        """Remove a table and its entries."""
+        self._source.drop_table(self._source.open_table(name))
+
+    def savepoint(self) -> int:
+        """Make a savepoint for ``rollback_to``."""
+        return self._source.savepoint()
+
+    def rollback_to(self, savepoint: int) -> None:
+        """Undo all changes after a savepoint, which remains."""
+        self._source.rollback_to(savepoint)
+
+    def commit(self, durability: Durability | None = None) -> int:
+        """Commit, and return the number of the commit. The transaction has ended after it.
+
+        Raises ``ConflictError`` if another transaction has changed what this one used.
+        """
+        self._has_ended = True
+        return self._source.commit(durability)
+
+    def abort(self) -> None:
+        """Drop all changes. Does nothing after the end."""
+        self._has_ended = True
+        self._source.end()
+
+
+class Database(_Source):
+    """An open database. Any number of threads may use it at once."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, source: _native.Source, path: str) -> None:
+        """``open`` makes databases; programs do not."""
+        super().__init__(source)
+        self._path = path
+
+    def __repr__(self) -> str:
+        return f"<fulgurite.Database {self._path!r}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.close()
+
+    @property
+    def path(self) -> str:
+        """The path that was opened."""
+        return self._path
+
+    def close(self) -> None:
+        """Merge all commits into the file, and close it. Does nothing the second time.
+
+        Open transactions can still read, but no longer commit. A process that has opened the
+        database several times has it open until the last of these is closed.
+        """
+        self._source.end()
+
+    def read(self, *, durable: bool = False) -> ReadTransaction:
+        """Begin a read transaction; with ``durable``, one that shows only durable commits."""
+        return ReadTransaction(self._source.read(durable))
+
+    def write(self, *, isolation: Isolation | None = None) -> WriteTransaction:
+        """Begin a write transaction. Any number of them may run at once."""
+        return WriteTransaction(self._source.write(isolation))
+
+    def exclusive(self, timeout: float = 60.0) -> WriteTransaction:
+        """Begin a write transaction beside which no other one commits.
+
+        Raises ``TimeoutError`` if another exclusive transaction has not ended in time.
+        """
+        source = self._source.exclusive(timeout)
+        if source is None:
+            raise TimeoutError(f"another exclusive transaction has not ended within {timeout} seconds")
+        return WriteTransaction(source)
+
+    def update(self, change: Callable[[WriteTransaction], _T]) -> _T:
+        """Call ``change`` with a write transaction, commit, and return its result.
+
+        After a conflict it is called again, in a new transaction. So it should have no other
+        effects. If it raises an exception, nothing is committed.
+        """
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                with self.write() as txn:
+                    result = change(txn)
+                return result
+            except ConflictError:
+                if attempt == _ATTEMPTS:
+                    raise
+            if attempt > _YIELDS:
+                time.sleep(min(0.05, 0.0005 * 2 ** min(attempt - _YIELDS, 7)) * random.uniform(0.5, 1.0))
+        raise AssertionError("the last attempt has returned or raised")
+
+    def table(
+        self,
+        name: str,
+        *,
+        key: Any = None,
+        value: Any = None,
+        counted: bool = False,
+        packed: bool = False,
+        merge: str | None = None,
+    ) -> Table:
+        """Return a table, and create it if it does not exist.
+
+        ``key`` and ``value`` are types: ``int``, ``float``, ``str``, ``bytes``, ``bool``, tuples of
+        these, or names such as ``"(u32,string)"``. An existing table must have the same types and
+        options, if any is given. ``merge`` is a merge operator, such as ``"add"``.
+        """
+        if key is None and value is None and merge is None and not counted and not packed:
+            try:
+                return self[name]
+            except TableNotFoundError:
+                pass
+        names = (_type_name(key), _type_name(value))
+        return Table(self._source, self._source.open_or_create_table(name, *names, counted, packed, merge))
+
+    def create_table(
+        self,
+        name: str,
+        *,
+        key: Any = None,
+        value: Any = None,
+        counted: bool = False,
+        packed: bool = False,
+        merge: str | None = None,
+    ) -> Table:
+        """Create a table, which must not exist. The options are those of ``table``."""
+        made = self._source.create_table(name, _type_name(key), _type_name(value), counted, packed, merge)
+        return Table(self._source, made)
+
+    def drop_table(self, name: str) -> None:
+        """Remove a table and its entries."""
+        self._source.drop_table(self._source.open_table(name))
+
+    def rename_table(self, name: str, to: str) -> Table:
+        """Rename a table."""
+        return Table(self._source, self._source.rename_table(self._source.open_table(name), to))
+
+    def bulk_load(
+        self, table: Table, pairs: Iterable[tuple[Any, Any]], *, is_sorted: bool = False
+    ) -> tuple[int, int]:
+        """Load entries, all of them or none. Return the numbers of inserted and replaced keys.
+
+        It is faster than transactions and takes constant memory. With ``is_sorted``, keys must
+        ascend. Commits of others wait until it ends, so the iterable must not commit.
+        """
+        return self._source.bulk_load(table._table, pairs, is_sorted)  # pyright: ignore[reportPrivateUsage]
+
+    def sync(self) -> int:
+        """Make all commits so far durable, and return the number of the newest one."""
+        return self._source.sync()
+
+    def checkpoint(self) -> None:
+        """Merge all commits so far into the file, and free the log."""
+        self._source.checkpoint()
+
+    def compact(self) -> int:
+        """Make the file smaller, and return by how many bytes."""
+        return self._source.compact()
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the database, as it is now, to a new file."""
+        self._source.backup(os.fspath(path))
+
+    def write_image(self, path: str | os.PathLike[str], *, level: int | None = None) -> None:
+        """Copy the database, as it is now, to a new compressed file (``open(path, image=True)``)."""
+        self._source.write_image(os.fspath(path), level)
+
+    def check(self) -> list[str]:
+        """Read and check the whole database, and return the damages."""
+        return self._source.check()
+
+    def stats(self) -> dict[str, int]:
+        """Return sizes in bytes and numbers of commits."""
+        return self._source.stats()
+
+
+def open(
+    path: str | os.PathLike[str],
+    *,
+    create: bool = True,
+    read_only: bool = False,
+    image: bool = False,
+    durability: Durability | None = None,
+    isolation: Isolation | None = None,
+    map: bool = True,
+    huge_pages: bool = True,
+    background: bool = True,
+    page_size_bytes: int | None = None,
+    cache_bytes: int | None = None,
+    delta_bytes: int | None = None,
+    write_set_bytes: int | None = None,
+    max_size_bytes: int | None = None,
+    keep_log_bytes: int | None = None,
+    wait_for_lock: float = 0.0,
+) -> Database:
+    """Open a database, and create it if it does not exist (unless ``create`` is false).
+
+    Use the result as a context manager, or close it. ``read_only`` opens it for reading only,
+    ``image`` opens an image. ``durability`` says what a commit survives: "memory" nothing, "log" a
+    crash of the process, "disk" a power cut (the default). ``wait_for_lock`` is how many seconds
+    opening waits for another process that has the database open for writing.
+    """
+    path = os.fspath(path)
+    source = _native.open(
+        path,
+        create=create and not read_only and not image,
+        read_only=read_only,
+        image=image,
+        durability=durability,
+        isolation=isolation,
+        map=map,
+        huge_pages=huge_pages,
+        background=background,
+        page_size_bytes=page_size_bytes,
+        cache_bytes=cache_bytes,
+        delta_bytes=delta_bytes,
+        write_set_bytes=write_set_bytes,
+        max_size_bytes=max_size_bytes,
+        keep_log_bytes=keep_log_bytes,
+        wait_for_lock=wait_for_lock,
+    )
+    return Database(source, path)
+
+

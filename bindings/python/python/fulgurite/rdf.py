@@ -1,0 +1,226 @@
+"""An RDF store with SPARQL.
+
+>>> from fulgurite import rdf
+>>> with rdf.open(path) as store:
+...     store.load_bytes(b"<http://a/ann> <http://a/age> 39 .", "ttl")
+...     for row in store.select("SELECT ?age { ?who <http://a/age> ?age }"):
+...         row["age"].to_python()
+39
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from fulgurite import _native
+
+__all__ = ["BlankNode", "IRI", "Literal", "Solutions", "Store", "Term", "Triple", "open"]
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_INTEGERS = frozenset(
+    _XSD + name
+    for name in (
+        "integer",
+        "int",
+        "long",
+        "short",
+        "byte",
+        "nonNegativeInteger",
+        "positiveInteger",
+        "nonPositiveInteger",
+        "negativeInteger",
+        "unsignedInt",
+        "unsignedLong",
+        "unsignedShort",
+        "unsignedByte",
+    )
+)
+
+
+class IRI(str):
+    """An IRI. It is equal to its text."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"IRI({str(self)!r})"
+
+
+class BlankNode(str):
+    """A blank node, by its label. Labels name nodes within one result."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"BlankNode({str(self)!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A literal: its text, the IRI of its datatype, and its language if it has one."""
+
+    value: str
+    datatype: str = _XSD + "string"
+    language: str | None = None
+
+    def __str__(self) -> str:
+        return self.value
+
+    def to_python(self) -> Any:
+        """Return a number or truth value of Python for datatypes that have one, else the text."""
+        if self.datatype in _INTEGERS:
+            return int(self.value)
+        if self.datatype == _XSD + "decimal":
+            return Decimal(self.value)
+        if self.datatype in (_XSD + "double", _XSD + "float"):
+            return float(self.value)
+        if self.datatype == _XSD + "boolean":
+            return self.value in ("true", "1")
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """A triple: a statement, or a term that quotes one."""
+
+    subject: Term
+    predicate: Term
+    object: Term
+
+
+Term: TypeAlias = IRI | BlankNode | Literal | Triple
+
+
+def _term(parts: tuple[Any, ...]) -> Term:
+    kind = parts[0]
+    if kind == "iri":
+        return IRI(parts[1])
+    if kind == "blank":
+        return BlankNode(parts[1])
+    if kind == "literal":
+        return Literal(*parts[1:])
+    return Triple(*(_term(part) for part in parts[1:]))
+
+
+class Solutions:
+    """The rows of a SELECT, each a dict of the variables that are bound. They are read once."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: _native.Rows) -> None:
+        """``Store.select`` makes solutions; programs do not."""
+        self._rows = rows
+
+    @property
+    def variables(self) -> list[str]:
+        """The variables of the query, in its order."""
+        return self._rows.variables
+
+    def __iter__(self) -> Iterator[dict[str, Term]]:
+        names = self._rows.variables
+        for row in self._rows:
+            yield {name: _term(part) for name, part in zip(names, row, strict=True) if part is not None}
+
+    def arrow(self, *, batch_rows: int = 65536) -> _native.ArrowStream:
+        """Return the rows as a stream of Arrow record batches, a column of texts for each variable.
+
+        A cell is the term as N-Triples write it, or null.
+        """
+        return self._rows.arrow(batch_rows)
+
+
+class Store:
+    """An open RDF store. Any number of threads may use it at once."""
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: _native.Store) -> None:
+        """``open`` makes stores; programs do not."""
+        self._store = store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self._store.count()
+
+    def close(self) -> None:
+        """Close the store. Does nothing the second time."""
+        self._store.close()
+
+    def load(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        graph: str | None = None,
+        base: str | None = None,
+        lenient: bool = False,
+    ) -> int:
+        """Load a file, and return the number of new statements.
+
+        The extension says the format, unless ``format`` does: nt, ttl, nq, trig, rdf or jsonld. Files
+        may be compressed. ``lenient`` skips statements with errors.
+        """
+        return self._store.load(os.fspath(path), True, format, graph, base, lenient)[1]
+
+    def load_bytes(
+        self,
+        document: bytes,
+        format: str,
+        *,
+        graph: str | None = None,
+        base: str | None = None,
+        lenient: bool = False,
+    ) -> int:
+        """Load a document from memory, and return the number of new statements."""
+        return self._store.load(document, False, format, graph, base, lenient)[1]
+
+    def _rows(self, text: str, base: str | None, timeout: float | None) -> _native.Rows:
+        answer = self._store.query(text, base, timeout)
+        if isinstance(answer, bool):
+            raise ValueError("the query is an ASK; use Store.ask")
+        return answer
+
+    def select(self, text: str, *, base: str | None = None, timeout: float | None = None) -> Solutions:
+        """Evaluate a SELECT while its rows are read. ``timeout`` is in seconds."""
+        return Solutions(self._rows(text, base, timeout))
+
+    def ask(self, text: str, *, base: str | None = None, timeout: float | None = None) -> bool:
+        """Evaluate an ASK."""
+        answer = self._store.query(text, base, timeout)
+        if not isinstance(answer, bool):
+            raise ValueError("the query is no ASK; use Store.select or Store.construct")
+        return answer
+
+    def construct(
+        self, text: str, *, base: str | None = None, timeout: float | None = None
+    ) -> Iterator[Triple]:
+        """Evaluate a CONSTRUCT or DESCRIBE while its triples are read."""
+        rows = self._rows(text, base, timeout)
+        return (Triple(*(_term(part) for part in row)) for row in rows)
+
+    def update(self, text: str, *, base: str | None = None, timeout: float | None = None) -> None:
+        """Execute a SPARQL update, all of it or nothing."""
+        self._store.update(text, base, timeout)
+
+
+def open(
+    path: str | os.PathLike[str], *, create: bool = True, read_only: bool = False, wait_for_lock: float = 0.0
+) -> Store:
+    """Open a store, and create it if it does not exist (unless ``create`` is false)."""
+    created = create and not read_only
+    store = _native.open_store(
+        os.fspath(path), create=created, read_only=read_only, wait_for_lock=wait_for_lock
+    )
+    return Store(store)

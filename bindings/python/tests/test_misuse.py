@@ -1,0 +1,263 @@
+"""What programs do wrong raises exceptions, and harms nothing."""
+
+import gc
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import fulgurite
+from fulgurite import _native
+
+
+class MisuseTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.path = Path(self.directory.name) / "a.ful"
+        # The tests make thousands of commits, which need not survive a power cut.
+        self.db = fulgurite.open(self.path, durability="log")
+        self.addCleanup(self.db.close)
+        self.t = self.db.table("t")
+
+    def test_a_view_is_valid_until_the_transaction_ends(self) -> None:
+        self.t[b"k"] = b"value" * 100
+        with self.db.read() as txn:
+            value = txn["t"].view(b"k")
+            assert value is not None
+            self.assertEqual(bytes(value), b"value" * 100)
+            self.assertEqual(len(value), 500)
+            self.assertEqual(value, b"value" * 100)
+            self.assertIsNone(txn["t"].view(b"x"))
+            kept = memoryview(value)
+            self.assertTrue(kept.readonly)
+            with self.assertRaises(TypeError):
+                kept[0] = 1
+        for use in (memoryview, bytes, len, lambda value: value == b""):
+            with self.assertRaises(fulgurite.ClosedError):
+                use(value)
+        self.assertIn("ended", repr(value))
+        del txn, value
+        # The view keeps the snapshot, whatever happens to the database.
+        self.t[b"k"] = b"other"
+        self.db.checkpoint()
+        self.t.clear()
+        self.db.compact()
+        self.db.close()
+        gc.collect()
+        self.assertEqual(bytes(kept), b"value" * 100)
+        kept.release()
+
+    def test_a_view_of_a_write_transaction_or_image_is_a_copy(self) -> None:
+        self.t[b"k"] = b"1"
+        with self.db.write() as txn:
+            view = txn["t"].view(b"k")
+            txn["t"][b"k"] = b"2"
+        assert view is not None
+        self.assertEqual(bytes(view), b"1")
+        image = Path(self.directory.name) / "i.ful"
+        self.db.write_image(image)
+        with fulgurite.open(image, image=True, map=False) as db, db.read() as txn:
+            view = txn["t"].view(b"k")
+            assert view is not None
+            kept = memoryview(view)
+        gc.collect()
+        self.assertEqual(bytes(kept), b"2")
+
+    def test_ended_transactions_raise(self) -> None:
+        self.t[b"k"] = b"v"
+        read, write = self.db.read(), self.db.write()
+        tables = [read["t"], write["t"]]
+        scans = [iter(table.items()) for table in tables]
+        next(scans[0])
+        read.end()
+        read.end()
+        write.abort()
+        write.abort()
+        for table in tables:
+            for use in (
+                lambda: table[b"k"],
+                lambda: len(table),
+                lambda: list(table),
+                lambda: table.view(b"k"),
+                lambda: table.get_many([b"k"]),
+                lambda: b"k" in table,
+            ):
+                with self.assertRaises(fulgurite.ClosedError):
+                    use()
+        for scan in scans:
+            with self.assertRaises(fulgurite.ClosedError):
+                list(scan)
+        with self.assertRaises(fulgurite.ClosedError):
+            tables[1][b"k"] = b"w"
+        with self.assertRaises(fulgurite.ClosedError):
+            write.commit()
+        with self.assertRaises(fulgurite.ClosedError):
+            read["t"]
+
+    def test_closed_databases_raise(self) -> None:
+        self.t[b"k"] = b"v"
+        read = self.db.read()
+        write = self.db.write()
+        write["t"][b"k"] = b"w"
+        self.db.close()
+        self.db.close()
+        for use in (lambda: self.t[b"k"], self.db.read, self.db.write, self.db.tables, self.db.sync):
+            with self.assertRaises(fulgurite.ClosedError):
+                use()
+        with self.assertRaises(fulgurite.ClosedError):
+            self.t[b"k"] = b"w"
+        self.assertEqual(read["t"][b"k"], b"v")
+        with self.assertRaises(fulgurite.ClosedError):
+            write.commit()
+        with self.assertRaises(fulgurite.LockedError):
+            fulgurite.open(self.path)
+        read.end()
+        with fulgurite.open(self.path) as db:
+            self.assertEqual(db["t"][b"k"], b"v")
+
+    def test_two_openings_share_a_database(self) -> None:
+        other = fulgurite.open(self.path, durability="log")
+        self.db.close()
+        other["t"][b"k"] = b"v"
+        self.assertEqual(other["t"][b"k"], b"v")
+        other.close()
+
+    def test_a_database_that_is_dropped_keeps_its_commits(self) -> None:
+        db = fulgurite.open(self.path, durability="log")
+        db["t"][b"k"] = b"v"
+        self.db.close()
+        del db, self.db, self.t
+        gc.collect()
+        self.db = fulgurite.open(self.path)
+        self.assertEqual(self.db["t"][b"k"], b"v")
+
+    def test_exceptions_in_update_abort(self) -> None:
+        def change(txn: fulgurite.WriteTransaction) -> None:
+            txn["t"][b"k"] = b"v"
+            raise LookupError("no")
+
+        with self.assertRaisesRegex(LookupError, "no"):
+            self.db.update(change)
+        self.assertNotIn(b"k", self.t)
+        # A commit inside is kept, and the end of update does nothing more.
+        self.db.update(lambda txn: (txn["t"].update({b"k": b"v"}), txn.commit()))
+        self.assertEqual(self.t[b"k"], b"v")
+
+    def test_exceptions_of_iterables_reach_the_caller(self) -> None:
+        def pairs():
+            yield b"a", b"1"
+            raise LookupError("no")
+
+        for load in (self.t.put_many, lambda given: self.db.bulk_load(self.t, given)):
+            with self.assertRaisesRegex(LookupError, "no"):
+                load(pairs())
+            with self.assertRaises((TypeError, ValueError)):
+                load([(b"a", b"1", b"2")])
+            with self.assertRaises(TypeError):
+                load([("a", b"1")])
+        self.assertEqual(dict(self.t), {})
+
+    def test_writing_while_iterating(self) -> None:
+        self.t.put_many((b"%04d" % n, b"") for n in range(2000))
+        # Of a database, the iteration shows the state when it began.
+        for key in self.t:
+            del self.t[key]
+            self.t[b"x" + key] = b""
+        self.assertEqual(len(self.t), 2000)
+        # Of a transaction, it ends, though entries are added behind it.
+        with self.db.write() as txn:
+            table = txn["t"]
+            for key in table:
+                del table[key]
+                table[b"a" + key] = b""
+        self.assertEqual(len(self.t), 2000)
+
+    def test_many_threads_use_everything_at_once(self) -> None:
+        self.t.put_many((b"%04d" % n, b"%04d" % n) for n in range(1000))
+        counter = self.db.table("counter", key=str, value=int)
+        failures: list[BaseException] = []
+        shared_read, shared_write = self.db.read(), self.db.write()
+        shared_scan = iter(self.t.items())
+        seen: list[bytes] = []
+
+        def run(number: int) -> None:
+            try:
+                for round in range(20):
+                    self.db.update(lambda txn: txn["counter"].update(n=txn["counter"].get("n", 0) + 1))
+                    self.assertEqual(len(list(shared_read["t"])), 1000)
+                    view = shared_read["t"].view(b"0007")
+                    self.assertEqual(bytes(memoryview(view)), b"0007")
+                    shared_write["t"][b"w%d-%d" % (number, round)] = b""
+                    seen.extend(key for _, (key, _) in zip(range(10), shared_scan))
+            except BaseException as error:  # noqa: BLE001
+                failures.append(error)
+
+        threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+        self.assertEqual(counter["n"], 80)
+        shared_write.commit()
+        self.assertEqual(len(self.t), 1080)
+        self.assertEqual(len(seen), len(set(seen)))
+
+    def test_ending_a_transaction_while_others_use_it(self) -> None:
+        self.t.put_many((b"%04d" % n, b"x" * 1000) for n in range(1000))
+        for begin in (self.db.read, self.db.write):
+            txn = begin()
+            started, wrong = threading.Barrier(4), []
+
+            def run() -> None:
+                started.wait()
+                try:
+                    while True:
+                        list(txn["t"].items())
+                        txn["t"].view(b"0001")
+                except fulgurite.ClosedError:
+                    return
+                except BaseException as error:  # noqa: BLE001
+                    wrong.append(error)
+
+            threads = [threading.Thread(target=run) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            started.wait()
+            txn.end() if isinstance(txn, fulgurite.ReadTransaction) else txn.abort()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(wrong, [])
+
+    def test_an_exclusive_transaction_does_not_stop_other_threads(self) -> None:
+        with self.db.exclusive() as txn:
+            with self.assertRaises(TimeoutError):
+                self.db.exclusive(timeout=0.01)
+            waiting = threading.Thread(target=lambda: self.t.update({b"other": b""}))
+            waiting.start()
+            txn["t"][b"mine"] = b""
+        waiting.join()
+        self.assertEqual(set(self.t), {b"mine", b"other"})
+
+    def test_wrong_arguments(self) -> None:
+        with self.assertRaises(fulgurite.DatabaseNotFoundError):
+            fulgurite.open(self.path.with_name("b.ful"), create=False)
+        with self.assertRaises(fulgurite.InvalidError):
+            fulgurite.open(self.path.with_name("b.ful"), page_size_bytes=7)
+        with self.assertRaises(fulgurite.InvalidError):
+            fulgurite.open(self.path.with_name("b.ful"), durability="paper")  # type: ignore[arg-type]
+        with self.assertRaises(TypeError):
+            self.db.table("u", key=list)
+        with self.assertRaises(TypeError):
+            self.t[None] = b""
+        with self.assertRaises(TypeError):
+            _native.Source()  # type: ignore[call-arg]
+        not_a_database = self.path.with_name("text")
+        not_a_database.write_text("no database " * 5000)
+        with self.assertRaises(fulgurite.Error):
+            fulgurite.open(not_a_database)
+
+
+if __name__ == "__main__":
+    unittest.main()

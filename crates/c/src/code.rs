@@ -1,0 +1,271 @@
+//! Codes and messages of errors.
+#![allow(unsafe_code)] // Functions of C.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use fulgurite::Error;
+use fulgurite_handles::kind;
+
+/// What a function returns. The numbers never change.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::enum_variant_names)] // The prefix of every constant in C.
+pub enum fulgurite_code {
+    /// The call succeeded.
+    FULGURITE_OK = 0,
+    /// The key has no value, there is no such entry, or no such table after this one. There is no message.
+    FULGURITE_NOT_FOUND = -1,
+    /// The key has a value already. There is no message.
+    FULGURITE_KEY_EXISTS = -2,
+    /// The object of the handle is closed, or the handle never was one.
+    FULGURITE_CLOSED = -3,
+    /// An argument is not valid.
+    FULGURITE_INVALID = -4,
+    /// Another transaction has changed what this one used. Begin it again.
+    FULGURITE_CONFLICT = -5,
+    /// Too much was committed since the transaction began. Begin it again.
+    FULGURITE_TRANSACTION_TOO_OLD = -6,
+    /// A wait has ended without success.
+    FULGURITE_TIMEOUT = -7,
+    /// A system call failed.
+    FULGURITE_IO = -8,
+    /// The disk is full.
+    FULGURITE_DISK_FULL = -9,
+    /// The database would exceed its largest size.
+    FULGURITE_QUOTA_EXCEEDED = -10,
+    /// There is no database at this path.
+    FULGURITE_DATABASE_NOT_FOUND = -11,
+    /// The directory of the path does not exist.
+    FULGURITE_DIRECTORY_NOT_FOUND = -12,
+    /// The log of a missing database is at this path.
+    FULGURITE_LOG_WITHOUT_DATABASE = -13,
+    /// There is a file at the path of the backup.
+    FULGURITE_FILE_EXISTS = -14,
+    /// The file is no database, or no image.
+    FULGURITE_NOT_A_DATABASE = -15,
+    /// A newer version has written the file.
+    FULGURITE_UNSUPPORTED_FORMAT = -16,
+    /// The file is damaged.
+    FULGURITE_CORRUPT = -17,
+    /// The database is open for writing elsewhere.
+    FULGURITE_LOCKED = -18,
+    /// A file of the database was moved while it was open.
+    FULGURITE_MOVED = -19,
+    /// The database was opened before a fork.
+    FULGURITE_FORKED = -20,
+    /// A segment of the log is missing.
+    FULGURITE_LOG_MISSING = -21,
+    /// This process has the database open with other options.
+    FULGURITE_ALREADY_OPEN = -22,
+    /// The database or transaction is read-only.
+    FULGURITE_READ_ONLY = -23,
+    /// An earlier sync failed. Open the database again.
+    FULGURITE_POISONED = -24,
+    /// It is unknown whether the commit survives. Open the database again.
+    FULGURITE_INDETERMINATE = -25,
+    /// The operation was stopped.
+    FULGURITE_STOPPED = -26,
+    /// No table has this name.
+    FULGURITE_TABLE_NOT_FOUND = -27,
+    /// A table has this name already.
+    FULGURITE_TABLE_EXISTS = -28,
+    /// The table has other options.
+    FULGURITE_TABLE_MISMATCH = -29,
+    /// The key is too long.
+    FULGURITE_KEY_TOO_LONG = -30,
+    /// The value is too long.
+    FULGURITE_VALUE_TOO_LONG = -31,
+    /// A merge failed.
+    FULGURITE_UNMERGEABLE = -32,
+    /// The keys of a sorted load do not ascend.
+    FULGURITE_OUT_OF_ORDER = -33,
+    /// The callback that returns entries has failed.
+    FULGURITE_INPUT = -34,
+    /// A bug in Fulgurite.
+    FULGURITE_INTERNAL = -35,
+    /// Another error; the message has the reason.
+    FULGURITE_OTHER = -36,
+}
+
+pub use fulgurite_code as Code;
+
+/// All codes with their names.
+const NAMES: [(Code, &CStr, &str); 37] = {
+    use fulgurite_code::*;
+    [
+        (FULGURITE_OK, c"OK", "OK"),
+        (FULGURITE_NOT_FOUND, c"NOT_FOUND", "NOT_FOUND"),
+        (FULGURITE_KEY_EXISTS, c"KEY_EXISTS", "KEY_EXISTS"),
+        (FULGURITE_CLOSED, c"CLOSED", "CLOSED"),
+        (FULGURITE_INVALID, c"INVALID", "INVALID"),
+        (FULGURITE_CONFLICT, c"CONFLICT", "CONFLICT"),
+        (FULGURITE_TRANSACTION_TOO_OLD, c"TRANSACTION_TOO_OLD", "TRANSACTION_TOO_OLD"),
+        (FULGURITE_TIMEOUT, c"TIMEOUT", "TIMEOUT"),
+        (FULGURITE_IO, c"IO", "IO"),
+        (FULGURITE_DISK_FULL, c"DISK_FULL", "DISK_FULL"),
+        (FULGURITE_QUOTA_EXCEEDED, c"QUOTA_EXCEEDED", "QUOTA_EXCEEDED"),
+        (FULGURITE_DATABASE_NOT_FOUND, c"DATABASE_NOT_FOUND", "DATABASE_NOT_FOUND"),
+        (FULGURITE_DIRECTORY_NOT_FOUND, c"DIRECTORY_NOT_FOUND", "DIRECTORY_NOT_FOUND"),
+        (FULGURITE_LOG_WITHOUT_DATABASE, c"LOG_WITHOUT_DATABASE", "LOG_WITHOUT_DATABASE"),
+        (FULGURITE_FILE_EXISTS, c"FILE_EXISTS", "FILE_EXISTS"),
+        (FULGURITE_NOT_A_DATABASE, c"NOT_A_DATABASE", "NOT_A_DATABASE"),
+        (FULGURITE_UNSUPPORTED_FORMAT, c"UNSUPPORTED_FORMAT", "UNSUPPORTED_FORMAT"),
+        (FULGURITE_CORRUPT, c"CORRUPT", "CORRUPT"),
+        (FULGURITE_LOCKED, c"LOCKED", "LOCKED"),
+        (FULGURITE_MOVED, c"MOVED", "MOVED"),
+        (FULGURITE_FORKED, c"FORKED", "FORKED"),
+        (FULGURITE_LOG_MISSING, c"LOG_MISSING", "LOG_MISSING"),
+        (FULGURITE_ALREADY_OPEN, c"ALREADY_OPEN", "ALREADY_OPEN"),
+        (FULGURITE_READ_ONLY, c"READ_ONLY", "READ_ONLY"),
+        (FULGURITE_POISONED, c"POISONED", "POISONED"),
+        (FULGURITE_INDETERMINATE, c"INDETERMINATE", "INDETERMINATE"),
+        (FULGURITE_STOPPED, c"STOPPED", "STOPPED"),
+        (FULGURITE_TABLE_NOT_FOUND, c"TABLE_NOT_FOUND", "TABLE_NOT_FOUND"),
+        (FULGURITE_TABLE_EXISTS, c"TABLE_EXISTS", "TABLE_EXISTS"),
+        (FULGURITE_TABLE_MISMATCH, c"TABLE_MISMATCH", "TABLE_MISMATCH"),
+        (FULGURITE_KEY_TOO_LONG, c"KEY_TOO_LONG", "KEY_TOO_LONG"),
+        (FULGURITE_VALUE_TOO_LONG, c"VALUE_TOO_LONG", "VALUE_TOO_LONG"),
+        (FULGURITE_UNMERGEABLE, c"UNMERGEABLE", "UNMERGEABLE"),
+        (FULGURITE_OUT_OF_ORDER, c"OUT_OF_ORDER", "OUT_OF_ORDER"),
+        (FULGURITE_INPUT, c"INPUT", "INPUT"),
+        (FULGURITE_INTERNAL, c"INTERNAL", "INTERNAL"),
+        (FULGURITE_OTHER, c"OTHER", "OTHER"),
+    ]
+};
+
+/// Why a call did not succeed.
+#[derive(Debug)]
+pub struct Failure {
+    code: Code,
+    /// Empty for the codes that are no errors.
+    message: String,
+}
+
+/// The result of a call.
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+impl Failure {
+    /// A failure of an argument.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self { code: Code::FULGURITE_INVALID, message: message.into() }
+    }
+
+    /// A failure with a message.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    /// There is no such key, entry or table.
+    pub const NOT_FOUND: Self = Self { code: Code::FULGURITE_NOT_FOUND, message: String::new() };
+
+    /// The key has a value.
+    pub const KEY_EXISTS: Self = Self { code: Code::FULGURITE_KEY_EXISTS, message: String::new() };
+
+    /// The object is closed.
+    pub fn closed(object: &str) -> Self {
+        let message = format!("this {object} is closed or was never open; open or begin a new one");
+        Self { code: Code::FULGURITE_CLOSED, message }
+    }
+
+    /// A call of the object has panicked.
+    pub fn broken() -> Self {
+        let message = "an earlier call of this object failed with an internal error; close the object";
+        Self { code: Code::FULGURITE_INTERNAL, message: message.into() }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let name = kind::of(&error);
+        let code = NAMES.iter().find(|(_, _, known)| *known == name).map_or(Code::FULGURITE_OTHER, |row| row.0);
+        Self { code, message: error.to_string() }
+    }
+}
+
+thread_local! {
+    /// The message of the last failure of this thread.
+    static MESSAGE: RefCell<CString> = RefCell::default();
+}
+
+/// Runs the body of a function. Keeps the message of a failure for this thread, and turns panics into failures.
+pub fn guarded(body: impl FnOnce() -> Result<()>) -> c_int {
+    // A panic leaves no object half changed: locks of the objects are poisoned by it.
+    let failure = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => return Code::FULGURITE_OK as c_int,
+        Ok(Err(failure)) => failure,
+        Err(payload) => Failure::new(Code::FULGURITE_INTERNAL, text_of_panic(payload)),
+    };
+    if !failure.message.is_empty() {
+        // Texts of C end at the first byte 0; names of files and keys in messages have none.
+        let text = CString::new(failure.message.replace('\0', "\\0")).unwrap_or_default();
+        // While a thread ends there is no place for messages.
+        let _ = MESSAGE.try_with(|message| message.replace(text));
+    }
+    failure.code as c_int
+}
+
+fn text_of_panic(payload: Box<dyn Any + Send>) -> String {
+    let text = payload
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no text".to_owned());
+    // Dropping a payload may panic again.
+    std::mem::forget(payload);
+    format!("a bug in Fulgurite, please report it: {text}")
+}
+
+/// Returns the message of the last error of the calling thread, as UTF-8. It is valid until the
+/// next error of this thread. Empty if there was no error.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn fulgurite_error_message() -> *const c_char {
+    MESSAGE.try_with(|message| message.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
+
+/// Returns the name of a code, such as "CONFLICT". Never NULL.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn fulgurite_code_name(code: c_int) -> *const c_char {
+    NAMES.iter().find(|(known, _, _)| *known as c_int == code).map_or(c"UNKNOWN", |row| row.1).as_ptr()
+}
+
+/// Whether a transaction that failed with this code succeeds if it is begun again.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn fulgurite_is_retryable(code: c_int) -> bool {
+    [Code::FULGURITE_CONFLICT, Code::FULGURITE_TRANSACTION_TOO_OLD].iter().any(|known| *known as c_int == code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_error_of_the_engine_has_a_code_or_is_rare() {
+        // These cannot come from what this library offers: no merge functions, no feed of changes.
+        let without = ["MERGE_FUNCTION", "MERGE_FUNCTION_MISSING", "CHANGES_GONE", "OVERFLOW", "DECODE"];
+        for kind in kind::KINDS {
+            let known = NAMES.iter().any(|(_, _, name)| *name == kind);
+            assert_ne!(known, without.contains(&kind), "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_panic_is_an_error_with_its_text() {
+        assert_eq!(guarded(|| panic!("a planted fault")), Code::FULGURITE_INTERNAL as c_int);
+        let message = MESSAGE.with_borrow(|message| message.to_string_lossy().into_owned());
+        assert!(message.ends_with("a planted fault"), "{message}");
+    }
+
+    #[test]
+    fn codes_are_numbered_downwards_without_gaps() {
+        for (position, (code, name, text)) in NAMES.iter().enumerate() {
+            assert_eq!(*code as c_int, -(position as c_int));
+            assert_eq!(name.to_str().unwrap(), *text);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Transactions: how they begin and end.
+#![allow(unsafe_code)] // Functions of C.
+
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use fulgurite::{ReadTxn, WriteTxn};
+
+use crate::arguments::{check_out, set, set_if_wanted};
+use crate::code::{Code, Failure, Result, guarded};
+use crate::handles::{
+    OBJECTS, Object, Reading, Writing, add, database, fulgurite_database, fulgurite_txn, with, with_writing,
+};
+use crate::options::{durability, isolation};
+
+fn begin_reading(
+    place: Option<&mut MaybeUninit<fulgurite_txn>>,
+    begin: impl FnOnce() -> Result<ReadTxn>,
+) -> Result<()> {
+    check_out(&place)?;
+    let reading = Reading { txn: Arc::new(begin()?), kept: Mutex::default() };
+    set(place, fulgurite_txn { id: add(Object::Read(reading)) })
+}
+
+fn begin_writing(
+    place: Option<&mut MaybeUninit<fulgurite_txn>>,
+    begin: impl FnOnce() -> Result<WriteTxn>,
+) -> Result<()> {
+    check_out(&place)?;
+    let writing = Object::Write(Box::new(Mutex::new(Writing::new(begin()?))));
+    set(place, fulgurite_txn { id: add(writing) })
+}
+
+/// Begins a read transaction: a snapshot of everything committed so far. It blocks no writer.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn fulgurite_begin_read(
+    database: fulgurite_database,
+    txn: Option<&mut MaybeUninit<fulgurite_txn>>,
+) -> c_int {
+    guarded(|| begin_reading(txn, || Ok(self::database(database)?.read()?)))
+}
+
+/// As fulgurite_begin_read, but shows only commits that survive a power cut.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn fulgurite_begin_read_durable(
+    database: fulgurite_database,
+    txn: Option<&mut MaybeUninit<fulgurite_txn>>,
+) -> c_int {
+    guarded(|| begin_reading(txn, || Ok(self::database(database)?.read_durable()?)))
+}
+
+/// Begins a write transaction. Any number of them may run at once, on any threads. If another one
+/// has committed a conflicting change, the commit returns FULGURITE_CONFLICT.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn fulgurite_begin_write(
+    database: fulgurite_database,
+    txn: Option<&mut MaybeUninit<fulgurite_txn>>,
+) -> c_int {
+    guarded(|| begin_writing(txn, || Ok(self::database(database)?.write()?)))
+}
+
+/// As fulgurite_begin_write, with a value of fulgurite_isolation.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn fulgurite_begin_write_with(
+    database: fulgurite_database,
+    isolation: u32,
+    txn: Option<&mut MaybeUninit<fulgurite_txn>>,
+) -> c_int {
+    guarded(|| {
+        begin_writing(txn, || {
+            let database = self::database(database)?;
+            match self::isolation(isolation)? {
+                Some(isolation) => Ok(database.write_with(isolation)?),
+                None => Ok(database.write()?),
+            }
+        })
+    })
+}
+
+/// Begins a write transaction beside which no other one commits, so that it never conflicts.
+/// FULGURITE_TIMEOUT if the previous exclusive transaction has not ended in time. The thread must
+/// not write by another transaction, nor close the database, before it ends.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn fulgurite_begin_exclusive(
+    database: fulgurite_database,
+    timeout_ms: u64,
+    txn: Option<&mut MaybeUninit<fulgurite_txn>>,
+) -> c_int {
+    guarded(|| {
+        begin_writing(txn, || {
+            let begun = self::database(database)?.begin_exclusive(Duration::from_millis(timeout_ms))?;
+            begun.ok_or_else(|| {
+                let message = format!("another exclusive transaction has not ended within {timeout_ms} ms; try again");
+                Failure::new(Code::FULGURITE_TIMEOUT, message)
+            })
+        })
+    })
+}
+
+/// Commits a write transaction. Returns the number of the commit if `sequence` is not NULL. The
+/// transaction has ended after it, whatever the code is; only FULGURITE_READ_ONLY, for a read
+/// transaction, leaves it open.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn fulgurite_commit(txn: fulgurite_txn, sequence: Option<&mut MaybeUninit<u64>>) -> c_int {
+    fulgurite_commit_with(txn, 0, sequence)
+}
+
+/// As fulgurite_commit, with a value of fulgurite_durability.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn fulgurite_commit_with(
+    txn: fulgurite_txn,
+    durability: u32,
+    sequence: Option<&mut MaybeUninit<u64>>,
+) -> c_int {
+    guarded(|| {
+        let durability = self::durability(durability)?;
+        // Another kind of object stays open.
+        with(txn.id, "transaction", |object| match object {
+            Object::Write(_) => Ok(()),
+            other => other.write().map(drop),
+        })?;
+        let Some(Object::Write(writing)) = OBJECTS.take(txn.id) else { return Err(Failure::closed("transaction")) };
+        let txn = writing.into_inner().map_err(|_| Failure::broken())?.into_txn();
+        let committed = match durability {
+            Some(durability) => txn.commit_with(durability)?,
+            None => txn.commit()?,
+        };
+        set_if_wanted(sequence, committed.0);
+        Ok(())
+    })
+}
+
+/// Ends a transaction: a read transaction, or a write transaction whose changes are dropped. Ending
+/// a transaction twice returns FULGURITE_CLOSED.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn fulgurite_end(txn: fulgurite_txn) -> c_int {
+    guarded(|| {
+        with(txn.id, "transaction", |object| match object {
+            Object::Read(_) | Object::Write(_) => Ok(()),
+            other => Err(other.is_not("transaction")),
+        })?;
+        OBJECTS.take(txn.id).map(drop).ok_or_else(|| Failure::closed("transaction"))
+    })
+}
+
+/// Returns the number of the newest commit that a transaction sees.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn fulgurite_sequence(txn: fulgurite_txn, sequence: Option<&mut MaybeUninit<u64>>) -> c_int {
+    guarded(|| {
+        let seen = with(txn.id, "transaction", |object| match object {
+            Object::Read(reading) => Ok(reading.txn.sequence()),
+            other => Ok(other.write()?.txn().sequence()),
+        })?;
+        set(sequence, seen.0)
+    })
+}
+
+/// Makes a savepoint of a write transaction, and returns its number.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn fulgurite_savepoint(txn: fulgurite_txn, savepoint: Option<&mut MaybeUninit<u32>>) -> c_int {
+    guarded(|| {
+        check_out(&savepoint)?;
+        let number = with_writing(txn, |writing| {
+            let number = u32::try_from(writing.savepoints.len())
+                .map_err(|_| Failure::invalid("the transaction has too many savepoints"))?;
+            let made = writing.txn_to_change().savepoint();
+            writing.savepoints.push(made);
+            Ok(number)
+        })?;
+        set(savepoint, number)
+    })
+}
+
+/// Undoes all changes after a savepoint, which remains. Later savepoints are gone.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn fulgurite_rollback_to(txn: fulgurite_txn, savepoint: u32) -> c_int {
+    guarded(|| {
+        with_writing(txn, |writing| {
+            let made = writing.savepoints.get(savepoint as usize).copied().ok_or_else(|| {
+                Failure::invalid(format!(
+                    "there is no savepoint {savepoint}; it was undone, or is of another transaction"
+                ))
+            })?;
+            writing.txn_to_change().rollback_to(made)?;
+            writing.savepoints.truncate(savepoint as usize + 1);
+            Ok(())
+        })
+    })
+}

@@ -1,0 +1,197 @@
+//! What a source of entries is: a database, a read transaction or a write transaction.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use fulgurite::{Database, ReadTxn, Savepoint, WriteTxn};
+use fulgurite_handles::Opening;
+
+use crate::error::{Failure, Result};
+
+/// An open database.
+pub struct OpenDatabase {
+    /// The engine's handle; none after closing, so that nothing here keeps the database open.
+    database: Mutex<Option<Database>>,
+    /// The opening that the object is part of.
+    opening: Opening,
+}
+
+impl OpenDatabase {
+    /// Opens a database, which counts as one more object of its opening.
+    ///
+    /// # Errors
+    /// Those of `open`.
+    pub fn open<T>(path: &Path, open: impl FnOnce() -> Result<(Database, T)>) -> Result<(Self, T)> {
+        let opening = Opening::of(path);
+        let mut objects = opening.lock();
+        let (database, other) = open()?;
+        *objects += 1;
+        drop(objects);
+        Ok((Self { database: Mutex::new(Some(database)), opening }, other))
+    }
+
+    /// Closes the database, unless another object has it open. Does nothing the second time.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn close(&self) -> Result<()> {
+        let mut objects = self.opening.lock();
+        let Some(database) = self.taken() else { return Ok(()) };
+        *objects -= 1;
+        if *objects > 0 { Ok(()) } else { Ok(database.close()?) }
+    }
+
+    fn taken(&self) -> Option<Database> {
+        self.database.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The database.
+    ///
+    /// # Errors
+    /// If this object is closed.
+    pub fn get(&self) -> Result<Database> {
+        let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        database.clone().ok_or_else(|| Failure::closed("database"))
+    }
+}
+
+impl Drop for OpenDatabase {
+    fn drop(&mut self) {
+        // Commits stay in the log; errors have no place to go.
+        let mut objects = self.opening.lock();
+        if self.taken().is_some() {
+            *objects -= 1;
+        }
+    }
+}
+
+/// A read transaction.
+pub struct Reading {
+    txn: RwLock<Option<Arc<ReadTxn>>>,
+    /// Set when it ends, for its values.
+    pub has_ended: Arc<AtomicBool>,
+}
+
+impl Reading {
+    /// A running transaction.
+    pub fn new(txn: ReadTxn) -> Self {
+        Self { txn: RwLock::new(Some(Arc::new(txn))), has_ended: Arc::default() }
+    }
+
+    /// A running transaction that shares its snapshot with another one, and ends by itself.
+    pub fn of(txn: Arc<ReadTxn>) -> Self {
+        Self { txn: RwLock::new(Some(txn)), has_ended: Arc::default() }
+    }
+
+    /// The transaction.
+    ///
+    /// # Errors
+    /// If it has ended.
+    pub fn get(&self) -> Result<Arc<ReadTxn>> {
+        let txn = self.txn.read().unwrap_or_else(PoisonError::into_inner);
+        txn.clone().ok_or_else(|| Failure::closed("transaction"))
+    }
+
+    /// Ends it. Its snapshot remains while values of it are in use.
+    pub fn end(&self) {
+        self.has_ended.store(true, Ordering::SeqCst);
+        self.txn.write().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// A write transaction and its savepoints.
+pub struct Changes {
+    /// The transaction.
+    pub txn: WriteTxn,
+    /// The savepoints, by their number.
+    pub savepoints: Vec<Savepoint>,
+}
+
+/// A write transaction.
+pub struct Writing(Mutex<Option<Changes>>);
+
+impl Writing {
+    /// A running transaction.
+    pub fn new(txn: WriteTxn) -> Self {
+        Self(Mutex::new(Some(Changes { txn, savepoints: Vec::new() })))
+    }
+
+    fn lock(&self) -> Result<MutexGuard<'_, Option<Changes>>> {
+        self.0.lock().map_err(|_| Failure::broken())
+    }
+
+    /// Calls `run` with the transaction.
+    ///
+    /// # Errors
+    /// If it has ended, and the errors of `run`.
+    pub fn with<R>(&self, run: impl FnOnce(&mut Changes) -> Result<R>) -> Result<R> {
+        run(self.lock()?.as_mut().ok_or_else(|| Failure::closed("transaction"))?)
+    }
+
+    /// Takes the transaction out, to end it.
+    ///
+    /// # Errors
+    /// If a call of it has panicked.
+    pub fn take(&self) -> Result<Option<WriteTxn>> {
+        Ok(self.lock()?.take().map(|changes| changes.txn))
+    }
+}
+
+/// A source of entries.
+#[derive(Clone)]
+pub enum Kind {
+    /// A database: each call has a transaction of its own.
+    Database(Arc<OpenDatabase>),
+    /// A read transaction.
+    Read(Arc<Reading>),
+    /// A write transaction.
+    Write(Arc<Writing>),
+}
+
+impl Kind {
+    /// The open database.
+    ///
+    /// # Errors
+    /// If this is none, or closed.
+    pub fn database(&self) -> Result<Database> {
+        match self {
+            Self::Database(open) => open.get(),
+            _ => Err(Failure::invalid("this is a transaction, not a database")),
+        }
+    }
+
+    /// Calls `run` with a write transaction, or with one of its own that is committed after it.
+    ///
+    /// # Errors
+    /// Those of `run` and of the commit.
+    pub fn change<R>(&self, mut run: impl FnMut(&mut WriteTxn) -> fulgurite::Result<R>) -> Result<R> {
+        match self {
+            Self::Database(open) => Ok(open.get()?.update(run)?),
+            Self::Read(_) => Err(Failure::read_only()),
+            Self::Write(writing) => writing.with(|changes| Ok(run(&mut changes.txn)?)),
+        }
+    }
+}
+
+/// Evaluates an expression with the transaction of a source, or with a new snapshot of a database.
+macro_rules! reading {
+    ($kind:expr, $txn:ident => $body:expr) => {
+        match $kind {
+            $crate::kinds::Kind::Database(open) => {
+                let $txn = &open.get()?.read()?;
+                $body
+            }
+            $crate::kinds::Kind::Read(reading) => {
+                let $txn = &*reading.get()?;
+                $body
+            }
+            $crate::kinds::Kind::Write(writing) => writing.with(|changes| {
+                let $txn = &changes.txn;
+                $body
+            }),
+        }
+    };
+}
+
+pub(crate) use reading;

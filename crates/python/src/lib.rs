@@ -1,0 +1,38 @@
+//! The native module of Fulgurite's Python binding, `fulgurite._native`.
+//!
+//! The classes that users see are in `bindings/python/python/fulgurite`. This crate converts arguments, results and
+//! errors. Nothing that Python code does wrong may end the process:
+//!
+//! - Objects of an ended transaction or closed database raise `ClosedError`.
+//! - A `Value` exports memory of a snapshot, and keeps the snapshot as long as it or a view of it lives.
+//! - The interpreter's lock is released in calls that may wait, for the disk or for other transactions. No lock of this
+//!   crate is held while a thread waits for the interpreter.
+
+mod arrow;
+mod bounds;
+mod error;
+mod keys;
+mod kinds;
+mod loads;
+mod rdf;
+mod scans;
+mod source;
+mod tables;
+mod values;
+
+use pyo3::prelude::*;
+
+/// The native part of the package fulgurite.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<source::Source>()?;
+    module.add_class::<tables::Table>()?;
+    module.add_class::<values::Value>()?;
+    module.add_class::<scans::Scan>()?;
+    module.add_class::<arrow::ArrowStream>()?;
+    module.add_class::<rdf::Store>()?;
+    module.add_class::<rdf::Rows>()?;
+    module.add_function(wrap_pyfunction!(source::open, module)?)?;
+    module.add_function(wrap_pyfunction!(rdf::open_store, module)?)
+}

@@ -1,0 +1,106 @@
+//! The Python binding: the wheel, its tests in fresh environments, and its types.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::bindings::library::{directory, empty_directory, failed, target};
+use crate::command::Failure;
+use crate::launch::wait;
+use crate::{tools, workspace};
+
+/// What builds the wheel, and reads what it returns.
+const TOOLS: [&str; 4] = ["maturin==1.16.0", "mypy==2.4.1", "pyarrow==26.0.1", "pyright==1.1.414"];
+
+/// Builds and tests the binding.
+///
+/// # Errors
+/// [`Failure::Unavailable`] if there is no Python or PyPI; otherwise what has failed.
+pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
+    let python = ensure_tools(root).map_err(Failure::Unavailable)?;
+    let wheel = build(root, &python, profile)?;
+    let tests = root.join("bindings/python/tests");
+    check_fresh(root, &wheel, &tests)?;
+    let program = python.to_string_lossy().into_owned();
+    let wheel = wheel.to_string_lossy().into_owned();
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    let arguments = [&pip[..], &["--no-index", "--no-deps", "--force-reinstall", &wheel]].concat();
+    wait(workspace::child(root, &program, &arguments))?;
+    let place = empty_directory(root, "python-tests")?;
+    let run = |arguments: &[&str]| {
+        let mut command = workspace::child(root, &program, arguments);
+        command.current_dir(&place).env("PYTHONDONTWRITEBYTECODE", "1").env_remove("PYTHONPATH");
+        wait(command)
+    };
+    let tests = tests.to_string_lossy().into_owned();
+    let guide = root.join("docs/guide/python.md").to_string_lossy().into_owned();
+    run(&["-X", "dev", "-W", "error", "-m", "unittest", "discover", "-s", &tests, "-t", &tests])?;
+    run(&["-W", "error", &format!("{tests}/run_guide.py"), &guide])?;
+    let allowed = root.join("bindings/python/stubtest.allow").to_string_lossy().into_owned();
+    let allow = ["--allowlist", &allowed, "--ignore-unused-allowlist", "--ignore-missing-stub"];
+    run(&[&["-m", "mypy.stubtest", "fulgurite"], &allow[..]].concat())?;
+    run(&["-m", "mypy", "--strict", "--package", "fulgurite"])?;
+    let sources = root.join("bindings/python/python").to_string_lossy().into_owned();
+    match run(&["-m", "pyright", "--warnings", "--pythonpath", &program, &sources]) {
+        Err(Failure::Child(code)) if code != 1 => {
+            eprintln!("skipped pyright, which could not start; it needs Node.js");
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+/// Makes sure that an environment below target/ has the tools, and returns its interpreter.
+fn ensure_tools(root: &Path) -> Result<PathBuf, String> {
+    let place = target(root).join("bindings").join("python");
+    let interpreter = interpreter(&place);
+    let program = interpreter.to_string_lossy().into_owned();
+    let installed = tools::quiet(workspace::child(root, &program, &["-m", "pip", "freeze", "--all"]));
+    if installed.is_ok_and(|list| TOOLS.iter().all(|tool| list.lines().any(|line| line == *tool))) {
+        return Ok(interpreter);
+    }
+    eprintln!("installing {} below target/bindings/python", TOOLS.join(" "));
+    make_environment(root, &place)?;
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"];
+    tools::quiet(workspace::child(root, &program, &[&pip[..], &TOOLS].concat()))
+        .map_err(|reason| format!("{reason}; pip needs PyPI or a mirror of it"))?;
+    Ok(interpreter)
+}
+
+fn interpreter(environment: &Path) -> PathBuf {
+    environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
+}
+
+fn make_environment(root: &Path, place: &Path) -> Result<(), String> {
+    let python = if cfg!(windows) { "python" } else { "python3" };
+    tools::quiet(workspace::child(root, python, &["-m", "venv", "--clear", &place.to_string_lossy()]))
+        .map(drop)
+        .map_err(|reason| format!("{reason}; install Python 3.11 or later with venv (on Debian, python3-venv)"))
+}
+
+/// Builds the wheel, and returns where it is.
+fn build(root: &Path, python: &Path, profile: &str) -> Result<PathBuf, Failure> {
+    let wheels = empty_directory(root, "wheels")?;
+    let (program, out) = (python.to_string_lossy(), wheels.to_string_lossy());
+    let arguments = ["-m", "maturin", "build", "--locked", "--quiet", "--profile", profile, "--out", &out];
+    let mut command = workspace::child(root, &program, &arguments);
+    // maturin passes cargo what the environment says.
+    command.current_dir(root.join("bindings/python")).env("CARGO_TARGET_DIR", target(root));
+    wait(command)?;
+    let found = fs::read_dir(&wheels).map_err(|error| failed(&wheels, error))?.flatten().next();
+    found.map(|file| file.path()).ok_or_else(|| Failure::Failed(format!("{}: no wheel", wheels.display())))
+}
+
+/// Installs the wheel into an environment that has nothing else, and runs the tests there.
+fn check_fresh(root: &Path, wheel: &Path, tests: &Path) -> Result<(), Failure> {
+    let environment = directory(root, "python-fresh")?;
+    make_environment(root, &environment).map_err(Failure::Failed)?;
+    let program = interpreter(&environment).to_string_lossy().into_owned();
+    let wheel = wheel.to_string_lossy().into_owned();
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", &wheel];
+    wait(workspace::child(root, &program, &install))?;
+    let tests = tests.to_string_lossy().into_owned();
+    let place = empty_directory(root, "python-tests")?;
+    let mut command = workspace::child(root, &program, &["-m", "unittest", "discover", "-s", &tests, "-t", &tests]);
+    command.current_dir(&place).env("PYTHONDONTWRITEBYTECODE", "1").env_remove("PYTHONPATH");
+    wait(command)
+}
