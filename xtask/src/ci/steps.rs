@@ -124,6 +124,7 @@ fn packages(root: &Path) -> Outcome {
 const PUBLISHED: &[&str] = &[
     "fulgurite",
     "fulgurite-keys",
+    "fulgurite-events",
     "fulgurite-facts",
     "fulgurite-graph",
     "fulgurite-rdf",

@@ -50,6 +50,13 @@ const CRATES: &[Allowed] = &[
         outside: Outside::Only(&["xxhash-rust"]),
     },
     Allowed {
+        directory: "crates/events",
+        ours: &["fulgurite"],
+        ours_in_tests: &["fulgurite-testkit"],
+        // Codecs of payloads, each behind a feature; hashes of tags.
+        outside: Outside::Only(&["flatbuffers", "prost", "serde", "serde_json", "xxhash-rust"]),
+    },
+    Allowed {
         directory: "crates/facts",
         ours: &["fulgurite"],
         ours_in_tests: &["fulgurite-testkit"],
@@ -122,7 +129,14 @@ const CRATES: &[Allowed] = &[
     },
     Allowed {
         directory: "crates/cli",
-        ours: &["fulgurite", "fulgurite-facts", "fulgurite-keys", "fulgurite-rdf", "fulgurite-server"],
+        ours: &[
+            "fulgurite",
+            "fulgurite-events",
+            "fulgurite-facts",
+            "fulgurite-keys",
+            "fulgurite-rdf",
+            "fulgurite-server",
+        ],
         ours_in_tests: &["fulgurite-testkit"],
         outside: Outside::AnyButEngines,
     },
