@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 /// Names a generated root table for every lifetime.
 ///
-/// ```ignore
+/// ```text
 /// struct Items;
 /// impl FlatRoot for Items {
 ///     type Table<'p> = inventory::Item<'p>;

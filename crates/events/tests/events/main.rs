@@ -1,0 +1,11 @@
+//! Stores of events through the public interface.
+
+#![allow(clippy::unwrap_used)] // A panic is a test's report; clippy sees that only inside of test functions.
+
+mod appending;
+mod codecs;
+mod concurrent;
+mod model;
+mod retention;
+mod support;
+mod views;
