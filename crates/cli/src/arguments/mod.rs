@@ -1,5 +1,7 @@
 //! The arguments of the command line. Doc comments of arguments and verbs are the help that users read.
 
+#[cfg(feature = "events")]
+pub mod events;
 #[cfg(feature = "facts")]
 pub mod facts;
 mod program;

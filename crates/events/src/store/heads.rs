@@ -1,6 +1,9 @@
 //! The ends of streams in memory, so that an append to a known stream reads no table.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::ids::{StreamId, Version};
 use crate::layout::stream::StreamState;
@@ -33,7 +36,7 @@ pub struct Slot(usize);
 /// Heads of streams by name, with the changes of the running transaction, which can be undone.
 #[derive(Debug, Default)]
 pub struct Heads {
-    by_name: HashMap<Box<[u8]>, Slot>,
+    by_name: HashMap<Box<[u8]>, Slot, SeededXxh3>,
     heads: Vec<Head>,
     /// Heads as they were, and streams that were not known, since [`Heads::begin`].
     undo: Vec<Undo>,
@@ -98,6 +101,44 @@ impl Heads {
                 Undo::Created(name) => drop(self.by_name.remove(&name)),
             }
         }
+    }
+}
+
+/// Hashes names by XXH3 with a random seed: several times faster than the standard hash, for a look-up at each append.
+#[derive(Clone, Debug)]
+struct SeededXxh3(u64);
+
+impl Default for SeededXxh3 {
+    fn default() -> Self {
+        Self(RandomState::new().hash_one(0))
+    }
+}
+
+impl BuildHasher for SeededXxh3 {
+    type Hasher = Xxh3;
+
+    fn build_hasher(&self) -> Xxh3 {
+        Xxh3(self.0)
+    }
+}
+
+#[derive(Debug)]
+struct Xxh3(u64);
+
+impl Hasher for Xxh3 {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxh3_64_with_seed(bytes, self.0);
+    }
+
+    /// The length that precedes a slice.
+    #[inline]
+    fn write_usize(&mut self, length: usize) {
+        self.0 ^= length as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
