@@ -50,13 +50,13 @@ mod layout;
 mod reading;
 mod store;
 
-pub use codec::{Bytes, Codec};
-#[cfg(feature = "flatbuffers")]
-pub use codec::{FlatBuffer, FlatRoot};
 #[cfg(feature = "json")]
 pub use codec::Json;
 #[cfg(feature = "prost")]
 pub use codec::Protobuf;
+pub use codec::{Bytes, Codec};
+#[cfg(feature = "flatbuffers")]
+pub use codec::{FlatBuffer, FlatRoot};
 pub use consumers::follower::{Delivered, Follower};
 pub use consumers::signal::Signal;
 pub use consumers::stop::Stop;
@@ -75,3 +75,8 @@ pub use store::handle::EventStore;
 pub use store::options::StoreOptions;
 pub use store::retention::{Retention, RetentionReport};
 pub use store::transaction::Transaction;
+
+/// The examples of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/events.md")]
+struct Guide;

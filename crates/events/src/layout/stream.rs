@@ -69,8 +69,7 @@ impl StreamRecord {
         let (length, rest) = rest.split_first_chunk::<2>()?;
         let (name, custom) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
         let limit = |bytes| Some(u64::from_le_bytes(bytes)).filter(|&limit| limit != u64::MAX);
-        let metadata =
-            StreamMetadata { age_us_max: limit(*age), count_max: limit(*count), custom: custom.to_vec() };
+        let metadata = StreamMetadata { age_us_max: limit(*age), count_max: limit(*count), custom: custom.to_vec() };
         Some(Self { name: name.to_vec(), first: Version(u64::from_le_bytes(*first)), state, metadata })
     }
 

@@ -44,13 +44,7 @@ impl<'t> Source<'t> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn stream(
-        txn: &'t impl Read,
-        tables: &Tables,
-        stream: StreamId,
-        from: Version,
-        to: Version,
-    ) -> Result<Self> {
+    pub fn stream(txn: &'t impl Read, tables: &Tables, stream: StreamId, from: Version, to: Version) -> Result<Self> {
         let from = locate::part_start(txn, tables, stream, from)?;
         let to = to.max(from);
         let range = txn.range(&tables.index, keys::stream_part(stream, from)..keys::stream_part(stream, to))?;
@@ -61,13 +55,7 @@ impl<'t> Source<'t> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn query(
-        txn: &'t impl Read,
-        tables: &Tables,
-        query: &Resolved,
-        from: Position,
-        to: Position,
-    ) -> Result<Self> {
+    pub fn query(txn: &'t impl Read, tables: &Tables, query: &Resolved, from: Position, to: Position) -> Result<Self> {
         let chunk = locate::chunk_start(txn, tables, from)?;
         let to = to.max(chunk);
         let mut lanes = Vec::new();
@@ -85,7 +73,8 @@ impl<'t> Source<'t> {
                 }
             } else if !item.kinds.is_empty() {
                 for &kind in &item.kinds {
-                    let range = txn.range(&tables.by_type, keys::type_chunk(kind, chunk)..keys::type_chunk(kind, to))?;
+                    let range =
+                        txn.range(&tables.by_type, keys::type_chunk(kind, chunk)..keys::type_chunk(kind, to))?;
                     lanes.push(Lane { range, in_value: false, next: None });
                 }
             } else {
@@ -140,7 +129,8 @@ fn nearest(
 ) -> Result<Option<Position>> {
     let mut nearest = None;
     for lane in lanes {
-        let is_passed = |chunk: Position| last.is_some_and(|last| if backwards { chunk >= last } else { chunk <= last });
+        let is_passed =
+            |chunk: Position| last.is_some_and(|last| if backwards { chunk >= last } else { chunk <= last });
         while lane.next.is_none_or(is_passed) {
             lane.next = None;
             let entry = if backwards { lane.range.next_back() } else { lane.range.next() };

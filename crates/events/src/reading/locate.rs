@@ -13,11 +13,7 @@ use crate::layout::tables::{META_START, Tables};
 ///
 /// # Errors
 /// Those of the engine.
-pub fn chunk_at<'t>(
-    txn: &'t impl Read,
-    tables: &Tables,
-    position: Position,
-) -> Result<Option<(Value<'t>, Value<'t>)>> {
+pub fn chunk_at<'t>(txn: &'t impl Read, tables: &Tables, position: Position) -> Result<Option<(Value<'t>, Value<'t>)>> {
     Ok(txn.range(&tables.log, ..=keys::number(position.0))?.next_back().transpose()?)
 }
 
@@ -67,7 +63,8 @@ pub fn parse<'c>(tables: &Tables, key: &[u8], value: &'c [u8]) -> Result<Chunk<'
 pub fn stream_of(txn: &impl Read, tables: &Tables, name: &[u8]) -> Result<Option<StreamId>> {
     // No name is longer, and the engine would refuse the key.
     let Some(value) = txn.get(&tables.names, name)? else { return Ok(None) };
-    let bytes = value[..].try_into().map_err(|_| tables.damaged(&tables.names, "the number of a stream is malformed"))?;
+    let bytes =
+        value[..].try_into().map_err(|_| tables.damaged(&tables.names, "the number of a stream is malformed"))?;
     Ok(Some(StreamId(u64::from_be_bytes(bytes))))
 }
 

@@ -113,8 +113,8 @@ impl Resolved {
             for name in &item.streams {
                 streams.extend(stream(name)?);
             }
-            let is_empty = (kinds.is_empty() && !item.kinds.is_empty())
-                || (streams.is_empty() && !item.streams.is_empty());
+            let is_empty =
+                (kinds.is_empty() && !item.kinds.is_empty()) || (streams.is_empty() && !item.streams.is_empty());
             if !is_empty {
                 let tags = item.tags.iter().map(|tag| tag.as_bytes().to_vec()).collect();
                 items.push(ResolvedItem { kinds, tags, streams });

@@ -28,7 +28,8 @@ impl Types {
         for entry in txn.range(&tables.types, ..)? {
             let (key, value) = entry?;
             let named = parse_type_name(&value).filter(|_| *key == (types.list.len() as u64).to_be_bytes());
-            let (name, schema) = named.ok_or_else(|| tables.damaged(&tables.types, "a type is missing or malformed"))?;
+            let (name, schema) =
+                named.ok_or_else(|| tables.damaged(&tables.types, "a type is missing or malformed"))?;
             types.add(name, schema);
         }
         Ok(types)

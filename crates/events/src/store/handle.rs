@@ -102,12 +102,7 @@ impl EventStore {
     ///
     /// # Errors
     /// As [`Transaction::append`], and those of a commit.
-    pub fn append(
-        &self,
-        stream: impl AsRef<[u8]>,
-        expected: Expected,
-        events: &[EventData<'_>],
-    ) -> Result<Appended> {
+    pub fn append(&self, stream: impl AsRef<[u8]>, expected: Expected, events: &[EventData<'_>]) -> Result<Appended> {
         let stream = stream.as_ref();
         self.run(Isolation::Snapshot, &mut |transaction| transaction.append(stream, expected, events))
     }

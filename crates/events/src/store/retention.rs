@@ -183,7 +183,8 @@ impl EventStore {
             if let Some((of, version)) = before.take().filter(|(of, _)| *of == stream) {
                 gone.push(keys::stream_part(of, version));
             }
-            let is_truncated = limits.get(&stream).is_some_and(|limit| version.0 + u64::from(part.count) <= limit.from.0);
+            let is_truncated =
+                limits.get(&stream).is_some_and(|limit| version.0 + u64::from(part.count) <= limit.from.0);
             before = (part.chunk < start || is_truncated).then_some((stream, version));
             if gone.len() >= CHANGES_MAX {
                 self.delete_keys(&tables.index, &mut gone)?;

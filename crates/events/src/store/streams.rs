@@ -21,7 +21,8 @@ impl Transaction<'_> {
         let name = stream.as_ref();
         let (slot, head) = self.existing(name)?;
         if version > head.next {
-            let message = format!("cannot truncate before version {version}: the next event gets version {}", head.next);
+            let message =
+                format!("cannot truncate before version {version}: the next event gets version {}", head.next);
             return Err(Error::Invalid { message });
         }
         self.change(slot, |record| record.first = record.first.max(version))

@@ -78,7 +78,10 @@ fn a_transaction_changes_streams_and_tables_together_or_not_at_all() {
         .unwrap();
     let snapshot = store.snapshot().unwrap();
     assert_eq!(all(&snapshot).iter().map(|event| event.position.0).collect::<Vec<_>>(), [0, 1, 2, 3]);
-    assert_eq!((texts(&snapshot, "a"), texts(&snapshot, "b")), (vec!["1".into(), "4".into()], vec!["2".into(), "3".into()]));
+    assert_eq!(
+        (texts(&snapshot, "a"), texts(&snapshot, "b")),
+        (vec!["1".into(), "4".into()], vec!["2".into(), "3".into()])
+    );
     assert!(snapshot.txn().get(&table, "k").unwrap().is_some());
 }
 
@@ -93,8 +96,12 @@ fn a_condition_fails_if_an_event_was_not_read() {
     assert!(matches!(refused, Err(Error::ConditionFailed { position: Position(0) })));
     let read = AppendCondition { query: full.clone(), after: Some(Position(0)) };
     store.append_if(&read, "s", &[event("enrolled").tags(&tags)]).unwrap();
-    assert!(matches!(store.append_if(&read, "s", &[event("x")]), Err(Error::ConditionFailed { position: Position(2) })));
-    for query in [EventQuery::kind("never"), EventQuery::tag("course:2"), EventQuery::new().or(QueryItem::new().stream("t"))]
+    assert!(matches!(
+        store.append_if(&read, "s", &[event("x")]),
+        Err(Error::ConditionFailed { position: Position(2) })
+    ));
+    for query in
+        [EventQuery::kind("never"), EventQuery::tag("course:2"), EventQuery::new().or(QueryItem::new().stream("t"))]
     {
         store.append_if(&AppendCondition { query, after: None }, "s", &[event("x")]).unwrap();
     }
@@ -190,11 +197,15 @@ fn payloads_are_aligned_and_large_ones_are_whole() {
 fn old_schema_versions_are_upcast_at_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.ful");
-    let upcasters = Upcasters::new()
-        .register("named", 0, |payload| Ok([payload, b"+1"].concat()))
-        .register("named", 1, |payload| Ok([payload, b"+2"].concat()));
+    let upcasters = Upcasters::new().register("named", 0, |payload| Ok([payload, b"+1"].concat())).register(
+        "named",
+        1,
+        |payload| Ok([payload, b"+2"].concat()),
+    );
     let store = EventStore::options().upcasters(upcasters).create(&path).unwrap();
-    store.append("a", Expected::Any, &[EventData::new("named", b"old"), EventData::new("named", b"new").schema(2)]).unwrap();
+    store
+        .append("a", Expected::Any, &[EventData::new("named", b"old"), EventData::new("named", b"new").schema(2)])
+        .unwrap();
     let snapshot = store.snapshot().unwrap();
     assert_eq!(texts(&snapshot, "a"), ["old+1+2", "new"]);
     assert!(all(&snapshot).iter().all(|event| event.schema == 2));

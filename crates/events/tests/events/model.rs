@@ -216,7 +216,11 @@ impl Run {
         let db = self.store.database().clone();
         let elsewhere = tempfile::tempdir().unwrap();
         self.store = EventStore::create(elsewhere.path().join("other.ful")).unwrap();
-        if self.random.one_in(2) { db.close().unwrap() } else { drop(db) }
+        if self.random.one_in(2) {
+            db.close().unwrap()
+        } else {
+            drop(db)
+        }
         self.store = open(&path);
     }
 
@@ -224,7 +228,8 @@ impl Run {
         let snapshot = self.store.snapshot().unwrap();
         assert_eq!(snapshot.head().unwrap().0, self.model.log.len() as u64);
         let events = all(&snapshot);
-        let expected: Vec<_> = (0..).zip(&self.model.log).filter_map(|(at, event)| Some((at, event.clone()?))).collect();
+        let expected: Vec<_> =
+            (0..).zip(&self.model.log).filter_map(|(at, event)| Some((at, event.clone()?))).collect();
         let found: Vec<_> = events.iter().map(|event| (event.position.0, known(event))).collect();
         assert_eq!(found, expected);
         let mut backwards = snapshot.read_all_backwards(Position(u64::MAX)).unwrap();

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use fulgurite_events::{
-    Error, EventData, Expected, Position, Retention, StreamMetadata, StreamState, Version,
-};
+use fulgurite_events::{Error, EventData, Expected, Position, Retention, StreamMetadata, StreamState, Version};
 
 use crate::support::{all, event, store, texts};
 

@@ -87,11 +87,12 @@ fn members_of_a_group_and_two_runners_of_one_view_fold_every_event_once() {
 fn a_rebuild_is_exchanged_for_the_old_view_in_one_step() {
     let (_directory, store) = store();
     fill(&store, 100);
-    store.run_view(&view(), |txn, context, event| {
-        count(txn, context, event)?;
-        count(txn, context, event)
-    })
-    .unwrap();
+    store
+        .run_view(&view(), |txn, context, event| {
+            count(txn, context, event)?;
+            count(txn, context, event)
+        })
+        .unwrap();
     assert_eq!(total(&store), 200, "the old fold counted twice");
     let done = thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel::<()>();

@@ -44,12 +44,8 @@ pub fn run(arguments: &Append) -> Result<(), Failure> {
         repeated => format!(" ({} there already)", counted(repeated, "event was", "events were")),
     };
     let events = counted(done.events, "event", "events");
-    let _ = writeln!(
-        std::io::stderr(),
-        "{events} appended in {}, {}{repeated}",
-        time(elapsed),
-        rate(done.events, elapsed)
-    );
+    let _ =
+        writeln!(std::io::stderr(), "{events} appended in {}, {}{repeated}", time(elapsed), rate(done.events, elapsed));
     Ok(())
 }
 

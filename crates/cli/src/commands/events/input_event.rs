@@ -93,6 +93,17 @@ fn parse_expected(value: &serde_json::Value) -> Result<Expected, String> {
 
 /// What an object may have. Positions, versions and times are what `events read` prints; an append gives new ones.
 const MEMBERS: &[&str] = &[
-    "stream", "type", "schema", "id", "data", "data_hex", "metadata", "metadata_hex", "tags", "expected", "position",
-    "version", "time",
+    "stream",
+    "type",
+    "schema",
+    "id",
+    "data",
+    "data_hex",
+    "metadata",
+    "metadata_hex",
+    "tags",
+    "expected",
+    "position",
+    "version",
+    "time",
 ];

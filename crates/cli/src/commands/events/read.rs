@@ -22,12 +22,7 @@ pub fn run(arguments: &Read) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Those of the store and of the output.
-pub fn print(
-    snapshot: &Snapshot,
-    events: &mut Events<'_>,
-    limit: u64,
-    out: &mut impl Write,
-) -> Result<u64, Failure> {
+pub fn print(snapshot: &Snapshot, events: &mut Events<'_>, limit: u64, out: &mut impl Write) -> Result<u64, Failure> {
     let (mut line, mut printed) = (String::new(), 0);
     while printed < limit
         && let Some(event) = events.next()?

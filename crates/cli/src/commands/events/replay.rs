@@ -31,8 +31,7 @@ pub fn run(arguments: &Replay) -> Result<(), Failure> {
         let mut printer = Printer::to_standard_output(arguments.format, &["type", "schema", "events", "bytes"]);
         let mut total = 0;
         for (index, kind) in snapshot.event_types().iter().enumerate() {
-            let (events, bytes) =
-                parts.iter().fold((0, 0), |sum, part| (sum.0 + part[index].0, sum.1 + part[index].1));
+            let (events, bytes) = parts.iter().fold((0, 0), |sum, part| (sum.0 + part[index].0, sum.1 + part[index].1));
             debug_assert_eq!(snapshot.event_type(TypeId(index as u32))?, kind);
             let schema = Cell::Number(u64::from(kind.schema));
             printer.row(&[Cell::Text(&kind.name), schema, Cell::Number(events), Cell::Number(bytes)])?;
