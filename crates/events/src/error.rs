@@ -1,6 +1,7 @@
 //! [`Error`], the one error type of the crate.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use crate::event::Expected;
 use crate::ids::{Position, Version};
@@ -75,6 +76,13 @@ pub enum Error {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A socket that serves a store, or one that a follower reads, failed.
+    Socket {
+        /// The file of the socket.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// A function that the program gave failed.
     Program(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -138,6 +146,11 @@ impl fmt::Display for Error {
             ),
             Self::Damaged { table, what } => write!(out, "table `{table}` is damaged: {what}; restore a backup"),
             Self::Codec { source } => write!(out, "a payload cannot be decoded or encoded: {source}"),
+            Self::Socket { path, source } => write!(
+                out,
+                "{}: the socket of an event store: {source}; check that a process serves the store there",
+                path.display()
+            ),
             Self::Program(error) => error.fmt(out),
         }
     }
@@ -148,6 +161,7 @@ impl std::error::Error for Error {
         match self {
             Self::Engine(error) => Some(&**error),
             Self::Codec { source } | Self::Program(source) => Some(&**source),
+            Self::Socket { source, .. } => Some(source),
             _ => None,
         }
     }

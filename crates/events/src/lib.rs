@@ -28,6 +28,7 @@
 //! | replay many events, on several threads | [`Snapshot::scan`], [`Snapshot::scan_parallel`] |
 //! | fold events into tables, each exactly once | [`View`], [`EventStore::run_view`], [`EventStore::rebuild_view`] |
 //! | follow new events | [`EventStore::follow`], [`Follower`], [`Signal`] |
+//! | follow from another process (Unix) | `EventStore::serve`, `RemoteFollower` |
 //! | truncate, delete, keep a part | [`EventStore::delete_stream`], [`EventStore::apply_retention`] |
 //! | encode payloads | [`Codec`] |
 //!
@@ -58,6 +59,10 @@ pub use codec::{Bytes, Codec};
 #[cfg(feature = "flatbuffers")]
 pub use codec::{FlatBuffer, FlatRoot};
 pub use consumers::follower::{Delivered, Follower};
+#[cfg(unix)]
+pub use consumers::remote::{RemoteEvent, RemoteFollower};
+#[cfg(unix)]
+pub use consumers::serve::Server;
 pub use consumers::signal::Signal;
 pub use consumers::stop::Stop;
 pub use consumers::view::{View, ViewContext, ViewProgress};

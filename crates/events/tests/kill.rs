@@ -87,7 +87,10 @@ fn kill_one(path: &Path, after: Duration, acknowledged: &mut BTreeMap<u64, u64>)
     let seen = AtomicU64::new(0);
     let lines: Vec<String> = thread::scope(|scope| {
         let reader = scope.spawn(|| {
-            lines.map_while(|line| line.ok()).inspect(|_| drop(seen.fetch_add(1, Ordering::Relaxed))).collect()
+            let note = |_: &String| {
+                seen.fetch_add(1, Ordering::Relaxed);
+            };
+            lines.map_while(|line| line.ok()).inspect(note).collect()
         });
         // A loaded machine is slow: the first acknowledgement is awaited, then the time passes.
         let begun = Instant::now();

@@ -6,6 +6,8 @@ mod appending;
 mod codecs;
 mod concurrent;
 mod model;
+#[cfg(unix)]
+mod remote;
 mod retention;
 mod support;
 mod views;
