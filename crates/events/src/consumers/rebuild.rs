@@ -11,12 +11,12 @@ use crate::layout::keys;
 use crate::store::handle::EventStore;
 
 impl EventStore {
-    /// Folds a view again from the first event, in tables beside its own, and then exchanges the tables and the position
-    /// in one transaction. Until then the old view can be read, and can go on: the new one is exchanged when it is as
-    /// far.
+    /// Folds a view again from the first event, in tables beside its own. Then it exchanges tables and position in one
+    /// transaction. Until then the old view can be read, and can continue: the exchange waits until the new view
+    /// has folded as many events.
     ///
-    /// A rebuild that was interrupted begins again at the first event. Handles of the old tables are invalid afterwards:
-    /// open them by name.
+    /// A rebuild that was interrupted begins again at the first event. Handles of the old tables are invalid
+    /// afterwards: open them by name.
     ///
     /// # Errors
     /// As [`EventStore::run_view`]; the old view stays.

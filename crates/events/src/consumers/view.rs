@@ -70,8 +70,8 @@ impl View {
         Self { name: name.into(), tables: Vec::new(), batch_events: BATCH_EVENTS, partition: Partition::ALL }
     }
 
-    /// Adds a table, which is created if it does not exist. [`ViewContext::table`] finds it by its index: the first that
-    /// was added is 0.
+    /// Adds a table, which is created if it does not exist. [`ViewContext::table`] finds it by its index: the first
+    /// table that was added is 0.
     #[must_use]
     pub fn table(mut self, name: impl Into<String>, options: TableOptions) -> Self {
         self.tables.push((name.into(), options));

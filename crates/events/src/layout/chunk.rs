@@ -89,7 +89,7 @@ fn write_header(bytes: &mut [u8], time: Timestamp, count: u32) {
     bytes[8..12].copy_from_slice(&count.to_le_bytes());
 }
 
-/// How many bytes an event takes in a chunk, at most.
+/// The size of an event in a chunk in bytes, at most.
 fn event_bytes(event: &EventData<'_>) -> usize {
     let parts = event.payload.len() + event.metadata.len() + tag_bytes(event);
     (EVENT_HEADER_BYTES + 16 + 8 + parts).next_multiple_of(ALIGN)

@@ -78,7 +78,7 @@ impl StreamRecord {
         self.first > Version(0) || self.metadata.age_us_max.is_some() || self.metadata.count_max.is_some()
     }
 
-    /// The first version that is kept of a stream whose next version is `next`, as far as versions tell.
+    /// The first version that is kept of a stream whose next version is `next`, by versions and not by age.
     pub fn kept_from(&self, next: Version) -> Version {
         let by_count = self.metadata.count_max.map_or(0, |most| next.0.saturating_sub(most));
         Version(self.first.0.max(by_count))

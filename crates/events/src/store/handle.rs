@@ -26,6 +26,27 @@ pub struct EventStore {
     upcasters: Arc<Upcasters>,
 }
 
+impl StoreOptions {
+    /// Opens the store of a database, and creates it if the database has none and is open for writing.
+    ///
+    /// # Errors
+    /// [`Error::NotEvents`](crate::Error::NotEvents) if it has none and is open read-only;
+    /// [`Error::OtherOptions`](crate::Error::OtherOptions) if this process has it open with another durability, window
+    /// or number of states; errors of the disk.
+    pub fn open_in(self, db: &Database) -> Result<EventStore> {
+        EventStore::open_with(db, self)
+    }
+
+    /// Opens the database at a path with the engine's default options, creates it if it does not exist, and opens the
+    /// store in it.
+    ///
+    /// # Errors
+    /// As [`StoreOptions::open_in`], and those of opening a database.
+    pub fn create(self, path: impl AsRef<Path>) -> Result<EventStore> {
+        self.open_in(&Database::create(path)?)
+    }
+}
+
 impl EventStore {
     /// The default options.
     pub fn options() -> StoreOptions {
@@ -128,8 +149,8 @@ impl EventStore {
     /// Calls `change` in a transaction, and commits it: appends to any streams, and changes of the program's own tables
     /// in the same database, all or nothing. If `change` returns an error, nothing is committed.
     ///
-    /// Other appends wait until it ends, so `change` should be short. If another transaction has changed what it read of
-    /// the program's tables, `change` is called again, so it should have no effects outside the transaction.
+    /// Other appends wait until it ends, so `change` should be short. If another transaction has changed what it read
+    /// of the program's tables, `change` is called again, so it should have no effects outside the transaction.
     ///
     /// ```
     /// # use fulgurite_events::{EventData, EventStore, Expected};

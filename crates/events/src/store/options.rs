@@ -1,13 +1,10 @@
 //! Options of a store.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use fulgurite::{Database, Durability};
+use fulgurite::Durability;
 
-use crate::error::Result;
 use crate::reading::upcasters::Upcasters;
-use crate::store::handle::EventStore;
 
 /// Options with which a store is opened.
 ///
@@ -17,7 +14,8 @@ use crate::store::handle::EventStore;
 ///
 /// # fn main() -> fulgurite_events::Result<()> {
 /// # let directory = tempfile::tempdir().expect("a temporary directory");
-/// let store = EventStore::options().name("orders").durability(Durability::Log).create(directory.path().join("a.ful"))?;
+/// let path = directory.path().join("a.ful");
+/// let store = EventStore::options().name("orders").durability(Durability::Log).create(path)?;
 /// # drop(store);
 /// # Ok(()) }
 /// ```
@@ -79,25 +77,6 @@ impl StoreOptions {
     pub fn upcasters(mut self, upcasters: Upcasters) -> Self {
         self.upcasters = Arc::new(upcasters);
         self
-    }
-
-    /// Opens the store of a database, and creates it if the database has none and is open for writing.
-    ///
-    /// # Errors
-    /// [`Error::NotEvents`](crate::Error::NotEvents) if it has none and is open read-only;
-    /// [`Error::OtherOptions`](crate::Error::OtherOptions) if this process has it open with another durability, window
-    /// or number of states; errors of the disk.
-    pub fn open_in(self, db: &Database) -> Result<EventStore> {
-        EventStore::open_with(db, self)
-    }
-
-    /// Opens the database at a path with the engine's default options, creates it if it does not exist, and opens the
-    /// store in it.
-    ///
-    /// # Errors
-    /// As [`StoreOptions::open_in`], and those of opening a database.
-    pub fn create(self, path: impl AsRef<Path>) -> Result<EventStore> {
-        self.open_in(&Database::create(path)?)
     }
 }
 

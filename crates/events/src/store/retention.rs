@@ -1,8 +1,9 @@
 //! Retention: removes from the log what is too old or too much, what was truncated, and what was deleted.
 //!
-//! Invariants: (1) The last chunk of the log and the last entry of each stream in the index stay, because they say which
-//! position and which version come next. (2) The start of the log is raised before chunks below it are removed, so that
-//! a reader which misses one knows why. (3) Appends change no entry that this removes, and do not wait for it.
+//! Invariants: (1) The last chunk of the log and the last entry of each stream in the index stay, because the next
+//! position and the next version follow from them. (2) The start of the log is raised before chunks below it are
+//! removed, so that a reader that misses one knows why. (3) Appends change no entry that this removes, and do not wait
+//! for it.
 
 use std::collections::HashMap;
 
@@ -105,7 +106,7 @@ impl EventStore {
         Ok(start)
     }
 
-    /// The streams of which events have to be removed.
+    /// The streams whose events have to be removed.
     fn limits(&self, txn: &ReadTxn, now: Timestamp) -> Result<HashMap<StreamId, Limit>> {
         let tables = &self.shared.tables;
         let mut limits = HashMap::new();

@@ -38,59 +38,31 @@ fn messages_are_read_and_malformed_ones_are_an_error() {
     assert!(matches!(codec.decode(&[0xff]), Err(fulgurite_events::Error::Codec { .. })));
 }
 
-/// A table as the compiler of FlatBuffers generates it, with one field: `quantity: ulong`.
+/// A buffer whose root is a string, which is verified and read as a generated table is.
 #[cfg(feature = "flatbuffers")]
 mod flat {
-    use flatbuffers::{FlatBufferBuilder, Follow, InvalidFlatbuffer, Table, VOffsetT, Verifiable, Verifier};
-    use fulgurite_events::{Codec, FlatBuffer, FlatRoot};
+    use flatbuffers::FlatBufferBuilder;
+    use fulgurite_events::{Codec, Error, FlatBuffer, FlatRoot};
 
-    #[derive(Clone, Copy)]
-    struct Item<'p>(Table<'p>);
+    struct Texts;
 
-    const QUANTITY: VOffsetT = 4;
-
-    #[allow(unsafe_code)] // As in generated code.
-    impl<'p> Follow<'p> for Item<'p> {
-        type Inner = Self;
-
-        unsafe fn follow(bytes: &'p [u8], at: usize) -> Self {
-            // SAFETY: the caller says that there is a table at this place.
-            Self(unsafe { Table::new(bytes, at) })
-        }
-    }
-
-    impl Verifiable for Item<'_> {
-        fn run_verifier(verifier: &mut Verifier<'_, '_>, at: usize) -> Result<(), InvalidFlatbuffer> {
-            verifier.visit_table(at)?.visit_field::<u64>("quantity", QUANTITY, false)?.finish();
-            Ok(())
-        }
-    }
-
-    impl Item<'_> {
-        #[allow(unsafe_code)] // As in generated code.
-        fn quantity(&self) -> u64 {
-            // SAFETY: the verifier has checked that this field is of this type.
-            unsafe { self.0.get::<u64>(QUANTITY, Some(0)) }.unwrap_or_default()
-        }
-    }
-
-    struct Items;
-
-    impl FlatRoot for Items {
-        type Table<'p> = Item<'p>;
+    impl FlatRoot for Texts {
+        type Table<'p> = &'p str;
     }
 
     #[test]
-    fn tables_are_read_in_place_and_malformed_ones_are_an_error() {
+    fn buffers_are_read_in_place_and_malformed_ones_are_an_error() {
         let mut builder = FlatBufferBuilder::new();
-        let table = builder.start_table();
-        builder.push_slot::<u64>(QUANTITY, 77, 0);
-        let table = builder.end_table(table);
-        builder.finish_minimal(table);
-        let codec = FlatBuffer::<Items>::new();
+        let text = builder.create_string("3 apples");
+        builder.finish_minimal(text);
+        let codec = FlatBuffer::<Texts>::new();
         let mut payload = Vec::new();
         codec.encode(builder.finished_data(), &mut payload).unwrap();
-        super::through_a_store(&payload, |payload| assert_eq!(codec.decode(payload).unwrap().quantity(), 77));
-        assert!(codec.decode(&payload[..payload.len() / 2]).is_err());
+        super::through_a_store(&payload, |payload| {
+            let text = codec.decode(payload).unwrap();
+            assert_eq!(text, "3 apples");
+            assert!(payload.as_ptr_range().contains(&text.as_ptr()), "it was copied");
+        });
+        assert!(matches!(codec.decode(&payload[..payload.len() / 2]), Err(Error::Codec { .. })));
     }
 }
