@@ -42,11 +42,11 @@ impl ChunkBuilder {
             self.bytes.extend_from_slice(&[0; CHUNK_HEADER_BYTES]);
         }
         let has_more = !event.metadata.is_empty() || !event.tags.is_empty();
-        let flags = u32::from(event.id.is_some()) * FLAG_ID | u32::from(has_more) * FLAG_MORE;
+        let flags = (u32::from(event.id.is_some()) * FLAG_ID) | (u32::from(has_more) * FLAG_MORE);
         let out = &mut self.bytes;
         let mut header = [0; EVENT_HEADER_BYTES];
         header[..4].copy_from_slice(&(event.payload.len() as u32).to_le_bytes());
-        header[4..8].copy_from_slice(&(kind.0 | flags << 24).to_le_bytes());
+        header[4..8].copy_from_slice(&(kind.0 | (flags << 24)).to_le_bytes());
         header[8..16].copy_from_slice(&stream.0.to_le_bytes());
         header[16..].copy_from_slice(&version.0.to_le_bytes());
         out.extend_from_slice(&header);
@@ -164,7 +164,7 @@ impl<'c> Chunk<'c> {
             };
             if is_removed(&event) {
                 let mut header = [0; EVENT_HEADER_BYTES];
-                header[4..8].copy_from_slice(&(event.kind.0 | FLAG_REMOVED << 24).to_le_bytes());
+                header[4..8].copy_from_slice(&(event.kind.0 | (FLAG_REMOVED << 24)).to_le_bytes());
                 header[8..16].copy_from_slice(&event.stream.0.to_le_bytes());
                 header[16..].copy_from_slice(&event.version.0.to_le_bytes());
                 bytes.extend_from_slice(&header);
@@ -229,7 +229,7 @@ impl<'c> Iterator for ChunkSlots<'c> {
         let rest = self.rest;
         let header = rest.first_chunk::<EVENT_HEADER_BYTES>()?;
         let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-        let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+        let long = |at: usize| u64::from(word(at)) | (u64::from(word(at + 4)) << 32);
         let (payload_bytes, kind_and_flags) = (word(0) as usize, word(4));
         let flags = kind_and_flags >> 24;
         let (mut at, mut id, mut metadata_bytes, mut tag_bytes) = (EVENT_HEADER_BYTES, None, 0, 0);

@@ -13,7 +13,7 @@ use crate::reading::query::Resolved;
 #[derive(Debug)]
 pub enum Source<'t> {
     /// The log itself.
-    Log(Range<'t>),
+    Log(Box<Range<'t>>),
     /// The chunks that entries of indexes name. Each lane is in order.
     Lanes(Vec<Lane<'t>>),
 }
@@ -37,7 +37,8 @@ impl<'t> Source<'t> {
     /// Those of the engine.
     pub fn log(txn: &'t impl Read, tables: &Tables, from: Position, to: Position) -> Result<Self> {
         let from = locate::chunk_start(txn, tables, from)?;
-        Ok(Self::Log(txn.range(&tables.log, keys::number(from.0)..keys::number(to.0.max(from.0)))?))
+        let range = txn.range(&tables.log, keys::number(from.0)..keys::number(to.0.max(from.0)))?;
+        Ok(Self::Log(Box::new(range)))
     }
 
     /// The chunks with events of a stream, at versions from `from` on and before `to`.

@@ -73,7 +73,7 @@ impl Snapshot {
         each: &mut impl FnMut(&Event<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut events = chunk.events();
-        while let Some(event) = events.next() {
+        for event in events.by_ref() {
             each(&event)?;
         }
         if events.is_whole() { Ok(()) } else { Err(self.tables().damaged(&self.tables().log, MALFORMED).into()) }
