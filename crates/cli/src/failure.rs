@@ -12,6 +12,9 @@ pub enum Failure {
     /// An error of an RDF store.
     #[cfg(feature = "rdf")]
     Rdf(fulgurite_rdf::Error),
+    /// An error of an event store.
+    #[cfg(feature = "events")]
+    Events(fulgurite_events::Error),
     /// An error of a database of facts.
     #[cfg(feature = "facts")]
     Facts(fulgurite_facts::Error),
@@ -40,6 +43,10 @@ impl Failure {
             Self::Rdf(fulgurite_rdf::Error::Damaged { .. } | fulgurite_rdf::Error::NoSuchTerm { .. }) => DAMAGED,
             #[cfg(feature = "rdf")]
             Self::Rdf(error) => code_of(error),
+            #[cfg(feature = "events")]
+            Self::Events(fulgurite_events::Error::Damaged { .. }) => DAMAGED,
+            #[cfg(feature = "events")]
+            Self::Events(error) => code_of(error),
             #[cfg(feature = "facts")]
             Self::Facts(fulgurite_facts::Error::Damaged { .. }) => DAMAGED,
             #[cfg(feature = "facts")]
@@ -49,7 +56,7 @@ impl Failure {
     }
 
     /// Whether the database is damaged.
-    #[cfg(any(feature = "facts", feature = "rdf"))]
+    #[cfg(any(feature = "events", feature = "facts", feature = "rdf"))]
     pub fn is_damage(&self) -> bool {
         self.exit_code() == DAMAGED
     }
@@ -76,6 +83,8 @@ impl fmt::Display for Failure {
             Self::Engine(error) => write!(out, "{error}"),
             #[cfg(feature = "rdf")]
             Self::Rdf(error) => write!(out, "{error}"),
+            #[cfg(feature = "events")]
+            Self::Events(error) => write!(out, "{error}"),
             #[cfg(feature = "facts")]
             Self::Facts(error) => write!(out, "{error}"),
             Self::Message(message) | Self::Damaged(message) => out.write_str(message),
@@ -97,6 +106,16 @@ impl From<fulgurite_rdf::Error> for Failure {
             fulgurite_rdf::Error::Engine(error) => Self::Engine(error),
             fulgurite_rdf::Error::Output { source } => Self::Output(source),
             error => Self::Rdf(error),
+        }
+    }
+}
+
+#[cfg(feature = "events")]
+impl From<fulgurite_events::Error> for Failure {
+    fn from(error: fulgurite_events::Error) -> Self {
+        match error {
+            fulgurite_events::Error::Engine(error) => Self::Engine(*error),
+            error => Self::Events(error),
         }
     }
 }

@@ -127,6 +127,7 @@ fn packages(root: &Path) -> Outcome {
 const PUBLISHED: &[&str] = &[
     "fulgurite",
     "fulgurite-keys",
+    "fulgurite-events",
     "fulgurite-facts",
     "fulgurite-code",
     "fulgurite-graph",

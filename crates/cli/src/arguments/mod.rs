@@ -2,6 +2,8 @@
 
 #[cfg(feature = "facts")]
 pub mod code;
+#[cfg(feature = "events")]
+pub mod events;
 #[cfg(feature = "facts")]
 pub mod facts;
 #[cfg(feature = "facts")]

@@ -2,6 +2,8 @@
 
 use clap::{Parser, Subcommand};
 
+#[cfg(feature = "events")]
+use crate::arguments::events;
 #[cfg(feature = "facts")]
 use crate::arguments::facts;
 #[cfg(feature = "rdf")]
@@ -66,6 +68,9 @@ pub enum Verb {
     Image(Image),
     /// Make a database of an image, to change it.
     Restore(Restore),
+    /// Append, read and follow events.
+    #[cfg(feature = "events")]
+    Events(events::Events),
     /// Create, write and query databases of facts about code.
     #[cfg(feature = "facts")]
     Facts(facts::Facts),

@@ -3,6 +3,8 @@
 mod completions;
 mod database;
 mod entries;
+#[cfg(feature = "events")]
+mod events;
 #[cfg(feature = "facts")]
 mod facts;
 mod man;

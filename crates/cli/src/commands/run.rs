@@ -3,6 +3,8 @@
 use crate::arguments::Verb;
 use crate::commands::database::{backup, changes, check, compact, image, restore, stats, tables};
 use crate::commands::entries::{count, del, export, get, import, put, scan};
+#[cfg(feature = "events")]
+use crate::commands::events;
 #[cfg(feature = "facts")]
 use crate::commands::facts;
 #[cfg(feature = "rdf")]
@@ -31,6 +33,8 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Backup(arguments) => backup::run(&arguments),
         Verb::Image(arguments) => image::run(&arguments),
         Verb::Restore(arguments) => restore::run(&arguments),
+        #[cfg(feature = "events")]
+        Verb::Events(arguments) => events::run(&arguments.verb),
         #[cfg(feature = "facts")]
         Verb::Facts(arguments) => facts::run(&arguments.verb),
         #[cfg(feature = "rdf")]

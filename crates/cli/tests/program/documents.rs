@@ -1,4 +1,4 @@
-//! The examples of `docs/reference/cli.md` and `docs/guide/facts.md`, run as they stand there.
+//! The examples of `docs/reference/cli.md`, `docs/guide/events.md` and `docs/guide/facts.md`, run as they stand there.
 //!
 //! In a block marked `console`, a line that begins with `$ ` is a command for a shell, and what follows is what it
 //! prints, messages included. `…` at the end of a line stands for anything; paths are shown without the test's own
@@ -19,6 +19,13 @@ fn the_examples_of_the_command_line_print_what_it_says() {
 fn the_examples_of_the_guide_to_facts_print_what_it_says() {
     let commands = run_examples("guide/facts.md");
     assert!(commands >= 21, "only {commands} examples");
+}
+
+#[test]
+#[cfg(feature = "events")]
+fn the_examples_of_the_guide_to_events_print_what_it_says() {
+    let commands = run_examples("guide/events.md");
+    assert!(commands >= 14, "only {commands} examples");
 }
 
 /// Runs the examples of a document, and returns how many there are.

@@ -7,6 +7,8 @@ mod changes;
 mod disks;
 #[cfg(unix)]
 mod documents;
+#[cfg(feature = "events")]
+mod events;
 mod exits;
 #[cfg(feature = "facts")]
 mod facts;

@@ -50,6 +50,13 @@ const CRATES: &[Allowed] = &[
         outside: Outside::Only(&["xxhash-rust"]),
     },
     Allowed {
+        directory: "crates/events",
+        ours: &["fulgurite"],
+        ours_in_tests: &["fulgurite-testkit"],
+        // Codecs of payloads, each behind a feature; hashes of tags.
+        outside: Outside::Only(&["flatbuffers", "prost", "serde", "serde_json", "xxhash-rust"]),
+    },
+    Allowed {
         directory: "crates/facts",
         ours: &["fulgurite"],
         ours_in_tests: &["fulgurite-testkit"],
@@ -151,6 +158,7 @@ const CRATES: &[Allowed] = &[
         ours: &[
             "fulgurite",
             "fulgurite-code",
+            "fulgurite-events",
             "fulgurite-facts",
             "fulgurite-keys",
             "fulgurite-rdf",

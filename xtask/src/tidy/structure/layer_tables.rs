@@ -25,6 +25,7 @@ pub const CRATES: &[Layered] = &[
     Layered { folder: "crates/keys/src/", layers: KEYS_LAYERS },
     Layered { folder: "crates/rdf/src/", layers: RDF_LAYERS },
     Layered { folder: "crates/graph/src/", layers: GRAPH_LAYERS },
+    Layered { folder: "crates/events/src/", layers: EVENTS_LAYERS },
     Layered { folder: "crates/facts/src/", layers: FACTS_LAYERS },
     Layered { folder: "crates/code/src/", layers: CODE_LAYERS },
     Layered { folder: "crates/server/src/", layers: SERVER_LAYERS },
@@ -98,6 +99,10 @@ const RDF_LAYERS: &[&[&str]] = &[
 
 /// See [`Layered::layers`].
 const GRAPH_LAYERS: &[&[&str]] = &[&["checkpoint", "edges"], &["graphs", "state"]];
+
+/// See [`Layered::layers`].
+const EVENTS_LAYERS: &[&[&str]] =
+    &[&["ids"], &["event"], &["error"], &["codec", "layout"], &["reading"], &["store"], &["consumers"]];
 
 /// See [`Layered::layers`].
 const FACTS_LAYERS: &[&[&str]] = &[

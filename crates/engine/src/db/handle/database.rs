@@ -71,6 +71,22 @@ impl Database {
         &self.inner.core.path
     }
 
+    /// Whether both are handles of one open database. Stores on the engine use it to share their state in memory.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// use fulgurite::Database;
+    ///
+    /// let db = Database::create(directory.path().join("a.ful"))?;
+    /// assert!(db.is_same(&db.clone()));
+    /// assert!(!db.is_same(&Database::create(directory.path().join("b.ful"))?));
+    /// # Ok(()) }
+    /// ```
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// Begins a read transaction: a snapshot of everything committed so far.
     ///
     /// # Errors

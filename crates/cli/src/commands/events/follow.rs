@@ -1,0 +1,44 @@
+//! `events follow`: prints events as they come.
+
+use std::io::Write as _;
+use std::thread;
+
+use fulgurite_events::Position;
+
+use super::opened::reading_store;
+use super::read::print;
+use crate::arguments::events::Follow;
+use crate::failure::Failure;
+use crate::output::standard_output;
+
+/// Prints one event on each line, and what the follower learns as messages.
+///
+/// Another process may write the database: it is opened again for each look, because an open database does not show
+/// what another process commits.
+pub fn run(arguments: &Follow) -> Result<(), Failure> {
+    let (mut next, mut left) = (arguments.from.map(Position), arguments.limit.unwrap_or(u64::MAX));
+    let mut has_caught_up = false;
+    loop {
+        reading_store(&arguments.store, |_, snapshot| {
+            let (from, head) = (next.unwrap_or(snapshot.head()?), snapshot.head()?);
+            if has_caught_up && head.0.saturating_sub(from.0) > BEHIND_MAX {
+                has_caught_up = false;
+                let _ = writeln!(std::io::stderr(), "fell behind: {} events are waiting", head.0 - from.0);
+            }
+            left -= print(snapshot, &mut snapshot.read_all(from)?, left, &mut standard_output())?;
+            next = Some(head.max(from));
+            if !has_caught_up && left > 0 {
+                has_caught_up = true;
+                let _ = writeln!(std::io::stderr(), "caught up at position {head}");
+            }
+            Ok(())
+        })?;
+        if left == 0 {
+            return Ok(());
+        }
+        thread::sleep(arguments.interval);
+    }
+}
+
+/// More waiting events than this are worth a message.
+const BEHIND_MAX: u64 = 10_000;

@@ -1,0 +1,15 @@
+//! `events`: the verbs for event stores, one file each.
+
+mod append;
+mod consumers;
+mod event_json;
+mod follow;
+mod input_event;
+mod opened;
+mod read;
+mod replay;
+mod run;
+mod stats;
+mod streams;
+
+pub use run::run;

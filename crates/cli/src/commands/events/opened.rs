@@ -1,0 +1,49 @@
+//! Opening and closing databases with event stores.
+
+use fulgurite::Database;
+use fulgurite_events::{EventStore, Snapshot};
+
+use crate::arguments::WriteArguments;
+use crate::arguments::events::StoreArgument;
+use crate::database::{explain, reading, to_write};
+use crate::failure::Failure;
+
+/// Opens a store for reading, calls `work` with a snapshot, and closes the database.
+///
+/// # Errors
+/// If it cannot be opened; the errors of `work`.
+pub fn reading_store(
+    argument: &StoreArgument,
+    work: impl FnOnce(&Database, &Snapshot) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    reading(&argument.file.path, |db, _| {
+        let store = EventStore::options().name(&argument.store).open_in(db)?;
+        work(db, &store.snapshot()?)
+    })
+}
+
+/// Opens a store for writing, calls `work` with it, and closes the database.
+///
+/// # Errors
+/// If it cannot be opened or closed; the errors of `work`.
+pub fn changing_store<T>(
+    argument: &StoreArgument,
+    create: bool,
+    writing: WriteArguments,
+    work: impl FnOnce(&EventStore) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let (path, name) = (&argument.file.path, &argument.store);
+    let db = to_write(writing).create(create).open(path).map_err(|error| explain(error, true))?;
+    let is_missing = db.open_table(&format!("{name}.meta")).is_err();
+    let outcome = match is_missing && !create {
+        true => Err(Failure::Message(format!(
+            "{}: the database has no event store `{name}`; check the name, or create it with --create",
+            path.display()
+        ))),
+        false => EventStore::options().name(name).open_in(&db).map_err(Failure::from).and_then(|store| work(&store)),
+    };
+    let closed = db.close();
+    let value = outcome?;
+    closed?;
+    Ok(value)
+}

@@ -1,0 +1,144 @@
+//! The verbs of `fulgurite events`.
+
+use crate::fixture::{Run, TestDirectory};
+
+fn done(run: &Run) -> Vec<String> {
+    assert_eq!(run.code, 0, "{}", run.messages);
+    String::from_utf8(run.data.clone()).unwrap().lines().map(str::to_owned).collect()
+}
+
+fn refused(run: &Run, code: i32, message: &str) {
+    assert_eq!(run.code, code, "{}", run.messages);
+    assert!(run.messages.contains(message), "{}", run.messages);
+}
+
+/// Events of three streams, in batches of two.
+fn created() -> TestDirectory {
+    let directory = TestDirectory::new();
+    let lines: Vec<String> = (0..9)
+        .map(|number| {
+            let (stream, kind) = (number % 3, if number % 2 == 0 { "even" } else { "odd" });
+            format!(r#"{{"stream":"s{stream}","type":"{kind}","data":{number},"tags":["t{stream}"]}}"#)
+        })
+        .collect();
+    directory.file("events.ndjson", lines.join("\n"));
+    done(&directory.run(&["events", "append", "a.ful", "events.ndjson", "--create", "--batch", "2"]));
+    directory
+}
+
+/// The numbers that events have as their data.
+fn data(lines: &[String]) -> Vec<u64> {
+    lines
+        .iter()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["data"].as_u64().unwrap())
+        .collect()
+}
+
+#[test]
+fn events_are_read_by_stream_type_tag_and_position_both_ways() {
+    let directory = created();
+    let read = |arguments: &[&str]| {
+        let all = [&["events", "read", "a.ful"], arguments].concat();
+        data(&done(&directory.run(&all)))
+    };
+    assert_eq!(read(&[]), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(read(&["--from", "7"]), [7, 8]);
+    assert_eq!(read(&["--backwards", "--limit", "2"]), [8, 7]);
+    assert_eq!(read(&["s1"]), [1, 4, 7]);
+    assert_eq!(read(&["s1", "--from", "1"]), [4, 7]);
+    assert_eq!(read(&["s1", "--from", "1", "--backwards"]), [1]);
+    assert_eq!(read(&["--type", "odd", "--tag", "t0"]), [3]);
+    assert_eq!(read(&["--since", "0"]).len(), 9);
+    assert_eq!(read(&["--since", "99999999999"]).len(), 0);
+    refused(&directory.run(&["events", "read", "a.ful", "s9"]), 1, "stream `s9` does not exist");
+    refused(&directory.run(&["events", "read", "b.ful"]), 1, "no such database");
+    refused(&directory.run(&["events", "read", "a.ful", "--store", "other"]), 1, "no event store `other`");
+}
+
+#[test]
+fn what_is_read_can_be_appended_to_another_store() {
+    let directory = created();
+    let before = done(&directory.run(&["events", "read", "a.ful"]));
+    let copied = directory.run_with_input(&["events", "append", "b.ful", "--create"], before.join("\n").as_bytes());
+    done(&copied);
+    assert!(copied.messages.contains("9 events appended"), "{}", copied.messages);
+    let without_time = |lines: Vec<String>| -> Vec<serde_json::Value> {
+        let parse = |line: String| {
+            let mut event: serde_json::Value = serde_json::from_str(&line).unwrap();
+            event.as_object_mut().unwrap().remove("time");
+            event
+        };
+        lines.into_iter().map(parse).collect()
+    };
+    assert_eq!(without_time(done(&directory.run(&["events", "read", "b.ful"]))), without_time(before));
+    let bytes =
+        r#"{"stream":"raw","type":"x","data_hex":"00ff","metadata_hex":"80","id":"000102030405060708090a0b0c0d0e0f"}"#;
+    done(&directory.run_with_input(&["events", "append", "b.ful"], bytes.as_bytes()));
+    let line = done(&directory.run(&["events", "read", "b.ful", "raw"])).remove(0);
+    assert!(
+        line.ends_with(r#""id":"00010203-0405-0607-0809-0a0b0c0d0e0f","data_hex":"00ff","metadata_hex":"80"}"#),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_batch_with_a_wrong_line_is_not_appended_and_the_line_is_named() {
+    let directory = created();
+    let append =
+        |input: &str| directory.run_with_input(&["events", "append", "a.ful", "--batch", "2"], input.as_bytes());
+    let good = r#"{"stream":"n","type":"x"}"#;
+    refused(&append(&format!("{good}\n{good}\n{good}\n{{")), 1, "-: line 4: EOF while parsing");
+    assert_eq!(done(&directory.run(&["events", "read", "a.ful", "n"])).len(), 2);
+    for (line, message) in [
+        (r#"{"type":"x"}"#, "no member `stream`"),
+        (r#"{"stream":"n"}"#, "no member `type`"),
+        (r#"{"stream":"n","type":"x","color":1}"#, "there is no member `color`"),
+        (r#"{"stream":"n","type":"x","id":"7"}"#, "`7` is no id"),
+        (r#"{"stream":"n","type":"x","expected":0}"#, "expected version 0, but its last event has version 1"),
+        (r#"{"stream":"n","type":"x","expected":"no stream"}"#, "expected no stream"),
+        (r#"{"stream":"n","type":"x","expected":-1}"#, "`expected` is a version"),
+        (r#"{"stream":"n","type":"x","data":1,"data_hex":"00"}"#, "exclude each other"),
+    ] {
+        refused(&append(line), 1, message);
+    }
+    assert_eq!(done(&directory.run(&["events", "read", "a.ful", "n"])).len(), 2);
+    let defaults = ["events", "append", "a.ful", "--stream", "n", "--type", "x"];
+    done(&directory.run_with_input(&defaults, b"{\"data\":5}\n\n{}"));
+    assert_eq!(done(&directory.run(&["events", "read", "a.ful", "n"])).len(), 4);
+    refused(&directory.run_with_input(&["events", "append", "none.ful"], good.as_bytes()), 1, "--create");
+    refused(&directory.run(&["events", "append", "a.ful", "-", "-"]), 1, "once only");
+}
+
+#[test]
+fn streams_consumers_replay_and_stats_count_what_there_is() {
+    let directory = created();
+    let streams = done(&directory.run(&["events", "streams", "a.ful", "--format", "csv", "--prefix", "s1"]));
+    assert_eq!(streams, ["stream,first,next,state", "s1,0,3,open"]);
+    done(&directory.run(&["events", "consumers", "a.ful", "--set", "report", "--to", "4"]));
+    let consumers = done(&directory.run(&["events", "consumers", "a.ful", "--format", "csv"]));
+    assert_eq!(consumers, ["consumer,position,behind", "report,4,5"]);
+    refused(&directory.run(&["events", "consumers", "a.ful", "--set", "report", "--to", "10"]), 1, "beyond the end");
+    for threads in ["1", "3"] {
+        let replay = ["events", "replay", "a.ful", "--threads", threads, "--format", "csv"];
+        assert_eq!(done(&directory.run(&replay)), ["type,schema,events,bytes", "even,0,5,5", "odd,0,4,4"]);
+    }
+    let stats = done(&directory.run(&["events", "stats", "a.ful", "--format", "csv"]));
+    assert_eq!(stats[1..5], ["next position,9", "first position kept,0", "streams,3", "types,2"]);
+}
+
+#[test]
+fn follow_prints_events_that_come_later() {
+    use std::io::{BufRead, BufReader};
+    let directory = created();
+    let mut child =
+        directory.spawn(&["events", "follow", "a.ful", "--from", "8", "--limit", "3", "--interval", "0.01"]);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert_eq!(data(&[lines.next().unwrap().unwrap()]), [8]);
+    done(&directory.run_with_input(
+        &["events", "append", "a.ful", "--stream", "n", "--type", "x"],
+        b"{\"data\":9}\n{\"data\":10}",
+    ));
+    let rest: Vec<String> = lines.map(|line| line.unwrap()).collect();
+    assert_eq!(data(&rest), [9, 10]);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}

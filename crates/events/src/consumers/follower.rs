@@ -1,0 +1,168 @@
+//! [`Follower`]: every event once, in order, as it becomes visible.
+
+use std::time::Duration;
+
+use fulgurite::Durability;
+
+use crate::consumers::signal::Signal;
+use crate::error::Result;
+use crate::event::Event;
+use crate::ids::Position;
+use crate::reading::partition::Partition;
+use crate::reading::snapshot::Snapshot;
+use crate::store::handle::EventStore;
+
+/// Follows a store within the process that appends to it. It sees every event from a position on once, in the order of
+/// positions, without gaps, as soon as an append of it would return: with [`Durability::Disk`] no power cut loses an
+/// event that it has seen.
+///
+/// It waits on a condition variable, and does not poll.
+#[derive(Debug)]
+pub struct Follower {
+    store: EventStore,
+    next: Position,
+    batch_events: u64,
+    behind_max: u64,
+    partition: Partition,
+    has_caught_up: bool,
+}
+
+/// What a call of [`Follower::poll`] has delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Delivered {
+    /// How many events.
+    pub events: u64,
+    /// How many positions before them retention had removed before the follower came to them.
+    pub missed: u64,
+    /// Set when the follower has caught up, or has fallen behind.
+    pub signal: Option<Signal>,
+}
+
+impl EventStore {
+    /// Follows the store from a position on.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use fulgurite_events::{EventData, EventStore, Expected, Position, Signal};
+    /// # fn main() -> fulgurite_events::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// let store = EventStore::create(directory.path().join("a.ful"))?;
+    /// store.append("a", Expected::Any, &[EventData::new("counted", b"1")])?;
+    /// let mut follower = store.follow(Position::START);
+    /// let mut seen = Vec::new();
+    /// loop {
+    ///     let delivered = follower.poll(Duration::from_secs(1), |_, event| {
+    ///         seen.push(event.payload.to_vec());
+    ///         Ok(())
+    ///     })?;
+    ///     if delivered.signal == Some(Signal::CaughtUp) {
+    ///         break;
+    ///     }
+    /// }
+    /// assert_eq!(seen, [b"1"]);
+    /// # Ok(()) }
+    /// ```
+    pub fn follow(&self, from: Position) -> Follower {
+        Follower {
+            store: self.clone(),
+            next: from,
+            batch_events: BATCH_EVENTS,
+            behind_max: BEHIND_MAX,
+            partition: Partition::ALL,
+            has_caught_up: false,
+        }
+    }
+}
+
+impl Follower {
+    /// Sets how many events a call delivers at most. Default: 10,000.
+    #[must_use]
+    pub fn batch_events(mut self, events: u64) -> Self {
+        self.batch_events = events.max(1);
+        self
+    }
+
+    /// Sets how many events may be waiting before [`Signal::FellBehind`]. Default: 10,000.
+    #[must_use]
+    pub fn behind_max(mut self, events: u64) -> Self {
+        self.behind_max = events;
+        self
+    }
+
+    /// Delivers only events of a member's streams.
+    #[must_use]
+    pub fn partition(mut self, partition: Partition) -> Self {
+        self.partition = partition;
+        self
+    }
+
+    /// The position of the next event that it delivers. Store it to continue there later.
+    pub fn position(&self) -> Position {
+        self.next
+    }
+
+    /// The store that it follows.
+    pub fn store(&self) -> &EventStore {
+        &self.store
+    }
+
+    /// Passes the next events to `each`. If there are none, it waits at most `wait` for some. When it has delivered all
+    /// that there are, the next call returns [`Signal::CaughtUp`] at once, without events.
+    ///
+    /// If `each` fails, the event counts as not delivered: the next call begins with it.
+    ///
+    /// # Errors
+    /// Those of `each`; errors of the disk.
+    pub fn poll(
+        &mut self,
+        wait: Duration,
+        mut each: impl FnMut(&Snapshot, &Event<'_>) -> Result<()>,
+    ) -> Result<Delivered> {
+        let bell = &self.store.shared.bell;
+        let mut delivered = Delivered::default();
+        if bell.position() <= self.next.0 {
+            if !self.has_caught_up {
+                self.has_caught_up = true;
+                delivered.signal = Some(Signal::CaughtUp);
+                return Ok(delivered);
+            }
+            if !bell.wait(self.next.0, wait) {
+                return Ok(delivered);
+            }
+        }
+        let head = bell.position();
+        let events = head.saturating_sub(self.next.0);
+        if self.has_caught_up && events > self.behind_max {
+            self.has_caught_up = false;
+            delivered.signal = Some(Signal::FellBehind { events });
+        }
+        let snapshot = match self.store.shared.durability {
+            Durability::Disk => self.store.durable_snapshot()?,
+            _ => self.store.snapshot()?,
+        };
+        let start = snapshot.start()?;
+        if self.next < start {
+            delivered.missed = start.0 - self.next.0;
+            self.next = start;
+        }
+        let end = Position(head.min(self.next.0.saturating_add(self.batch_events)).max(self.next.0));
+        let (next, partition) = (&mut self.next, self.partition);
+        snapshot.try_scan(*next..end, |event| {
+            if partition.contains(event.stream) {
+                each(&snapshot, event)?;
+                delivered.events += 1;
+            }
+            next.0 = event.position.0 + 1;
+            Ok::<(), crate::Error>(())
+        })?;
+        // Removed events at the end leave their positions.
+        self.next = end;
+        Ok(delivered)
+    }
+}
+
+/// See [`Follower::batch_events`].
+const BATCH_EVENTS: u64 = 10_000;
+/// See [`Follower::behind_max`].
+const BEHIND_MAX: u64 = 10_000;

@@ -1,0 +1,147 @@
+//! [`RemoteFollower`]: follows a store that another process serves.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::consumers::signal::Signal;
+use crate::consumers::wire::{self, Kind};
+use crate::error::{Error, Result};
+use crate::event::{Event, EventType};
+use crate::ids::{Position, StreamId, TypeId};
+
+/// Follows a store that another process serves ([`EventStore::serve`](crate::EventStore::serve)). It sees every event
+/// from a position on once, in the order of positions, without gaps, as a [`Follower`](crate::Follower) in that process
+/// does. It does not poll: the other process sends the events.
+///
+/// Payloads are bytes of a buffer: their addresses need not be multiples of 8.
+#[derive(Debug)]
+pub struct RemoteFollower {
+    path: PathBuf,
+    from: BufReader<UnixStream>,
+    types: HashMap<TypeId, EventType>,
+    streams: HashMap<StreamId, Vec<u8>>,
+    next: Position,
+    body: Vec<u8>,
+}
+
+/// An event of another process, with the names of its stream and type.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct RemoteEvent<'e> {
+    /// The event.
+    pub event: Event<'e>,
+    /// The name of its stream.
+    pub stream: &'e [u8],
+    /// Its type.
+    pub kind: &'e EventType,
+}
+
+impl RemoteFollower {
+    /// Connects to the socket of a store, and follows it from a position on.
+    ///
+    /// # Errors
+    /// [`Error::Socket`] if no process serves at the socket.
+    pub fn connect(socket: impl AsRef<Path>, from: Position) -> Result<Self> {
+        let path = socket.as_ref().to_path_buf();
+        let connect = || -> io::Result<UnixStream> {
+            let mut stream = UnixStream::connect(&path)?;
+            stream.write_all(wire::HELLO)?;
+            stream.write_all(&from.0.to_le_bytes())?;
+            Ok(stream)
+        };
+        let stream = connect().map_err(|source| Error::Socket { path: path.clone(), source })?;
+        let from_socket = BufReader::with_capacity(BUFFER_BYTES, stream);
+        Ok(Self {
+            path,
+            from: from_socket,
+            types: HashMap::new(),
+            streams: HashMap::new(),
+            next: from,
+            body: Vec::new(),
+        })
+    }
+
+    /// The position after the last event that was delivered. Connect there again after an error.
+    pub fn position(&self) -> Position {
+        self.next
+    }
+
+    /// Passes the events that have arrived to `each`. If there are none, it waits at most `wait` for some. Returns a
+    /// signal if one has come; events after it are passed by the next call.
+    ///
+    /// # Errors
+    /// Those of `each`: the event counts as delivered. [`Error::Socket`] if the other process has ended or no longer
+    /// serves.
+    pub fn poll(
+        &mut self,
+        wait: Duration,
+        mut each: impl FnMut(&RemoteEvent<'_>) -> Result<()>,
+    ) -> Result<Option<Signal>> {
+        if !self.await_bytes(wait).map_err(|source| self.failed(source))? {
+            return Ok(None);
+        }
+        loop {
+            let kind = wire::read_frame(&mut self.from, &mut self.body).map_err(|source| self.failed(source))?;
+            match kind {
+                Kind::Type | Kind::Stream => self.name(kind).ok_or_else(|| self.malformed())?,
+                Kind::Signal => return wire::parse_signal(&self.body).map(Some).ok_or_else(|| self.malformed()),
+                Kind::Event => {
+                    let event = wire::parse_event(&self.body).ok_or_else(|| self.malformed())?;
+                    let names = self.streams.get(&event.stream).zip(self.types.get(&event.kind));
+                    let (stream, kind) = names.ok_or_else(|| self.malformed())?;
+                    self.next = Position(event.position.0 + 1);
+                    each(&RemoteEvent { event, stream, kind })?;
+                }
+            }
+            if self.from.buffer().is_empty() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Waits for the first byte of a frame. The rest is on its way then.
+    fn await_bytes(&mut self, wait: Duration) -> io::Result<bool> {
+        if !self.from.buffer().is_empty() {
+            return Ok(true);
+        }
+        self.from.get_ref().set_read_timeout(Some(wait.max(WAIT_MIN)))?;
+        let found = match self.from.fill_buf() {
+            Ok([]) => Err(ErrorKind::UnexpectedEof.into()),
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Ok(false),
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
+            Err(error) => Err(error),
+        };
+        self.from.get_ref().set_read_timeout(None)?;
+        found
+    }
+
+    fn name(&mut self, kind: Kind) -> Option<()> {
+        if kind == Kind::Type {
+            let (id, rest) = self.body.split_first_chunk::<4>()?;
+            let (schema, name) = rest.split_first_chunk::<4>()?;
+            let kind = EventType { name: std::str::from_utf8(name).ok()?.into(), schema: u32::from_le_bytes(*schema) };
+            self.types.insert(TypeId(u32::from_le_bytes(*id)), kind);
+        } else {
+            let (id, name) = self.body.split_first_chunk::<8>()?;
+            self.streams.insert(StreamId(u64::from_le_bytes(*id)), name.to_vec());
+        }
+        Some(())
+    }
+
+    fn failed(&self, source: io::Error) -> Error {
+        Error::Socket { path: self.path.clone(), source }
+    }
+
+    fn malformed(&self) -> Error {
+        self.failed(ErrorKind::InvalidData.into())
+    }
+}
+
+/// Bytes that are read at once.
+const BUFFER_BYTES: usize = 64 << 10;
+/// A time of zero would mean no limit.
+const WAIT_MIN: Duration = Duration::from_micros(1);

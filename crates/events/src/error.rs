@@ -1,0 +1,185 @@
+//! [`Error`], the one error type of the crate.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::event::Expected;
+use crate::ids::{Position, Version};
+
+/// Results of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an operation failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The engine failed.
+    Engine(Box<fulgurite::Error>),
+    /// A stream does not have the expected version. Nothing was appended.
+    WrongVersion {
+        /// The stream.
+        stream: Vec<u8>,
+        /// What the caller expected.
+        expected: Expected,
+        /// The version of its last event. None if the stream does not exist or is deleted.
+        actual: Option<Version>,
+    },
+    /// An event matches the query of an append's condition. Nothing was appended.
+    ConditionFailed {
+        /// The first such event.
+        position: Position,
+    },
+    /// Some events of an append have ids that the stream has already, but not all of them in this order.
+    IdReused {
+        /// The stream.
+        stream: Vec<u8>,
+        /// The version of the event that has one of the ids.
+        version: Version,
+    },
+    /// There is no such stream, or it was deleted.
+    StreamNotFound {
+        /// Its name.
+        stream: Vec<u8>,
+    },
+    /// The stream has a tombstone: nothing can be appended to it again.
+    Tombstone {
+        /// Its name.
+        stream: Vec<u8>,
+    },
+    /// A name, a type, a tag or an option is out of its limits.
+    Invalid {
+        /// What is wrong, and what to do.
+        message: String,
+    },
+    /// A call within [`EventStore::transact`](crate::EventStore::transact) that begins another transaction of the same
+    /// store would wait for itself.
+    Nested,
+    /// The database has no event store of this name.
+    NotEvents {
+        /// The name.
+        name: String,
+    },
+    /// The store is open in this process with other options.
+    OtherOptions {
+        /// The name.
+        name: String,
+    },
+    /// The tables contradict each other.
+    Damaged {
+        /// The table.
+        table: String,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A payload cannot be encoded or decoded.
+    Codec {
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A socket that serves a store, or one that a follower reads, failed.
+    Socket {
+        /// The file of the socket.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A function that the program gave failed.
+    Program(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    /// An error of the program, for functions that fold events.
+    pub fn program(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Program(error.into())
+    }
+
+    /// Whether the transaction can be tried again: another one conflicted with it.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Engine(error) if error.is_retryable())
+    }
+}
+
+impl From<fulgurite::Error> for Error {
+    fn from(error: fulgurite::Error) -> Self {
+        Self::Engine(Box::new(error))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Engine(error) => error.fmt(out),
+            Self::WrongVersion { stream, expected, actual } => {
+                write!(out, "stream {}: expected {expected}, ", Name(stream))?;
+                match actual {
+                    Some(version) => write!(out, "but its last event has version {version}")?,
+                    None => out.write_str("but it does not exist")?,
+                }
+                out.write_str("; read the stream again, then decide again")
+            }
+            Self::ConditionFailed { position } => write!(
+                out,
+                "the event at position {position} matches the query of the condition; read again, then decide again"
+            ),
+            Self::IdReused { stream, version } => write!(
+                out,
+                "stream {}: its event {version} has an id of this append, but the other ids differ; repeat an append \
+                 with all its events, or give new events new ids",
+                Name(stream)
+            ),
+            Self::StreamNotFound { stream } => {
+                write!(out, "stream {} does not exist, or was deleted; check the name", Name(stream))
+            }
+            Self::Tombstone { stream } => {
+                write!(out, "stream {} has a tombstone: nothing can be appended to it; use another name", Name(stream))
+            }
+            Self::Invalid { message } => out.write_str(message),
+            Self::Nested => out.write_str(
+                "a call within a transaction of the event store began another one; call the methods of the transaction",
+            ),
+            Self::NotEvents { name } => {
+                write!(out, "the database has no event store `{name}`; append to create it, or check the name")
+            }
+            Self::OtherOptions { name } => write!(
+                out,
+                "the event store `{name}` is open in this process with other options; open it with the same ones"
+            ),
+            Self::Damaged { table, what } => write!(out, "table `{table}` is damaged: {what}; restore a backup"),
+            Self::Codec { source } => write!(out, "a payload cannot be decoded or encoded: {source}"),
+            Self::Socket { path, source } => write!(
+                out,
+                "{}: the socket of an event store: {source}; check that a process serves the store there",
+                path.display()
+            ),
+            Self::Program(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Engine(error) => Some(&**error),
+            Self::Codec { source } | Self::Program(source) => Some(&**source),
+            Self::Socket { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// The beginning of a name, for messages.
+struct Name<'n>(&'n [u8]);
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = &self.0[..self.0.len().min(NAME_BYTES_SHOWN)];
+        match std::str::from_utf8(shown) {
+            Ok(text) => write!(out, "`{}`", text.escape_debug())?,
+            Err(_) => write!(out, "`{}`", shown.escape_ascii())?,
+        }
+        if shown.len() < self.0.len() { write!(out, "… ({} bytes)", self.0.len()) } else { Ok(()) }
+    }
+}
+
+/// As much as fits a line.
+const NAME_BYTES_SHOWN: usize = 64;

@@ -1,0 +1,377 @@
+//! Chunks: the values of the log. A chunk holds neighbouring events of one transaction, and its key is the position of
+//! the first.
+//!
+//! ```text
+//! chunk   0  time, u64    8  number of events, u32    12  0, u32    16  events
+//! event   0  payload bytes, u32    4  type, 24 bits    7  flags    8  stream, u64    16  version, u64
+//!        24  id, 16 bytes, if FLAG_ID
+//!            metadata bytes, u32, and tag bytes, u32, if FLAG_MORE
+//!            payload, metadata, tags (length as u16, then bytes), zeros up to a multiple of 8
+//! ```
+//!
+//! Integers are little-endian. Values of the table are aligned to 8 bytes, and so are events and payloads in them.
+//! `docs/reference/events.md` specifies the layout.
+
+use crate::event::{Event, EventData, Tags};
+use crate::ids::{EventId, Position, StreamId, Timestamp, TypeId, Version};
+
+/// Builds a chunk.
+#[derive(Debug, Default)]
+pub struct ChunkBuilder {
+    bytes: Vec<u8>,
+    count: u32,
+}
+
+impl ChunkBuilder {
+    /// How many events it holds.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether the event can be added to this chunk. One event always fits an empty chunk.
+    #[inline]
+    pub fn fits(&self, event: &EventData<'_>) -> bool {
+        self.count == 0 || self.bytes.len() + event_bytes(event) <= CHUNK_BYTES_MAX
+    }
+
+    /// Adds an event.
+    #[inline]
+    pub fn push(&mut self, stream: StreamId, version: Version, kind: TypeId, event: &EventData<'_>) {
+        if self.bytes.is_empty() {
+            self.bytes.reserve(CHUNK_BYTES_MAX);
+            self.bytes.extend_from_slice(&[0; CHUNK_HEADER_BYTES]);
+        }
+        let has_more = !event.metadata.is_empty() || !event.tags.is_empty();
+        let flags = (u32::from(event.id.is_some()) * FLAG_ID) | (u32::from(has_more) * FLAG_MORE);
+        let out = &mut self.bytes;
+        let mut header = [0; EVENT_HEADER_BYTES];
+        header[..4].copy_from_slice(&(event.payload.len() as u32).to_le_bytes());
+        header[4..8].copy_from_slice(&(kind.0 | (flags << 24)).to_le_bytes());
+        header[8..16].copy_from_slice(&stream.0.to_le_bytes());
+        header[16..].copy_from_slice(&version.0.to_le_bytes());
+        out.extend_from_slice(&header);
+        if let Some(id) = &event.id {
+            out.extend_from_slice(id);
+        }
+        if has_more {
+            out.extend_from_slice(&(event.metadata.len() as u32).to_le_bytes());
+            out.extend_from_slice(&(tag_bytes(event) as u32).to_le_bytes());
+        }
+        out.extend_from_slice(event.payload);
+        if has_more {
+            out.extend_from_slice(event.metadata);
+            for tag in event.tags {
+                out.extend_from_slice(&(tag.len() as u16).to_le_bytes());
+                out.extend_from_slice(tag.as_bytes());
+            }
+        }
+        out.resize(out.len().next_multiple_of(ALIGN), 0);
+        self.count += 1;
+    }
+
+    /// The chunk as a value of the log, with the time at which its events were appended. The builder is empty then.
+    pub fn finish(&mut self, time: Timestamp) -> Vec<u8> {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        write_header(&mut bytes, time, self.count);
+        self.count = 0;
+        bytes
+    }
+
+    /// The events so far. Requires: there are some.
+    pub fn chunk(&self, first: Position) -> Chunk<'_> {
+        let events = self.bytes.get(CHUNK_HEADER_BYTES..).unwrap_or_default();
+        Chunk { first, time: Timestamp::default(), count: self.count, events }
+    }
+}
+
+fn write_header(bytes: &mut [u8], time: Timestamp, count: u32) {
+    bytes[..8].copy_from_slice(&time.0.to_le_bytes());
+    bytes[8..12].copy_from_slice(&count.to_le_bytes());
+}
+
+/// The size of an event in a chunk in bytes, at most.
+fn event_bytes(event: &EventData<'_>) -> usize {
+    let parts = event.payload.len() + event.metadata.len() + tag_bytes(event);
+    (EVENT_HEADER_BYTES + 16 + 8 + parts).next_multiple_of(ALIGN)
+}
+
+fn tag_bytes(event: &EventData<'_>) -> usize {
+    event.tags.iter().map(|tag| 2 + tag.len()).sum()
+}
+
+/// A chunk that is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'c> {
+    /// The position of its first event.
+    pub first: Position,
+    /// When its events were appended.
+    pub time: Timestamp,
+    /// How many events it has, removed ones included.
+    pub count: u32,
+    events: &'c [u8],
+}
+
+impl<'c> Chunk<'c> {
+    /// The chunk of an entry of the log. None if the bytes are no chunk.
+    #[inline]
+    pub fn parse(key: &[u8], value: &'c [u8]) -> Option<Self> {
+        let first = Position(u64::from_be_bytes(key.try_into().ok()?));
+        let (header, events) = value.split_first_chunk::<CHUNK_HEADER_BYTES>()?;
+        let time = Timestamp(u64::from_le_bytes(*header.first_chunk()?));
+        let count = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+        first.0.checked_add(u64::from(count)).filter(|_| count > 0)?;
+        Some(Self { first, time, count, events })
+    }
+
+    /// The position after its last event.
+    #[inline]
+    pub fn end(&self) -> Position {
+        Position(self.first.0 + u64::from(self.count))
+    }
+
+    /// Its events in order, without those that were removed.
+    #[inline(always)]
+    pub fn events(&self) -> ChunkEvents<'c> {
+        ChunkEvents { all: self.slots() }
+    }
+
+    /// Its events in order.
+    #[inline(always)]
+    pub fn slots(&self) -> ChunkSlots<'c> {
+        ChunkSlots { position: self.first.0, time: self.time, left: self.count, rest: self.events, at: 0 }
+    }
+
+    /// The event at an offset that [`ChunkSlots::offset`] returned.
+    #[inline]
+    pub fn event_at(&self, index: u32, offset: usize) -> Option<Event<'c>> {
+        let (position, rest) = (self.first.0 + u64::from(index), self.events.get(offset..)?);
+        let mut slots = ChunkSlots { position, time: self.time, left: 1, rest, at: offset };
+        slots.next()?.event()
+    }
+
+    /// The value of the log in which the events that `is_removed` selects have neither payload, metadata, id nor tags.
+    /// None if it selects no event that is there.
+    pub fn without(&self, mut is_removed: impl FnMut(&Event<'c>) -> bool) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; CHUNK_HEADER_BYTES];
+        let (mut changed, mut begun) = (false, 0);
+        let mut slots = self.slots();
+        while let Some(slot) = slots.next() {
+            let end = slots.offset();
+            let Some(event) = slot.event() else {
+                bytes.extend_from_slice(&self.events[begun..end]);
+                begun = end;
+                continue;
+            };
+            if is_removed(&event) {
+                let mut header = [0; EVENT_HEADER_BYTES];
+                header[4..8].copy_from_slice(&(event.kind.0 | (FLAG_REMOVED << 24)).to_le_bytes());
+                header[8..16].copy_from_slice(&event.stream.0.to_le_bytes());
+                header[16..].copy_from_slice(&event.version.0.to_le_bytes());
+                bytes.extend_from_slice(&header);
+                changed = true;
+            } else {
+                bytes.extend_from_slice(&self.events[begun..end]);
+            }
+            begun = end;
+        }
+        write_header(&mut bytes, self.time, self.count);
+        (changed && slots.is_whole()).then_some(bytes)
+    }
+}
+
+/// An event of a chunk, or what is left of a removed one.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot<'c> {
+    event: Event<'c>,
+    is_removed: bool,
+}
+
+impl<'c> Slot<'c> {
+    /// The event, unless it was removed.
+    #[inline(always)]
+    pub fn event(self) -> Option<Event<'c>> {
+        (!self.is_removed).then_some(self.event)
+    }
+}
+
+/// The events of a chunk in order, also removed ones. Ends early where the bytes are damaged:
+/// [`ChunkSlots::is_whole`] returns false then.
+#[derive(Clone, Copy, Debug)]
+pub struct ChunkSlots<'c> {
+    position: u64,
+    time: Timestamp,
+    left: u32,
+    rest: &'c [u8],
+    at: usize,
+}
+
+impl ChunkSlots<'_> {
+    /// Whether all events were read.
+    #[inline(always)]
+    pub fn is_whole(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Where the next event begins.
+    pub fn offset(&self) -> usize {
+        self.at
+    }
+}
+
+impl<'c> Iterator for ChunkSlots<'c> {
+    type Item = Slot<'c>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Slot<'c>> {
+        if self.left == 0 {
+            return None;
+        }
+        let rest = self.rest;
+        let header = rest.first_chunk::<EVENT_HEADER_BYTES>()?;
+        let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let long = |at: usize| u64::from(word(at)) | (u64::from(word(at + 4)) << 32);
+        let (payload_bytes, kind_and_flags) = (word(0) as usize, word(4));
+        let flags = kind_and_flags >> 24;
+        let (mut at, mut id, mut metadata_bytes, mut tag_bytes) = (EVENT_HEADER_BYTES, None, 0, 0);
+        if flags & (FLAG_ID | FLAG_MORE) != 0 {
+            if flags & FLAG_ID != 0 {
+                let bytes: &EventId = rest.get(at..)?.first_chunk()?;
+                id = Some(bytes);
+                at += 16;
+            }
+            if flags & FLAG_MORE != 0 {
+                let lengths = rest.get(at..)?.first_chunk::<8>()?;
+                metadata_bytes = u32::from_le_bytes([lengths[0], lengths[1], lengths[2], lengths[3]]) as usize;
+                tag_bytes = u32::from_le_bytes([lengths[4], lengths[5], lengths[6], lengths[7]]) as usize;
+                at += 8;
+            }
+        }
+        let end = (at + payload_bytes + metadata_bytes + tag_bytes).next_multiple_of(ALIGN);
+        let (bytes, after) = rest.split_at_checked(end)?;
+        let (payload, others) = bytes[at..].split_at(payload_bytes);
+        let (metadata, others) = others.split_at(metadata_bytes);
+        let event = Event {
+            position: Position(self.position),
+            version: Version(long(16)),
+            stream: StreamId(long(8)),
+            kind: TypeId(kind_and_flags & TYPE_MAX),
+            time: self.time,
+            id,
+            payload,
+            metadata,
+            tags: Tags(&others[..tag_bytes]),
+        };
+        self.position += 1;
+        self.left -= 1;
+        self.rest = after;
+        self.at += end;
+        Some(Slot { event, is_removed: flags & FLAG_REMOVED != 0 })
+    }
+}
+
+/// The events of a chunk in order, without removed ones.
+#[derive(Clone, Copy, Debug)]
+pub struct ChunkEvents<'c> {
+    all: ChunkSlots<'c>,
+}
+
+impl ChunkEvents<'_> {
+    /// Whether all events were read.
+    #[inline(always)]
+    pub fn is_whole(&self) -> bool {
+        self.all.is_whole()
+    }
+}
+
+impl<'c> Iterator for ChunkEvents<'c> {
+    type Item = Event<'c>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Event<'c>> {
+        loop {
+            if let Some(event) = self.all.next()?.event() {
+                return Some(event);
+            }
+        }
+    }
+}
+
+/// Bytes before the first event.
+pub const CHUNK_HEADER_BYTES: usize = 16;
+/// Bytes of an event without id, lengths, payload, metadata and tags.
+const EVENT_HEADER_BYTES: usize = 24;
+/// Two chunks of this size fill a leaf of 16 KiB, beside their headers.
+pub const CHUNK_BYTES_MAX: usize = 8000;
+/// Alignment of events and payloads.
+const ALIGN: usize = 8;
+/// The greatest number of a type.
+pub const TYPE_MAX: u32 = (1 << 24) - 1;
+// On disk: never renumber, only append.
+const FLAG_ID: u32 = 1;
+const FLAG_MORE: u32 = 2;
+const FLAG_REMOVED: u32 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk() -> Vec<u8> {
+        let mut builder = ChunkBuilder::default();
+        let tags = ["a", "order:7"];
+        let events = [
+            EventData::new("x", b"12345"),
+            EventData::new("x", b"").id([9; 16]).metadata(b"m").tags(&tags),
+            EventData::new("y", &[7; 100]),
+        ];
+        for (version, event) in events.iter().enumerate() {
+            builder.push(StreamId(3), Version(version as u64), TypeId(version as u32), event);
+        }
+        builder.finish(Timestamp(77))
+    }
+
+    #[test]
+    fn events_are_read_as_they_were_written() {
+        let value = chunk();
+        let chunk = Chunk::parse(&5_u64.to_be_bytes(), &value).unwrap();
+        assert_eq!((chunk.first, chunk.end(), chunk.time), (Position(5), Position(8), Timestamp(77)));
+        let mut events = chunk.events();
+        let all: Vec<_> = events.by_ref().collect();
+        assert!(events.is_whole());
+        assert_eq!(all.iter().map(|event| event.payload.len()).collect::<Vec<_>>(), [5, 0, 100]);
+        assert_eq!((all[1].id, all[1].metadata), (Some(&[9; 16]), &b"m"[..]));
+        assert_eq!(all[1].tags.collect::<Vec<_>>(), [&b"a"[..], b"order:7"]);
+        assert_eq!((all[2].position, all[2].version, all[2].kind), (Position(7), Version(2), TypeId(2)));
+    }
+
+    #[test]
+    fn removed_events_leave_their_places() {
+        let value = chunk();
+        let value = Chunk::parse(&[0; 8], &value).unwrap().without(|event| event.version == Version(1)).unwrap();
+        let chunk = Chunk::parse(&[0; 8], &value).unwrap();
+        assert_eq!(chunk.events().map(|event| event.position.0).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(chunk.slots().count(), 3);
+        assert!(chunk.without(|event| event.version == Version(1)).is_none(), "it is removed already");
+        let husk = chunk.without(|_| true).unwrap();
+        assert_eq!(Chunk::parse(&[0; 8], &husk).unwrap().events().count(), 0);
+    }
+
+    #[test]
+    fn damaged_bytes_end_early_and_never_panic() {
+        let value = chunk();
+        for length in 0..value.len() {
+            if let Some(chunk) = Chunk::parse(&[0; 8], &value[..length]) {
+                let mut events = chunk.events();
+                assert!(events.by_ref().count() < 3 && !events.is_whole());
+            }
+        }
+        for at in 0..value.len() {
+            for bit in 0..8 {
+                let mut value = value.clone();
+                value[at] ^= 1 << bit;
+                let Some(chunk) = Chunk::parse(&[0; 8], &value) else { continue };
+                chunk.events().for_each(|event| assert!(event.tags.count() <= value.len()));
+                chunk.without(|_| true);
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Reading: snapshots, cursors over events, fast scans, queries.
+
+pub mod events;
+pub mod filter;
+pub mod lanes;
+pub mod locate;
+pub mod partition;
+pub mod query;
+pub mod scan;
+pub mod snapshot;
+pub mod types;
+pub mod upcasters;

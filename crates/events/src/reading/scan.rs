@@ -1,0 +1,133 @@
+//! The fast way over many events: whole leaves of the log, without a call or an allocation for each event.
+
+use std::ops::{Bound, RangeBounds};
+use std::thread;
+
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::ids::Position;
+use crate::layout::chunk::Chunk;
+use crate::layout::keys;
+use crate::reading::locate;
+use crate::reading::snapshot::Snapshot;
+
+impl Snapshot {
+    /// Passes the events at these positions to `each`, in order. This is the fastest way to replay many events: it
+    /// reads the leaves of the log, and copies nothing.
+    ///
+    /// ```
+    /// # use fulgurite_events::{EventData, EventStore, Expected, Position};
+    /// # fn main() -> fulgurite_events::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let store = EventStore::create(directory.path().join("a.ful"))?;
+    /// store.append("a", Expected::Any, &[EventData::new("counted", b"12"), EventData::new("counted", b"345")])?;
+    /// let mut bytes = 0;
+    /// store.snapshot()?.scan(Position::START.., |event| bytes += event.payload.len())?;
+    /// assert_eq!(bytes, 5);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Errors of the disk; [`Error::Damaged`].
+    #[inline]
+    pub fn scan(&self, positions: impl RangeBounds<Position>, mut each: impl FnMut(&Event<'_>)) -> Result<()> {
+        self.try_scan(positions, |event| {
+            each(event);
+            Ok::<(), Error>(())
+        })
+    }
+
+    /// As [`Snapshot::scan`], but ends with the first error that `each` returns.
+    ///
+    /// # Errors
+    /// As [`Snapshot::scan`]; those of `each`.
+    #[inline]
+    pub fn try_scan<E: From<Error>>(
+        &self,
+        positions: impl RangeBounds<Position>,
+        mut each: impl FnMut(&Event<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (from, to) = bounds(&positions);
+        let start = locate::chunk_start(self.txn(), self.tables(), Position(from))?;
+        let range = keys::number(start.0)..keys::number(to.max(start.0));
+        for batch in self.txn().leaf_batches(&self.tables().log, range).map_err(Error::from)? {
+            for (key, value) in &batch.map_err(Error::from)? {
+                let chunk = locate::parse(self.tables(), key, value)?;
+                if chunk.first.0 >= from && chunk.end().0 <= to {
+                    self.whole(&chunk, &mut each)?;
+                } else {
+                    self.whole(&chunk, &mut |event| match (from..to).contains(&event.position.0) {
+                        true => each(event),
+                        false => Ok(()),
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn whole<E: From<Error>>(
+        &self,
+        chunk: &Chunk<'_>,
+        each: &mut impl FnMut(&Event<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut events = chunk.events();
+        for event in events.by_ref() {
+            each(&event)?;
+        }
+        if events.is_whole() { Ok(()) } else { Err(self.tables().damaged(&self.tables().log, MALFORMED).into()) }
+    }
+
+    /// Passes the events at these positions to `each` on several threads. Each thread has a part of the positions and a
+    /// state of its own, and sees its events in order. Returns the states in the order of the parts, so a fold that is
+    /// associative can combine them.
+    ///
+    /// A fold that needs all events of a stream on one thread uses [`Partition`](crate::Partition) instead: every
+    /// thread scans all, and skips streams that are not its own.
+    ///
+    /// # Errors
+    /// As [`Snapshot::scan`].
+    ///
+    /// # Panics
+    /// If `each` panics.
+    pub fn scan_parallel<S: Send>(
+        &self,
+        positions: impl RangeBounds<Position>,
+        threads: usize,
+        state: impl Fn() -> S + Sync,
+        each: impl Fn(&mut S, &Event<'_>) + Sync,
+    ) -> Result<Vec<S>> {
+        let (from, to) = bounds(&positions);
+        let from = from.max(self.start()?.0);
+        let to = to.min(self.head()?.0).max(from);
+        let threads = threads.max(1) as u64;
+        let bound = |part: u64| Position(from + (to - from) / threads * part + (to - from) % threads * part / threads);
+        thread::scope(|scope| {
+            let run = |part: u64| {
+                let mut state = state();
+                self.scan(bound(part)..bound(part + 1), |event| each(&mut state, event)).map(|()| state)
+            };
+            let workers: Vec<_> = (0..threads).map(|part| scope.spawn(move || run(part))).collect();
+            workers.into_iter().map(|worker| worker.join().expect("the program's function does not panic")).collect()
+        })
+    }
+}
+
+/// The first position within the bounds, and the first after them.
+pub fn bounds(positions: &impl RangeBounds<Position>) -> (u64, u64) {
+    let from = match positions.start_bound() {
+        Bound::Included(position) => position.0,
+        Bound::Excluded(position) => position.0.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let to = match positions.end_bound() {
+        Bound::Included(position) => position.0.saturating_add(1),
+        Bound::Excluded(position) => position.0,
+        Bound::Unbounded => u64::MAX,
+    };
+    (from, to)
+}
+
+/// What damage of an event is called.
+const MALFORMED: &str = "an event is malformed";

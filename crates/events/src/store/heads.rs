@@ -1,0 +1,146 @@
+//! The ends of streams in memory, so that an append to a known stream reads no table.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::ids::{StreamId, Version};
+use crate::layout::stream::StreamState;
+
+/// The end of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Its number.
+    pub stream: StreamId,
+    /// The version that its next event gets.
+    pub next: Version,
+    /// Whether it can be appended to.
+    pub state: StreamState,
+}
+
+impl Head {
+    /// The version of its last event. None if it has none, or is deleted.
+    pub fn last(&self) -> Option<Version> {
+        match self.state {
+            StreamState::Open => self.next.0.checked_sub(1).map(Version),
+            StreamState::Deleted | StreamState::Tombstone => None,
+        }
+    }
+}
+
+/// The place of a head in [`Heads`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(usize);
+
+/// Heads of streams by name, with the changes of the running transaction, which can be undone.
+#[derive(Debug, Default)]
+pub struct Heads {
+    by_name: HashMap<Box<[u8]>, Slot, SeededXxh3>,
+    heads: Vec<Head>,
+    /// Heads as they were, and streams that were not known, since [`Heads::begin`].
+    undo: Vec<Undo>,
+}
+
+#[derive(Debug)]
+enum Undo {
+    Changed(Slot, Head),
+    Created(Box<[u8]>),
+}
+
+impl Heads {
+    /// Begins a transaction. Forgets all heads if there are very many.
+    pub fn begin(&mut self) {
+        debug_assert!(self.undo.is_empty(), "a transaction ends before the next one begins");
+        if self.heads.len() > HEADS_MAX {
+            *self = Self::default();
+        }
+    }
+
+    /// The place of a stream's head, if it is known.
+    pub fn find(&self, name: &[u8]) -> Option<Slot> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The head at a place.
+    pub fn get(&self, slot: Slot) -> Head {
+        self.heads[slot.0]
+    }
+
+    /// Adds the head of a stream, as the table has it.
+    pub fn add(&mut self, name: &[u8], head: Head) -> Slot {
+        let slot = Slot(self.heads.len());
+        self.heads.push(head);
+        self.by_name.insert(name.into(), slot);
+        slot
+    }
+
+    /// Adds the head of a stream that the transaction creates.
+    pub fn create(&mut self, name: &[u8], head: Head) -> Slot {
+        self.undo.push(Undo::Created(name.into()));
+        self.add(name, head)
+    }
+
+    /// Replaces a head.
+    pub fn set(&mut self, slot: Slot, head: Head) {
+        let before = std::mem::replace(&mut self.heads[slot.0], head);
+        self.undo.push(Undo::Changed(slot, before));
+    }
+
+    /// Keeps the changes of the transaction.
+    pub fn keep(&mut self) {
+        self.undo.clear();
+    }
+
+    /// Undoes the changes of the transaction.
+    pub fn roll_back(&mut self) {
+        while let Some(undo) = self.undo.pop() {
+            match undo {
+                Undo::Changed(slot, before) => self.heads[slot.0] = before,
+                // Its head stays, and no name leads to it.
+                Undo::Created(name) => drop(self.by_name.remove(&name)),
+            }
+        }
+    }
+}
+
+/// Hashes names by XXH3 with a random seed: several times faster than the standard hash, for a look-up at each append.
+#[derive(Clone, Debug)]
+struct SeededXxh3(u64);
+
+impl Default for SeededXxh3 {
+    fn default() -> Self {
+        Self(RandomState::new().hash_one(0))
+    }
+}
+
+impl BuildHasher for SeededXxh3 {
+    type Hasher = Xxh3;
+
+    fn build_hasher(&self) -> Xxh3 {
+        Xxh3(self.0)
+    }
+}
+
+#[derive(Debug)]
+struct Xxh3(u64);
+
+impl Hasher for Xxh3 {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxh3_64_with_seed(bytes, self.0);
+    }
+
+    /// The length that precedes a slice.
+    #[inline]
+    fn write_usize(&mut self, length: usize) {
+        self.0 ^= length as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// More heads are not kept: about 100 MB.
+const HEADS_MAX: usize = 1 << 20;

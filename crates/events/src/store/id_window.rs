@@ -1,0 +1,83 @@
+//! The ids of the newest events, by which a repeated append is recognised.
+
+use std::collections::{HashMap, VecDeque};
+
+use fulgurite::Read;
+
+use crate::error::Result;
+use crate::ids::{EventId, Position, StreamId, Version};
+use crate::layout::keys;
+use crate::layout::tables::Tables;
+use crate::reading::locate;
+
+type Key = (StreamId, EventId);
+
+/// The ids of the events within a window of the newest positions.
+#[derive(Debug, Default)]
+pub struct IdWindow {
+    by_id: HashMap<Key, (Version, Position)>,
+    in_order: VecDeque<(Position, Key)>,
+    /// How many entries the running transaction has added.
+    added: usize,
+}
+
+impl IdWindow {
+    /// The ids of the newest `window` events of the log.
+    ///
+    /// # Errors
+    /// Those of the engine; damage.
+    pub fn load(txn: &impl Read, tables: &Tables, window: u64) -> Result<Self> {
+        let mut ids = Self::default();
+        let (end, _) = locate::end_of_log(txn, tables)?;
+        let from = end.0.saturating_sub(window);
+        let start = locate::chunk_start(txn, tables, Position(from))?;
+        for entry in txn.range(&tables.log, keys::number(start.0)..)? {
+            let (key, value) = entry?;
+            for event in locate::parse(tables, &key, &value)?.events().filter(|event| event.position.0 >= from) {
+                if let Some(id) = event.id {
+                    ids.insert(event.stream, *id, event.version, event.position);
+                }
+            }
+        }
+        ids.added = 0;
+        Ok(ids)
+    }
+
+    /// Where the event with this id is.
+    pub fn find(&self, stream: StreamId, id: &EventId) -> Option<(Version, Position)> {
+        self.by_id.get(&(stream, *id)).copied()
+    }
+
+    /// Adds an id that is not there.
+    pub fn insert(&mut self, stream: StreamId, id: EventId, version: Version, position: Position) {
+        self.by_id.insert((stream, id), (version, position));
+        self.in_order.push_back((position, (stream, id)));
+        self.added += 1;
+    }
+
+    /// How many ids the running transaction has added.
+    pub fn added(&self) -> usize {
+        self.added
+    }
+
+    /// Removes the ids that the running transaction has added beyond so many.
+    pub fn truncate(&mut self, added: usize) {
+        while self.added > added {
+            if let Some((_, key)) = self.in_order.pop_back() {
+                self.by_id.remove(&key);
+            }
+            self.added -= 1;
+        }
+    }
+
+    /// Keeps what the transaction has added, and forgets events before `from`.
+    pub fn keep(&mut self, from: Position) {
+        self.added = 0;
+        while let Some((position, key)) = self.in_order.front()
+            && *position < from
+        {
+            self.by_id.remove(key);
+            self.in_order.pop_front();
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Retention: removes from the log what is too old or too much, what was truncated, and what was deleted.
+//!
+//! Invariants: (1) The last chunk of the log and the last entry of each stream in the index stay, because the next
+//! position and the next version follow from them. (2) The start of the log is raised before chunks below it are
+//! removed, so that a reader that misses one knows why. (3) Appends change no entry that this removes, and do not wait
+//! for it.
+
+use std::collections::HashMap;
+
+use fulgurite::{Isolation, Read, ReadTxn};
+
+use crate::error::{Error, Result};
+use crate::ids::{Position, StreamId, Timestamp, Version};
+use crate::layout::keys;
+use crate::layout::stream::StreamRecord;
+use crate::layout::tables::META_START;
+use crate::reading::locate;
+use crate::store::handle::EventStore;
+
+/// What [`EventStore::apply_retention`] keeps of the log, beside the limits of single streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// Keep events of this age at most.
+    pub age_max: Option<std::time::Duration>,
+    /// Keep this many events at most: the newest.
+    pub count_max: Option<u64>,
+    /// Keep about this many bytes of events at most: the newest.
+    pub bytes_max: Option<u64>,
+}
+
+/// What [`EventStore::apply_retention`] has removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RetentionReport {
+    /// The first position that is kept.
+    pub start: Position,
+    /// Chunks that were removed whole.
+    pub chunks_removed: u64,
+    /// Chunks from which events were removed.
+    pub chunks_rewritten: u64,
+}
+
+/// The limits of a stream, as versions and times.
+struct Limit {
+    from: Version,
+    since: Timestamp,
+}
+
+impl EventStore {
+    /// Removes events from the log: those beyond the limits of `retention`, those beyond the limits of their streams,
+    /// and those of truncated and deleted streams. Positions and versions of other events do not change. Space is free
+    /// for new events afterwards; [`Database::compact`](fulgurite::Database::compact) shrinks the file.
+    ///
+    /// Limits of the log apply to whole chunks, of up to 8,000 bytes: up to a chunk more is kept. The newest chunk
+    /// stays.
+    ///
+    /// Appends and readers continue meanwhile. If it fails, what was removed by then stays removed, and the next call
+    /// continues.
+    ///
+    /// # Errors
+    /// Errors of the disk; [`Error::Damaged`].
+    pub fn apply_retention(&self, retention: &Retention) -> Result<RetentionReport> {
+        let now = Timestamp::now();
+        let snapshot = self.snapshot()?;
+        let txn = snapshot.txn();
+        let Some((last, _)) = txn.last(&self.shared.tables.log)? else { return Ok(RetentionReport::default()) };
+        let last = keys::chunk_of(&last).ok_or_else(|| self.damaged("a key is malformed"))?;
+        let wanted = self.start_by(txn, retention, now)?;
+        let wanted = locate::chunk_start(txn, &self.shared.tables, wanted)?;
+        let start = wanted.min(last).max(snapshot.start()?);
+        self.retry(|txn| Ok(txn.put(&self.shared.tables.meta, META_START, keys::number(start.0))?))?;
+        let mut report = RetentionReport { start, ..RetentionReport::default() };
+        let limits = self.limits(txn, now)?;
+        self.remove_chunks(txn, start, &limits, &mut report)?;
+        self.remove_parts(txn, start, &limits)?;
+        self.remove_lanes(txn, start)?;
+        Ok(report)
+    }
+
+    fn damaged(&self, what: &'static str) -> Error {
+        self.shared.tables.damaged(&self.shared.tables.log, what)
+    }
+
+    /// The first position that the limits of the log keep.
+    fn start_by(&self, txn: &ReadTxn, retention: &Retention, now: Timestamp) -> Result<Position> {
+        let tables = &self.shared.tables;
+        let mut start = Position::START;
+        if let Some(age) = retention.age_max {
+            let age = u64::try_from(age.as_micros()).unwrap_or(u64::MAX);
+            start = locate::position_at(txn, tables, Timestamp(now.0.saturating_sub(age)))?;
+        }
+        if let Some(count) = retention.count_max {
+            start = start.max(Position(locate::end_of_log(txn, tables)?.0.0.saturating_sub(count)));
+        }
+        if let Some(most) = retention.bytes_max {
+            let mut bytes = 0;
+            for entry in txn.range(&tables.log, ..)?.rev() {
+                let (key, value) = entry?;
+                bytes += value.len() as u64;
+                if bytes > most {
+                    start = start.max(locate::parse(tables, &key, &value)?.end());
+                    break;
+                }
+            }
+        }
+        Ok(start)
+    }
+
+    /// The streams whose events have to be removed.
+    fn limits(&self, txn: &ReadTxn, now: Timestamp) -> Result<HashMap<StreamId, Limit>> {
+        let tables = &self.shared.tables;
+        let mut limits = HashMap::new();
+        for entry in txn.range(&tables.streams, ..)? {
+            let (key, value) = entry?;
+            let record = StreamRecord::parse(&value).zip(keys::chunk_of(&key));
+            let (record, id) = record.ok_or_else(|| tables.damaged(&tables.streams, "a record is malformed"))?;
+            if record.has_limits() {
+                let stream = StreamId(id.0);
+                let from = record.kept_from(locate::next_version(txn, tables, stream)?);
+                limits.insert(stream, Limit { from, since: record.kept_since(now) });
+            }
+        }
+        Ok(limits)
+    }
+
+    fn remove_chunks(
+        &self,
+        txn: &ReadTxn,
+        start: Position,
+        limits: &HashMap<StreamId, Limit>,
+        report: &mut RetentionReport,
+    ) -> Result<()> {
+        let tables = &self.shared.tables;
+        let (mut removed, mut rewritten) = (Vec::new(), Vec::new());
+        let kept = if limits.is_empty() { start } else { Position(u64::MAX) };
+        for entry in txn.range(&tables.log, ..keys::number(kept.0))? {
+            let (key, value) = entry?;
+            let chunk = locate::parse(tables, &key, &value)?;
+            if chunk.first < start {
+                removed.push(chunk.first);
+            } else {
+                let is_removed = |event: &crate::event::Event<'_>| {
+                    let limit = limits.get(&event.stream);
+                    limit.is_some_and(|limit| event.version < limit.from || event.time < limit.since)
+                };
+                rewritten.extend(chunk.without(is_removed).map(|value| (chunk.first, value)));
+            }
+            if removed.len() + rewritten.len() >= CHANGES_MAX {
+                self.change_chunks(&mut removed, &mut rewritten, report)?;
+            }
+        }
+        self.change_chunks(&mut removed, &mut rewritten, report)
+    }
+
+    fn change_chunks(
+        &self,
+        removed: &mut Vec<Position>,
+        rewritten: &mut Vec<(Position, Vec<u8>)>,
+        report: &mut RetentionReport,
+    ) -> Result<()> {
+        let log = &self.shared.tables.log;
+        self.retry(|txn| {
+            for chunk in &*removed {
+                txn.delete(log, keys::number(chunk.0))?;
+            }
+            rewritten.iter().try_for_each(|(chunk, value)| Ok(txn.put(log, keys::number(chunk.0), value)?))
+        })?;
+        report.chunks_removed += removed.len() as u64;
+        report.chunks_rewritten += rewritten.len() as u64;
+        removed.clear();
+        rewritten.clear();
+        Ok(())
+    }
+
+    /// Removes entries of the index of streams whose events are gone, but not the last of a stream.
+    fn remove_parts(&self, txn: &ReadTxn, start: Position, limits: &HashMap<StreamId, Limit>) -> Result<()> {
+        let tables = &self.shared.tables;
+        let (mut gone, mut before) = (Vec::new(), None);
+        for entry in txn.range(&tables.index, ..)? {
+            let (key, value) = entry?;
+            let (version, part) = locate::parse_part(tables, &key, &value)?;
+            let Some((stream, _)) = keys::parse_stream_part(&key) else { continue };
+            // An entry goes if its stream has a later one.
+            if let Some((of, version)) = before.take().filter(|(of, _)| *of == stream) {
+                gone.push(keys::stream_part(of, version));
+            }
+            let is_truncated =
+                limits.get(&stream).is_some_and(|limit| version.0 + u64::from(part.count) <= limit.from.0);
+            before = (part.chunk < start || is_truncated).then_some((stream, version));
+            if gone.len() >= CHANGES_MAX {
+                self.delete_keys(&tables.index, &mut gone)?;
+            }
+        }
+        self.delete_keys(&tables.index, &mut gone)
+    }
+
+    /// Removes entries of the indexes of types and tags that name removed chunks.
+    fn remove_lanes(&self, txn: &ReadTxn, start: Position) -> Result<()> {
+        let tables = &self.shared.tables;
+        for table in [&tables.by_type, &tables.by_tag] {
+            let mut gone = Vec::new();
+            for entry in txn.range(table, ..)? {
+                let (key, _) = entry?;
+                if keys::chunk_of(&key).is_some_and(|chunk| chunk < start) {
+                    gone.push(key.to_vec());
+                }
+                if gone.len() >= CHANGES_MAX {
+                    self.delete_keys(table, &mut gone)?;
+                }
+            }
+            self.delete_keys(table, &mut gone)?;
+        }
+        Ok(())
+    }
+
+    fn delete_keys<K: AsRef<[u8]>>(&self, table: &fulgurite::Table, keys: &mut Vec<K>) -> Result<()> {
+        self.retry(|txn| keys.iter().try_for_each(|key| txn.delete(table, key).map(drop).map_err(Error::from)))?;
+        keys.clear();
+        Ok(())
+    }
+
+    /// As [`fulgurite::Database::update`], for changes with which no other transaction conflicts.
+    pub(crate) fn retry(&self, mut change: impl FnMut(&mut fulgurite::WriteTxn) -> Result<()>) -> Result<()> {
+        let mut txn = self.shared.db.write_with(Isolation::Snapshot)?;
+        change(&mut txn)?;
+        txn.commit()?;
+        Ok(())
+    }
+}
+
+/// Changes of one transaction.
+const CHANGES_MAX: usize = 1000;

@@ -1,0 +1,130 @@
+//! What all handles of a store in this process share.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+
+use fulgurite::{Database, Durability};
+
+use crate::error::{Error, Result};
+use crate::layout::tables::Tables;
+use crate::reading::locate;
+use crate::reading::types::Types;
+use crate::store::bell::Bell;
+use crate::store::options::StoreOptions;
+use crate::store::writer::Writer;
+
+/// What all handles of a store in this process share.
+#[derive(Debug)]
+pub struct Shared {
+    /// The database.
+    pub db: Database,
+    /// The tables.
+    pub tables: Arc<Tables>,
+    /// What an append survives when it returns.
+    pub durability: Durability,
+    /// See [`StoreOptions::id_window`].
+    pub id_window: u64,
+    /// See [`StoreOptions::states_kept`].
+    pub states_kept: usize,
+    /// All types, those of the running transaction too. Taken while `writer` is held.
+    pub types: RwLock<Arc<Types>>,
+    /// Wakes followers.
+    pub bell: Bell,
+    /// Held by the one transaction that appends, until its commit is visible: so positions are visible in order.
+    writer: Mutex<Writer>,
+    /// The thread that holds `writer`.
+    owner: AtomicUsize,
+}
+
+/// All stores that this process has open. Taken before every other lock of this crate.
+static OPEN: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+
+impl Shared {
+    /// What the open handles of the store share, or the first of them if there is none.
+    ///
+    /// # Errors
+    /// [`Error::OtherOptions`], [`Error::NotEvents`]; those of the engine.
+    pub fn open(db: &Database, options: &StoreOptions) -> Result<Arc<Self>> {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|shared| shared.strong_count() > 0);
+        let known = open.iter().filter_map(Weak::upgrade);
+        let known = known.into_iter().find(|shared| shared.db.is_same(db) && shared.tables.name == options.name);
+        if let Some(shared) = known {
+            let is_same = shared.durability == options.durability
+                && shared.id_window == options.id_window
+                && shared.states_kept == options.states_kept;
+            return if is_same { Ok(shared) } else { Err(Error::OtherOptions { name: options.name.clone() }) };
+        }
+        let shared = Arc::new(Self::read(db, options)?);
+        open.push(Arc::downgrade(&shared));
+        Ok(shared)
+    }
+
+    fn read(db: &Database, options: &StoreOptions) -> Result<Self> {
+        let name = &options.name;
+        let tables = match Tables::open(&db.read()?, name)? {
+            Some(tables) => tables,
+            None => {
+                let missing = || Error::NotEvents { name: name.clone() };
+                match Tables::create(db, name) {
+                    Err(Error::Engine(error)) if matches!(*error, fulgurite::Error::ReadOnly { .. }) => {
+                        return Err(missing());
+                    }
+                    created => created?,
+                }
+                Tables::open(&db.read()?, name)?.ok_or_else(missing)?
+            }
+        };
+        let txn = db.read()?;
+        let types = Types::load(&txn, &tables)?;
+        let bell = Bell::default();
+        bell.ring(locate::end_of_log(&txn, &tables)?.0.0);
+        Ok(Self {
+            db: db.clone(),
+            tables: Arc::new(tables),
+            durability: options.durability,
+            id_window: options.id_window,
+            states_kept: options.states_kept,
+            types: RwLock::new(Arc::new(types)),
+            bell,
+            writer: Mutex::default(),
+            owner: AtomicUsize::new(0),
+        })
+    }
+
+    /// The types as they are now.
+    pub fn types(&self) -> Arc<Types> {
+        Arc::clone(&self.types.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the types.
+    pub fn set_types(&self, types: Arc<Types>) {
+        *self.types.write().unwrap_or_else(PoisonError::into_inner) = types;
+    }
+
+    /// Waits for the running transaction, and begins the next one. [`Shared::end`] ends it.
+    ///
+    /// # Errors
+    /// [`Error::Nested`] if this thread runs that transaction.
+    pub fn begin(&self) -> Result<MutexGuard<'_, Writer>> {
+        let this = this_thread();
+        // Relaxed: only this thread stores this number, and removes it.
+        if self.owner.load(Ordering::Relaxed) == this {
+            return Err(Error::Nested);
+        }
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        self.owner.store(this, Ordering::Relaxed);
+        Ok(writer)
+    }
+
+    /// Ends what [`Shared::begin`] began. The guard is dropped next.
+    pub fn end(&self) {
+        self.owner.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A number that no other running thread has.
+fn this_thread() -> usize {
+    thread_local!(static PLACE: u8 = const { 1 });
+    PLACE.with(|place| std::ptr::from_ref(place).addr())
+}

@@ -1,0 +1,177 @@
+//! [`Transaction`]: appends to streams, together with changes of other tables, all or nothing.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, MutexGuard};
+
+use fulgurite::{Durability, Isolation, Sequence, WriteTxn};
+
+use crate::error::{Error, Result};
+use crate::ids::{Position, StreamId, Timestamp, TypeId};
+use crate::reading::types::Types;
+use crate::store::batch::Batch;
+use crate::store::shared::Shared;
+use crate::store::writer::Writer;
+
+/// A transaction of a store, which [`EventStore::transact`](crate::EventStore::transact) passes to its function.
+///
+/// It dereferences to the engine's [`WriteTxn`], so it reads and changes tables of the program too. The store's own
+/// tables are changed by the methods of this type alone. Events are written when it commits: reads of the engine do
+/// not see them before.
+#[derive(Debug)]
+pub struct Transaction<'s> {
+    /// None once it was committed.
+    txn: Option<WriteTxn>,
+    pub(super) shared: &'s Shared,
+    pub(super) batch: Batch,
+    pub(super) types: Arc<Types>,
+    /// How many types there were when it began.
+    types_before: usize,
+    /// The number that the next new stream would have got when it began.
+    next_stream_before: StreamId,
+    /// The type of the event before.
+    pub(super) last_type: Option<(String, u32, TypeId)>,
+    pub(super) writer: MutexGuard<'s, Writer>,
+}
+
+/// What a transaction committed.
+#[derive(Clone, Copy, Debug)]
+pub struct Committed {
+    /// The commit of the engine.
+    pub sequence: Sequence,
+    /// The position after the last event.
+    pub end: Position,
+}
+
+impl<'s> Transaction<'s> {
+    /// Begins it. Waits for the transaction of another thread.
+    ///
+    /// # Errors
+    /// [`Error::Nested`]; those of the engine.
+    pub fn begin(shared: &'s Shared, isolation: Isolation) -> Result<Self> {
+        let writer = shared.begin()?;
+        let types = shared.types();
+        let mut transaction = Self {
+            txn: None,
+            shared,
+            batch: Batch::new(Position::START, Timestamp::default()),
+            types_before: types.len(),
+            types,
+            next_stream_before: StreamId::default(),
+            last_type: None,
+            writer,
+        };
+        // From here on, dropping it ends what was begun. The snapshot is taken while the lock is held: it has all
+        // events that were appended.
+        let txn = shared.db.write_with(isolation)?;
+        let writer = &mut *transaction.writer;
+        writer.begin(&txn, &shared.tables)?;
+        transaction.next_stream_before = writer.next_stream;
+        transaction.batch = Batch::new(writer.next, Timestamp::now().max(writer.time));
+        transaction.txn = Some(txn);
+        Ok(transaction)
+    }
+
+    /// The engine's transaction, and what else changes with it.
+    pub(super) fn parts(&mut self) -> (&mut WriteTxn, &mut Writer, &mut Batch) {
+        let txn = self.txn.as_mut().expect("it is there until the transaction is committed");
+        (txn, &mut self.writer, &mut self.batch)
+    }
+
+    /// Commits. It is visible then, and durable when [`Transaction::await_durability`] has returned.
+    ///
+    /// # Errors
+    /// Those of the engine. Nothing was appended, unless the error says that this is unknown.
+    pub fn commit(mut self) -> Result<Committed> {
+        let shared = self.shared;
+        let (txn, _, batch) = self.parts();
+        batch.write(txn, &shared.tables)?;
+        let txn = self.txn.take().expect("it is there until here");
+        // The disk is awaited without the lock, so that appends of other threads share the flush.
+        let durability = match shared.durability {
+            Durability::Disk => Durability::Memory,
+            durability => durability,
+        };
+        let committed = txn.commit_with(durability);
+        let end = self.batch.next;
+        match committed {
+            Ok(sequence) => {
+                let writer = &mut *self.writer;
+                (writer.next, writer.time) = (end, self.batch.time());
+                writer.heads.keep();
+                if let Some(ids) = &mut writer.ids {
+                    ids.keep(Position(end.0.saturating_sub(shared.id_window)));
+                }
+                self.types_before = self.types.len();
+                self.next_stream_before = self.writer.next_stream;
+                if shared.durability != Durability::Disk {
+                    shared.bell.ring(end.0);
+                }
+                Ok(Committed { sequence, end })
+            }
+            Err(error) => {
+                if matches!(error, fulgurite::Error::Indeterminate { .. }) {
+                    self.writer.forget();
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Waits until a commit has the store's durability, and shows it to followers then.
+    ///
+    /// # Errors
+    /// Those of the disk. The events may be lost by a power cut then.
+    pub fn await_durability(shared: &Shared, committed: Committed) -> Result<()> {
+        if shared.durability == Durability::Disk {
+            let before = Sequence(committed.sequence.0.saturating_sub(1));
+            while shared.db.wait_durable(before, AWAIT)? < committed.sequence {}
+            shared.bell.ring(committed.end.0);
+        }
+        Ok(())
+    }
+
+    /// Rejects what is out of its limits.
+    pub(super) fn check_name(name: &[u8]) -> Result<()> {
+        if (1..=STREAM_NAME_BYTES_MAX).contains(&name.len()) {
+            return Ok(());
+        }
+        let message = format!("the name of a stream has 1 to {STREAM_NAME_BYTES_MAX} bytes, not {}", name.len());
+        Err(Error::Invalid { message })
+    }
+}
+
+impl Deref for Transaction<'_> {
+    type Target = WriteTxn;
+
+    fn deref(&self) -> &WriteTxn {
+        self.txn.as_ref().expect("it is there until the transaction is committed")
+    }
+}
+
+impl DerefMut for Transaction<'_> {
+    fn deref_mut(&mut self) -> &mut WriteTxn {
+        self.parts().0
+    }
+}
+
+/// Undoes what was not committed.
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        let writer = &mut *self.writer;
+        writer.heads.roll_back();
+        writer.next_stream = self.next_stream_before;
+        if let Some(ids) = &mut writer.ids {
+            ids.truncate(0);
+        }
+        if self.types.len() > self.types_before {
+            Arc::make_mut(&mut self.types).truncate(self.types_before);
+            self.shared.set_types(Arc::clone(&self.types));
+        }
+        self.shared.end();
+    }
+}
+
+/// The longest name of a stream: the engine stores keys up to this length in one place.
+pub const STREAM_NAME_BYTES_MAX: usize = 1024;
+/// Longer than a flush takes.
+const AWAIT: std::time::Duration = std::time::Duration::from_secs(60);

@@ -1,0 +1,111 @@
+//! What the thread that appends knows of the store: the ends of the log and of streams, and recent ids.
+
+use fulgurite::WriteTxn;
+
+use crate::error::Result;
+use crate::event::EventData;
+use crate::ids::{Position, StreamId, Timestamp, Version};
+use crate::layout::keys;
+use crate::layout::stream::{StreamRecord, StreamState};
+use crate::layout::tables::Tables;
+use crate::reading::locate;
+use crate::store::heads::{Head, Heads, Slot};
+use crate::store::id_window::IdWindow;
+
+/// What the thread that appends knows. It agrees with the tables whenever no transaction runs.
+#[derive(Debug, Default)]
+pub struct Writer {
+    /// Whether the rest was read from the tables.
+    is_loaded: bool,
+    /// The position that the next event gets.
+    pub next: Position,
+    /// When the newest event was appended.
+    pub time: Timestamp,
+    /// The number that the next new stream gets.
+    pub next_stream: StreamId,
+    /// The ends of streams.
+    pub heads: Heads,
+    /// Recent ids. None until an append has ids.
+    pub ids: Option<IdWindow>,
+}
+
+impl Writer {
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// Those of the engine; damage.
+    pub fn begin(&mut self, txn: &WriteTxn, tables: &Tables) -> Result<()> {
+        use fulgurite::Read;
+        if !self.is_loaded {
+            *self = Self::default();
+            (self.next, self.time) = locate::end_of_log(txn, tables)?;
+            self.next_stream = match txn.last(&tables.streams)? {
+                Some((key, _)) => StreamId(locate_number(tables, &key)? + 1),
+                None => StreamId(0),
+            };
+            self.is_loaded = true;
+        }
+        self.heads.begin();
+        Ok(())
+    }
+
+    /// Forgets everything, because it may not agree with the tables.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The place of a stream's head. None if the stream does not exist.
+    ///
+    /// # Errors
+    /// Those of the engine; damage.
+    pub fn slot_of(&mut self, txn: &WriteTxn, tables: &Tables, name: &[u8]) -> Result<Option<Slot>> {
+        if let Some(slot) = self.heads.find(name) {
+            return Ok(Some(slot));
+        }
+        let Some(stream) = locate::stream_of(txn, tables, name)? else { return Ok(None) };
+        let state = locate::record_of(txn, tables, stream)?.state;
+        let next = locate::next_version(txn, tables, stream)?;
+        Ok(Some(self.heads.add(name, Head { stream, next, state })))
+    }
+
+    /// Creates a stream.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn create(&mut self, txn: &mut WriteTxn, tables: &Tables, name: &[u8]) -> Result<Slot> {
+        let stream = self.next_stream;
+        txn.put(&tables.names, name, keys::number(stream.0))?;
+        let record = StreamRecord { name: name.to_vec(), ..StreamRecord::default() };
+        txn.put(&tables.streams, keys::number(stream.0), record.to_bytes())?;
+        self.next_stream = StreamId(stream.0 + 1);
+        Ok(self.heads.create(name, Head { stream, next: Version(0), state: StreamState::Open }))
+    }
+
+    /// Where the events are, if an earlier append wrote them with these ids.
+    ///
+    /// # Errors
+    /// The version of an event with one of the ids, if not all of them follow each other.
+    pub fn repeated(
+        &self,
+        stream: StreamId,
+        events: &[EventData<'_>],
+    ) -> std::result::Result<Option<(Version, Position)>, Version> {
+        let Some(ids) = &self.ids else { return Ok(None) };
+        let find = |event: &EventData<'_>| event.id.and_then(|id| ids.find(stream, &id));
+        let Some(found) = events.iter().find_map(find) else { return Ok(None) };
+        let first = events.first().and_then(find);
+        let is_repeated = |first: &(Version, Position)| {
+            events.iter().zip(0..).all(|(event, index)| {
+                find(event).is_some_and(|(version, position)| {
+                    version.0 == first.0.0 + index && position.0 == first.1.0 + index
+                })
+            })
+        };
+        first.filter(is_repeated).map(Some).ok_or(found.0)
+    }
+}
+
+fn locate_number(tables: &Tables, key: &[u8]) -> Result<u64> {
+    let bytes = key.try_into().map_err(|_| tables.damaged(&tables.streams, "a key is malformed"))?;
+    Ok(u64::from_be_bytes(bytes))
+}

@@ -1,0 +1,13 @@
+//! Stores of events through the public interface.
+
+#![allow(clippy::unwrap_used)] // A panic is a test's report; clippy sees that only inside of test functions.
+
+mod appending;
+mod codecs;
+mod concurrent;
+mod model;
+#[cfg(unix)]
+mod remote;
+mod retention;
+mod support;
+mod views;

@@ -1,0 +1,109 @@
+//! Truncation, deletion, retention and states of aggregates.
+
+use std::time::Duration;
+
+use fulgurite_events::{Error, EventData, Expected, Position, Retention, StreamMetadata, StreamState, Version};
+
+use crate::support::{all, event, store, texts};
+
+#[test]
+fn a_deleted_stream_continues_its_versions_and_a_tombstone_does_not() {
+    let (_directory, store) = store();
+    store.append("a", Expected::Any, &[event("1"), event("2")]).unwrap();
+    assert!(matches!(store.delete_stream("a", Expected::Exact(Version(0))), Err(Error::WrongVersion { .. })));
+    store.delete_stream("a", Expected::Exact(Version(1))).unwrap();
+    assert!(matches!(store.snapshot().unwrap().read_stream("a", Version(0)), Err(Error::StreamNotFound { .. })));
+    assert!(matches!(store.append("a", Expected::StreamExists, &[event("3")]), Err(Error::WrongVersion { .. })));
+    assert!(matches!(store.delete_stream("a", Expected::Any), Err(Error::StreamNotFound { .. })));
+    assert_eq!(store.append("a", Expected::NoStream, &[event("3")]).unwrap().version, Version(2));
+    let snapshot = store.snapshot().unwrap();
+    assert_eq!(texts(&snapshot, "a"), ["3"]);
+    assert_eq!(all(&snapshot).len(), 3, "the log has them until retention removes them");
+    store.bury_stream("a", Expected::Any).unwrap();
+    assert!(matches!(store.append("a", Expected::Any, &[event("4")]), Err(Error::Tombstone { .. })));
+    let report = store.apply_retention(&Retention::default()).unwrap();
+    assert_eq!((report.chunks_removed, report.chunks_rewritten), (0, 2));
+    let snapshot = store.snapshot().unwrap();
+    assert_eq!((all(&snapshot).len(), snapshot.head().unwrap()), (0, Position(3)));
+    assert_eq!(snapshot.stream("a").unwrap().unwrap().state, StreamState::Tombstone);
+}
+
+#[test]
+fn a_truncated_stream_begins_later() {
+    let (_directory, store) = store();
+    store.append("a", Expected::Any, &[event("1"), event("2"), event("3")]).unwrap();
+    store.append("b", Expected::Any, &[event("4")]).unwrap();
+    store.truncate_before("a", Version(2)).unwrap();
+    assert!(matches!(store.truncate_before("a", Version(4)), Err(Error::Invalid { .. })));
+    assert_eq!(texts(&store.snapshot().unwrap(), "a"), ["3"]);
+    store.apply_retention(&Retention::default()).unwrap();
+    let positions: Vec<_> = all(&store.snapshot().unwrap()).iter().map(|event| event.position.0).collect();
+    assert_eq!(positions, [2, 3]);
+    assert_eq!(store.append("a", Expected::Exact(Version(2)), &[event("5")]).unwrap().version, Version(3));
+}
+
+#[test]
+fn limits_of_the_log_remove_the_oldest_events() {
+    let (directory, store) = store();
+    let payload = [1; 1000];
+    for round in 0..200 {
+        store.append(format!("s{}", round % 10), Expected::Any, &vec![EventData::new("x", &payload); 5]).unwrap();
+    }
+    let report = store.apply_retention(&Retention { count_max: Some(500), ..Retention::default() }).unwrap();
+    assert_eq!((report.start, report.chunks_removed), (Position(500), 100));
+    let check = |store: &fulgurite_events::EventStore, kept: usize| {
+        let snapshot = store.snapshot().unwrap();
+        assert_eq!(all(&snapshot).len(), kept);
+        let mut in_streams = 0;
+        for stream in snapshot.streams("").unwrap() {
+            let stream = stream.unwrap();
+            assert_eq!(stream.next, Version(100));
+            in_streams += texts_of(&snapshot, &stream.name);
+        }
+        assert_eq!(in_streams, kept);
+    };
+    check(&store, 500);
+    let report = store.apply_retention(&Retention { bytes_max: Some(100_000), ..Retention::default() }).unwrap();
+    let kept = 1000 - report.start.0 as usize;
+    assert!((80..=100).contains(&kept), "{kept}");
+    check(&store, kept);
+    let none = Retention { age_max: Some(Duration::ZERO), ..Retention::default() };
+    store.apply_retention(&none).unwrap();
+    check(&store, 5);
+    drop(store);
+    let store = fulgurite_events::EventStore::create(directory.path().join("a.ful")).unwrap();
+    assert_eq!(store.append("s0", Expected::Exact(Version(99)), &[event("x")]).unwrap().position, Position(1000));
+}
+
+fn texts_of(snapshot: &fulgurite_events::Snapshot, stream: &[u8]) -> usize {
+    let mut events = snapshot.read_stream(stream, Version(0)).unwrap();
+    events.take_recorded(snapshot, usize::MAX).unwrap().len()
+}
+
+#[test]
+fn limits_of_a_stream_do_not_touch_others() {
+    let (_directory, store) = store();
+    let metadata = StreamMetadata { count_max: Some(2), custom: b"mine".to_vec(), ..StreamMetadata::default() };
+    store.set_stream_metadata("a", metadata.clone()).unwrap();
+    for text in ["1", "2", "3", "4"] {
+        store.append("a", Expected::Any, &[event(text)]).unwrap();
+        store.append("b", Expected::Any, &[event(text)]).unwrap();
+    }
+    store.apply_retention(&Retention::default()).unwrap();
+    let snapshot = store.snapshot().unwrap();
+    assert_eq!((texts(&snapshot, "a").len(), texts(&snapshot, "b").len()), (2, 4));
+    assert_eq!(snapshot.stream("a").unwrap().unwrap().metadata, metadata);
+}
+
+#[test]
+fn the_newest_state_of_an_aggregate_is_kept() {
+    let (_directory, store) = store();
+    store.append("a", Expected::Any, &[event("1"), event("2"), event("3")]).unwrap();
+    assert!(matches!(store.put_aggregate_state("a", Version(3), 1, b"x"), Err(Error::Invalid { .. })));
+    store.put_aggregate_state("a", Version(0), 1, b"one").unwrap();
+    store.put_aggregate_state("a", Version(2), 1, b"three").unwrap();
+    let snapshot = store.snapshot().unwrap();
+    let newest = snapshot.aggregate_state("a", Version(u64::MAX)).unwrap().unwrap();
+    assert_eq!((newest.version, newest.schema, &newest.state[..]), (Version(2), 1, &b"three"[..]));
+    assert!(snapshot.aggregate_state("a", Version(1)).unwrap().is_none(), "only one is kept");
+}

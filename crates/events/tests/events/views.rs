@@ -1,0 +1,137 @@
+//! Views: each event once, groups, rebuilds, and following.
+
+use std::sync::mpsc;
+use std::thread;
+
+use fulgurite::{Read, Table, WriteTxn};
+use fulgurite_events::{
+    Error, Event, EventStore, Expected, Partition, Position, Result, Signal, Stop, View, ViewContext,
+};
+
+use crate::support::{event, store};
+
+/// Counts events by stream.
+fn count(txn: &mut WriteTxn, context: &ViewContext<'_>, event: &Event<'_>) -> Result<()> {
+    let (table, key) = (context.table(0), event.stream.0.to_be_bytes());
+    let before = txn.get(table, key)?.map_or(0, |value| u64::from_be_bytes(value[..].try_into().unwrap()));
+    Ok(txn.put(table, key, (before + 1).to_be_bytes())?)
+}
+
+fn view() -> View {
+    View::new("counts").table("counts", Default::default()).batch_events(7)
+}
+
+/// All counts together.
+fn total(store: &EventStore) -> u64 {
+    let txn = store.database().read().unwrap();
+    let table: Table = txn.open_table("counts").unwrap();
+    let value = |entry: fulgurite::Result<(_, fulgurite::Value<'_>)>| entry.unwrap().1[..].try_into().unwrap();
+    txn.range(&table, ..).unwrap().map(|entry| u64::from_be_bytes(value(entry))).sum()
+}
+
+fn fill(store: &EventStore, events: usize) {
+    for number in 0..events {
+        store.append(format!("s{}", number % 11), Expected::Any, &[event("x")]).unwrap();
+    }
+}
+
+#[test]
+fn a_view_folds_every_event_once_over_several_runs() {
+    let (_directory, store) = store();
+    fill(&store, 100);
+    let progress = store.run_view(&view(), count).unwrap();
+    assert_eq!((progress.events, progress.position), (100, Position(100)));
+    fill(&store, 5);
+    assert_eq!(store.run_view(&view(), count).unwrap().events, 5);
+    assert_eq!(store.run_view(&view(), count).unwrap().events, 0);
+    assert_eq!(total(&store), 105);
+}
+
+#[test]
+fn a_fold_that_fails_leaves_its_batch_for_the_next_run() {
+    let (_directory, store) = store();
+    fill(&store, 100);
+    let failed = store.run_view(&view(), |txn, context, event| match event.position {
+        Position(30) => Err(Error::program("no")),
+        _ => count(txn, context, event),
+    });
+    assert!(matches!(failed, Err(Error::Program(_))));
+    assert_eq!(store.snapshot().unwrap().consumer_position("counts").unwrap(), Position(28));
+    store.run_view(&view(), count).unwrap();
+    assert_eq!(total(&store), 100);
+}
+
+#[test]
+fn members_of_a_group_and_two_runners_of_one_view_fold_every_event_once() {
+    let (_directory, store) = store();
+    fill(&store, 500);
+    thread::scope(|scope| {
+        for member in 0..4 {
+            let store = &store;
+            let view = view().partition(Partition::new(member, 4).unwrap());
+            scope.spawn(move || store.run_view(&view, count).unwrap());
+        }
+    });
+    assert_eq!(total(&store), 500);
+    assert_eq!(store.snapshot().unwrap().consumers().unwrap().len(), 4);
+    store.drop_view(&view()).unwrap();
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| store.run_view(&view(), count).unwrap());
+        }
+    });
+    assert_eq!(total(&store), 500);
+}
+
+#[test]
+fn a_rebuild_is_exchanged_for_the_old_view_in_one_step() {
+    let (_directory, store) = store();
+    fill(&store, 100);
+    store
+        .run_view(&view(), |txn, context, event| {
+            count(txn, context, event)?;
+            count(txn, context, event)
+        })
+        .unwrap();
+    assert_eq!(total(&store), 200, "the old fold counted twice");
+    let done = thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel::<()>();
+        let store = &store;
+        let reader = scope.spawn(move || {
+            while receiver.try_recv().is_err() {
+                let total = total(store);
+                assert!(total == 200 || total == 100, "{total}");
+            }
+        });
+        let done = store.rebuild_view(&view(), count).unwrap();
+        sender.send(()).unwrap();
+        reader.join().unwrap();
+        done
+    });
+    assert_eq!(done.position, Position(100));
+    assert_eq!(total(&store), 100);
+    fill(&store, 3);
+    store.run_view(&view(), count).unwrap();
+    assert_eq!(total(&store), 103);
+    assert_eq!(store.database().tables().unwrap().iter().filter(|table| table.name().contains('~')).count(), 0);
+}
+
+#[test]
+fn a_followed_view_signals_that_it_has_caught_up_and_stops_when_asked() {
+    let (_directory, store) = store();
+    fill(&store, 50);
+    let stop = Stop::new(&store);
+    let (sender, signals) = mpsc::channel();
+    thread::scope(|scope| {
+        let follower = scope.spawn(|| store.follow_view(&view(), &stop, |signal| sender.send(signal).unwrap(), count));
+        assert_eq!(signals.recv().unwrap(), Signal::CaughtUp);
+        fill(&store, 50);
+        let counted = || store.snapshot().unwrap().consumer_position("counts").unwrap();
+        while counted() < Position(100) {
+            thread::yield_now();
+        }
+        stop.stop();
+        assert_eq!(follower.join().unwrap().unwrap().events, 100);
+    });
+    assert_eq!(total(&store), 100);
+}
