@@ -2,7 +2,6 @@
 //! predicate and key, with the id. Keys are at most as long as LMDB's, 511 bytes, less the predicate.
 //!
 //! The file is mapped writable and not synced while facts are added, which favours LMDB.
-#![allow(unsafe_code)] // Foreign function edge: LMDB leaves exclusive use of its map to the caller.
 
 use std::path::Path;
 
@@ -10,10 +9,9 @@ use heed::types::Bytes;
 use heed::{CompactionOption, Database, Env, EnvFlags, EnvOpenOptions, PutFlags, RoTxn, WithoutTls};
 
 use crate::interface::engine::Failure;
+use crate::lmdb::reading;
 
 const NAME: &str = "lmdb";
-/// Address space for the map.
-const MAP_SIZE_BYTES: usize = 64 << 30;
 /// The first id, as Glean's.
 const FIRST_ID: u64 = 1024;
 
@@ -31,12 +29,9 @@ impl LmdbFacts {
     /// What LMDB answered.
     pub fn open(directory: &Path) -> Result<Self, Failure> {
         let mut options = EnvOpenOptions::new().read_txn_without_tls();
-        options.map_size(MAP_SIZE_BYTES).max_dbs(2);
+        options.max_dbs(2);
         let flags = EnvFlags::NO_READ_AHEAD | EnvFlags::WRITE_MAP | EnvFlags::MAP_ASYNC | EnvFlags::NO_SYNC;
-        // SAFETY: without syncs a crash of the machine loses the file; benchmarks make a new one.
-        unsafe { options.flags(flags) };
-        // SAFETY: the directory belongs to this store alone, so nothing else changes the file under the map.
-        let env = unsafe { options.open(directory) }.map_err(failed("open"))?;
+        let env = reading::open_environment(options, directory, flags)?;
         let mut txn = env.write_txn().map_err(failed("open"))?;
         let entities = env.create_database(&mut txn, Some("entities")).map_err(failed("open"))?;
         let keys = env.create_database(&mut txn, Some("keys")).map_err(failed("open"))?;
@@ -58,9 +53,10 @@ impl LmdbFacts {
             by_key.extend_from_slice(&predicate.to_be_bytes());
             by_key.extend_from_slice(key);
             // One search of the tree finds that the key is new, and puts it.
-            match self.keys.get_or_put(&mut txn, &by_key, &id.to_be_bytes()).map_err(failed("put"))? {
-                Some(_) => continue,
-                None => {}
+            let new_id = id.to_be_bytes();
+            let found = self.keys.get_or_put(&mut txn, &by_key, &new_id).map_err(failed("put"))?;
+            if found.is_some() {
+                continue;
             }
             entity.clear();
             entity.extend_from_slice(&predicate.to_be_bytes());
@@ -91,6 +87,9 @@ impl LmdbFacts {
     }
 }
 
+/// A fact: its predicate, key and value.
+pub type StoredFact<'t> = (u64, &'t [u8], &'t [u8]);
+
 /// A snapshot of a store of facts.
 pub struct LmdbFactsReader<'s> {
     txn: RoTxn<'s, WithoutTls>,
@@ -112,7 +111,7 @@ impl LmdbFactsReader<'_> {
     ///
     /// # Errors
     /// What LMDB answered.
-    pub fn fact_by_id(&self, id: u64) -> Result<Option<(u64, &[u8], &[u8])>, Failure> {
+    pub fn fact_by_id(&self, id: u64) -> Result<Option<StoredFact<'_>>, Failure> {
         let found = self.store.entities.get(&self.txn, &id.to_be_bytes()).map_err(failed("get"))?;
         Ok(found.map(|entity| {
             let (header, rest) = entity.split_at(12);

@@ -1,5 +1,5 @@
-//! LMDB: `reading` for reads, loads and single puts, `writing` for transactions from several threads, `facts` for a store
-//! of facts on it.
+//! LMDB: `reading` for reads, loads and single puts, `writing` for transactions from several threads, `facts` for a
+//! store of facts on it.
 
 mod facts;
 mod reading;

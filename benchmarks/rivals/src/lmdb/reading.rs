@@ -74,21 +74,30 @@ fn flags(purpose: Purpose, write_map_for_loads: bool) -> EnvFlags {
 
 /// Opens the environment in `directory`, and its unnamed database.
 pub(crate) fn open<T: TlsUsage>(
-    mut options: EnvOpenOptions<T>,
+    options: EnvOpenOptions<T>,
     directory: &Path,
     flags: EnvFlags,
 ) -> Result<(Env<T>, Database<Bytes, Bytes>), Failure> {
     let failure = |error| Failure::new(NAME, "open", error);
+    let env = open_environment(options, directory, flags)?;
+    let mut txn = env.write_txn().map_err(failure)?;
+    let database = env.create_database(&mut txn, None).map_err(failure)?;
+    txn.commit().map_err(failure)?;
+    Ok((env, database))
+}
+
+/// Opens the environment in `directory`.
+pub(crate) fn open_environment<T: TlsUsage>(
+    mut options: EnvOpenOptions<T>,
+    directory: &Path,
+    flags: EnvFlags,
+) -> Result<Env<T>, Failure> {
     options.map_size(MAP_SIZE_BYTES).max_readers(READERS_MAX);
     // SAFETY: without syncs a crash of the machine loses the file; benchmarks make a new one.
     unsafe { options.flags(flags) };
     // SAFETY: the directory belongs to this store alone (invariant 1 of `engine`), so nothing else changes the
     // file under the map except LMDB itself.
-    let env = unsafe { options.open(directory) }.map_err(failure)?;
-    let mut txn = env.write_txn().map_err(failure)?;
-    let database = env.create_database(&mut txn, None).map_err(failure)?;
-    txn.commit().map_err(failure)?;
-    Ok((env, database))
+    unsafe { options.open(directory) }.map_err(|error| Failure::new(NAME, "open", error))
 }
 
 /// An open environment and its unnamed database.
