@@ -70,3 +70,31 @@ fn what_cannot_be_derived_into_the_database_is_an_error() {
     assert!(matches!(database.derive(find("d.Edge")), Err(Error::NoDerivation { .. })));
     assert_eq!(database.derive(find("d.Pair")).expect("no pairs").new, 0);
 }
+
+#[test]
+fn a_fact_is_not_owned_by_what_an_earlier_alternative_found() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = r#"
+schema d.1 {
+predicate E : string
+predicate F : string
+predicate G : string
+predicate T : { of : E } stored { of = S } where S = E X; ((X = "e2"; F _) | (X = "e1"; G _))
+}
+"#;
+    let base = FactDatabase::create(directory.path().join("a.ful"), schema(text)).expect("new");
+    for (unit, predicate, key) in [("u1", "E", "e1"), ("u2", "E", "e2"), ("u3", "F", "f"), ("u3", "G", "g")] {
+        let batch = format!(r#"[{{"predicate":"d.{predicate}.1","facts":[{{"key":"{key}"}}]}}]"#);
+        base.write_json(batch.as_bytes(), Some(unit)).expect("facts");
+    }
+    base.derive_all().expect("the derivation is right");
+    assert_eq!(count(&base, "d.T _"), 2);
+    base.complete().expect("incomplete");
+    for (hidden, left, gone) in [("u1", "e2", "e1"), ("u2", "e1", "e2")] {
+        let options = Store::options().base(base.store()).hide_units([hidden]);
+        let path = directory.path().join(format!("without {hidden}.ful"));
+        let changed = FactDatabase::create_with(options, path, schema(text)).expect("new");
+        let of = |name: &str| count(&changed, &format!(r#"d.T {{ of = "{name}" }}"#));
+        assert_eq!((of(left), of(gone)), (1, 0), "without {hidden}");
+    }
+}
