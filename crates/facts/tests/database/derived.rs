@@ -98,3 +98,31 @@ predicate T : { of : E } stored { of = S } where S = E X; ((X = "e2"; F _) | (X 
         assert_eq!((of(left), of(gone)), (1, 0), "without {hidden}");
     }
 }
+
+#[test]
+fn a_value_that_refers_to_what_is_derived_on_demand_is_an_error() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let predicate = "predicate Valued : string -> Demand stored A -> D where Edge { A, _ }; D = Demand A\n}";
+    let text = SCHEMA.replace("\n}", &format!("\n{predicate}"));
+    let database = FactDatabase::create(directory.path().join("a.ful"), schema(&text)).expect("new");
+    database.write_json(edge("a", "b").as_bytes(), None).expect("facts");
+    let valued = database.schema().find("d.Valued").expect("a predicate").id;
+    let error = database.derive(valued).expect_err("the value is not stored");
+    assert!(matches!(error, Error::DerivedReference { name } if name == "d.Valued.1"));
+    assert_eq!(count(&database, "d.Valued _"), 0);
+}
+
+#[test]
+fn a_key_that_is_derived_with_two_values_is_explained() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = SCHEMA.replace("\n}", "\npredicate Next : string -> string stored A -> B where Edge { A, B }\n}");
+    let database = FactDatabase::create(directory.path().join("a.ful"), schema(&text)).expect("new");
+    for to in ["b", "c"] {
+        database.write_json(edge("a", to).as_bytes(), None).expect("facts");
+    }
+    let next = database.schema().find("d.Next").expect("a predicate").id;
+    let message = database.derive(next).expect_err("two values").to_string();
+    for part in ["d.Next.1 has a fact with this key already", r#"value "b", not "c""#, "each key one value"] {
+        assert!(message.contains(part), "{message}");
+    }
+}
