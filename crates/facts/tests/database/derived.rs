@@ -1,6 +1,6 @@
 //! Stored derivations, their owners, and validation.
 
-use fulgurite_facts::{Error, Expansion, FactDatabase, QueryLimits, Schema, Store};
+use fulgurite_facts::{Error, Expansion, FactDatabase, QueryLimits, Schema, Store, Value, encode};
 
 const SCHEMA: &str = r#"
 schema d.1 {
@@ -125,4 +125,24 @@ fn a_key_that_is_derived_with_two_values_is_explained() {
     for part in ["d.Next.1 has a fact with this key already", r#"value "b", not "c""#, "each key one value"] {
         assert!(message.contains(part), "{message}");
     }
+}
+
+#[test]
+fn a_reference_to_a_fact_of_another_predicate_is_not_valid() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let database = FactDatabase::create(directory.path().join("a.ful"), schema(SCHEMA)).expect("new");
+    database.write_json(edge("a", "b").as_bytes(), None).expect("facts");
+    let find = |name: &str| database.schema().find(name).expect("a predicate").clone();
+    let (path, pair) = (find("d.Path"), find("d.Pair"));
+    let names = Value::Record(vec![Value::String("a".into()), Value::String("b".into())]);
+    let mut batch = database.store().batch().expect("a batch");
+    let other = batch.define(path.id, &encode(&path.key, &names).expect("a key"), b"").expect("a fact");
+    batch.commit(None).expect("written");
+    assert_eq!(database.validate().expect("it is valid").facts, 2);
+    let key = Value::Record(vec![Value::Fact(other), Value::Fact(other)]);
+    let mut batch = database.store().batch().expect("a batch");
+    batch.define(pair.id, &encode(&pair.key, &key).expect("a key"), b"").expect("a fact");
+    batch.commit(None).expect("written");
+    let message = database.validate().expect_err("a path is no edge").to_string();
+    assert!(message.contains("not a fact of d.Edge.1"), "{message}");
 }
