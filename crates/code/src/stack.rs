@@ -133,14 +133,18 @@ impl IndexLock {
     /// [`Error::File`], if another process holds the lock, or the file cannot be written.
     pub fn take(path: &Path) -> Result<Self> {
         let lock = with_suffix(path, "-index-lock");
-        let file = File::create(&lock).map_err(Error::file(&lock, "be written"))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _file: file }),
-            Err(TryLockError::WouldBlock) => {
-                let message = "another process is indexing; try again when it has ended";
-                Err(Error::file(path, "be locked")(io::Error::new(ErrorKind::WouldBlock, message)))
+        loop {
+            let file = File::create(&lock).map_err(Error::file(&lock, "be written"))?;
+            match file.try_lock() {
+                Ok(()) if is_at(&file, &lock) => return Ok(Self { path: path.to_owned(), _file: file }),
+                // Another process has deleted the index, and the lock with it.
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    let message = "another process is indexing; try again when it has ended";
+                    return Err(Error::file(path, "be locked")(io::Error::new(ErrorKind::WouldBlock, message)));
+                }
+                Err(TryLockError::Error(error)) => return Err(Error::file(&lock, "be locked")(error)),
             }
-            Err(TryLockError::Error(error)) => Err(Error::file(&lock, "be locked")(error)),
         }
     }
 
@@ -149,6 +153,20 @@ impl IndexLock {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Whether an open file is the one that has a name now.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+    file.metadata().map(identity).ok() == std::fs::metadata(path).map(identity).ok()
+}
+
+/// Elsewhere, the name of an open file stays.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
 }
 
 /// A database that is being written, under another name than its own.

@@ -52,8 +52,9 @@ impl Plan {
             }
         }
         let wanted = match (plan.scip.is_empty(), others.is_empty()) {
-            (_, false) => Some(Ctags::Languages(others)),
-            (true, true) => Some(Ctags::All),
+            // Without another indexer, nothing would find the languages that none is for.
+            (true, _) => Some(Ctags::All),
+            (false, false) => Some(Ctags::Languages(others)),
             (false, true) => None,
         };
         if wanted.is_some() && is_available("ctags") {
@@ -157,8 +158,11 @@ mod tests {
         assert_eq!(names(&["rust-analyzer", "scip-python"]).expect("both"), (vec!["rust-analyzer", "scip-python"], 0));
         assert_eq!(names(&["rust-analyzer", "ctags"]).expect("one"), (vec!["rust-analyzer", "ctags"], 1));
         assert_eq!(names(&["rust-analyzer"]).expect("one"), (vec!["rust-analyzer"], 2));
-        let plan = Plan::with(path, &|program| program == "ctags").expect("ctags reads anything");
-        assert_eq!(plan.ctags, Some(Ctags::Languages(vec!["Rust", "Python"])));
+        let ctags =
+            |available: &[&str]| Plan::with(path, &|program| available.contains(&program)).map(|plan| plan.ctags);
+        assert_eq!(ctags(&["ctags"]).expect("ctags reads anything"), Some(Ctags::All));
+        let python = Some(Ctags::Languages(vec!["Python"]));
+        assert_eq!(ctags(&["ctags", "rust-analyzer"]).expect("both"), python);
         let error = names(&[]).expect_err("nothing is there").to_string();
         for part in ["Cargo.toml", "rustup component add rust-analyzer", "scip-python", "universal-ctags"] {
             assert!(error.contains(part), "{error}");

@@ -1,10 +1,10 @@
 //! `facts backup` and `facts restore`: copies of a database with its incremental databases.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use fulgurite::{Database, Monitor, ReadTxn};
-use fulgurite_code::{INCREMENTS_MAX, IndexLock, increment_path, index_files, is_index};
+use fulgurite_code::{Error, INCREMENTS_MAX, IndexLock, increment_path, index_files, is_index};
 
 use crate::arguments::facts_files::Copy;
 use crate::commands::facts::code::entry::explain_code;
@@ -17,7 +17,7 @@ use crate::progress::Progress;
 pub fn run(arguments: &Copy, doing: &'static str) -> Result<(), Failure> {
     let (from, to) = (&arguments.from, &arguments.to);
     // An update of the index between two copies would leave a stack that does not fit together.
-    let _lock = is_index(from).then(|| IndexLock::take(from)).transpose().map_err(explain_code)?;
+    let _lock = if is_index(from) { lock(from)? } else { None };
     let sources = match is_index(from) {
         true => index_files(from).map_err(explain_code)?,
         false => vec![from.clone()],
@@ -42,6 +42,18 @@ pub fn run(arguments: &Copy, doing: &'static str) -> Result<(), Failure> {
     }
     let _ = writeln!(std::io::stderr(), "{}: {}", to.display(), size(bytes));
     Ok(())
+}
+
+/// Locks an index, unless its directory cannot be written to: nothing is indexed there.
+fn lock(from: &Path) -> Result<Option<IndexLock>, Failure> {
+    match IndexLock::take(from) {
+        Err(Error::File { source, .. })
+            if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
+        {
+            Ok(None)
+        }
+        taken => taken.map(Some).map_err(explain_code),
+    }
 }
 
 /// A database that is copied as it was when it was opened.
