@@ -1,9 +1,9 @@
 //! The files of an index: the database, and the incremental ones stacked on it.
 //!
 //! (1) `code.ful-increment.1` is stacked on `code.ful`, `code.ful-increment.2` on `code.ful-increment.1`, and so on
-//! without gaps. (2) Each of them is complete: it is written under another name, and renamed when it is. (3) One process
-//! at a time writes them. (4) One that does not fit those below is what a killed process has left: it is not read. (5)
-//! Only databases with the schema of indexes are read, overwritten or removed.
+//! without gaps. (2) Each of them is complete: it is written under another name, and renamed when it is. (3) One
+//! process at a time writes them. (4) One that does not fit those below is what a killed process has left: it is not
+//! read. (5) Only databases with the schema of indexes are read, overwritten or removed.
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -41,8 +41,8 @@ fn is_code(schema: &Schema) -> bool {
     code_schema().is_ok_and(|code| code.hash() == schema.hash())
 }
 
-/// Opens an index for reading, with all of its incremental databases. It also opens other databases of facts, which have
-/// none.
+/// Opens an index for reading, with all of its incremental databases. It also opens other databases of facts, which
+/// have none.
 ///
 /// # Errors
 /// If one of the files cannot be opened.

@@ -51,8 +51,8 @@ pub fn update_index(path: &Path, source: &dyn Source, whole: bool, progress: &mu
 
 impl IndexLock {
     /// Makes the index that of `source`: creates it, or stacks an incremental database with the files that have changed
-    /// on it. After [`INCREMENTS_MAX`] of these, or if half of the files have changed, or with `whole`, it writes all of
-    /// them.
+    /// on it. After [`INCREMENTS_MAX`] of these, or if half of the files have changed, or with `whole`, it writes all
+    /// of them.
     ///
     /// If it fails, or the process ends before, the index is as it was.
     ///

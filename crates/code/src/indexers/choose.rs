@@ -81,8 +81,8 @@ impl Plan {
         &self.missing
     }
 
-    /// Runs the indexers, which write files beside the index: the lock keeps other processes from these. Calls `waiting`
-    /// with the name of the running one and for how long it has run.
+    /// Runs the indexers, which write files beside the index: the lock keeps other processes from these. Calls
+    /// `waiting` with the name of the running one and for how long it has run.
     ///
     /// # Errors
     /// [`Error::Indexer`]; [`Error::File`], if an earlier output cannot be removed.

@@ -8,7 +8,6 @@ use fulgurite_facts::{FactDatabase, Store, StoreOptions};
 
 use crate::arguments::WriteArguments;
 use crate::arguments::facts_database::DatabaseArgument;
-use crate::commands::facts::code::entry::explain_code;
 use crate::database::{explain, to_write};
 use crate::failure::Failure;
 
@@ -45,7 +44,7 @@ pub fn reading_each(
 ) -> Result<(), Failure> {
     let files = match argument.base.is_empty() {
         true => index_files(&argument.path).map_err(explain_code)?,
-        false => [&argument.base[..], &[argument.path.clone()]].concat(),
+        false => [&argument.base[..], std::slice::from_ref(&argument.path)].concat(),
     };
     for (below, file) in files.iter().enumerate() {
         let options = stacked(read_only(), &files[..below])?;
@@ -104,5 +103,13 @@ pub fn explain_facts(error: fulgurite_facts::Error) -> Failure {
             path.display()
         )),
         error => explain(error, false),
+    }
+}
+
+/// As [`explain_facts`], of an index of code.
+pub fn explain_code(error: fulgurite_code::Error) -> Failure {
+    match error {
+        fulgurite_code::Error::Facts(error) => explain_facts(error),
+        error => error.into(),
     }
 }

@@ -5,8 +5,8 @@ use std::io::Write;
 
 use fulgurite_code::{IndexLock, Plan, ScipFile, Source, Step, Updated};
 
-use super::entry::explain_code;
 use crate::arguments::code::Index;
+use crate::commands::facts::database::explain_code;
 use crate::failure::Failure;
 use crate::output::counted;
 use crate::progress::{Progress, time};

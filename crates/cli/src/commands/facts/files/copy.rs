@@ -7,7 +7,7 @@ use fulgurite::{Database, Monitor, ReadTxn};
 use fulgurite_code::{Error, INCREMENTS_MAX, IndexLock, increment_path, index_files, is_index};
 
 use crate::arguments::facts_files::Copy;
-use crate::commands::facts::code::entry::explain_code;
+use crate::commands::facts::database::explain_code;
 use crate::database::explain;
 use crate::failure::Failure;
 use crate::output::size;

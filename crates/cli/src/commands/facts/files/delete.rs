@@ -7,7 +7,7 @@ use fulgurite::{Database, Error};
 use fulgurite_code::{IndexLock, increments, is_index};
 
 use crate::arguments::facts_files::Delete;
-use crate::commands::facts::code::entry::explain_code;
+use crate::commands::facts::database::explain_code;
 use crate::database::explain;
 use crate::failure::Failure;
 
