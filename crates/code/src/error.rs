@@ -50,6 +50,16 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// Another database than an index of code is where an index would be written.
+    NotOverwritten {
+        /// The file.
+        path: PathBuf,
+    },
+    /// What an indexer wrote was changed while it was read.
+    SourceChanged {
+        /// A file of the index that is concerned.
+        unit: String,
+    },
     /// The index has no such file.
     NoSuchFile {
         /// The path.
@@ -102,6 +112,14 @@ impl fmt::Display for Error {
                 "{}: the database is not an index of code; make one with `fulgurite facts index`",
                 path.display()
             ),
+            Self::NotOverwritten { path } => write!(
+                out,
+                "{}: the file is not an index of code, and is not overwritten; index into another file, or move it away",
+                path.display()
+            ),
+            Self::SourceChanged { unit } => {
+                write!(out, "what the indexer found in `{unit}` was changed while it was read; run it again")
+            }
             Self::NoSuchFile { path, similar } => {
                 write!(out, "the index has no file `{path}`; ")?;
                 write_similar(out, similar, "paths begin at the indexed directory")

@@ -5,13 +5,14 @@
 //! names, hierarchies. [`serve`] is a language server over it.
 //!
 //! ```no_run
-//! use fulgurite_code::{CodeReader, Plan, open_index, update_index};
+//! use fulgurite_code::{CodeReader, IndexLock, Plan, open_index};
 //!
 //! # fn main() -> fulgurite_code::Result<()> {
 //! let directory = std::path::Path::new("project");
 //! let database = std::path::Path::new("code.ful");
-//! let indexed = Plan::of(directory)?.run(database, &mut |_, _| {})?;
-//! update_index(database, &indexed, false, &mut |_| {})?;
+//! let lock = IndexLock::take(database)?;
+//! let indexed = Plan::of(directory)?.run(&lock, &mut |_, _| {})?;
+//! lock.update(&indexed, false, &mut |_| {})?;
 //!
 //! let reader = CodeReader::new(&open_index(database)?)?;
 //! for symbol in reader.resolve("Store::open")? {
@@ -24,7 +25,7 @@
 //! |---|---|
 //! | run the indexers that fit a directory | [`Plan`] |
 //! | read a file of SCIP or of ctags | [`ScipFile`], [`CtagsFile`] |
-//! | write an index, or what has changed in it | [`update_index`] |
+//! | write an index, or what has changed in it | [`update_index`], [`IndexLock`] |
 //! | find definitions and references | [`CodeReader`] |
 //! | answer an editor | [`serve_stdio`] |
 
@@ -53,5 +54,5 @@ pub use model::{Document, Occurrence, Part, RelationKind, Role, Span, SymbolInfo
 pub use schema::{CODE_SCHEMA, code_schema};
 pub use scip::reader::ScipFile;
 pub use source::{Source, Visit};
-pub use stack::{increment_path, increments, open_index};
+pub use stack::{IndexLock, increment_path, increments, index_files, is_index, open_index};
 pub use update::{INCREMENTS_MAX, Step, Updated, update_index};

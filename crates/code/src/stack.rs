@@ -1,39 +1,101 @@
 //! The files of an index: the database, and the incremental ones stacked on it.
 //!
-//! (1) `code.ful.1` is stacked on `code.ful`, `code.ful.2` on `code.ful.1`, and so on without gaps. (2) Each of them is
-//! complete: it is written under another name, and renamed when it is. (3) One process at a time writes them.
+//! (1) `code.ful-increment.1` is stacked on `code.ful`, `code.ful-increment.2` on `code.ful-increment.1`, and so on
+//! without gaps. (2) Each of them is complete: it is written under another name, and renamed when it is. (3) One
+//! process at a time writes them. (4) One that does not fit those below is what a killed process has left: it is not
+//! read. (5) Only databases with the schema of indexes are read, overwritten or removed.
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use fulgurite::Database;
-use fulgurite_facts::{FactDatabase, Store, StoreOptions};
+use fulgurite_facts::{FactDatabase, Schema, Store, StoreOptions};
 
 use crate::error::{Error, Result};
+use crate::schema::code_schema;
 
 /// The incremental database with this number, from 1 on, of the index at `path`.
 #[must_use]
 pub fn increment_path(path: &Path, number: usize) -> PathBuf {
-    with_suffix(path, &format!(".{number}"))
+    with_suffix(path, &format!("-increment.{number}"))
 }
 
-/// The incremental databases of the index at `path`, the lowest first.
+/// The incremental databases beside the index at `path`, the lowest first: those that are stacked on it, and those that
+/// a killed process has left. Other files with such names are none.
 #[must_use]
 pub fn increments(path: &Path) -> Vec<PathBuf> {
-    (1..).map(|number| increment_path(path, number)).take_while(|path| path.is_file()).collect()
+    let files = (1..).map(|number| increment_path(path, number)).take_while(|path| path.is_file());
+    files.filter(|path| is_index(path)).collect()
 }
 
-/// Opens an index for reading, with all of its incremental databases.
+/// Whether the database at `path` has the schema of indexes.
+#[must_use]
+pub fn is_index(path: &Path) -> bool {
+    FactDatabase::schema_at(path).is_ok_and(|schema| is_code(&schema))
+}
+
+fn is_code(schema: &Schema) -> bool {
+    code_schema().is_ok_and(|code| code.hash() == schema.hash())
+}
+
+/// Opens an index for reading, with all of its incremental databases. It also opens other databases of facts, which
+/// have none.
 ///
 /// # Errors
-/// If one of the files cannot be opened, or does not belong to the others.
+/// If one of the files cannot be opened.
 pub fn open_index(path: &Path) -> Result<FactDatabase> {
-    let mut files = increments(path);
-    files.insert(0, path.to_owned());
-    let (top, below) = files.split_last().expect("the database itself is one");
-    Ok(FactDatabase::open_with(stacked_on(read_only(), below)?, top)?)
+    Ok(open_files(path)?.0)
+}
+
+/// The files of the index at `path`: the database itself, and the incremental ones that are stacked on it, the lowest
+/// first.
+///
+/// # Errors
+/// As [`open_index`].
+pub fn index_files(path: &Path) -> Result<Vec<PathBuf>> {
+    Ok(open_files(path)?.1)
+}
+
+/// Opens an index, and lists its files. If another process has replaced files meanwhile, it tries once more.
+fn open_files(path: &Path) -> Result<(FactDatabase, Vec<PathBuf>)> {
+    let before = listed(path);
+    let opened = try_open(path);
+    if listed(path) == before {
+        return opened;
+    }
+    drop(opened);
+    try_open(path)
+}
+
+/// The files that may be of an index, with what changes when they are replaced.
+fn listed(path: &Path) -> Vec<(u64, Option<SystemTime>)> {
+    let files = (1..).map(|number| increment_path(path, number));
+    let metadata = std::iter::once(path.to_owned()).chain(files).map_while(|path| std::fs::metadata(path).ok());
+    metadata.map(|metadata| (metadata.len(), metadata.modified().ok())).collect()
+}
+
+fn try_open(path: &Path) -> Result<(FactDatabase, Vec<PathBuf>)> {
+    use fulgurite_facts::Error::{NoSchema, NotFacts, WrongBase};
+    let mut database = FactDatabase::open_with(read_only(), path)?;
+    let mut files = vec![path.to_owned()];
+    while is_code(database.schema()) {
+        let next = increment_path(path, files.len());
+        if !next.is_file() {
+            break;
+        }
+        match FactDatabase::open_with(read_only().base(database.store()), &next) {
+            Ok(opened) if is_code(opened.schema()) => {
+                database = opened;
+                files.push(next);
+            }
+            Ok(_) | Err(NoSchema { .. } | NotFacts { .. } | WrongBase { .. }) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok((database, files))
 }
 
 /// Options for a database on those, the lowest first.
@@ -56,19 +118,55 @@ fn read_only() -> StoreOptions {
     Store::options().engine(Database::options().read_only(true))
 }
 
-/// Locks the index at `path` against other updates until the file is closed. The file stays: another process may wait
-/// for it by its name.
-pub(crate) fn lock(path: &Path) -> Result<File> {
-    let lock = with_suffix(path, "-index-lock");
-    let file = File::create(&lock).map_err(Error::file(&lock, "be written"))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            let message = "another process is indexing; try again when it has ended";
-            Err(Error::file(path, "be indexed")(io::Error::new(ErrorKind::WouldBlock, message)))
+/// Keeps other processes from changing the files of an index until it is dropped.
+#[derive(Debug)]
+pub struct IndexLock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl IndexLock {
+    /// Locks the index at `path`, where there may be none yet. The file `PATH-index-lock` stays: another process may
+    /// have it open.
+    ///
+    /// # Errors
+    /// [`Error::File`], if another process holds the lock, or the file cannot be written.
+    pub fn take(path: &Path) -> Result<Self> {
+        let lock = with_suffix(path, "-index-lock");
+        loop {
+            let file = File::create(&lock).map_err(Error::file(&lock, "be written"))?;
+            match file.try_lock() {
+                Ok(()) if is_at(&file, &lock) => return Ok(Self { path: path.to_owned(), _file: file }),
+                // Another process has deleted the index, and the lock with it.
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    let message = "another process is indexing; try again when it has ended";
+                    return Err(Error::file(path, "be locked")(io::Error::new(ErrorKind::WouldBlock, message)));
+                }
+                Err(TryLockError::Error(error)) => return Err(Error::file(&lock, "be locked")(error)),
+            }
         }
-        Err(TryLockError::Error(error)) => Err(Error::file(&lock, "be locked")(error)),
     }
+
+    /// The index.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Whether an open file is the one that has a name now.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+    file.metadata().map(identity).ok() == std::fs::metadata(path).map(identity).ok()
+}
+
+/// Elsewhere, the name of an open file stays.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
 }
 
 /// A database that is being written, under another name than its own.
@@ -90,17 +188,26 @@ impl Unfinished {
         &self.path
     }
 
-    /// Gives it its name. Requires: it is closed.
+    /// Gives it its name, also after a power cut. Requires: it is closed.
     pub fn finish(self, path: &Path) -> Result<()> {
-        std::fs::rename(&self.path, path).map_err(Error::file(path, "be written"))
+        if path.exists() && !is_index(path) {
+            return Err(Error::NotOverwritten { path: path.to_owned() });
+        }
+        std::fs::rename(&self.path, path).map_err(Error::file(path, "be written"))?;
+        #[cfg(unix)]
+        {
+            let directory = directory_of(path);
+            let synced = File::open(directory).and_then(|file| file.sync_all());
+            synced.map_err(Error::file(directory, "be synced"))?;
+        }
+        Ok(())
     }
 
     fn remove(&self) {
         // What is not removed is reported when the database is created.
         let _ = std::fs::remove_file(&self.path);
-        let Some((directory, name)) = self.path.parent().zip(self.path.file_name()) else { return };
-        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-        let Ok(entries) = std::fs::read_dir(directory) else { return };
+        let Some(name) = self.path.file_name() else { return };
+        let Ok(entries) = std::fs::read_dir(directory_of(&self.path)) else { return };
         let mut prefix: OsString = name.to_owned();
         prefix.push("-");
         for entry in entries.flatten() {
@@ -118,9 +225,12 @@ impl Drop for Unfinished {
     }
 }
 
-/// Removes the incremental databases, the highest first: those that are left belong together at all times.
-pub(crate) fn remove_increments(path: &Path) -> Result<()> {
-    for increment in increments(path).iter().rev() {
+/// Removes the incremental databases above the first `kept`, the highest first: those that are left belong together at
+/// all times. Requires: the index is locked.
+pub(crate) fn remove_increments(path: &Path, kept: usize) -> Result<()> {
+    let mut removed = increments(path);
+    removed.retain(|increment| (1..=kept).all(|number| *increment != increment_path(path, number)));
+    for increment in removed.iter().rev() {
         match std::fs::remove_file(increment) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(Error::file(increment, "be removed")(error));
@@ -130,6 +240,13 @@ pub(crate) fn remove_increments(path: &Path) -> Result<()> {
         let _ = std::fs::remove_file(with_suffix(increment, "-lock"));
     }
     Ok(())
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
+        _ => Path::new("."),
+    }
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

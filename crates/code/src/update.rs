@@ -8,7 +8,9 @@ use fulgurite_facts::{FactDatabase, Store, Value, decode};
 use crate::error::{Error, Result};
 use crate::schema::{Predicates, code_schema};
 use crate::source::Source;
-use crate::stack::{Unfinished, increment_path, increments, lock, open_index, remove_increments, stacked_on};
+use crate::stack::{
+    IndexLock, Unfinished, increment_path, index_files, is_index, open_index, remove_increments, stacked_on,
+};
 use crate::writing::Writer;
 
 /// What an update is doing, for progress.
@@ -39,97 +41,152 @@ pub struct Updated {
     pub facts: u64,
 }
 
-/// Makes the index at `path` that of `source`: creates it, or stacks an incremental database with the files that have
-/// changed on it. After [`INCREMENTS_MAX`] of these, or if half of the files have changed, or with `whole`, it writes
-/// all of them.
-///
-/// If it fails, or the process ends before, the index is as it was. The file `PATH-index-lock` keeps other processes
-/// from updating it meanwhile.
+/// Locks the index at `path` and makes it that of `source`; see [`IndexLock::update`].
 ///
 /// # Errors
-/// Those of the source; [`Error::NotAnIndex`], if another database is there; errors of files and databases.
+/// As [`IndexLock::take`] and [`IndexLock::update`].
 pub fn update_index(path: &Path, source: &dyn Source, whole: bool, progress: &mut dyn FnMut(Step)) -> Result<Updated> {
-    let _lock = lock(path)?;
-    let before = if path.exists() { digests(path)? } else { BTreeMap::new() };
-    let now = read_digests(source, progress)?;
-    let differs = |unit: &&String| before.get(*unit) != now.get(*unit);
-    let changed: BTreeSet<&String> = now.keys().filter(differs).collect();
-    let removed: Vec<&String> = before.keys().filter(|unit| !now.contains_key(*unit)).collect();
-    let outdated: Vec<&String> = changed.iter().copied().filter(|unit| before.contains_key(*unit)).collect();
-    let is_file = |unit: &&&String| unit.as_str() != crate::model::EXTERNAL_UNIT;
-    let mut updated = Updated {
-        written: None,
-        files: now.keys().collect::<Vec<_>>().iter().filter(is_file).count() as u64,
-        added: changed.iter().filter(|unit| !before.contains_key(**unit)).filter(is_file).count() as u64,
-        changed: outdated.iter().filter(is_file).count() as u64,
-        removed: removed.iter().filter(is_file).count() as u64,
-        facts: 0,
-    };
-    let whole = whole || before.is_empty();
-    if !whole && changed.is_empty() && removed.is_empty() {
-        return Ok(updated);
-    }
-    let below = increments(path);
-    let many = 2 * (changed.len() + removed.len()) > now.len().max(before.len());
-    if whole || many || below.len() >= INCREMENTS_MAX {
-        let all = now.keys().collect();
-        updated.facts = write(path, Vec::new(), &[], source, &all, &now, progress)?;
-        updated.written = Some(path.to_owned());
-        return Ok(updated);
-    }
-    let target = increment_path(path, below.len() + 1);
-    let below = [vec![path.to_owned()], below].concat();
-    let hidden = [outdated, removed].concat();
-    updated.facts = write(&target, below, &hidden, source, &changed, &now, progress)?;
-    updated.written = Some(target);
-    Ok(updated)
+    IndexLock::take(path)?.update(source, whole, progress)
 }
 
-/// Writes a database with the units of `units`. It hides units of the databases below.
-fn write(
-    target: &Path,
-    below: Vec<PathBuf>,
-    hidden: &[&String],
-    source: &dyn Source,
-    units: &BTreeSet<&String>,
-    digests: &BTreeMap<String, u128>,
-    progress: &mut dyn FnMut(Step),
-) -> Result<u64> {
+impl IndexLock {
+    /// Makes the index that of `source`: creates it, or stacks an incremental database with the files that have changed
+    /// on it. After [`INCREMENTS_MAX`] of these, or if half of the files have changed, or with `whole`, it writes all
+    /// of them.
+    ///
+    /// If it fails, or the process ends before, the index is as it was.
+    ///
+    /// # Errors
+    /// Those of the source; [`Error::NotOverwritten`], if another file is there; [`Error::SourceChanged`]; errors of
+    /// files and databases.
+    pub fn update(&self, source: &dyn Source, whole: bool, progress: &mut dyn FnMut(Step)) -> Result<Updated> {
+        let path = self.path();
+        let before = before(path, whole)?;
+        let now = read_digests(source, progress)?;
+        let change = Change::between(&before, &now);
+        let mut updated = change.counted(&now);
+        let whole = whole || before.is_empty();
+        if !whole && change.is_empty() {
+            return Ok(updated);
+        }
+        let parts = |units, hidden| Parts { source, units, digests: &now, hidden };
+        let below = if whole { Vec::new() } else { index_files(path)? };
+        if whole || change.is_of_many(now.len().max(before.len())) || below.len() > INCREMENTS_MAX {
+            updated.facts = write(path, &[], &parts(now.keys().collect(), Vec::new()), progress)?;
+            // They do not fit the new database. Until they are removed, they are not read.
+            remove_increments(path, 0)?;
+            updated.written = Some(path.to_owned());
+            return Ok(updated);
+        }
+        remove_increments(path, below.len() - 1)?;
+        let target = increment_path(path, below.len());
+        let hidden = change.outdated.iter().chain(&change.removed).copied().collect();
+        updated.facts = write(&target, &below, &parts(change.changed, hidden), progress)?;
+        updated.written = Some(target);
+        Ok(updated)
+    }
+}
+
+/// The digests of the index at `path`, where there may be none. A whole update needs them only for its report.
+fn before(path: &Path, whole: bool) -> Result<BTreeMap<String, u128>> {
+    if !path.exists() {
+        return Ok(BTreeMap::new());
+    }
+    if !is_index(path) {
+        // A damaged file has an error of its own.
+        FactDatabase::schema_at(path)?;
+        return Err(Error::NotOverwritten { path: path.to_owned() });
+    }
+    match digests(path) {
+        Err(_) if whole => Ok(BTreeMap::new()),
+        digests => digests,
+    }
+}
+
+/// The units in which an index differs from a source.
+struct Change<'u> {
+    /// Those of the source that are new or have other facts.
+    changed: BTreeSet<&'u String>,
+    /// Those of `changed` that the index has.
+    outdated: Vec<&'u String>,
+    /// Those that the source does not have.
+    removed: Vec<&'u String>,
+}
+
+impl<'u> Change<'u> {
+    fn between(before: &'u BTreeMap<String, u128>, now: &'u BTreeMap<String, u128>) -> Self {
+        let changed: BTreeSet<&String> = now.keys().filter(|unit| before.get(*unit) != now.get(*unit)).collect();
+        let outdated = changed.iter().copied().filter(|unit| before.contains_key(*unit)).collect();
+        Self { changed, outdated, removed: before.keys().filter(|unit| !now.contains_key(*unit)).collect() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.changed.is_empty() && self.removed.is_empty()
+    }
+
+    fn is_of_many(&self, units: usize) -> bool {
+        2 * (self.changed.len() + self.removed.len()) > units
+    }
+
+    /// What will have been done, in files.
+    fn counted(&self, now: &BTreeMap<String, u128>) -> Updated {
+        let is_file = |unit: &&String| unit.as_str() != crate::model::EXTERNAL_UNIT;
+        let count = |units: &mut dyn Iterator<Item = &'u String>| units.filter(is_file).count() as u64;
+        let (all, outdated) = (count(&mut self.changed.iter().copied()), count(&mut self.outdated.iter().copied()));
+        Updated {
+            written: None,
+            files: now.keys().filter(is_file).count() as u64,
+            added: all - outdated,
+            changed: outdated,
+            removed: count(&mut self.removed.iter().copied()),
+            facts: 0,
+        }
+    }
+}
+
+/// What is written of a source.
+struct Parts<'p> {
+    source: &'p dyn Source,
+    units: BTreeSet<&'p String>,
+    digests: &'p BTreeMap<String, u128>,
+    /// The units of the databases below that are hidden.
+    hidden: Vec<&'p String>,
+}
+
+/// Writes a database on those below.
+fn write(target: &Path, below: &[PathBuf], parts: &Parts<'_>, progress: &mut dyn FnMut(Step)) -> Result<u64> {
     let unfinished = Unfinished::at(target)?;
-    let options = stacked_on(Store::options(), &below)?.hide_units(hidden.iter().map(|name| name.as_str()));
+    let options = stacked_on(Store::options(), below)?.hide_units(parts.hidden.iter().map(|name| name.as_str()));
     let database = FactDatabase::create_with(options, unfinished.path(), code_schema()?)?;
-    let outcome = write_parts(&database, source, units, digests, progress);
+    let outcome = write_parts(&database, parts, progress);
     let closed = database.close();
     let facts = outcome?;
     closed?;
-    if below.is_empty() {
-        remove_increments(target)?;
-    }
     unfinished.finish(target)?;
     Ok(facts)
 }
 
-fn write_parts(
-    database: &FactDatabase,
-    source: &dyn Source,
-    units: &BTreeSet<&String>,
-    digests: &BTreeMap<String, u128>,
-    progress: &mut dyn FnMut(Step),
-) -> Result<u64> {
+fn write_parts(database: &FactDatabase, parts: &Parts<'_>, progress: &mut dyn FnMut(Step)) -> Result<u64> {
     let predicates = Predicates::of(database.schema())?.ok_or_else(|| not_an_index(database.store()))?;
     let mut writer = Writer::new(database, &predicates)?;
+    let mut read: BTreeMap<String, u128> = BTreeMap::new();
     let mut files = 0;
-    source.each(&mut |part| {
-        if units.contains(&part.unit().to_owned()) {
+    parts.source.each(&mut |part| {
+        let unit = part.unit().to_owned();
+        if parts.units.contains(&unit) {
+            let digest = read.entry(unit).or_default();
+            *digest = digest.wrapping_add(part.digest());
             writer.part(&part)?;
             files += 1;
             progress(Step::Writing(files));
         }
         Ok(())
     })?;
-    for unit in units {
-        if let Some(digest) = digests.get(*unit) {
-            writer.digest(unit, *digest)?;
+    for unit in &parts.units {
+        // The digest says later what was written: it must be of what was read now.
+        match (parts.digests.get(*unit), read.get(*unit)) {
+            (Some(digest), Some(written)) if digest == written => writer.digest(unit, *digest)?,
+            _ => return Err(Error::SourceChanged { unit: (*unit).clone() }),
         }
     }
     let facts = writer.finish()?;

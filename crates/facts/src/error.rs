@@ -49,6 +49,11 @@ pub enum Error {
         /// The predicate of the derived fact.
         name: String,
     },
+    /// A derivation gives a key another value than a fact has that is there already.
+    DerivedValue {
+        /// The predicate and both values.
+        message: Box<str>,
+    },
     /// A fact is not what the schema says, or is not found where it must be.
     Invalid {
         /// The fact.
@@ -198,6 +203,9 @@ impl fmt::Display for Error {
             }
             Self::NoDerivation { name } => {
                 write!(out, "{name} has no derivation in the schema; write one: `derive {name} stored …`")
+            }
+            Self::DerivedValue { message } => {
+                write!(out, "{message}; make the derivation in the schema give each key one value")
             }
             Self::Invalid { fact, what } => write!(out, "fact {fact} is not valid: {what}; restore a backup"),
             Self::Json { place, message } => write!(out, "{place}: {message}"),

@@ -37,7 +37,7 @@ pub enum FactsVerb {
     Shell(facts_files::Shell),
     /// Write the facts that the schema derives into the database, with `stored`.
     Derive(facts_files::Derive),
-    /// Print all facts as JSON, as `write` reads them.
+    /// Print all facts as JSON, as `write` reads them. The units that own facts are not printed.
     Dump(facts_files::Dump),
     /// Verify every page, and that each fact is what the schema says and is found by its key.
     Validate(facts_files::Validate),

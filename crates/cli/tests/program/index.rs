@@ -108,7 +108,7 @@ fn a_changed_file_is_indexed_again_and_all_verbs_see_it() {
     assert!(index(&scip(1)).messages.contains("nothing has changed in 10 files"));
     let changed = index(&scip(3));
     assert!(changed.messages.contains("0 added, 1 changed, 0 removed"), "{}", changed.messages);
-    assert!(directory.path("code.ful.1").exists());
+    assert!(directory.path("code.ful-increment.1").exists());
     let found = directory.run(&["facts", "references", "code.ful", "area", "--format", "ndjson"]);
     assert_eq!(lines(&found).len(), 11);
     let query = "R where code.Reference { symbol = \"demo . shapes . shape/area().\", range = R }";
@@ -126,7 +126,74 @@ fn a_changed_file_is_indexed_again_and_all_verbs_see_it() {
     assert!(failed.contains("index.scip: byte ") && failed.contains("cut off"), "{failed}");
     directory.file("index.scip", scip(1));
     directory.run(&["facts", "index", "--scip", "index.scip", "--whole"]).ok();
-    assert!(!directory.path("code.ful.1").exists());
+    assert!(!directory.path("code.ful-increment.1").exists());
+}
+
+#[test]
+fn a_file_that_only_has_a_name_like_an_increment_is_left_alone() {
+    let directory = TestDirectory::new();
+    directory.file("index.scip", scip(1));
+    let schema = "schema d.1 {\npredicate E : string\n}\n";
+    directory.file("d.angle", schema);
+    for name in ["code.ful.1", "other.ful", "code.ful-increment.1"] {
+        directory.run(&["facts", "create", name, "--schema", "d.angle"]).ok();
+        directory
+            .run_with_input(&["facts", "write", name, "-"], br#"[{"predicate":"d.E.1","facts":[{"key":"x"}]}]"#)
+            .ok();
+    }
+    directory.file("other.ful.1", "a text");
+    directory.file("other.ful-increment.1", "a text");
+    assert_eq!(directory.run(&["facts", "query", "other.ful", "d.E _"]).ok().lines().count(), 1);
+    directory.run(&["facts", "delete", "other.ful", "--yes"]).ok();
+    assert!(directory.path("other.ful-increment.1").exists() && directory.path("other.ful.1").exists());
+
+    let index = |arguments: &[&str]| directory.run(&[&["facts", "index", "--scip", "index.scip"], arguments].concat());
+    index(&[]).ok();
+    directory.file("index.scip", scip(3));
+    let failed = index(&[]).fails(1);
+    assert!(failed.contains("code.ful-increment.1: the file is not an index of code"), "{failed}");
+    index(&["--whole"]).ok();
+    for name in ["code.ful.1", "code.ful-increment.1"] {
+        assert_eq!(directory.run(&["facts", "query", name, "d.E _"]).ok().lines().count(), 1);
+    }
+    let references = directory.run(&["facts", "references", "code.ful", "area", "--format", "ndjson"]);
+    assert_eq!(lines(&references).len(), 11);
+}
+
+#[test]
+fn a_locked_index_is_not_backed_up_deleted_or_indexed() {
+    let directory = indexed();
+    let held = std::fs::File::create(directory.path("code.ful-index-lock")).unwrap();
+    held.lock().unwrap();
+    std::fs::create_dir(directory.path("empty")).unwrap();
+    for arguments in [
+        &["facts", "backup", "code.ful", "copy.ful"][..],
+        &["facts", "delete", "code.ful", "--yes"],
+        // Before an indexer is looked for.
+        &["facts", "index", "empty"],
+    ] {
+        let failed = directory.run(arguments).fails(1);
+        assert!(failed.contains("another process is indexing"), "{failed}");
+    }
+    drop(held);
+    directory.run(&["facts", "backup", "code.ful", "copy.ful"]).ok();
+    // What is left of another index would be a part of a restored one.
+    directory.file("index.scip", scip(3));
+    directory.run(&["facts", "index", "--scip", "index.scip"]).ok();
+    std::fs::rename(directory.path("code.ful-increment.1"), directory.path("again.ful-increment.1")).unwrap();
+    let failed = directory.run(&["facts", "restore", "copy.ful", "again.ful"]).fails(1);
+    assert!(failed.contains("again.ful-increment.1: exists"), "{failed}");
+}
+
+#[test]
+fn validating_an_index_reads_all_of_its_files() {
+    let directory = indexed();
+    let count = |text: String| text.trim_end_matches(" facts\n").trim_start_matches("valid: ").parse::<u64>().unwrap();
+    let before = count(directory.run(&["facts", "validate", "code.ful"]).ok());
+    directory.file("index.scip", scip(3));
+    directory.run(&["facts", "index", "--scip", "index.scip"]).ok();
+    let after = count(directory.run(&["facts", "validate", "code.ful"]).ok());
+    assert!(before > 10 && after > before, "{before} and {after} facts");
 }
 
 #[test]
@@ -189,6 +256,18 @@ fn the_language_server_speaks_on_its_pipes_and_ends_when_it_is_told() {
     send(&mut to, r#"{"jsonrpc":"2.0","method":"exit"}"#);
     drop(to);
     assert!(server.wait().unwrap().success());
+}
+
+#[test]
+fn the_language_server_ends_after_a_wrong_handshake_though_its_input_is_open() {
+    let directory = indexed();
+    let mut server = directory.spawn(&["facts", "lsp", "code.ful"]);
+    let (mut to, mut from) = (server.stdin.take().unwrap(), BufReader::new(server.stdout.take().unwrap()));
+    send(&mut to, r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":3}}"#);
+    let answer = receive(&mut from);
+    assert!(answer.contains("-32602"), "{answer}");
+    assert!(!server.wait().unwrap().success());
+    drop(to);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::indexers::languages::{INDEXERS, INSTALL_CTAGS, Indexer};
 use crate::indexers::run::{Temporary, is_available, run};
 use crate::scip::reader::ScipFile;
 use crate::source::{Source, Visit};
+use crate::stack::IndexLock;
 
 /// The indexers that will be run for a directory.
 #[derive(Debug)]
@@ -51,8 +52,9 @@ impl Plan {
             }
         }
         let wanted = match (plan.scip.is_empty(), others.is_empty()) {
-            (_, false) => Some(Ctags::Languages(others)),
-            (true, true) => Some(Ctags::All),
+            // Without another indexer, nothing would find the languages that none is for.
+            (true, _) => Some(Ctags::All),
+            (false, false) => Some(Ctags::Languages(others)),
             (false, true) => None,
         };
         if wanted.is_some() && is_available("ctags") {
@@ -79,44 +81,45 @@ impl Plan {
         &self.missing
     }
 
-    /// Runs the indexers, which write files whose names begin with `beside`. Calls `waiting` with the name of the
-    /// running one and for how long it has run.
+    /// Runs the indexers, which write files beside the index: the lock keeps other processes from these. Calls
+    /// `waiting` with the name of the running one and for how long it has run.
     ///
     /// # Errors
-    /// [`Error::Indexer`].
-    pub fn run(&self, beside: &Path, waiting: &mut dyn FnMut(&str, Duration)) -> Result<Indexed> {
+    /// [`Error::Indexer`]; [`Error::File`], if an earlier output cannot be removed.
+    pub fn run(&self, lock: &IndexLock, waiting: &mut dyn FnMut(&str, Duration)) -> Result<Indexed> {
+        let beside = lock.path();
         let beside = std::path::absolute(beside).map_err(Error::file(beside, "be written"))?;
         let named = |ending: &str| {
             let mut name = beside.as_os_str().to_owned();
             name.push(ending);
             PathBuf::from(name)
         };
-        let log = Temporary(named("-indexer.log"));
+        let log = Temporary::at(named("-indexer.log"))?;
         let mut indexed = Indexed { sources: Vec::new(), files: Vec::new() };
         for indexer in &self.scip {
-            let output = Temporary(named(&format!("-{}.scip", indexer.name)));
+            let output = Temporary::at(named(&format!("-{}.scip", indexer.name)))?;
             let mut command = Command::new(indexer.name);
             let name = self.directory.canonicalize().ok();
             let name = name.as_deref().and_then(Path::file_name).unwrap_or_default();
             command.args(indexer.arguments.iter().map(|argument| match *argument {
-                "{output}" => output.0.as_os_str(),
+                "{output}" => output.path().as_os_str(),
                 "{name}" => name,
                 argument => argument.as_ref(),
             }));
-            run(indexer.name, command, &self.directory, &log.0, &mut |time| waiting(indexer.name, time))?;
-            indexed.sources.push(Box::new(ScipFile::new(&output.0, &self.directory)));
+            run(indexer.name, command, &self.directory, log.path(), &mut |time| waiting(indexer.name, time))?;
+            indexed.sources.push(Box::new(ScipFile::new(output.path(), &self.directory)));
             indexed.files.push(output);
         }
         if let Some(languages) = &self.ctags {
-            let output = Temporary(named("-ctags.json"));
+            let output = Temporary::at(named("-ctags.json"))?;
             let mut command = Command::new("ctags");
-            command.args(CTAGS_ARGUMENTS).arg("--recurse").arg("-f").arg(&output.0);
+            command.args(CTAGS_ARGUMENTS).arg("--recurse").arg("-f").arg(output.path());
             if let Ctags::Languages(languages) = languages {
                 command.arg(format!("--languages={}", languages.join(",")));
             }
             command.arg(".");
-            run("ctags", command, &self.directory, &log.0, &mut |time| waiting("ctags", time))?;
-            indexed.sources.push(Box::new(CtagsFile::new(&output.0, &self.directory)));
+            run("ctags", command, &self.directory, log.path(), &mut |time| waiting("ctags", time))?;
+            indexed.sources.push(Box::new(CtagsFile::new(output.path(), &self.directory)));
             indexed.files.push(output);
         }
         Ok(indexed)
@@ -155,12 +158,31 @@ mod tests {
         assert_eq!(names(&["rust-analyzer", "scip-python"]).expect("both"), (vec!["rust-analyzer", "scip-python"], 0));
         assert_eq!(names(&["rust-analyzer", "ctags"]).expect("one"), (vec!["rust-analyzer", "ctags"], 1));
         assert_eq!(names(&["rust-analyzer"]).expect("one"), (vec!["rust-analyzer"], 2));
-        let plan = Plan::with(path, &|program| program == "ctags").expect("ctags reads anything");
-        assert_eq!(plan.ctags, Some(Ctags::Languages(vec!["Rust", "Python"])));
+        let ctags =
+            |available: &[&str]| Plan::with(path, &|program| available.contains(&program)).map(|plan| plan.ctags);
+        assert_eq!(ctags(&["ctags"]).expect("ctags reads anything"), Some(Ctags::All));
+        let python = Some(Ctags::Languages(vec!["Python"]));
+        assert_eq!(ctags(&["ctags", "rust-analyzer"]).expect("both"), python);
         let error = names(&[]).expect_err("nothing is there").to_string();
         for part in ["Cargo.toml", "rustup component add rust-analyzer", "scip-python", "universal-ctags"] {
             assert!(error.contains(part), "{error}");
         }
         assert!(Plan::of(&path.join("none")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_an_earlier_run_has_left_is_not_read() {
+        static SILENT: Indexer =
+            Indexer { name: "true", language: "", marks: &[], arguments: &["{output}"], install: "", for_ctags: "" };
+        let directory = tempfile::tempdir().expect("a directory");
+        let index = directory.path().join("code.ful");
+        // Metadata only: an empty index.
+        std::fs::write(directory.path().join("code.ful-true.scip"), [0x0a, 0]).expect("a file");
+        let plan =
+            Plan { directory: directory.path().to_owned(), scip: vec![&SILENT], ctags: None, missing: Vec::new() };
+        let indexed = plan.run(&IndexLock::take(&index).expect("a lock"), &mut |_, _| {}).expect("it runs");
+        let error = indexed.each(&mut |_| Ok(())).expect_err("the indexer wrote nothing").to_string();
+        assert!(error.contains("code.ful-true.scip: cannot be read"), "{error}");
     }
 }

@@ -1,6 +1,7 @@
 //! Running an indexer: its messages are kept for errors, and it may take minutes.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -51,7 +52,25 @@ pub fn run(
 }
 
 /// A file that goes when it is dropped.
-pub struct Temporary(pub PathBuf);
+pub struct Temporary(PathBuf);
+
+impl Temporary {
+    /// The one at `path`, where a program will write it. Removes what a killed process has left there.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn at(path: PathBuf) -> Result<Self> {
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(&path, "be removed")(error)),
+            _ => Ok(Self(path)),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
 
 impl Drop for Temporary {
     fn drop(&mut self) {

@@ -71,14 +71,20 @@ impl Answers<'_> {
             symbols.push(Some(self.document_symbol(&file, used, what)?));
         }
         let at: HashMap<_, _> = outline.iter().enumerate().rev().map(|(at, (used, _))| (used.symbol, at)).collect();
-        // From the end, so that a member has its own members before it is moved.
+        let parent_of = |child: usize| {
+            outline[child].1.enclosing.and_then(|outer| at.get(&outer).copied()).filter(|at| *at < child)
+        };
+        let mut depths = vec![0; outline.len()];
+        for child in 0..outline.len() {
+            depths[child] = parent_of(child).map_or(0, |parent| depths[parent] + 1);
+        }
+        // From the end, so that a member has its own members, the last first, before it is moved.
         for child in (0..outline.len()).rev() {
-            let parent = outline[child].1.enclosing.and_then(|outer| at.get(&outer)).filter(|parent| **parent < child);
-            if let Some(parent) = parent
-                && let Some(symbol) = symbols[child].take()
-                && let Some(parent) = &mut symbols[*parent]
-            {
-                parent.children.get_or_insert_default().insert(0, symbol);
+            let Some(mut symbol) = symbols[child].take() else { continue };
+            symbol.children.iter_mut().for_each(|children| children.reverse());
+            match parent_of(child).filter(|_| depths[child] < DEPTH_MAX).and_then(|parent| symbols[parent].as_mut()) {
+                Some(parent) => parent.children.get_or_insert_default().push(symbol),
+                None => symbols[child] = Some(symbol),
             }
         }
         Ok(symbols.into_iter().flatten().collect())
@@ -148,5 +154,7 @@ fn found(file: Result<IndexedFile>) -> Result<Option<IndexedFile>> {
     }
 }
 
+/// Symbols are nested so deeply at most: those further within are beside the others. Editors read answers recursively.
+const DEPTH_MAX: usize = 100;
 /// So many symbols a search returns at most: editors ask again with each letter.
 const SYMBOLS_MAX: usize = 200;

@@ -1,6 +1,6 @@
 //! Places of an index as places of an editor, and back: paths and URIs, and columns.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use lsp_types::{Location, Position, Range, Uri};
 
@@ -11,17 +11,40 @@ use crate::model::Span;
 
 /// What an editor and an index call the same places.
 pub struct Places {
-    /// The directory with the sources.
-    pub root: PathBuf,
+    /// The directory with the sources, as the editor names it.
+    root: PathBuf,
+    /// The directory without links, if it exists.
+    real_root: Option<PathBuf>,
     /// What the editor's columns count.
     pub columns: Columns,
 }
 
 impl Places {
+    /// Those of the directory `root`.
+    ///
+    /// # Errors
+    /// [`Error::File`], if the path is empty, or there is no current directory.
+    pub fn new(root: &Path, columns: Columns) -> Result<Self> {
+        let real_root = root.canonicalize().ok();
+        let absolute = std::path::absolute(root).map_err(Error::file(root, "be found"))?;
+        // Editors name no files through `..`.
+        let has_parents = absolute.components().any(|part| part == Component::ParentDir);
+        let root = real_root.clone().filter(|_| has_parents).unwrap_or(absolute);
+        Ok(Self { root, real_root, columns })
+    }
+
     /// The path of a file in the index. `None`, if it is outside of the directory.
     pub fn path(&self, uri: &Uri) -> Option<String> {
         let path = path_of(uri.as_str())?;
-        let relative = path.strip_prefix(&self.root).ok()?;
+        let relative = match (path.strip_prefix(&self.root), &self.real_root) {
+            (Ok(relative), _) => relative.to_owned(),
+            (Err(_), Some(real_root)) => {
+                let real = path.canonicalize().ok();
+                let within = path.strip_prefix(real_root).ok();
+                within.or_else(|| real.as_deref()?.strip_prefix(real_root).ok())?.to_owned()
+            }
+            (Err(_), None) => return None,
+        };
         let parts: Option<Vec<&str>> = relative.components().map(|part| part.as_os_str().to_str()).collect();
         Some(parts?.join("/"))
     }

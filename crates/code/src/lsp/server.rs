@@ -1,6 +1,7 @@
 //! The server: the handshake, and one request after the other.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use fulgurite_facts::FactDatabase;
 use lsp_server::{Connection, ErrorCode, Message, Request, RequestId, Response};
@@ -22,13 +23,40 @@ use crate::lsp::places::{Places, path_of};
 /// # Errors
 /// As [`serve`].
 pub fn serve_stdio(database: &FactDatabase, root: Option<&Path>) -> Result<()> {
-    let (connection, threads) = Connection::stdio();
-    let served = serve(&connection, database, root);
-    // The threads end when the connection does.
-    drop(connection);
-    let joined = threads.join();
+    let reader = CodeReader::new(database)?;
+    let (ours, Connection { sender, receiver }) = Connection::memory();
+    let failed = Arc::new(Mutex::new(None));
+    let of_reader = Arc::clone(&failed);
+    // Nothing waits for this thread: it ends with the input, which may stay open.
+    std::thread::spawn(move || {
+        let mut input = std::io::stdin().lock();
+        loop {
+            match Message::read(&mut input) {
+                Ok(Some(message)) => {
+                    let is_last = matches!(&message, Message::Notification(last) if last.method == "exit");
+                    if sender.send(message).is_err() || is_last {
+                        return;
+                    }
+                }
+                Ok(None) => return,
+                Err(error) => {
+                    *of_reader.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    return;
+                }
+            }
+        }
+    });
+    let writer = std::thread::spawn(move || {
+        let mut output = std::io::stdout().lock();
+        receiver.iter().try_for_each(|message: Message| message.write(&mut output))
+    });
+    let served = serve_reader(&ours, &reader, root);
+    // The writer ends when the connection does, after the last answer.
+    drop(ours);
+    let written = writer.join().unwrap_or_else(|_| Err(std::io::Error::other("writing to it ended early")));
+    let read = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
     served?;
-    joined.map_err(|error| Error::Client(error.to_string()))
+    written.and(read.map_or(Ok(()), Err)).map_err(|error| client(&error))
 }
 
 /// Serves an editor: definitions, references, hovers, symbols of files and of the whole index. Without `root`, the
@@ -38,14 +66,22 @@ pub fn serve_stdio(database: &FactDatabase, root: Option<&Path>) -> Result<()> {
 /// [`Error::NotAnIndex`]; [`Error::Client`], if the editor does not keep to the protocol. Errors of single requests are
 /// answers to them.
 pub fn serve(connection: &Connection, database: &FactDatabase, root: Option<&Path>) -> Result<()> {
-    let reader = CodeReader::new(database)?;
-    let client = |error: &dyn std::fmt::Display| Error::Client(error.to_string());
+    serve_reader(connection, &CodeReader::new(database)?, root)
+}
+
+fn serve_reader(connection: &Connection, reader: &CodeReader, root: Option<&Path>) -> Result<()> {
     let (id, parameters) = connection.initialize_start().map_err(|error| client(&error))?;
-    let parameters: InitializeParams = serde_json::from_value(parameters).map_err(|error| client(&error))?;
-    let places = Places { root: root_of(&parameters, root)?, columns: columns_of(&parameters) };
-    let result = serde_json::to_value(capabilities(places.columns)).map_err(|error| client(&error))?;
+    let (places, result) = match handshake(parameters, root) {
+        Ok(agreed) => agreed,
+        Err(error) => {
+            let response = Response::new_err(id, ErrorCode::InvalidParams as i32, error.to_string());
+            // An editor that is gone needs no answer.
+            let _ = connection.sender.send(response.into());
+            return Err(error);
+        }
+    };
     connection.initialize_finish(id, result).map_err(|error| client(&error))?;
-    let answers = Answers { reader: &reader, places: &places };
+    let answers = Answers { reader, places: &places };
     for message in &connection.receiver {
         let Message::Request(request) = message else { continue };
         if connection.handle_shutdown(&request).map_err(|error| client(&error))? {
@@ -55,6 +91,18 @@ pub fn serve(connection: &Connection, database: &FactDatabase, root: Option<&Pat
         connection.sender.send(response.into()).map_err(|error| client(&error))?;
     }
     Ok(())
+}
+
+/// What the editor and the server agree on, and the answer that says so.
+fn handshake(parameters: serde_json::Value, root: Option<&Path>) -> Result<(Places, serde_json::Value)> {
+    let parameters: InitializeParams = serde_json::from_value(parameters).map_err(|error| client(&error))?;
+    let places = Places::new(&root_of(&parameters, root), columns_of(&parameters))?;
+    let result = serde_json::to_value(capabilities(places.columns)).map_err(|error| client(&error))?;
+    Ok((places, result))
+}
+
+fn client(error: &dyn std::fmt::Display) -> Error {
+    Error::Client(error.to_string())
 }
 
 fn capabilities(columns: Columns) -> InitializeResult {
@@ -83,16 +131,10 @@ fn columns_of(parameters: &InitializeParams) -> Columns {
 }
 
 #[allow(deprecated)] // Older editors name their directory so.
-fn root_of(parameters: &InitializeParams, given: Option<&Path>) -> Result<PathBuf> {
-    let absolute = |path: &Path| std::path::absolute(path).map_err(Error::file(path, "be found"));
-    if let Some(given) = given {
-        return absolute(given);
-    }
+fn root_of(parameters: &InitializeParams, given: Option<&Path>) -> PathBuf {
     let folder = parameters.workspace_folders.iter().flatten().next().map(|folder| &folder.uri);
-    match folder.or(parameters.root_uri.as_ref()).and_then(|uri| path_of(uri.as_str())) {
-        Some(path) => Ok(path),
-        None => absolute(Path::new(".")),
-    }
+    let opened = || folder.or(parameters.root_uri.as_ref()).and_then(|uri| path_of(uri.as_str()));
+    given.map(Path::to_owned).or_else(opened).unwrap_or_else(|| PathBuf::from("."))
 }
 
 fn answer(answers: &Answers<'_>, request: Request) -> Response {

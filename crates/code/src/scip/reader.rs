@@ -106,7 +106,9 @@ impl Reading<'_> {
             // Without the text, columns stay as the indexer counts them.
             true => std::fs::read_to_string(self.root.join(path)).ok(),
         };
-        convert::document(document, text.as_deref(), self.unspecified_columns())
+        // A byte order mark is no character of the first line: indexers do not count it.
+        let text = text.as_deref().map(|text| text.strip_prefix('\u{feff}').unwrap_or(text));
+        convert::document(document, text, self.unspecified_columns())
     }
 
     /// What columns count if the document does not say. Indexers in JavaScript or on the JVM count units of UTF-16.

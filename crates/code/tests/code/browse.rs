@@ -57,6 +57,19 @@ fn definitions_and_references_are_found_by_place_and_by_name() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_the_first_line() {
+    let project = Project::new();
+    project.write(&[("a.rs", "/* ä */ fn «a().»a() {}\nfn b() {}", vec![info("a().", Kind::Function, "a")])]);
+    let path = project.root().join("a.rs");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(path, ["\u{feff}", &text].concat()).unwrap();
+    project.update();
+    let reader = project.reader();
+    let file = reader.file("a.rs").unwrap();
+    assert_eq!(reader.wide_line(&file, 0).unwrap().as_deref(), Some("/* ä */ fn a() {}"));
+}
+
+#[test]
 fn a_position_right_behind_a_word_is_at_the_word() {
     let project = project();
     let reader = project.reader();

@@ -1,5 +1,6 @@
 //! The language server, asked as an editor asks.
 
+use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
 use fulgurite_code::{Columns, convert, open_index, serve};
@@ -39,10 +40,15 @@ struct Editor {
 
 impl Editor {
     fn new(project: &Project, encodings: &[&str]) -> Self {
+        Self::at_root(project, encodings, None, &project.root())
+    }
+
+    /// An editor that names files below `opened`, and a server that was given a root.
+    fn at_root(project: &Project, encodings: &[&str], given: Option<PathBuf>, opened: &Path) -> Self {
         let (connection, ours) = Connection::memory();
         let database = open_index(&project.database()).unwrap();
-        let server = std::thread::spawn(move || serve(&ours, &database, None));
-        let root = format!("file://{}", project.root().display());
+        let server = std::thread::spawn(move || serve(&ours, &database, given.as_deref()));
+        let root = format!("file://{}", opened.display());
         let mut editor = Self { connection, server, root: root.clone(), next: 1, offered: Json::Null };
         let capabilities = json!({ "general": { "positionEncodings": encodings } });
         let folders = json!([{ "uri": root, "name": "project" }]);
@@ -139,4 +145,67 @@ fn what_the_index_does_not_have_is_no_error_and_what_is_not_served_is_one() {
     assert_eq!(editor.ask("textDocument/rename", json!({})), Err(-32601));
     assert_eq!(editor.ask("textDocument/hover", json!({})), Err(-32602));
     editor.quit();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_root_through_a_link_or_a_parent_is_the_same_directory() {
+    let project = project();
+    let real = project.root().canonicalize().unwrap();
+    let link = project.directory.path().join("link");
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let parent = real.join("src/..");
+    for (given, opened) in [
+        (Some(parent), &real),
+        (Some(link.clone()), &real),
+        (Some(link.clone()), &link),
+        (Some(real.clone()), &link),
+        (None, &link),
+    ] {
+        let mut editor = Editor::at_root(&project, &["utf-8"], given.clone(), opened);
+        let position = editor.at("src/main.rs", 0, 3);
+        let found = editor.ask("textDocument/definition", position).unwrap();
+        assert_eq!(found.as_array().map(Vec::len), Some(1), "{given:?} {opened:?}");
+        assert!(!found[0]["uri"].as_str().unwrap().contains(".."));
+        editor.quit();
+    }
+}
+
+#[test]
+fn a_long_chain_of_members_is_nested_to_a_limit() {
+    const LENGTH: usize = 1000;
+    let project = Project::new();
+    let text: String = (0..LENGTH).map(|at| format!("«m/s{at}().»s{at}\n")).collect();
+    let symbols = (0..LENGTH).map(|at| {
+        let mut symbol = info(&format!("m/s{at}()."), Kind::Function, &format!("s{at}"));
+        if at > 0 {
+            symbol.enclosing_symbol = crate::support::symbol(&format!("m/s{}().", at - 1));
+        }
+        symbol
+    });
+    project.write(&[("a.rs", &text, symbols.collect())]);
+    project.update();
+    let mut editor = Editor::new(&project, &[]);
+    let of_file = json!({ "textDocument": { "uri": format!("{}/a.rs", editor.root) } });
+    let symbols = editor.ask("textDocument/documentSymbol", of_file).unwrap();
+    let (mut depth, mut at) = (1, &symbols[0]);
+    while let Some(child) = at["children"].get(0) {
+        (depth, at) = (depth + 1, child);
+    }
+    assert_eq!((depth, symbols.as_array().unwrap().len()), (100, LENGTH - 99));
+    assert_eq!((at["name"].as_str(), symbols[1]["name"].as_str()), (Some("s99"), Some("s100")));
+    editor.quit();
+}
+
+#[test]
+fn a_handshake_that_is_wrong_is_answered_with_an_error() {
+    let project = project();
+    let (connection, ours) = Connection::memory();
+    let database = open_index(&project.database()).unwrap();
+    let server = std::thread::spawn(move || serve(&ours, &database, None));
+    let request = Request::new(1.into(), "initialize".to_owned(), json!({ "capabilities": 3 }));
+    connection.sender.send(request.into()).unwrap();
+    let Message::Response(response) = connection.receiver.recv().unwrap() else { panic!("a response") };
+    assert_eq!(response.response_result.unwrap_err().code, -32602);
+    assert!(server.join().unwrap().is_err());
 }

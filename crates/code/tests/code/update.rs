@@ -50,7 +50,7 @@ fn only_what_has_changed_is_written() {
     let second = project.update();
     assert_eq!((second.files, second.added, second.changed, second.removed), (10, 1, 1, 1));
     assert!(second.facts * 2 < first.facts, "{} of {} facts", second.facts, first.facts);
-    assert_eq!(project.names(), ["code.ful", "code.ful.1", "index.scip", "project"]);
+    assert_eq!(project.names(), ["code.ful", "code.ful-increment.1", "index.scip", "project"]);
     assert_as_fresh(&project);
     let reader = project.reader();
     assert!(reader.file("b.rs").is_err());
@@ -106,4 +106,100 @@ fn a_document_in_two_parts_is_one_file() {
     assert_eq!(reader.files().unwrap(), ["a.rs"]);
     assert_eq!(reader.outline(&reader.file("a.rs").unwrap()).unwrap().len(), 2);
     assert_eq!(project.update().written, None);
+}
+
+/// A source that is another one from the second time on.
+struct Changing {
+    first: fulgurite_code::ScipFile,
+    then: fulgurite_code::ScipFile,
+    reads: std::cell::Cell<u32>,
+}
+
+impl fulgurite_code::Source for Changing {
+    fn each(&self, visit: &mut fulgurite_code::Visit<'_>) -> Result<(), fulgurite_code::Error> {
+        self.reads.set(self.reads.get() + 1);
+        if self.reads.get() == 1 { self.first.each(visit) } else { self.then.each(visit) }
+    }
+}
+
+#[test]
+fn a_source_that_changes_while_it_is_read_is_refused() {
+    let project = Project::new();
+    let mut files = files();
+    project.write(&files);
+    project.update();
+    let before = everything(&project.reader());
+    let other = Project::new();
+    files[1].1 = "fn caller() { ‹lib/other().›other(); }";
+    project.write(&files);
+    for (text, gone) in [("fn caller() {}", false), ("", true)] {
+        let mut changed = files.clone();
+        changed[1].1 = text;
+        if gone {
+            changed.remove(1);
+        }
+        other.write(&changed);
+        for whole in [false, true] {
+            let source = Changing {
+                first: fulgurite_code::ScipFile::new(project.scip(), project.root()),
+                then: fulgurite_code::ScipFile::new(other.scip(), other.root()),
+                reads: Default::default(),
+            };
+            let updated = fulgurite_code::update_index(&project.database(), &source, whole, &mut |_| {});
+            let error = updated.unwrap_err().to_string();
+            assert!(error.contains("`a.rs` was changed while it was read; run it again"), "{error}");
+            assert_eq!(everything(&project.reader()), before);
+        }
+    }
+    project.update();
+    assert_as_fresh(&project);
+}
+
+#[test]
+fn increments_that_a_killed_rewrite_has_left_are_not_read_and_are_removed() {
+    let project = Project::new();
+    let mut files = files();
+    project.write(&files);
+    project.update();
+    for (file, text) in [(1, "fn caller() {}"), (2, "fn caller() { ‹lib/other().›other(); }")] {
+        files[file].1 = text;
+        project.write(&files);
+        project.update();
+    }
+    let left = fulgurite_code::increments(&project.database());
+    assert_eq!(left.len(), 2);
+    let saved: Vec<_> = left.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    let put_back = || left.iter().zip(&saved).for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
+    files[3].1 = "fn «c/new().»new() {}";
+    project.write(&files);
+    project.try_update(true).unwrap();
+    put_back();
+    assert_as_fresh(&project);
+    assert_eq!(fulgurite_code::index_files(&project.database()).unwrap(), [project.database()]);
+    // Nothing has changed; then one file has.
+    assert_eq!(project.update().written, None);
+    put_back();
+    files[4].1 = "fn «d/new().»new() {}";
+    project.write(&files);
+    assert_eq!(project.update().written.as_ref(), left.first());
+    assert_as_fresh(&project);
+    assert_eq!(project.names(), ["code.ful", "code.ful-increment.1", "index.scip", "project"]);
+}
+
+#[test]
+fn an_index_with_a_damaged_increment_is_written_whole() {
+    let project = Project::new();
+    let mut files = files();
+    project.write(&files);
+    project.update();
+    files[1].1 = "fn caller() {}";
+    project.write(&files);
+    let increment = project.update().written.unwrap();
+    let mut bytes = std::fs::read(&increment).unwrap();
+    let length = bytes.len();
+    bytes[8192.min(length / 2)..].fill(0xff);
+    std::fs::write(&increment, bytes).unwrap();
+    project.try_update(true).unwrap();
+    let _ = std::fs::remove_file(increment);
+    assert_as_fresh(&project);
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::database::handle::FactDatabase;
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
-use crate::value::codec::decode;
+use crate::json::parse::explain_other_value;
 
 /// What a derivation wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,23 +45,22 @@ impl FactDatabase {
     ///
     /// # Errors
     /// [`Error::NoDerivation`]; [`Error::DerivedReference`], if a fact would refer to one that is not stored;
-    /// [`Error::KeyHasOtherValue`], if a key is derived with several values; errors of queries and of
+    /// [`Error::DerivedValue`], if a key is derived with several values; errors of queries and of
     /// [`Batch::commit`](crate::Batch::commit). Until then, facts may have been added.
     pub fn derive(&self, predicate: PredicateId) -> Result<Derived> {
         let snapshot = self.store.snapshot()?;
         let query = self.compiler.derivation(predicate, &snapshot)?;
         let (own, free) = (snapshot.own_starting_id(), snapshot.first_free_id());
-        let ty = query.ty().clone();
         let mut batch = self.store.batch()?;
         let mut recorded: HashSet<(FactId, Vec<FactId>)> = HashSet::new();
         let mut new = 0;
         query.each_match(&snapshot, &mut |key, value, sources| {
             let mut references = Vec::new();
-            decode(&ty, key)?.references(&mut references);
+            self.schema().references(predicate, key, value, &mut references)?;
             if references.iter().any(|id| *id >= free) {
                 return Err(Error::DerivedReference { name: self.schema().name_of(predicate) });
             }
-            let fact = batch.define(predicate, key, value)?;
+            let fact = batch.define(predicate, key, value).map_err(|error| self.explain_derived(error))?;
             let mut sources: Vec<FactId> = sources.iter().copied().filter(|id| *id < free).collect();
             sources.sort_unstable();
             sources.dedup();
@@ -86,8 +85,17 @@ impl FactDatabase {
         let schema = self.schema();
         let committed = batch.commit(Some(&mut |predicate, key, value, rename, new_key, new_value| {
             schema.substitute(predicate, key, value, rename, new_key, new_value)
-        }))?;
-        Ok(committed.new_facts() as u64)
+        }));
+        Ok(committed.map_err(|error| self.explain_derived(error))?.new_facts() as u64)
+    }
+
+    fn explain_derived(&self, error: Error) -> Error {
+        match error {
+            Error::KeyHasOtherValue(other) => {
+                Error::DerivedValue { message: explain_other_value(self.schema(), &other).into() }
+            }
+            error => error,
+        }
     }
 }
 

@@ -3,7 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use fulgurite::Database;
+
 use crate::error::{Error, Result};
+use crate::layout::meta::PROPERTY;
+use crate::layout::tables::Tables;
 use crate::query::prepared::Compiler;
 use crate::schema::definition::Schema;
 use crate::store::handle::Store;
@@ -62,6 +66,18 @@ impl FactDatabase {
         Ok(Self { store, compiler })
     }
 
+    /// The schema of the database at `path`. If it is stacked on others, they are not needed.
+    ///
+    /// # Errors
+    /// [`Error::NotFacts`]; [`Error::NoSchema`]; errors of the engine.
+    pub fn schema_at(path: impl AsRef<Path>) -> Result<Schema> {
+        let path = path.as_ref();
+        let db = Database::options().read_only(true).open(path)?;
+        let tables = Tables::open(&db)?.ok_or_else(|| Error::NotFacts { path: path.to_owned() })?;
+        let stored = db.read()?.get(&tables.meta, format!("{PROPERTY}{SCHEMA}"))?.map(|text| text.to_vec());
+        schema_of(stored, path)
+    }
+
     /// The store.
     #[must_use]
     pub fn store(&self) -> &Store {
@@ -94,8 +110,12 @@ impl FactDatabase {
 }
 
 fn read_schema(store: &Store) -> Result<Schema> {
-    let path = store.database().path();
-    let stored = store.property(SCHEMA)?.ok_or_else(|| Error::NoSchema { path: path.to_owned() })?;
+    schema_of(store.property(SCHEMA)?, store.database().path())
+}
+
+/// The schema in a property of the database at `path`.
+fn schema_of(stored: Option<Vec<u8>>, path: &Path) -> Result<Schema> {
+    let stored = stored.ok_or_else(|| Error::NoSchema { path: path.to_owned() })?;
     let text = String::from_utf8(stored).map_err(|_| Error::Damaged { what: "the schema is not UTF-8" })?;
     Ok(Schema::from_text(&text)?)
 }

@@ -1,8 +1,13 @@
 //! Whether the facts of a database are what its schema says.
 
+use std::collections::BTreeMap;
+
 use crate::database::handle::FactDatabase;
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
+use crate::layout::fact::Fact;
+use crate::reading::snapshot::Snapshot;
+use crate::value::codec::decode;
 
 /// A database without faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,41 +17,60 @@ pub struct Validated {
 }
 
 impl FactDatabase {
-    /// Reads every fact of the database itself: each is of its type, refers to lower ids, is found by its key, and the
-    /// counts are right. Facts of databases below are not read.
+    /// Reads every fact of the database itself: each is of its type, refers to lower ids of facts that exist and are of
+    /// the right predicates, and is found by its key; and the counts are right. Facts of databases below are not read.
     ///
     /// # Errors
     /// [`Error::Invalid`] with the first fault; errors of reading.
     pub fn validate(&self) -> Result<Validated> {
         let snapshot = self.store.snapshot()?;
-        let schema = self.schema();
         let mut facts = 0;
         let mut references = Vec::new();
-        let mut counts = std::collections::BTreeMap::<PredicateId, u64>::new();
+        let mut counts = BTreeMap::<PredicateId, u64>::new();
         for fact in snapshot.enumerate(snapshot.own_starting_id(), snapshot.first_free_id()) {
             let fact = fact?;
-            let invalid = |what: String| Error::Invalid { fact: fact.id(), what };
             references.clear();
-            schema
-                .references(fact.predicate(), fact.key(), fact.value(), &mut references)
-                .map_err(|error| invalid(error.to_string()))?;
-            if let Some(forward) = references.iter().find(|reference| **reference >= fact.id()) {
-                return Err(invalid(format!("it refers to fact {forward}, which is not before it")));
-            }
-            if snapshot.id_by_key(fact.predicate(), fact.key())? != Some(fact.id()) {
-                return Err(invalid("another fact, or none, is found by its key".to_owned()));
-            }
+            self.validate_fact(&snapshot, &fact, &mut references)?;
             *counts.entry(fact.predicate()).or_default() += 1;
             facts += 1;
         }
-        // In a stack, the counts are sums of those of all databases.
-        let counts = counts.into_iter().filter(|_| self.store.base().is_none());
-        for (predicate, count) in counts {
-            if snapshot.count(predicate)? != count {
-                let what = format!("the count of {} is not {count}", schema.name_of(predicate));
-                return Err(Error::Invalid { fact: FactId::FIRST, what });
+        let stated = snapshot.own_statistics()?;
+        for predicate in counts.keys().chain(stated.keys()) {
+            let count = counts.get(predicate).copied().unwrap_or_default();
+            let stated = stated.get(predicate).map_or(0, |statistics| statistics.count);
+            if stated != count {
+                let name = self.schema().name_of(*predicate);
+                let what = format!("the statistics say that there are {stated} facts of {name}, and there are {count}");
+                return Err(Error::Invalid { fact: snapshot.own_starting_id(), what });
             }
         }
         Ok(Validated { facts })
+    }
+
+    fn validate_fact(
+        &self,
+        snapshot: &Snapshot,
+        fact: &Fact<'_>,
+        references: &mut Vec<(FactId, PredicateId)>,
+    ) -> Result<()> {
+        let invalid = |what: String| Error::Invalid { fact: fact.id(), what };
+        let definition = self.schema().predicate(fact.predicate());
+        let definition = definition.ok_or_else(|| invalid(Error::NoPredicate(fact.predicate()).to_string()))?;
+        for (ty, bytes) in [(&definition.key, fact.key()), (&definition.value, fact.value())] {
+            decode(ty, bytes).map_err(|error| invalid(error.to_string()))?.typed_references(ty, references);
+        }
+        for (reference, predicate) in references {
+            if *reference >= fact.id() {
+                return Err(invalid(format!("it refers to fact {reference}, which is not before it")));
+            }
+            if snapshot.predicate_by_id(*reference)? != Some(*predicate) {
+                let name = self.schema().name_of(*predicate);
+                return Err(invalid(format!("it refers to fact {reference}, which is not a fact of {name}")));
+            }
+        }
+        if snapshot.id_by_key(fact.predicate(), fact.key())? != Some(fact.id()) {
+            return Err(invalid("another fact, or none, is found by its key".to_owned()));
+        }
+        Ok(())
     }
 }

@@ -309,6 +309,7 @@ impl<'a> Execution<'a> {
             None => None,
         };
         let mut flow = Flow::Continue;
+        let depth = self.sources.len();
         let reads = self.reads;
         reads.seek(predicate, &prefix, from, &mut |fact, bytes| {
             if self.count(predicate)? {
@@ -325,10 +326,12 @@ impl<'a> Execution<'a> {
                 flow = self.leave(Position::Fact(fact));
                 return Ok(ControlFlow::Break(()));
             }
-            self.sources.pop();
+            self.sources.truncate(depth);
             self.resume.clear();
             Ok(ControlFlow::Continue(()))
         })?;
+        // A loop that ends early may be one in `First`, after which others go on.
+        self.sources.truncate(depth);
         self.buffers.push(prefix);
         Ok(flow)
     }

@@ -79,6 +79,17 @@ impl Snapshot {
         Ok(sum)
     }
 
+    /// The facts of each predicate of the database itself, without those of databases below, by predicate.
+    ///
+    /// # Errors
+    /// As [`Snapshot::id_by_key`].
+    pub(crate) fn own_statistics(&self) -> Result<BTreeMap<PredicateId, Statistics>> {
+        let own = self.own();
+        let mut all: BTreeMap<_, _> = Statistics::all(&own.txn, &own.tables.statistics)?.into_iter().collect();
+        all.retain(|_, own| own.count > 0);
+        Ok(all)
+    }
+
     /// How many facts a predicate has; see [`Snapshot::statistics_of`].
     ///
     /// # Errors

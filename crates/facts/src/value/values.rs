@@ -1,6 +1,7 @@
 //! Values.
 
 use crate::ids::{FactId, PredicateId};
+use crate::value::types::Type;
 
 /// A fact: its predicate, and the bytes of its key and its value.
 pub type StoredFact = (PredicateId, Vec<u8>, Vec<u8>);
@@ -43,6 +44,26 @@ impl Value {
                 values.iter().for_each(|value| value.references(found));
             }
             Value::Alternative(_, value) | Value::Maybe(Some(value)) => value.references(found),
+            _ => {}
+        }
+    }
+
+    /// Appends the facts that a value of type `ty` refers to, and the predicates that the type says they are of.
+    pub(crate) fn typed_references(&self, ty: &Type, found: &mut Vec<(FactId, PredicateId)>) {
+        match (self, ty) {
+            (Value::Fact(id), Type::Predicate(predicate)) => found.push((*id, *predicate)),
+            (Value::Array(values), Type::Array(element)) | (Value::Set(values), Type::Set(element)) => {
+                values.iter().for_each(|value| value.typed_references(element, found));
+            }
+            (Value::Record(values), Type::Record(fields)) => {
+                values.iter().zip(fields.iter()).for_each(|(value, field)| value.typed_references(&field.ty, found));
+            }
+            (Value::Alternative(index, value), Type::Sum(fields)) => {
+                if let Some(field) = fields.get(*index) {
+                    value.typed_references(&field.ty, found);
+                }
+            }
+            (Value::Maybe(Some(value)), Type::Maybe(element)) => value.typed_references(element, found),
             _ => {}
         }
     }

@@ -1,6 +1,6 @@
 //! Stored derivations, their owners, and validation.
 
-use fulgurite_facts::{Error, Expansion, FactDatabase, QueryLimits, Schema, Store};
+use fulgurite_facts::{Error, Expansion, FactDatabase, QueryLimits, Schema, Store, Value, encode};
 
 const SCHEMA: &str = r#"
 schema d.1 {
@@ -69,4 +69,80 @@ fn what_cannot_be_derived_into_the_database_is_an_error() {
     );
     assert!(matches!(database.derive(find("d.Edge")), Err(Error::NoDerivation { .. })));
     assert_eq!(database.derive(find("d.Pair")).expect("no pairs").new, 0);
+}
+
+#[test]
+fn a_fact_is_not_owned_by_what_an_earlier_alternative_found() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = r#"
+schema d.1 {
+predicate E : string
+predicate F : string
+predicate G : string
+predicate T : { of : E } stored { of = S } where S = E X; ((X = "e2"; F _) | (X = "e1"; G _))
+}
+"#;
+    let base = FactDatabase::create(directory.path().join("a.ful"), schema(text)).expect("new");
+    for (unit, predicate, key) in [("u1", "E", "e1"), ("u2", "E", "e2"), ("u3", "F", "f"), ("u3", "G", "g")] {
+        let batch = format!(r#"[{{"predicate":"d.{predicate}.1","facts":[{{"key":"{key}"}}]}}]"#);
+        base.write_json(batch.as_bytes(), Some(unit)).expect("facts");
+    }
+    base.derive_all().expect("the derivation is right");
+    assert_eq!(count(&base, "d.T _"), 2);
+    base.complete().expect("incomplete");
+    for (hidden, left, gone) in [("u1", "e2", "e1"), ("u2", "e1", "e2")] {
+        let options = Store::options().base(base.store()).hide_units([hidden]);
+        let path = directory.path().join(format!("without {hidden}.ful"));
+        let changed = FactDatabase::create_with(options, path, schema(text)).expect("new");
+        let of = |name: &str| count(&changed, &format!(r#"d.T {{ of = "{name}" }}"#));
+        assert_eq!((of(left), of(gone)), (1, 0), "without {hidden}");
+    }
+}
+
+#[test]
+fn a_value_that_refers_to_what_is_derived_on_demand_is_an_error() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let predicate = "predicate Valued : string -> Demand stored A -> D where Edge { A, _ }; D = Demand A\n}";
+    let text = SCHEMA.replace("\n}", &format!("\n{predicate}"));
+    let database = FactDatabase::create(directory.path().join("a.ful"), schema(&text)).expect("new");
+    database.write_json(edge("a", "b").as_bytes(), None).expect("facts");
+    let valued = database.schema().find("d.Valued").expect("a predicate").id;
+    let error = database.derive(valued).expect_err("the value is not stored");
+    assert!(matches!(error, Error::DerivedReference { name } if name == "d.Valued.1"));
+    assert_eq!(count(&database, "d.Valued _"), 0);
+}
+
+#[test]
+fn a_key_that_is_derived_with_two_values_is_explained() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = SCHEMA.replace("\n}", "\npredicate Next : string -> string stored A -> B where Edge { A, B }\n}");
+    let database = FactDatabase::create(directory.path().join("a.ful"), schema(&text)).expect("new");
+    for to in ["b", "c"] {
+        database.write_json(edge("a", to).as_bytes(), None).expect("facts");
+    }
+    let next = database.schema().find("d.Next").expect("a predicate").id;
+    let message = database.derive(next).expect_err("two values").to_string();
+    for part in ["d.Next.1 has a fact with this key already", r#"value "b", not "c""#, "each key one value"] {
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn a_reference_to_a_fact_of_another_predicate_is_not_valid() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let database = FactDatabase::create(directory.path().join("a.ful"), schema(SCHEMA)).expect("new");
+    database.write_json(edge("a", "b").as_bytes(), None).expect("facts");
+    let find = |name: &str| database.schema().find(name).expect("a predicate").clone();
+    let (path, pair) = (find("d.Path"), find("d.Pair"));
+    let names = Value::Record(vec![Value::String("a".into()), Value::String("b".into())]);
+    let mut batch = database.store().batch().expect("a batch");
+    let other = batch.define(path.id, &encode(&path.key, &names).expect("a key"), b"").expect("a fact");
+    batch.commit(None).expect("written");
+    assert_eq!(database.validate().expect("it is valid").facts, 2);
+    let key = Value::Record(vec![Value::Fact(other), Value::Fact(other)]);
+    let mut batch = database.store().batch().expect("a batch");
+    batch.define(pair.id, &encode(&pair.key, &key).expect("a key"), b"").expect("a fact");
+    batch.commit(None).expect("written");
+    let message = database.validate().expect_err("a path is no edge").to_string();
+    assert!(message.contains("not a fact of d.Edge.1"), "{message}");
 }

@@ -120,8 +120,8 @@ const FACTS_LAYERS: &[&[&str]] = &[
 const CODE_LAYERS: &[&[&str]] = &[
     &["columns", "error"],
     &["model"],
-    &["schema", "source", "stack"],
-    &["ctags", "scip"],
+    &["schema", "source"],
+    &["ctags", "scip", "stack"],
     &["browse", "indexers", "writing"],
     &["lsp", "update"],
 ];

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use fulgurite::Database;
+use fulgurite_code::{index_files, open_index};
 use fulgurite_facts::{FactDatabase, Store, StoreOptions};
 
 use crate::arguments::WriteArguments;
@@ -19,18 +20,37 @@ pub fn reading(
     argument: &DatabaseArgument,
     work: impl FnOnce(&FactDatabase) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut files = argument.base.clone();
-    files.push(argument.path.clone());
-    if argument.base.is_empty() {
-        // Of an index of code, what has changed since it was written whole.
-        files.extend(fulgurite_code::increments(&argument.path));
-    }
-    let (top, below) = files.split_last().expect("the database itself is one");
-    let database = FactDatabase::open_with(stacked(read_only(), below)?, top).map_err(explain_facts)?;
+    let database = match argument.base.is_empty() {
+        // Of an index of code, with what has changed since it was written whole.
+        true => open_index(&argument.path).map_err(explain_code)?,
+        false => {
+            let options = stacked(read_only(), &argument.base)?;
+            FactDatabase::open_with(options, &argument.path).map_err(explain_facts)?
+        }
+    };
     let outcome = work(&database);
     // Nothing was changed, so an error of closing loses nothing.
     let _ = database.close();
     outcome
+}
+
+/// Opens each database of a stack for reading on those below it, the lowest first, and calls `work` with it.
+///
+/// # Errors
+/// If one of them cannot be opened; the errors of `work`.
+pub fn reading_each(
+    argument: &DatabaseArgument,
+    mut work: impl FnMut(&FactDatabase) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let files = match argument.base.is_empty() {
+        true => index_files(&argument.path).map_err(explain_code)?,
+        false => [&argument.base[..], std::slice::from_ref(&argument.path)].concat(),
+    };
+    for (below, file) in files.iter().enumerate() {
+        let options = stacked(read_only(), &files[..below])?;
+        work(&FactDatabase::open_with(options, file).map_err(explain_facts)?)?;
+    }
+    Ok(())
 }
 
 /// Opens a database for writing, calls `work` with it, and closes it.
@@ -83,5 +103,13 @@ pub fn explain_facts(error: fulgurite_facts::Error) -> Failure {
             path.display()
         )),
         error => explain(error, false),
+    }
+}
+
+/// As [`explain_facts`], of an index of code.
+pub fn explain_code(error: fulgurite_code::Error) -> Failure {
+    match error {
+        fulgurite_code::Error::Facts(error) => explain_facts(error),
+        error => error.into(),
     }
 }

@@ -5,9 +5,10 @@ use std::io::Write as _;
 
 use fulgurite_code::{CodeReader, Description, Place, SymbolId};
 
-use super::entry::{explain_code, place_cells, reading, symbols_of};
+use super::entry::{place_cells, reading, symbols_of};
 use crate::arguments::OutputFormat;
 use crate::arguments::code::OfSymbol;
+use crate::commands::facts::database::explain_code;
 use crate::failure::Failure;
 use crate::output::{Cell, Printer, counted, standard_output};
 

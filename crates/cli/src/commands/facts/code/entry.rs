@@ -7,7 +7,7 @@ use std::time::Instant;
 use fulgurite_code::{CodeReader, Description, Error, IndexedFile, Place, SymbolId, open_index};
 
 use crate::arguments::OutputFormat;
-use crate::commands::facts::database::explain_facts;
+use crate::commands::facts::database::explain_code;
 use crate::failure::Failure;
 use crate::output::{Cell, Output, Printer, counted};
 use crate::progress::time;
@@ -28,14 +28,6 @@ pub fn reading(path: &Path, work: impl FnOnce(&CodeReader) -> Result<u64, Failur
     let results = counted(outcome?, "result", "results");
     let _ = writeln!(std::io::stderr(), "{results} in {}", time(elapsed));
     Ok(())
-}
-
-/// Adds to an error what a user of the command line can do.
-pub fn explain_code(error: Error) -> Failure {
-    match error {
-        Error::Facts(error) => explain_facts(error),
-        error => error.into(),
-    }
 }
 
 /// The symbols that a user means: at `source:line:column`, in `source:line`, or by name.

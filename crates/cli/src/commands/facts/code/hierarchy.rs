@@ -1,7 +1,8 @@
 //! `facts hierarchy`: the symbols around a symbol.
 
-use super::entry::{Entries, explain_code, reading, symbols_of};
+use super::entry::{Entries, reading, symbols_of};
 use crate::arguments::code::OfSymbol;
+use crate::commands::facts::database::explain_code;
 use crate::failure::Failure;
 
 /// Prints a row for each container, member, implementation and type.

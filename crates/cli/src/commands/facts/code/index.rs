@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::io::Write;
 
-use fulgurite_code::{Plan, ScipFile, Source, Step, Updated, update_index};
+use fulgurite_code::{IndexLock, Plan, ScipFile, Source, Step, Updated};
 
-use super::entry::explain_code;
 use crate::arguments::code::Index;
+use crate::commands::facts::database::explain_code;
 use crate::failure::Failure;
 use crate::output::counted;
 use crate::progress::{Progress, time};
@@ -14,7 +14,9 @@ use crate::progress::{Progress, time};
 /// Runs indexers, or reads what one has written; prints a line about what was written.
 pub fn run(arguments: &Index) -> Result<(), Failure> {
     let progress = RefCell::new(Progress::new("indexing"));
-    let source = source(arguments, &progress)?;
+    // Held until the end: indexers write files of one name.
+    let lock = IndexLock::take(&arguments.database).map_err(explain_code)?;
+    let source = source(arguments, &lock, &progress)?;
     let mut tell = |step: Step| {
         progress.borrow_mut().show(|| match step {
             Step::Comparing(parts) => format!("reading: {}", counted(parts, "part", "parts")),
@@ -22,7 +24,7 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
             Step::Completing => "completing the database".to_owned(),
         });
     };
-    let updated = update_index(&arguments.database, &*source, arguments.whole, &mut tell).map_err(explain_code)?;
+    let updated = lock.update(&*source, arguments.whole, &mut tell).map_err(explain_code)?;
     let elapsed = progress.borrow().elapsed();
     drop(progress);
     let _ = writeln!(std::io::stderr(), "{} in {}", report(arguments, &updated), time(elapsed));
@@ -30,7 +32,7 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
 }
 
 /// What indexers have written, or write now.
-fn source(arguments: &Index, progress: &RefCell<Progress>) -> Result<Box<dyn Source>, Failure> {
+fn source(arguments: &Index, lock: &IndexLock, progress: &RefCell<Progress>) -> Result<Box<dyn Source>, Failure> {
     let directory = &arguments.directory;
     if !arguments.scip.is_empty() {
         let files = arguments.scip.iter().map(|path| Box::new(ScipFile::new(path, directory)) as Box<dyn Source>);
@@ -41,7 +43,7 @@ fn source(arguments: &Index, progress: &RefCell<Progress>) -> Result<Box<dyn Sou
     for missing in plan.missing() {
         let _ = writeln!(std::io::stderr(), "missing: {missing}");
     }
-    let indexed = plan.run(&arguments.database, &mut |name, elapsed| {
+    let indexed = plan.run(lock, &mut |name, elapsed| {
         progress.borrow_mut().show(|| format!("{name} is running, {}", time(elapsed)));
     });
     Ok(Box::new(indexed.map_err(explain_code)?))

@@ -2,8 +2,8 @@
 
 use fulgurite_code::{open_index, serve_stdio};
 
-use super::entry::explain_code;
 use crate::arguments::code::Lsp;
+use crate::commands::facts::database::explain_code;
 use crate::failure::Failure;
 
 /// Serves on standard input and output until the editor ends it.

@@ -2,8 +2,9 @@
 
 use fulgurite_code::Place;
 
-use super::entry::{Entries, explain_code, place_cells, reading, symbols_of};
+use super::entry::{Entries, place_cells, reading, symbols_of};
 use crate::arguments::code::{OfSymbol, References};
+use crate::commands::facts::database::explain_code;
 use crate::failure::Failure;
 use crate::output::{Cell, Printer};
 

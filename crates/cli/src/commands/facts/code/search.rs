@@ -1,7 +1,8 @@
 //! `facts search`: symbols by parts of their names.
 
-use super::entry::{Entries, explain_code, reading};
+use super::entry::{Entries, reading};
 use crate::arguments::code::Search;
+use crate::commands::facts::database::explain_code;
 use crate::failure::Failure;
 
 /// Prints a row for each symbol, the best match first.

@@ -1,7 +1,8 @@
 //! `facts symbols`: the definitions of a file.
 
-use super::entry::{Entries, explain_code, reading};
+use super::entry::{Entries, reading};
 use crate::arguments::code::Symbols;
+use crate::commands::facts::database::explain_code;
 use crate::failure::Failure;
 use fulgurite_code::Place;
 

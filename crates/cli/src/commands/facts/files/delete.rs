@@ -4,8 +4,10 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use fulgurite::{Database, Error};
+use fulgurite_code::{IndexLock, increments, is_index};
 
 use crate::arguments::facts_files::Delete;
+use crate::commands::facts::database::explain_code;
 use crate::database::explain;
 use crate::failure::Failure;
 
@@ -13,7 +15,9 @@ use crate::failure::Failure;
 pub fn run(arguments: &Delete) -> Result<(), Failure> {
     let path = &arguments.path;
     check(path)?;
-    let mut files = fulgurite_code::increments(path);
+    let is_index = is_index(path);
+    let _lock = is_index.then(|| IndexLock::take(path)).transpose().map_err(explain_code)?;
+    let mut files = if is_index { increments(path) } else { Vec::new() };
     files.iter().try_for_each(|increment| check(increment))?;
     // Those that are left belong together at all times.
     files.reverse();

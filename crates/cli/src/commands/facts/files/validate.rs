@@ -5,13 +5,14 @@ use std::io::Write;
 use fulgurite_facts::Error;
 
 use crate::arguments::facts_files::Validate;
-use crate::commands::facts::database::reading;
+use crate::commands::facts::database::reading_each;
 use crate::failure::Failure;
 use crate::output::{counted, standard_output};
 
-/// Checks the pages of the file, then the facts.
+/// Checks the pages of each file of the stack, then its facts.
 pub fn run(arguments: &Validate) -> Result<(), Failure> {
-    reading(&arguments.database, |database| {
+    let mut facts = 0;
+    reading_each(&arguments.database, |database| {
         let file = database.store().database();
         if let Some(damage) = file.check()?.damages.first() {
             let path = file.path().display();
@@ -21,9 +22,9 @@ pub fn run(arguments: &Validate) -> Result<(), Failure> {
             error @ Error::Invalid { .. } => Failure::Damaged(format!("{}: {error}", file.path().display())),
             error => error.into(),
         })?;
-        let mut out = standard_output();
-        writeln!(out, "valid: {}", counted(validated.facts, "fact", "facts"))
-            .and_then(|()| out.flush())
-            .map_err(Failure::Output)
-    })
+        facts += validated.facts;
+        Ok(())
+    })?;
+    let mut out = standard_output();
+    writeln!(out, "valid: {}", counted(facts, "fact", "facts")).and_then(|()| out.flush()).map_err(Failure::Output)
 }
