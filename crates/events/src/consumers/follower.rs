@@ -131,16 +131,17 @@ impl Follower {
                 return Ok(delivered);
             }
         }
-        let head = bell.position();
+        let snapshot = match self.store.shared.durability {
+            Durability::Disk => self.store.durable_snapshot()?,
+            _ => self.store.snapshot()?,
+        };
+        // Not beyond the snapshot: what it does not have would be skipped.
+        let head = bell.position().min(snapshot.head()?.0);
         let events = head.saturating_sub(self.next.0);
         if self.has_caught_up && events > self.behind_max {
             self.has_caught_up = false;
             delivered.signal = Some(Signal::FellBehind { events });
         }
-        let snapshot = match self.store.shared.durability {
-            Durability::Disk => self.store.durable_snapshot()?,
-            _ => self.store.snapshot()?,
-        };
         let start = snapshot.start()?;
         if self.next < start {
             delivered.missed = start.0 - self.next.0;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::event::{Appended, EventData, Expected};
-use crate::ids::{Position, TypeId, Version};
+use crate::ids::{Position, StreamId, TypeId, Version};
 use crate::layout::chunk::TYPE_MAX;
 use crate::layout::keys;
 use crate::layout::stream::StreamState;
@@ -45,6 +45,11 @@ impl Transaction<'_> {
         let name = stream.as_ref();
         Self::check_name(name)?;
         events.iter().try_for_each(check_event)?;
+        self.change_store(|transaction| transaction.append_checked(name, expected, events))
+    }
+
+    /// Requires: the name and the events are in their limits.
+    fn append_checked(&mut self, name: &[u8], expected: Expected, events: &[EventData<'_>]) -> Result<Appended> {
         let has_ids = events.iter().any(|event| event.id.is_some());
         if has_ids {
             self.load_ids()?;
@@ -80,14 +85,17 @@ impl Transaction<'_> {
         events: &[EventData<'_>],
         has_ids: bool,
     ) -> Result<Appended> {
+        // What may be refused comes before the first change of the stream.
+        let kinds = events.iter().map(|event| self.type_of(event.kind, event.schema)).collect::<Result<Vec<_>>>()?;
+        if has_ids {
+            let head = slot.map(|slot| self.writer.heads.get(slot));
+            let (stream, next) = head.map_or((self.writer.next_stream, Version(0)), |head| (head.stream, head.next));
+            self.note_ids(name, stream, next, events)?;
+        }
         let slot = self.open_slot(name, slot)?;
         let head = self.writer.heads.get(slot);
         let (position, version) = (self.batch.next, head.next);
-        if has_ids {
-            self.note_ids(name, &head, events)?;
-        }
-        for (event, index) in events.iter().zip(0..) {
-            let kind = self.type_of(event.kind, event.schema)?;
+        for ((event, kind), index) in events.iter().zip(kinds).zip(0..) {
             self.batch.push(head.stream, Version(version.0 + index), kind, event);
         }
         let count = events.len() as u64;
@@ -150,18 +158,19 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Notes the ids of events that are appended next. Fails if an id is there twice, and notes none then.
-    fn note_ids(&mut self, name: &[u8], head: &Head, events: &[EventData<'_>]) -> Result<()> {
+    /// Notes the ids of events that are appended next, from a version on. Fails if an id is there twice, and notes none
+    /// then.
+    fn note_ids(&mut self, name: &[u8], stream: StreamId, from: Version, events: &[EventData<'_>]) -> Result<()> {
         let next = self.batch.next;
         let Some(ids) = &mut self.writer.ids else { return Ok(()) };
         let added = ids.added();
         for (event, index) in events.iter().zip(0..) {
             let Some(id) = event.id else { continue };
-            if let Some((version, _)) = ids.find(head.stream, &id) {
+            if let Some((version, _)) = ids.find(stream, &id) {
                 ids.truncate(added);
                 return Err(Error::IdReused { stream: name.to_vec(), version });
             }
-            ids.insert(head.stream, id, Version(head.next.0 + index), Position(next.0 + index));
+            ids.insert(stream, id, Version(from.0 + index), Position(next.0 + index));
         }
         Ok(())
     }

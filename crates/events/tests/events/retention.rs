@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fulgurite::Read;
 use fulgurite_events::{Error, EventData, Expected, Position, Retention, StreamMetadata, StreamState, Version};
 
 use crate::support::{all, event, store, texts};
@@ -106,4 +107,48 @@ fn the_newest_state_of_an_aggregate_is_kept() {
     let newest = snapshot.aggregate_state("a", Version(u64::MAX)).unwrap().unwrap();
     assert_eq!((newest.version, newest.schema, &newest.state[..]), (Version(2), 1, &b"three"[..]));
     assert!(snapshot.aggregate_state("a", Version(1)).unwrap().is_none(), "only one is kept");
+}
+
+#[test]
+fn calls_at_once_bring_no_removed_chunk_back() {
+    let (_directory, store) = store();
+    let payload = [1; 3000];
+    let mut before = Position::START;
+    for round in 0..40_u64 {
+        let events = vec![EventData::new("x", &payload); 3];
+        for number in 0..40 {
+            store.append(format!("s{}", number % 4), Expected::Any, &events).unwrap();
+        }
+        store.delete_stream(format!("s{}", round % 4), Expected::Any).unwrap();
+        std::thread::scope(|scope| {
+            for kept in [200, 3, 90, 40] {
+                let store = &store;
+                let retention = Retention { count_max: Some(kept), ..Retention::default() };
+                scope.spawn(move || store.apply_retention(&retention).unwrap());
+            }
+        });
+        let snapshot = store.snapshot().unwrap();
+        let start = snapshot.start().unwrap();
+        assert!(start.0 + 6 >= snapshot.head().unwrap().0 && start >= before, "round {round}: {start}");
+        let log = snapshot.txn().open_table("events.log").unwrap();
+        let (key, _) = snapshot.txn().first(&log).unwrap().unwrap();
+        assert_eq!(*key, start.0.to_be_bytes(), "round {round}");
+        all(&snapshot);
+        before = start;
+    }
+}
+
+#[test]
+fn a_deleted_stream_leaves_no_state_of_an_aggregate() {
+    let (_directory, store) = store();
+    for name in ["a", "b"] {
+        store.append(name, Expected::Any, &[event("1")]).unwrap();
+        store.put_aggregate_state(name, Version(0), 1, b"old").unwrap();
+    }
+    store.delete_stream("a", Expected::Any).unwrap();
+    store.append("a", Expected::Any, &[event("2")]).unwrap();
+    let snapshot = store.snapshot().unwrap();
+    let state = |name| snapshot.aggregate_state(name, Version(u64::MAX)).unwrap();
+    assert!(state("a").is_none());
+    assert_eq!(state("b").unwrap().state, b"old");
 }
