@@ -222,9 +222,7 @@ fn send(store: &EventStore, stop: &Stop, mut connection: UnixStream) -> Result<(
 fn has_gone(connection: &mut UnixStream) -> bool {
     match connection.read(&mut [0]) {
         Ok(_) => true,
-        Err(error) => {
-            !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
-        }
+        Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::event::{Appended, EventData, Expected};
-use crate::ids::{Position, StreamId, TypeId, Version};
+use crate::ids::{Position, TypeId, Version};
 use crate::layout::chunk::TYPE_MAX;
 use crate::layout::keys;
 use crate::layout::stream::StreamState;
@@ -31,7 +31,7 @@ impl Transaction<'_> {
     ///
     /// If events have ids, and the stream has the same events with the same ids already, within the window of
     /// [`StoreOptions::id_window`](crate::StoreOptions::id_window), then nothing is appended, and the result is that of
-    /// the first append. This is so whatever version is expected.
+    /// the first append. This is so whatever version is expected, but not after the stream was deleted.
     ///
     /// # Errors
     /// [`Error::WrongVersion`], [`Error::IdReused`], [`Error::Tombstone`], [`Error::Invalid`]; errors of the disk. No
@@ -58,7 +58,7 @@ impl Transaction<'_> {
         let head = slot.map(|slot| self.writer.heads.get(slot));
         if let Some(head) = head
             && has_ids
-            && let Some((version, position)) = (self.writer.repeated(head.stream, events))
+            && let Some((version, position)) = (self.writer.repeated(&head, events))
                 .map_err(|version| Error::IdReused { stream: name.to_vec(), version })?
         {
             return Ok(Appended { position, version, count: events.len() as u64, repeated: true });
@@ -89,8 +89,10 @@ impl Transaction<'_> {
         let kinds = events.iter().map(|event| self.type_of(event.kind, event.schema)).collect::<Result<Vec<_>>>()?;
         if has_ids {
             let head = slot.map(|slot| self.writer.heads.get(slot));
-            let (stream, next) = head.map_or((self.writer.next_stream, Version(0)), |head| (head.stream, head.next));
-            self.note_ids(name, stream, next, events)?;
+            let stream = self.writer.next_stream;
+            let zero = Version(0);
+            let created = Head { stream, next: zero, state: StreamState::Open, ids_from: zero };
+            self.note_ids(name, &head.unwrap_or(created), events)?;
         }
         let slot = self.open_slot(name, slot)?;
         let head = self.writer.heads.get(slot);
@@ -158,19 +160,18 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Notes the ids of events that are appended next, from a version on. Fails if an id is there twice, and notes none
-    /// then.
-    fn note_ids(&mut self, name: &[u8], stream: StreamId, from: Version, events: &[EventData<'_>]) -> Result<()> {
+    /// Notes the ids of events that are appended next. Fails if an id is there twice, and notes none then.
+    fn note_ids(&mut self, name: &[u8], head: &Head, events: &[EventData<'_>]) -> Result<()> {
         let next = self.batch.next;
         let Some(ids) = &mut self.writer.ids else { return Ok(()) };
         let added = ids.added();
         for (event, index) in events.iter().zip(0..) {
             let Some(id) = event.id else { continue };
-            if let Some((version, _)) = ids.find(stream, &id) {
+            if let Some((version, _)) = ids.find(head.stream, &id, head.ids_from) {
                 ids.truncate(added);
                 return Err(Error::IdReused { stream: name.to_vec(), version });
             }
-            ids.insert(stream, id, Version(from.0 + index), Position(next.0 + index));
+            ids.insert(head.stream, id, Version(head.next.0 + index), Position(next.0 + index));
         }
         Ok(())
     }

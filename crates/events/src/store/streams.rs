@@ -30,7 +30,7 @@ impl Transaction<'_> {
 
     /// Deletes a stream, if its version is as expected: it can no longer be read, and retention removes its events from
     /// the log. An append with [`Expected::Any`] or [`Expected::NoStream`] opens it again, with the version after its
-    /// last one. Earlier events stay deleted.
+    /// last one. Earlier events stay deleted. States of aggregates are deleted too, and ids of its events are free.
     ///
     /// # Errors
     /// [`Error::StreamNotFound`], [`Error::WrongVersion`]; errors of the disk.
@@ -54,11 +54,12 @@ impl Transaction<'_> {
         }
         self.change(slot, |record| (record.first, record.state) = (head.next, state))?;
         self.change_store(|transaction| {
-            let snapshots = &transaction.shared.tables.snapshots;
+            let tables = &transaction.shared.tables;
             let (txn, writer, _) = transaction.parts();
             let (first, last) = (keys::stream_part(head.stream, Version(0)), keys::stream_part(head.stream, LAST));
-            txn.delete_range(snapshots, &first[..]..=&last[..])?;
-            writer.heads.set(slot, Head { state, ..head });
+            txn.delete_range(&tables.snapshots, &first[..]..=&last[..])?;
+            txn.put(&tables.meta, keys::deleted(head.stream), keys::number(head.next.0))?;
+            writer.heads.set(slot, Head { state, ids_from: head.next, ..head });
             Ok(())
         })
     }

@@ -232,3 +232,25 @@ fn a_poll_returns_after_its_time_though_events_keep_coming() {
         polls += 1;
     }
 }
+
+#[test]
+fn a_follower_that_reads_nothing_keeps_no_page_of_the_file_from_reuse() {
+    let (directory, store) = store();
+    let payload = vec![1; 100_000];
+    for _ in 0..100 {
+        store.append("a", Expected::Any, &[EventData::new("x", &payload)]).unwrap();
+    }
+    let db = store.database();
+    db.checkpoint().unwrap();
+    let socket = directory.path().join("a.sock");
+    let _server = store.serve(&socket).unwrap();
+    let _idle = RemoteFollower::connect(&socket, Position(0)).unwrap();
+    let table = db.create_table("t", Default::default()).unwrap();
+    // Long enough for the sockets to be full.
+    thread::sleep(Duration::from_millis(500));
+    await_that("a snapshot keeps pages", || {
+        db.update(|txn| txn.put(&table, "k", &payload)).unwrap();
+        db.checkpoint().unwrap();
+        db.stats().unwrap().pinned_bytes == 0
+    });
+}

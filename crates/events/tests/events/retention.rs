@@ -152,3 +152,55 @@ fn a_deleted_stream_leaves_no_state_of_an_aggregate() {
     assert!(state("a").is_none());
     assert_eq!(state("b").unwrap().state, b"old");
 }
+
+/// As [`store`], with a window for the newest ids.
+fn open(directory: &std::path::Path, id_window: u64) -> fulgurite_events::EventStore {
+    let db = fulgurite::Database::create(directory.join("a.ful")).unwrap();
+    let options = fulgurite_events::EventStore::options().durability(fulgurite::Durability::Log);
+    options.id_window(id_window).open_in(&db).unwrap()
+}
+
+#[test]
+fn ids_of_a_deleted_stream_are_free_and_those_of_a_truncated_one_are_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let ids = [event("1").id([1; 16]), event("2").id([2; 16])];
+    let store = open(directory.path(), 1000);
+    for name in ["deleted", "truncated"] {
+        store.append(name, Expected::Any, &ids).unwrap();
+    }
+    store.truncate_before("truncated", Version(2)).unwrap();
+    let undone = store.transact(|t| {
+        t.delete_stream("deleted", Expected::Any)?;
+        assert!(!t.append("deleted", Expected::NoStream, &ids)?.repeated);
+        t.append("deleted", Expected::NoStream, &[event("3")])
+    });
+    assert!(matches!(undone, Err(Error::WrongVersion { .. })));
+    assert!(store.append("deleted", Expected::Any, &ids).unwrap().repeated);
+    store.delete_stream("deleted", Expected::Any).unwrap();
+    // While it is deleted, and also after the database was opened again.
+    assert!(matches!(store.append("deleted", Expected::Exact(Version(1)), &ids), Err(Error::WrongVersion { .. })));
+    assert_eq!(store.append("deleted", Expected::Any, &[event("3")]).unwrap().version, Version(2));
+    drop(store);
+    let store = open(directory.path(), 1000);
+    let again = store.append("deleted", Expected::Any, &ids).unwrap();
+    assert_eq!((again.version, again.repeated), (Version(3), false));
+    assert!(store.append("deleted", Expected::Any, &ids).unwrap().repeated);
+    assert!(store.append("truncated", Expected::Any, &ids).unwrap().repeated);
+    assert_eq!(texts(&store.snapshot().unwrap(), "deleted"), ["3", "1", "2"]);
+    store.bury_stream("deleted", Expected::Any).unwrap();
+    assert!(matches!(store.append("deleted", Expected::Any, &ids), Err(Error::Tombstone { .. })));
+}
+
+#[test]
+fn an_id_that_was_used_again_after_a_deletion_is_known_until_its_new_event_leaves_the_window() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path(), 4);
+    let ids = [event("1").id([1; 16])];
+    store.append("a", Expected::Any, &ids).unwrap();
+    store.delete_stream("a", Expected::Any).unwrap();
+    store.append("b", Expected::Any, &[event("x"), event("x")]).unwrap();
+    assert!(!store.append("a", Expected::Any, &ids).unwrap().repeated);
+    // The deleted event leaves the window, and the new one is in it.
+    store.append("b", Expected::Any, &[event("x"), event("x")]).unwrap();
+    assert!(store.append("a", Expected::Any, &ids).unwrap().repeated);
+}
