@@ -72,8 +72,8 @@ impl EventStore {
         Ok(())
     }
 
-    /// The positions of the members of a view's group: of groups of all sizes that have stored any, and of those members
-    /// too that have not stored theirs.
+    /// The positions of the members of a view's group: of groups of all sizes that have stored any, with those members
+    /// that have not stored theirs.
     fn members(&self, txn: &WriteTxn, view: &View) -> Result<Vec<(String, Position)>> {
         let prefix = format!("{}#", view.group());
         let mut counts = BTreeSet::new();

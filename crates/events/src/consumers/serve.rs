@@ -91,7 +91,7 @@ impl Drop for Server {
     }
 }
 
-/// What tells a file from another one that has its name later.
+/// Identifies a file, also if another file gets its name later.
 #[derive(Debug, PartialEq, Eq)]
 struct FileId {
     device: u64,
@@ -220,8 +220,9 @@ fn send(store: &EventStore, stop: &Stop, mut connection: UnixStream) -> Result<(
 
 /// Whether the other side has closed the connection. It sends nothing after the hello.
 fn has_gone(connection: &mut UnixStream) -> bool {
-    match connection.read(&mut [0]) {
-        Ok(_) => true,
+    // An end is an error too. A connection that sends more is no follower.
+    match connection.read_exact(&mut [0]) {
+        Ok(()) => true,
         Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted),
     }
 }

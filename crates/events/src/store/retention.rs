@@ -55,8 +55,8 @@ impl EventStore {
     /// Limits of the log apply to whole chunks, of up to 8,000 bytes: up to a chunk more is kept. The newest chunk
     /// stays.
     ///
-    /// Appends and readers continue meanwhile; another call waits. If it fails, what was removed by then stays removed, and the next call
-    /// continues.
+    /// Appends and readers continue meanwhile; another call waits. If it fails, what was removed by then stays removed,
+    /// and the next call continues.
     ///
     /// # Errors
     /// Errors of the disk; [`Error::Damaged`].

@@ -15,8 +15,8 @@ use crate::store::writer::Writer;
 /// A transaction of a store, which [`EventStore::transact`](crate::EventStore::transact) passes to its function.
 ///
 /// It dereferences to the engine's [`WriteTxn`] for reads of the program's tables, and has methods that change them. It
-/// lends no `&mut WriteTxn`: a savepoint of the engine would undo changes of the store's tables, but not the events that
-/// the transaction holds. Events are written when it commits: reads of the engine do not see them before.
+/// lends no `&mut WriteTxn`: a savepoint of the engine would undo changes of the store's tables, but not the events
+/// that the transaction holds. Events are written when it commits: reads of the engine do not see them before.
 ///
 /// ```compile_fail,E0596
 /// # fn main() -> fulgurite_events::Result<()> {
