@@ -5,7 +5,7 @@ use std::time::Duration;
 use fulgurite::Durability;
 
 use crate::consumers::signal::Signal;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::ids::Position;
 use crate::reading::partition::Partition;
@@ -119,6 +119,15 @@ impl Follower {
         wait: Duration,
         mut each: impl FnMut(&Snapshot, &Event<'_>) -> Result<()>,
     ) -> Result<Delivered> {
+        self.poll_while(wait, |snapshot, event| each(snapshot, event).map(|()| true))
+    }
+
+    /// As [`Follower::poll`], but ends after an event for which `each` returns false.
+    pub(super) fn poll_while(
+        &mut self,
+        wait: Duration,
+        mut each: impl FnMut(&Snapshot, &Event<'_>) -> Result<bool>,
+    ) -> Result<Delivered> {
         let bell = &self.store.shared.bell;
         let mut delivered = Delivered::default();
         if bell.position() <= self.next.0 {
@@ -131,16 +140,17 @@ impl Follower {
                 return Ok(delivered);
             }
         }
-        let head = bell.position();
+        let snapshot = match self.store.shared.durability {
+            Durability::Disk => self.store.durable_snapshot()?,
+            _ => self.store.snapshot()?,
+        };
+        // Not beyond the snapshot: what it does not have would be skipped.
+        let head = bell.position().min(snapshot.head()?.0);
         let events = head.saturating_sub(self.next.0);
         if self.has_caught_up && events > self.behind_max {
             self.has_caught_up = false;
             delivered.signal = Some(Signal::FellBehind { events });
         }
-        let snapshot = match self.store.shared.durability {
-            Durability::Disk => self.store.durable_snapshot()?,
-            _ => self.store.snapshot()?,
-        };
         let start = snapshot.start()?;
         if self.next < start {
             delivered.missed = start.0 - self.next.0;
@@ -148,17 +158,34 @@ impl Follower {
         }
         let end = Position(head.min(self.next.0.saturating_add(self.batch_events)).max(self.next.0));
         let (next, partition) = (&mut self.next, self.partition);
-        snapshot.try_scan(*next..end, |event| {
+        let ended = snapshot.try_scan(*next..end, |event| {
+            let mut goes_on = true;
             if partition.contains(event.stream) {
-                each(&snapshot, event)?;
+                goes_on = each(&snapshot, event)?;
                 delivered.events += 1;
             }
             next.0 = event.position.0 + 1;
-            Ok::<(), crate::Error>(())
-        })?;
-        // Removed events at the end leave their positions.
-        self.next = end;
+            if goes_on { Ok(()) } else { Err(Ended::Enough) }
+        });
+        match ended {
+            // Removed events at the end leave their positions.
+            Ok(()) => self.next = end,
+            Err(Ended::Enough) => {}
+            Err(Ended::Failed(error)) => return Err(error),
+        }
         Ok(delivered)
+    }
+}
+
+/// Why a scan ended before its end.
+enum Ended {
+    Enough,
+    Failed(Error),
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
     }
 }
 

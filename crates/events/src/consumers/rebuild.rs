@@ -1,13 +1,16 @@
 //! Rebuilding a view beside the old one.
 
+use std::collections::BTreeSet;
 use std::thread;
 
-use fulgurite::{UPDATE_ATTEMPTS, WriteTxn};
+use fulgurite::{Read, UPDATE_ATTEMPTS, WriteTxn};
 
 use crate::consumers::view::{View, ViewContext, ViewProgress};
 use crate::error::Result;
 use crate::event::Event;
+use crate::ids::Position;
 use crate::layout::keys;
+use crate::reading::partition::Partition;
 use crate::store::handle::EventStore;
 
 impl EventStore {
@@ -15,21 +18,27 @@ impl EventStore {
     /// transaction. Until then the old view can be read, and can continue: the exchange waits until the new view
     /// has folded as many events.
     ///
+    /// If members of a group fill the view ([`View::partition`]), pass the view without a partition: it is folded as a
+    /// whole, and all members continue after it.
+    ///
     /// A rebuild that was interrupted begins again at the first event. Handles of the old tables are invalid
     /// afterwards: open them by name.
     ///
     /// # Errors
-    /// As [`EventStore::run_view`]; the old view stays.
+    /// [`Error::Invalid`](crate::Error::Invalid) if the view is that of one member, because the tables have events of
+    /// the others too. As [`EventStore::run_view`]; the old view stays.
     pub fn rebuild_view<F>(&self, view: &View, mut fold: F) -> Result<ViewProgress>
     where
         F: FnMut(&mut WriteTxn, &ViewContext<'_>, &Event<'_>) -> Result<()>,
     {
+        view.check_whole("rebuild")?;
         let beside = view.beside();
         self.repeat(|txn| self.drop_view_in(txn, &beside).map(|()| true))?;
         let mut progress = ViewProgress::default();
         loop {
             let run = self.run_view(&beside, &mut fold)?;
             progress.events += run.events;
+            progress.missed += run.missed;
             progress.position = run.position;
             if self.repeat(|txn| self.exchange(txn, view, &beside))? {
                 return Ok(progress);
@@ -37,11 +46,13 @@ impl EventStore {
         }
     }
 
-    /// Drops the tables of a view and its position.
+    /// Drops the tables of a view and its position, and those of all members of its group.
     ///
     /// # Errors
-    /// Errors of the disk.
+    /// [`Error::Invalid`](crate::Error::Invalid) if the view is that of one member, because the tables have events of
+    /// the others too. Errors of the disk.
     pub fn drop_view(&self, view: &View) -> Result<()> {
+        view.check_whole("drop")?;
         self.repeat(|txn| self.drop_view_in(txn, view).map(|()| true)).map(drop)
     }
 
@@ -53,14 +64,35 @@ impl EventStore {
                 Err(error) => return Err(error.into()),
             }
         }
-        txn.delete(&self.shared.tables.consumers, view.consumer())?;
+        let consumers = &self.shared.tables.consumers;
+        txn.delete(consumers, view.consumer())?;
+        for (member, _) in self.members(txn, view)? {
+            txn.delete(consumers, member)?;
+        }
         Ok(())
+    }
+
+    /// The positions of the members of a view's group: of groups of all sizes that have stored any, with those members
+    /// that have not stored theirs.
+    fn members(&self, txn: &WriteTxn, view: &View) -> Result<Vec<(String, Position)>> {
+        let prefix = format!("{}#", view.group());
+        let mut counts = BTreeSet::new();
+        for entry in txn.prefix(&self.shared.tables.consumers, &prefix)? {
+            let (key, _) = entry?;
+            counts.extend(std::str::from_utf8(&key).ok().and_then(|key| Partition::count_of(view.group(), key)));
+        }
+        let members = counts.iter().flat_map(|&count| (0..count).filter_map(move |index| Partition::new(index, count)));
+        let consumers = members.map(|member| member.consumer(view.group()));
+        let position = |consumer: String| self.position_in(txn, &consumer).map(|position| (consumer, position));
+        consumers.map(position).collect()
     }
 
     /// Puts the new tables in the place of the old ones, unless the old view is further.
     fn exchange(&self, txn: &mut WriteTxn, view: &View, beside: &View) -> Result<bool> {
         let position = self.position_in(txn, &beside.consumer())?;
-        if position < self.position_in(txn, &view.consumer())? {
+        let members = self.members(txn, view)?;
+        let reached = members.iter().map(|(_, position)| *position).max().unwrap_or_default();
+        if position < reached.max(self.position_in(txn, &view.consumer())?) {
             return Ok(false);
         }
         self.drop_view_in(txn, view)?;
@@ -69,6 +101,10 @@ impl EventStore {
             txn.rename_table(&table, name)?;
         }
         txn.put(&self.shared.tables.consumers, view.consumer(), keys::number(position.0))?;
+        // The new tables have the events of all members up to here.
+        for (member, _) in members {
+            txn.put(&self.shared.tables.consumers, member, keys::number(position.0))?;
+        }
         txn.delete(&self.shared.tables.consumers, beside.consumer())?;
         Ok(true)
     }

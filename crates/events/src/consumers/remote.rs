@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::consumers::signal::Signal;
 use crate::consumers::wire::{self, Kind};
@@ -24,6 +24,7 @@ pub struct RemoteFollower {
     types: HashMap<TypeId, EventType>,
     streams: HashMap<StreamId, Vec<u8>>,
     next: Position,
+    missed: u64,
     body: Vec<u8>,
 }
 
@@ -60,6 +61,7 @@ impl RemoteFollower {
             types: HashMap::new(),
             streams: HashMap::new(),
             next: from,
+            missed: 0,
             body: Vec::new(),
         })
     }
@@ -69,17 +71,26 @@ impl RemoteFollower {
         self.next
     }
 
-    /// Passes the events that have arrived to `each`. If there are none, it waits at most `wait` for some. Returns a
-    /// signal if one has come; events after it are passed by the next call.
+    /// How many positions were skipped since it connected, because retention had removed their events before they were
+    /// sent.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+
+    /// Passes the events that have arrived to `each`. If there are none, it waits at most `wait` for some. If more and
+    /// more arrive, it returns after `wait` too. Returns a signal if one has come; events after it are passed by the
+    /// next call.
     ///
     /// # Errors
-    /// Those of `each`: the event counts as delivered. [`Error::Socket`] if the other process has ended or no longer
-    /// serves.
+    /// Those of `each`: the event counts as delivered. [`Error::Socket`] if the other process has ended, no longer
+    /// serves, or stops in the middle of an event for a minute. [`Error::Invalid`] if the store has no event yet at the
+    /// position before the one to follow from.
     pub fn poll(
         &mut self,
         wait: Duration,
         mut each: impl FnMut(&RemoteEvent<'_>) -> Result<()>,
     ) -> Result<Option<Signal>> {
+        let deadline = Instant::now().checked_add(wait);
         if !self.await_bytes(wait).map_err(|source| self.failed(source))? {
             return Ok(None);
         }
@@ -88,6 +99,20 @@ impl RemoteFollower {
             match kind {
                 Kind::Type | Kind::Stream => self.name(kind).ok_or_else(|| self.malformed())?,
                 Kind::Signal => return wire::parse_signal(&self.body).map(Some).ok_or_else(|| self.malformed()),
+                Kind::Missed => {
+                    let [missed, next] = self.numbers().ok_or_else(|| self.malformed())?;
+                    self.missed += missed;
+                    self.next = Position(next);
+                }
+                Kind::Refused => {
+                    let [head] = self.numbers().ok_or_else(|| self.malformed())?;
+                    let message = format!(
+                        "cannot follow from position {}: the next event gets position {head}; check that it is the \
+                         same store, and that a power cut has not lost events",
+                        self.next
+                    );
+                    return Err(Error::Invalid { message });
+                }
                 Kind::Event => {
                     let event = wire::parse_event(&self.body).ok_or_else(|| self.malformed())?;
                     let names = self.streams.get(&event.stream).zip(self.types.get(&event.kind));
@@ -96,7 +121,8 @@ impl RemoteFollower {
                     each(&RemoteEvent { event, stream, kind })?;
                 }
             }
-            if self.from.buffer().is_empty() {
+            let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            if is_late || self.from.buffer().is_empty() {
                 return Ok(None);
             }
         }
@@ -115,7 +141,7 @@ impl RemoteFollower {
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
             Err(error) => Err(error),
         };
-        self.from.get_ref().set_read_timeout(None)?;
+        self.from.get_ref().set_read_timeout(Some(FRAME_WAIT))?;
         found
     }
 
@@ -132,6 +158,17 @@ impl RemoteFollower {
         Some(())
     }
 
+    /// The numbers of a frame that has no more than them.
+    fn numbers<const N: usize>(&self) -> Option<[u64; N]> {
+        let mut numbers = [0; N];
+        let (words, rest) = self.body.as_chunks::<8>();
+        if words.len() != N || !rest.is_empty() {
+            return None;
+        }
+        numbers.iter_mut().zip(words).for_each(|(number, word)| *number = u64::from_le_bytes(*word));
+        Some(numbers)
+    }
+
     fn failed(&self, source: io::Error) -> Error {
         Error::Socket { path: self.path.clone(), source }
     }
@@ -145,3 +182,5 @@ impl RemoteFollower {
 const BUFFER_BYTES: usize = 64 << 10;
 /// A time of zero would mean no limit.
 const WAIT_MIN: Duration = Duration::from_micros(1);
+/// How long the rest of a frame may take to continue.
+const FRAME_WAIT: Duration = Duration::from_secs(60);

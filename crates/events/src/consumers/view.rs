@@ -62,6 +62,18 @@ pub struct ViewProgress {
     pub events: u64,
     /// The first position that the view has not folded.
     pub position: Position,
+    /// How many positions this call has skipped because retention had removed their events before the view came to
+    /// them: the view lacks these events.
+    pub missed: u64,
+}
+
+impl ViewProgress {
+    /// Adds what a transaction has folded.
+    pub(super) fn add(&mut self, batch: &Batch) {
+        self.events += batch.events;
+        self.missed += batch.missed;
+        self.position = batch.position;
+    }
 }
 
 impl View {
@@ -96,6 +108,23 @@ impl View {
     /// The name under which it stores its position.
     pub fn consumer(&self) -> String {
         self.partition.consumer(&self.name)
+    }
+
+    /// The name of the view, which is that of its group.
+    pub(super) fn group(&self) -> &str {
+        &self.name
+    }
+
+    /// Refuses what would change tables that other members of the group have filled too.
+    pub(super) fn check_whole(&self, what: &str) -> Result<()> {
+        if self.partition == Partition::ALL {
+            return Ok(());
+        }
+        let message = format!(
+            "cannot {what} only `{}`: the tables have events of all members; {what} the view without a partition",
+            self.consumer()
+        );
+        Err(Error::Invalid { message })
     }
 
     /// The same view in tables beside its own.
@@ -141,7 +170,8 @@ impl EventStore {
     /// have no effects outside the transaction.
     ///
     /// # Errors
-    /// Those of `fold`: its batch is not folded then. Errors of the disk.
+    /// Those of `fold`: its batch is not folded then. Errors of the disk. That events are missing is not an error: see
+    /// [`ViewProgress::missed`].
     pub fn run_view<F>(&self, view: &View, mut fold: F) -> Result<ViewProgress>
     where
         F: FnMut(&mut WriteTxn, &ViewContext<'_>, &Event<'_>) -> Result<()>,
@@ -149,8 +179,7 @@ impl EventStore {
         let mut progress = ViewProgress::default();
         loop {
             let batch = self.fold_batch(view, &mut fold)?;
-            progress.events += batch.events;
-            progress.position = batch.position;
+            progress.add(&batch);
             if batch.position >= batch.head {
                 return Ok(progress);
             }
@@ -175,8 +204,7 @@ impl EventStore {
         let (mut progress, mut has_caught_up) = (ViewProgress::default(), false);
         while !stop.is_stopped() {
             let batch = self.fold_batch(view, &mut fold)?;
-            progress.events += batch.events;
-            progress.position = batch.position;
+            progress.add(&batch);
             let behind = batch.head.0.saturating_sub(batch.position.0);
             if behind > BEHIND_MAX && has_caught_up {
                 has_caught_up = false;
@@ -232,7 +260,7 @@ impl EventStore {
             txn.put(&self.shared.tables.consumers, &consumer, keys::number(position.0))?;
         }
         txn.commit()?;
-        Ok(Batch { events, position, head })
+        Ok(Batch { events, position, missed: from.0 - before.0, head })
     }
 
     /// The position of a consumer, as a transaction sees it.
@@ -249,6 +277,8 @@ impl EventStore {
 pub(super) struct Batch {
     pub(super) events: u64,
     pub(super) position: Position,
+    /// Positions before `position` that retention had removed.
+    pub(super) missed: u64,
     /// The head of the log, as the transaction saw it.
     pub(super) head: Position,
 }

@@ -1,7 +1,7 @@
 //! Frames between a process that serves its store and followers in other processes, over a Unix socket.
 //!
 //! ```text
-//! hello   0  "fulgev01"    8  first position wanted, u64
+//! hello   0  "fulgev02"    8  first position wanted, u64
 //! frame   0  kind, u8    1  bytes of the body, u32    5  body
 //! type    0  number, u32    4  schema version, u32    8  name
 //! stream  0  number, u64    8  name
@@ -9,6 +9,8 @@
 //!        36  1 if it has an id, u32    40  id, 16 bytes    56  bytes of payload, metadata and tags, u32 each
 //!        68  0, u32    72  payload, metadata, tags
 //! signal  0  0: caught up; 1: fell behind    1  events that are waiting, u64
+//! missed  0  positions that retention had removed, u64    8  the next position, u64
+//! refused 0  the position that the next event gets, u64; the connection ends
 //! ```
 //!
 //! Integers are little-endian. A type or a stream is named before its first event. Both sides are of one version.
@@ -20,7 +22,7 @@ use crate::event::{Event, Tags};
 use crate::ids::{EventId, Position, StreamId, Timestamp, TypeId, Version};
 
 /// What a follower sends first; the position follows.
-pub const HELLO: &[u8; 8] = b"fulgev01";
+pub const HELLO: &[u8; 8] = b"fulgev02";
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,10 @@ pub enum Kind {
     Event = 3,
     /// A signal.
     Signal = 4,
+    /// Positions are skipped.
+    Missed = 5,
+    /// The position wanted is above that of the next event.
+    Refused = 6,
 }
 
 /// Writes a frame whose body is these parts.
@@ -60,6 +66,8 @@ pub fn read_frame(from: &mut impl Read, body: &mut Vec<u8>) -> io::Result<Kind> 
         2 => Kind::Stream,
         3 => Kind::Event,
         4 => Kind::Signal,
+        5 => Kind::Missed,
+        6 => Kind::Refused,
         _ => return Err(io::ErrorKind::InvalidData.into()),
     };
     let length = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);

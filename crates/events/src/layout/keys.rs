@@ -49,6 +49,13 @@ impl Part {
     }
 }
 
+/// The key, in the table of the layout's version, of the version that a stream had when it was deleted last.
+pub fn deleted(stream: StreamId) -> [u8; 16] {
+    let mut key = *b"deleted.........";
+    key[8..].copy_from_slice(&stream.0.to_be_bytes());
+    key
+}
+
 /// The key that says that a chunk has events of a type.
 pub fn type_chunk(kind: TypeId, chunk: Position) -> [u8; 12] {
     let mut key = [0; 12];

@@ -48,6 +48,16 @@ pub fn start_of_log(txn: &impl Read, tables: &Tables) -> Result<Position> {
     Ok(Position(u64::from_be_bytes(bytes)))
 }
 
+/// The version that the next event of a stream had when it was deleted last. 0 if it was not.
+///
+/// # Errors
+/// Those of the engine; damage.
+pub fn deleted_before(txn: &impl Read, tables: &Tables, stream: StreamId) -> Result<Version> {
+    let Some(value) = txn.get(&tables.meta, keys::deleted(stream))? else { return Ok(Version(0)) };
+    let bytes = value[..].try_into().map_err(|_| tables.damaged(&tables.meta, "the end of a stream is malformed"))?;
+    Ok(Version(u64::from_be_bytes(bytes)))
+}
+
 /// A chunk that is certain to be one.
 ///
 /// # Errors

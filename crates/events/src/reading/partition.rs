@@ -34,4 +34,11 @@ impl Partition {
             count => format!("{group}#{}/{count}", self.index),
         }
     }
+
+    /// The number of members, if this is the consumer of a member of a group: the reverse of [`Partition::consumer`].
+    pub(crate) fn count_of(group: &str, consumer: &str) -> Option<u32> {
+        let (index, count) = consumer.strip_prefix(group)?.strip_prefix('#')?.split_once('/')?;
+        let member = Self::new(index.parse().ok()?, count.parse().ok()?)?;
+        (member.count > 1 && member.consumer(group) == consumer).then_some(member.count)
+    }
 }

@@ -31,7 +31,7 @@ impl Transaction<'_> {
     ///
     /// If events have ids, and the stream has the same events with the same ids already, within the window of
     /// [`StoreOptions::id_window`](crate::StoreOptions::id_window), then nothing is appended, and the result is that of
-    /// the first append. This is so whatever version is expected.
+    /// the first append. This is so whatever version is expected, but not after the stream was deleted.
     ///
     /// # Errors
     /// [`Error::WrongVersion`], [`Error::IdReused`], [`Error::Tombstone`], [`Error::Invalid`]; errors of the disk. No
@@ -45,6 +45,11 @@ impl Transaction<'_> {
         let name = stream.as_ref();
         Self::check_name(name)?;
         events.iter().try_for_each(check_event)?;
+        self.change_store(|transaction| transaction.append_checked(name, expected, events))
+    }
+
+    /// Requires: the name and the events are in their limits.
+    fn append_checked(&mut self, name: &[u8], expected: Expected, events: &[EventData<'_>]) -> Result<Appended> {
         let has_ids = events.iter().any(|event| event.id.is_some());
         if has_ids {
             self.load_ids()?;
@@ -53,7 +58,7 @@ impl Transaction<'_> {
         let head = slot.map(|slot| self.writer.heads.get(slot));
         if let Some(head) = head
             && has_ids
-            && let Some((version, position)) = (self.writer.repeated(head.stream, events))
+            && let Some((version, position)) = (self.writer.repeated(&head, events))
                 .map_err(|version| Error::IdReused { stream: name.to_vec(), version })?
         {
             return Ok(Appended { position, version, count: events.len() as u64, repeated: true });
@@ -80,14 +85,19 @@ impl Transaction<'_> {
         events: &[EventData<'_>],
         has_ids: bool,
     ) -> Result<Appended> {
+        // What may be refused comes before the first change of the stream.
+        let kinds = events.iter().map(|event| self.type_of(event.kind, event.schema)).collect::<Result<Vec<_>>>()?;
+        if has_ids {
+            let head = slot.map(|slot| self.writer.heads.get(slot));
+            let stream = self.writer.next_stream;
+            let zero = Version(0);
+            let created = Head { stream, next: zero, state: StreamState::Open, ids_from: zero };
+            self.note_ids(name, &head.unwrap_or(created), events)?;
+        }
         let slot = self.open_slot(name, slot)?;
         let head = self.writer.heads.get(slot);
         let (position, version) = (self.batch.next, head.next);
-        if has_ids {
-            self.note_ids(name, &head, events)?;
-        }
-        for (event, index) in events.iter().zip(0..) {
-            let kind = self.type_of(event.kind, event.schema)?;
+        for ((event, kind), index) in events.iter().zip(kinds).zip(0..) {
             self.batch.push(head.stream, Version(version.0 + index), kind, event);
         }
         let count = events.len() as u64;
@@ -157,7 +167,7 @@ impl Transaction<'_> {
         let added = ids.added();
         for (event, index) in events.iter().zip(0..) {
             let Some(id) = event.id else { continue };
-            if let Some((version, _)) = ids.find(head.stream, &id) {
+            if let Some((version, _)) = ids.find(head.stream, &id, head.ids_from) {
                 ids.truncate(added);
                 return Err(Error::IdReused { stream: name.to_vec(), version });
             }

@@ -152,6 +152,8 @@ impl EventStore {
     /// Other appends wait until it ends, so `change` should be short. If another transaction has changed what it read
     /// of the program's tables, `change` is called again, so it should have no effects outside the transaction.
     ///
+    /// If `change` calls another store while that store's `transact` calls this one, both wait for ever.
+    ///
     /// ```
     /// # use fulgurite_events::{EventData, EventStore, Expected};
     /// # fn main() -> fulgurite_events::Result<()> {

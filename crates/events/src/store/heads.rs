@@ -17,6 +17,8 @@ pub struct Head {
     pub next: Version,
     /// Whether it can be appended to.
     pub state: StreamState,
+    /// Events with lower versions were deleted with the stream: their ids are free.
+    pub ids_from: Version,
 }
 
 impl Head {

@@ -11,14 +11,17 @@ use crate::layout::tables::Tables;
 use crate::reading::locate;
 
 type Key = (StreamId, EventId);
+type Place = (Version, Position);
 
 /// The ids of the events within a window of the newest positions.
 #[derive(Debug, Default)]
 pub struct IdWindow {
-    by_id: HashMap<Key, (Version, Position)>,
+    by_id: HashMap<Key, Place>,
     in_order: VecDeque<(Position, Key)>,
     /// How many entries the running transaction has added.
     added: usize,
+    /// What the entries that it has added at these positions have replaced: the same ids, in streams that were deleted.
+    replaced: Vec<(Position, Place)>,
 }
 
 impl IdWindow {
@@ -40,17 +43,19 @@ impl IdWindow {
             }
         }
         ids.added = 0;
+        ids.replaced.clear();
         Ok(ids)
     }
 
-    /// Where the event with this id is.
-    pub fn find(&self, stream: StreamId, id: &EventId) -> Option<(Version, Position)> {
-        self.by_id.get(&(stream, *id)).copied()
+    /// Where the event with this id is, if its version is `from` or higher.
+    pub fn find(&self, stream: StreamId, id: &EventId, from: Version) -> Option<Place> {
+        self.by_id.get(&(stream, *id)).copied().filter(|(version, _)| *version >= from)
     }
 
-    /// Adds an id that is not there.
+    /// Adds an id, in the place of one of a deleted event if there is one.
     pub fn insert(&mut self, stream: StreamId, id: EventId, version: Version, position: Position) {
-        self.by_id.insert((stream, id), (version, position));
+        let before = self.by_id.insert((stream, id), (version, position));
+        self.replaced.extend(before.map(|before| (position, before)));
         self.in_order.push_back((position, (stream, id)));
         self.added += 1;
     }
@@ -63,8 +68,11 @@ impl IdWindow {
     /// Removes the ids that the running transaction has added beyond so many.
     pub fn truncate(&mut self, added: usize) {
         while self.added > added {
-            if let Some((_, key)) = self.in_order.pop_back() {
-                self.by_id.remove(&key);
+            if let Some((position, key)) = self.in_order.pop_back() {
+                match self.replaced.pop_if(|(by, _)| *by == position) {
+                    Some((_, before)) => self.by_id.insert(key, before),
+                    None => self.by_id.remove(&key),
+                };
             }
             self.added -= 1;
         }
@@ -73,10 +81,14 @@ impl IdWindow {
     /// Keeps what the transaction has added, and forgets events before `from`.
     pub fn keep(&mut self, from: Position) {
         self.added = 0;
+        self.replaced.clear();
         while let Some((position, key)) = self.in_order.front()
             && *position < from
         {
-            self.by_id.remove(key);
+            // A newer event may have the id, after its stream was deleted.
+            if self.by_id.get(key).is_some_and(|(_, of)| of == position) {
+                self.by_id.remove(key);
+            }
             self.in_order.pop_front();
         }
     }

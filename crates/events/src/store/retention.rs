@@ -3,9 +3,10 @@
 //! Invariants: (1) The last chunk of the log and the last entry of each stream in the index stay, because the next
 //! position and the next version follow from them. (2) The start of the log is raised before chunks below it are
 //! removed, so that a reader that misses one knows why. (3) Appends change no entry that this removes, and do not wait
-//! for it.
+//! for it. (4) One call runs at a time: a second one would write chunks back that the first has removed.
 
 use std::collections::HashMap;
+use std::sync::PoisonError;
 
 use fulgurite::{Isolation, Read, ReadTxn};
 
@@ -54,12 +55,14 @@ impl EventStore {
     /// Limits of the log apply to whole chunks, of up to 8,000 bytes: up to a chunk more is kept. The newest chunk
     /// stays.
     ///
-    /// Appends and readers continue meanwhile. If it fails, what was removed by then stays removed, and the next call
-    /// continues.
+    /// Appends and readers continue meanwhile; another call waits. If it fails, what was removed by then stays removed,
+    /// and the next call continues.
     ///
     /// # Errors
     /// Errors of the disk; [`Error::Damaged`].
     pub fn apply_retention(&self, retention: &Retention) -> Result<RetentionReport> {
+        // Before the snapshot: it has everything that the call before has removed.
+        let _alone = self.shared.retention.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Timestamp::now();
         let snapshot = self.snapshot()?;
         let txn = snapshot.txn();
@@ -68,7 +71,10 @@ impl EventStore {
         let wanted = self.start_by(txn, retention, now)?;
         let wanted = locate::chunk_start(txn, &self.shared.tables, wanted)?;
         let start = wanted.min(last).max(snapshot.start()?);
-        self.retry(|txn| Ok(txn.put(&self.shared.tables.meta, META_START, keys::number(start.0))?))?;
+        self.retry(|txn| {
+            let start = start.max(locate::start_of_log(txn, &self.shared.tables)?);
+            Ok(txn.put(&self.shared.tables.meta, META_START, keys::number(start.0))?)
+        })?;
         let mut report = RetentionReport { start, ..RetentionReport::default() };
         let limits = self.limits(txn, now)?;
         self.remove_chunks(txn, start, &limits, &mut report)?;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
-use fulgurite::{Database, Durability};
+use fulgurite::{Database, Durability, ReadTxn};
 
 use crate::error::{Error, Result};
 use crate::layout::tables::Tables;
@@ -30,6 +30,8 @@ pub struct Shared {
     pub types: RwLock<Arc<Types>>,
     /// Wakes followers.
     pub bell: Bell,
+    /// Held by the one call that applies retention, which takes `writer` never.
+    pub retention: Mutex<()>,
     /// Held by the one transaction that appends, until its commit is visible: so positions are visible in order.
     writer: Mutex<Writer>,
     /// The thread that holds `writer`.
@@ -78,7 +80,7 @@ impl Shared {
         let txn = db.read()?;
         let types = Types::load(&txn, &tables)?;
         let bell = Bell::default();
-        bell.ring(locate::end_of_log(&txn, &tables)?.0.0);
+        bell.ring(Self::followed_end(db, &txn, &tables, options.durability)?);
         Ok(Self {
             db: db.clone(),
             tables: Arc::new(tables),
@@ -87,9 +89,27 @@ impl Shared {
             states_kept: options.states_kept,
             types: RwLock::new(Arc::new(types)),
             bell,
+            retention: Mutex::default(),
             writer: Mutex::default(),
             owner: AtomicUsize::new(0),
         })
+    }
+
+    /// The position after the events that followers may see when the store is opened: with [`Durability::Disk`], those
+    /// that are durable, which are all if the database can make them so.
+    fn followed_end(db: &Database, txn: &ReadTxn, tables: &Tables, durability: Durability) -> Result<u64> {
+        let end = locate::end_of_log(txn, tables)?.0.0;
+        if durability != Durability::Disk {
+            return Ok(end);
+        }
+        let durable = || -> Result<u64> {
+            let durable = db.read_durable()?;
+            let tables = Tables::open(&durable, &tables.name)?;
+            tables.map_or(Ok(0), |tables| Ok(locate::end_of_log(&durable, &tables)?.0.0))
+        };
+        let found = durable()?;
+        // Appended with another durability. A database that cannot be written keeps what it has.
+        if found < end && db.sync().is_ok() { durable() } else { Ok(found) }
     }
 
     /// The types as they are now.

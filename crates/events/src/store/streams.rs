@@ -30,7 +30,7 @@ impl Transaction<'_> {
 
     /// Deletes a stream, if its version is as expected: it can no longer be read, and retention removes its events from
     /// the log. An append with [`Expected::Any`] or [`Expected::NoStream`] opens it again, with the version after its
-    /// last one. Earlier events stay deleted.
+    /// last one. Earlier events stay deleted. States of aggregates are deleted too, and ids of its events are free.
     ///
     /// # Errors
     /// [`Error::StreamNotFound`], [`Error::WrongVersion`]; errors of the disk.
@@ -53,8 +53,15 @@ impl Transaction<'_> {
             return Err(Error::WrongVersion { stream: name.to_vec(), expected, actual });
         }
         self.change(slot, |record| (record.first, record.state) = (head.next, state))?;
-        self.writer.heads.set(slot, Head { state, ..head });
-        Ok(())
+        self.change_store(|transaction| {
+            let tables = &transaction.shared.tables;
+            let (txn, writer, _) = transaction.parts();
+            let (first, last) = (keys::stream_part(head.stream, Version(0)), keys::stream_part(head.stream, LAST));
+            txn.delete_range(&tables.snapshots, &first[..]..=&last[..])?;
+            txn.put(&tables.meta, keys::deleted(head.stream), keys::number(head.next.0))?;
+            writer.heads.set(slot, Head { state, ids_from: head.next, ..head });
+            Ok(())
+        })
     }
 
     /// Sets the limits of a stream and what the program stores with it. Creates the stream if it does not exist.
@@ -68,7 +75,7 @@ impl Transaction<'_> {
         if slot.is_some_and(|slot| self.writer.heads.get(slot).state == StreamState::Tombstone) {
             return Err(Error::Tombstone { stream: name.to_vec() });
         }
-        let slot = self.open_slot(name, slot)?;
+        let slot = self.change_store(|transaction| transaction.open_slot(name, slot))?;
         self.change(slot, |record| record.metadata = metadata)
     }
 
@@ -90,14 +97,16 @@ impl Transaction<'_> {
             return Err(Error::Invalid { message });
         }
         let (shared, id) = (self.shared, head.stream);
-        let (txn, _, _) = self.parts();
-        let table = &shared.tables.snapshots;
-        txn.put(table, keys::stream_part(id, version), [&schema.to_le_bytes(), state].concat())?;
-        let oldest = txn.prefix(table, id.0.to_be_bytes())?.rev().nth(shared.states_kept - 1).transpose()?;
-        if let Some((oldest, _)) = oldest.map(|(key, value)| (key.to_vec(), value)) {
-            txn.delete_range(table, &keys::stream_part(id, Version(0))[..]..&oldest[..])?;
-        }
-        Ok(())
+        self.change_store(|transaction| {
+            let (txn, _, _) = transaction.parts();
+            let table = &shared.tables.snapshots;
+            txn.put(table, keys::stream_part(id, version), [&schema.to_le_bytes(), state].concat())?;
+            let oldest = txn.prefix(table, id.0.to_be_bytes())?.rev().nth(shared.states_kept - 1).transpose()?;
+            if let Some((oldest, _)) = oldest.map(|(key, value)| (key.to_vec(), value)) {
+                txn.delete_range(table, &keys::stream_part(id, Version(0))[..]..&oldest[..])?;
+            }
+            Ok(())
+        })
     }
 
     /// Stores the position of a consumer: the first that it has not processed.
@@ -118,10 +127,15 @@ impl Transaction<'_> {
 
     fn change(&mut self, slot: Slot, change: impl FnOnce(&mut StreamRecord)) -> Result<()> {
         let tables = &self.shared.tables;
-        let (txn, writer, _) = self.parts();
-        let stream = writer.heads.get(slot).stream;
-        let mut record = locate::record_of(txn, tables, stream)?;
-        change(&mut record);
-        Ok(txn.put(&tables.streams, keys::number(stream.0), record.to_bytes())?)
+        self.change_store(|transaction| {
+            let (txn, writer, _) = transaction.parts();
+            let stream = writer.heads.get(slot).stream;
+            let mut record = locate::record_of(txn, tables, stream)?;
+            change(&mut record);
+            Ok(txn.put(&tables.streams, keys::number(stream.0), record.to_bytes())?)
+        })
     }
 }
+
+/// No version is higher.
+const LAST: Version = Version(u64::MAX);

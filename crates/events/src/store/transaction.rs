@@ -1,9 +1,9 @@
 //! [`Transaction`]: appends to streams, together with changes of other tables, all or nothing.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 use std::sync::{Arc, MutexGuard};
 
-use fulgurite::{Durability, Isolation, Sequence, WriteTxn};
+use fulgurite::{Durability, Isolation, KeyRange, Sequence, Table, WriteTxn};
 
 use crate::error::{Error, Result};
 use crate::ids::{Position, StreamId, Timestamp, TypeId};
@@ -14,9 +14,16 @@ use crate::store::writer::Writer;
 
 /// A transaction of a store, which [`EventStore::transact`](crate::EventStore::transact) passes to its function.
 ///
-/// It dereferences to the engine's [`WriteTxn`], so it reads and changes tables of the program too. The store's own
-/// tables are changed by the methods of this type alone. Events are written when it commits: reads of the engine do
-/// not see them before.
+/// It dereferences to the engine's [`WriteTxn`] for reads of the program's tables, and has methods that change them. It
+/// lends no `&mut WriteTxn`: a savepoint of the engine would undo changes of the store's tables, but not the events
+/// that the transaction holds. Events are written when it commits: reads of the engine do not see them before.
+///
+/// ```compile_fail,E0596
+/// # fn main() -> fulgurite_events::Result<()> {
+/// let store = fulgurite_events::EventStore::create("a.ful")?;
+/// store.transact(|t| Ok(drop(t.savepoint())))
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Transaction<'s> {
     /// None once it was committed.
@@ -26,6 +33,8 @@ pub struct Transaction<'s> {
     pub(super) types: Arc<Types>,
     /// How many types there were when it began.
     types_before: usize,
+    /// Whether a change of the store failed in the middle: then it cannot be committed.
+    is_broken: bool,
     /// The number that the next new stream would have got when it began.
     next_stream_before: StreamId,
     /// The type of the event before.
@@ -50,13 +59,15 @@ impl<'s> Transaction<'s> {
     pub fn begin(shared: &'s Shared, isolation: Isolation) -> Result<Self> {
         let writer = shared.begin()?;
         let types = shared.types();
+        let next_stream_before = writer.next_stream;
         let mut transaction = Self {
             txn: None,
             shared,
             batch: Batch::new(Position::START, Timestamp::default()),
             types_before: types.len(),
             types,
-            next_stream_before: StreamId::default(),
+            next_stream_before,
+            is_broken: false,
             last_type: None,
             writer,
         };
@@ -77,11 +88,24 @@ impl<'s> Transaction<'s> {
         (txn, &mut self.writer, &mut self.batch)
     }
 
+    /// Changes the store. An error of the engine may leave a part of the change: then the transaction cannot be
+    /// committed.
+    pub(super) fn change_store<T>(&mut self, change: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let outcome = change(self);
+        self.is_broken |= matches!(outcome, Err(Error::Engine(_) | Error::Damaged { .. }));
+        outcome
+    }
+
     /// Commits. It is visible then, and durable when [`Transaction::await_durability`] has returned.
     ///
     /// # Errors
     /// Those of the engine. Nothing was appended, unless the error says that this is unknown.
     pub fn commit(mut self) -> Result<Committed> {
+        if self.is_broken {
+            let message = "a change of this transaction failed in the middle, so nothing was committed; return its error \
+                           from the function";
+            return Err(Error::Invalid { message: message.to_owned() });
+        }
         let shared = self.shared;
         let (txn, _, batch) = self.parts();
         batch.write(txn, &shared.tables)?;
@@ -148,9 +172,88 @@ impl Deref for Transaction<'_> {
     }
 }
 
-impl DerefMut for Transaction<'_> {
-    fn deref_mut(&mut self) -> &mut WriteTxn {
-        self.parts().0
+/// Changes of the program's tables, in the same transaction.
+impl Transaction<'_> {
+    /// As [`WriteTxn::put`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn put(&mut self, table: &Table, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> fulgurite::Result<()> {
+        self.parts().0.put(table, key, value)
+    }
+
+    /// As [`WriteTxn::put_many`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn put_many<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &mut self,
+        table: &Table,
+        entries: impl IntoIterator<Item = (K, V)>,
+    ) -> fulgurite::Result<()> {
+        self.parts().0.put_many(table, entries)
+    }
+
+    /// As [`WriteTxn::insert`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn insert(&mut self, table: &Table, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> fulgurite::Result<bool> {
+        self.parts().0.insert(table, key, value)
+    }
+
+    /// As [`WriteTxn::compare_and_set`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn compare_and_set(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        expected: Option<&[u8]>,
+        value: Option<&[u8]>,
+    ) -> fulgurite::Result<bool> {
+        self.parts().0.compare_and_set(table, key, expected, value)
+    }
+
+    /// As [`WriteTxn::merge`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn merge(&mut self, table: &Table, key: impl AsRef<[u8]>, operand: impl AsRef<[u8]>) -> fulgurite::Result<()> {
+        self.parts().0.merge(table, key, operand)
+    }
+
+    /// As [`WriteTxn::delete`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn delete(&mut self, table: &Table, key: impl AsRef<[u8]>) -> fulgurite::Result<bool> {
+        self.parts().0.delete(table, key)
+    }
+
+    /// As [`WriteTxn::remove`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn remove(&mut self, table: &Table, key: impl AsRef<[u8]>) -> fulgurite::Result<Option<Vec<u8>>> {
+        self.parts().0.remove(table, key)
+    }
+
+    /// As [`WriteTxn::delete_range`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn delete_range(&mut self, table: &Table, bounds: impl KeyRange) -> fulgurite::Result<u64> {
+        self.parts().0.delete_range(table, bounds)
+    }
+
+    /// As [`WriteTxn::guard`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn guard(&mut self, table: &Table, key: impl AsRef<[u8]>) -> fulgurite::Result<()> {
+        self.parts().0.guard(table, key)
     }
 }
 

@@ -63,9 +63,13 @@ impl Writer {
             return Ok(Some(slot));
         }
         let Some(stream) = locate::stream_of(txn, tables, name)? else { return Ok(None) };
-        let state = locate::record_of(txn, tables, stream)?.state;
+        let record = locate::record_of(txn, tables, stream)?;
         let next = locate::next_version(txn, tables, stream)?;
-        Ok(Some(self.heads.add(name, Head { stream, next, state })))
+        let ids_from = match record.first {
+            Version(0) => Version(0),
+            _ => locate::deleted_before(txn, tables, stream)?,
+        };
+        Ok(Some(self.heads.add(name, Head { stream, next, state: record.state, ids_from })))
     }
 
     /// Creates a stream.
@@ -78,20 +82,20 @@ impl Writer {
         let record = StreamRecord { name: name.to_vec(), ..StreamRecord::default() };
         txn.put(&tables.streams, keys::number(stream.0), record.to_bytes())?;
         self.next_stream = StreamId(stream.0 + 1);
-        Ok(self.heads.create(name, Head { stream, next: Version(0), state: StreamState::Open }))
+        Ok(self.heads.create(name, Head { stream, next: Version(0), state: StreamState::Open, ids_from: Version(0) }))
     }
 
-    /// Where the events are, if an earlier append wrote them with these ids.
+    /// Where the events are, if an earlier append wrote them with these ids, and the stream was not deleted since.
     ///
     /// # Errors
     /// The version of an event with one of the ids, if not all of them follow each other.
     pub fn repeated(
         &self,
-        stream: StreamId,
+        head: &Head,
         events: &[EventData<'_>],
     ) -> std::result::Result<Option<(Version, Position)>, Version> {
-        let Some(ids) = &self.ids else { return Ok(None) };
-        let find = |event: &EventData<'_>| event.id.and_then(|id| ids.find(stream, &id));
+        let Some(ids) = self.ids.as_ref().filter(|_| head.state == StreamState::Open) else { return Ok(None) };
+        let find = |event: &EventData<'_>| event.id.and_then(|id| ids.find(head.stream, &id, head.ids_from));
         let Some(found) = events.iter().find_map(find) else { return Ok(None) };
         let first = events.first().and_then(find);
         let is_repeated = |first: &(Version, Position)| {

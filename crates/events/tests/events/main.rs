@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // A panic is a test's report; clippy sees that only inside of test functions.
 
 mod appending;
+mod atomic;
 mod codecs;
 mod concurrent;
 mod model;

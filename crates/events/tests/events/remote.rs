@@ -1,9 +1,11 @@
 //! Followers over a socket: as in another process.
 
+use std::io::ErrorKind;
+use std::sync::{Barrier, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use fulgurite_events::{Error, EventData, Expected, Position, RemoteFollower, Signal};
+use fulgurite_events::{Error, EventData, Expected, Position, RemoteFollower, Retention, Server, Signal};
 
 use crate::support::{event, store};
 
@@ -82,4 +84,173 @@ fn a_follower_of_a_server_that_ends_gets_an_error() {
     // A socket that a killed process left is replaced.
     drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
     drop(store.serve(&socket).unwrap());
+}
+
+/// Waits until something holds. Fails after a time that only a fault exceeds.
+fn await_that(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_file_that_is_no_socket_is_not_replaced() {
+    let (directory, store) = store();
+    let file = directory.path().join("precious");
+    std::fs::write(&file, "kept").unwrap();
+    let link = directory.path().join("link");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    for path in [&file, &link] {
+        let refused = store.serve(path).unwrap_err();
+        assert!(matches!(&refused, Error::Socket { source, .. } if source.kind() == ErrorKind::AlreadyExists));
+    }
+    assert_eq!(std::fs::read_to_string(&link).unwrap(), "kept");
+}
+
+#[test]
+fn of_two_that_replace_an_abandoned_socket_at_once_one_serves() {
+    let (directory, store) = store();
+    let socket = directory.path().join("a.sock");
+    for _ in 0..50 {
+        drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+        let start = Barrier::new(4);
+        let serve = || {
+            start.wait();
+            store.serve(&socket).ok()
+        };
+        let servers: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(serve)).collect();
+            threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(servers.len(), 1);
+    }
+}
+
+#[test]
+fn a_server_whose_file_is_gone_or_replaced_ends_and_leaves_the_new_file() {
+    let (directory, store) = store();
+    let socket = directory.path().join("a.sock");
+    let end = |server: Server| {
+        let (sender, ended) = mpsc::channel();
+        thread::spawn(move || {
+            drop(server);
+            sender.send(()).unwrap();
+        });
+        ended.recv_timeout(Duration::from_secs(20)).expect("the server ends");
+    };
+    let first = store.serve(&socket).unwrap();
+    std::fs::remove_file(&socket).unwrap();
+    let second = store.serve(&socket).unwrap();
+    end(first);
+    let mut follower = RemoteFollower::connect(&socket, Position(0)).unwrap();
+    assert_eq!(follower.poll(Duration::from_secs(20), |_| Ok(())).unwrap(), Some(Signal::CaughtUp));
+    std::fs::remove_file(&socket).unwrap();
+    end(second);
+}
+
+#[test]
+fn a_server_notices_on_a_quiet_store_that_a_follower_has_gone() {
+    let (directory, store) = store();
+    let socket = directory.path().join("a.sock");
+    let server = store.serve(&socket).unwrap();
+    let mut follower = RemoteFollower::connect(&socket, Position(0)).unwrap();
+    assert_eq!(follower.poll(Duration::from_secs(20), |_| Ok(())).unwrap(), Some(Signal::CaughtUp));
+    assert_eq!(server.followers(), 1);
+    drop(follower);
+    await_that("the server keeps a follower that has gone", || server.followers() == 0);
+}
+
+#[test]
+fn a_server_limits_its_followers() {
+    let (directory, store) = store();
+    let socket = directory.path().join("a.sock");
+    let server = store.serve(&socket).unwrap();
+    let connect = || RemoteFollower::connect(&socket, Position(0)).unwrap();
+    let followers: Vec<_> = (0..256).map(|_| connect()).collect();
+    await_that("it accepts 256", || server.followers() == 256);
+    let refused = match RemoteFollower::connect(&socket, Position(0)) {
+        Ok(mut further) => further.poll(Duration::from_secs(20), |_| Ok(())).unwrap_err(),
+        Err(refused) => refused,
+    };
+    assert!(matches!(refused, Error::Socket { .. }));
+    drop(followers);
+    await_that("they have gone", || server.followers() == 0);
+    assert_eq!(connect().poll(Duration::from_secs(20), |_| Ok(())).unwrap(), Some(Signal::CaughtUp));
+}
+
+#[test]
+fn a_remote_follower_learns_of_removed_events_and_of_a_position_that_the_store_has_not_come_to() {
+    let (directory, store) = store();
+    let payload = [1; 5000];
+    for _ in 0..20 {
+        store.append("a", Expected::Any, &[EventData::new("x", &payload)]).unwrap();
+    }
+    let retention = Retention { count_max: Some(5), ..Retention::default() };
+    assert_eq!(store.apply_retention(&retention).unwrap().start, Position(15));
+    let socket = directory.path().join("a.sock");
+    let _server = store.serve(&socket).unwrap();
+    let mut follower = RemoteFollower::connect(&socket, Position(4)).unwrap();
+    let mut seen = Vec::new();
+    while follower.position() < Position(20) {
+        follower
+            .poll(Duration::from_secs(1), |remote| {
+                seen.push(remote.event.position.0);
+                Ok(())
+            })
+            .unwrap();
+    }
+    assert_eq!((seen, follower.missed()), ((15..20).collect(), 11));
+    RemoteFollower::connect(&socket, Position(20)).unwrap().poll(Duration::from_secs(20), |_| Ok(())).unwrap();
+    let ahead = RemoteFollower::connect(&socket, Position(21)).unwrap().poll(Duration::from_secs(20), |_| Ok(()));
+    let message = ahead.unwrap_err().to_string();
+    assert!(message.contains("position 21") && message.contains("position 20"), "{message}");
+}
+
+#[test]
+fn a_poll_returns_after_its_time_though_events_keep_coming() {
+    let (directory, store) = store();
+    let payload = [1; 1000];
+    for _ in 0..20 {
+        store.append("a", Expected::Any, &vec![EventData::new("x", &payload); 500]).unwrap();
+    }
+    let socket = directory.path().join("a.sock");
+    let _server = store.serve(&socket).unwrap();
+    let mut follower = RemoteFollower::connect(&socket, Position(0)).unwrap();
+    let mut polls = 0;
+    while follower.position() < Position(10_000) {
+        let mut events = 0;
+        follower
+            .poll(Duration::from_millis(20), |_| {
+                events += 1;
+                thread::sleep(Duration::from_millis(if polls < 3 { 10 } else { 0 }));
+                Ok(())
+            })
+            .unwrap();
+        assert!(polls >= 3 || events <= 10, "{events} events in a poll of 20 ms with 10 ms each");
+        polls += 1;
+    }
+}
+
+#[test]
+fn a_follower_that_reads_nothing_keeps_no_page_of_the_file_from_reuse() {
+    let (directory, store) = store();
+    let payload = vec![1; 100_000];
+    for _ in 0..100 {
+        store.append("a", Expected::Any, &[EventData::new("x", &payload)]).unwrap();
+    }
+    let db = store.database();
+    db.checkpoint().unwrap();
+    let socket = directory.path().join("a.sock");
+    let _server = store.serve(&socket).unwrap();
+    let _idle = RemoteFollower::connect(&socket, Position(0)).unwrap();
+    let table = db.create_table("t", Default::default()).unwrap();
+    // Long enough for the sockets to be full.
+    thread::sleep(Duration::from_millis(500));
+    await_that("a snapshot keeps pages", || {
+        db.update(|txn| txn.put(&table, "k", &payload)).unwrap();
+        db.checkpoint().unwrap();
+        db.stats().unwrap().pinned_bytes == 0
+    });
 }

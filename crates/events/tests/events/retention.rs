@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fulgurite::Read;
 use fulgurite_events::{Error, EventData, Expected, Position, Retention, StreamMetadata, StreamState, Version};
 
 use crate::support::{all, event, store, texts};
@@ -106,4 +107,100 @@ fn the_newest_state_of_an_aggregate_is_kept() {
     let newest = snapshot.aggregate_state("a", Version(u64::MAX)).unwrap().unwrap();
     assert_eq!((newest.version, newest.schema, &newest.state[..]), (Version(2), 1, &b"three"[..]));
     assert!(snapshot.aggregate_state("a", Version(1)).unwrap().is_none(), "only one is kept");
+}
+
+#[test]
+fn calls_at_once_bring_no_removed_chunk_back() {
+    let (_directory, store) = store();
+    let payload = [1; 3000];
+    let mut before = Position::START;
+    for round in 0..40_u64 {
+        let events = vec![EventData::new("x", &payload); 3];
+        for number in 0..40 {
+            store.append(format!("s{}", number % 4), Expected::Any, &events).unwrap();
+        }
+        store.delete_stream(format!("s{}", round % 4), Expected::Any).unwrap();
+        std::thread::scope(|scope| {
+            for kept in [200, 3, 90, 40] {
+                let store = &store;
+                let retention = Retention { count_max: Some(kept), ..Retention::default() };
+                scope.spawn(move || store.apply_retention(&retention).unwrap());
+            }
+        });
+        let snapshot = store.snapshot().unwrap();
+        let start = snapshot.start().unwrap();
+        assert!(start.0 + 6 >= snapshot.head().unwrap().0 && start >= before, "round {round}: {start}");
+        let log = snapshot.txn().open_table("events.log").unwrap();
+        let (key, _) = snapshot.txn().first(&log).unwrap().unwrap();
+        assert_eq!(*key, start.0.to_be_bytes(), "round {round}");
+        all(&snapshot);
+        before = start;
+    }
+}
+
+#[test]
+fn a_deleted_stream_leaves_no_state_of_an_aggregate() {
+    let (_directory, store) = store();
+    for name in ["a", "b"] {
+        store.append(name, Expected::Any, &[event("1")]).unwrap();
+        store.put_aggregate_state(name, Version(0), 1, b"old").unwrap();
+    }
+    store.delete_stream("a", Expected::Any).unwrap();
+    store.append("a", Expected::Any, &[event("2")]).unwrap();
+    let snapshot = store.snapshot().unwrap();
+    let state = |name| snapshot.aggregate_state(name, Version(u64::MAX)).unwrap();
+    assert!(state("a").is_none());
+    assert_eq!(state("b").unwrap().state, b"old");
+}
+
+/// As [`store`], with a window for the newest ids.
+fn open(directory: &std::path::Path, id_window: u64) -> fulgurite_events::EventStore {
+    let db = fulgurite::Database::create(directory.join("a.ful")).unwrap();
+    let options = fulgurite_events::EventStore::options().durability(fulgurite::Durability::Log);
+    options.id_window(id_window).open_in(&db).unwrap()
+}
+
+#[test]
+fn ids_of_a_deleted_stream_are_free_and_those_of_a_truncated_one_are_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let ids = [event("1").id([1; 16]), event("2").id([2; 16])];
+    let store = open(directory.path(), 1000);
+    for name in ["deleted", "truncated"] {
+        store.append(name, Expected::Any, &ids).unwrap();
+    }
+    store.truncate_before("truncated", Version(2)).unwrap();
+    let undone = store.transact(|t| {
+        t.delete_stream("deleted", Expected::Any)?;
+        assert!(!t.append("deleted", Expected::NoStream, &ids)?.repeated);
+        t.append("deleted", Expected::NoStream, &[event("3")])
+    });
+    assert!(matches!(undone, Err(Error::WrongVersion { .. })));
+    assert!(store.append("deleted", Expected::Any, &ids).unwrap().repeated);
+    store.delete_stream("deleted", Expected::Any).unwrap();
+    // While it is deleted, and also after the database was opened again.
+    assert!(matches!(store.append("deleted", Expected::Exact(Version(1)), &ids), Err(Error::WrongVersion { .. })));
+    assert_eq!(store.append("deleted", Expected::Any, &[event("3")]).unwrap().version, Version(2));
+    drop(store);
+    let store = open(directory.path(), 1000);
+    let again = store.append("deleted", Expected::Any, &ids).unwrap();
+    assert_eq!((again.version, again.repeated), (Version(3), false));
+    assert!(store.append("deleted", Expected::Any, &ids).unwrap().repeated);
+    assert!(store.append("truncated", Expected::Any, &ids).unwrap().repeated);
+    assert_eq!(texts(&store.snapshot().unwrap(), "deleted"), ["3", "1", "2"]);
+    store.bury_stream("deleted", Expected::Any).unwrap();
+    assert!(matches!(store.append("deleted", Expected::Any, &ids), Err(Error::Tombstone { .. })));
+}
+
+#[test]
+fn an_id_that_was_used_again_after_a_deletion_is_known_until_its_new_event_leaves_the_window() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path(), 4);
+    let ids = [event("1").id([1; 16])];
+    store.append("a", Expected::Any, &ids).unwrap();
+    store.delete_stream("a", Expected::Any).unwrap();
+    store.append("b", Expected::Any, &[event("x"), event("x")]).unwrap();
+    assert!(!store.append("a", Expected::Any, &ids).unwrap().repeated);
+    // The deleted event leaves the window, and the new one is in it.
+    store.append("b", Expected::Any, &[event("x"), event("x")]).unwrap();
+    assert!(store.append("a", Expected::Any, &ids).unwrap().repeated);
 }

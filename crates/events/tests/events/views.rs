@@ -5,7 +5,8 @@ use std::thread;
 
 use fulgurite::{Read, Table, WriteTxn};
 use fulgurite_events::{
-    Error, Event, EventStore, Expected, Partition, Position, Result, Signal, Stop, View, ViewContext,
+    Error, Event, EventData, EventStore, Expected, Partition, Position, Result, Retention, Signal, Stop, View,
+    ViewContext,
 };
 
 use crate::support::{event, store};
@@ -134,4 +135,58 @@ fn a_followed_view_signals_that_it_has_caught_up_and_stops_when_asked() {
         assert_eq!(follower.join().unwrap().unwrap().events, 100);
     });
     assert_eq!(total(&store), 100);
+}
+
+#[test]
+fn a_view_says_how_many_events_it_missed() {
+    let (_directory, store) = store();
+    let payload = [1; 5000];
+    for _ in 0..20 {
+        store.append("a", Expected::Any, &[EventData::new("x", &payload)]).unwrap();
+    }
+    let retention = Retention { count_max: Some(5), ..Retention::default() };
+    assert_eq!(store.apply_retention(&retention).unwrap().start, Position(15));
+    let progress = store.run_view(&view(), count).unwrap();
+    assert_eq!((progress.events, progress.position, progress.missed), (5, Position(20), 15));
+    assert_eq!(store.run_view(&view(), count).unwrap().missed, 0);
+    assert_eq!(store.rebuild_view(&view(), count).unwrap().missed, 15);
+}
+
+#[test]
+fn a_member_cannot_drop_or_rebuild_what_others_have_folded() {
+    let (_directory, store) = store();
+    fill(&store, 100);
+    let member = |index| view().partition(Partition::new(index, 3).unwrap());
+    for index in 0..3 {
+        store.run_view(&member(index), count).unwrap();
+    }
+    assert!(matches!(store.rebuild_view(&member(1), count), Err(Error::Invalid { .. })));
+    assert!(matches!(store.drop_view(&member(1)), Err(Error::Invalid { .. })));
+    assert_eq!(total(&store), 100);
+    store.set_consumer_position("counts#of another kind", Position(1)).unwrap();
+    store.drop_view(&view()).unwrap();
+    let consumers = store.snapshot().unwrap().consumers().unwrap();
+    assert_eq!(consumers.len(), 1, "{consumers:?}");
+    for index in 0..3 {
+        store.run_view(&member(index), count).unwrap();
+    }
+    assert_eq!(total(&store), 100);
+}
+
+#[test]
+fn members_continue_after_the_rebuild_of_the_whole_view() {
+    let (_directory, store) = store();
+    fill(&store, 100);
+    let member = |index| view().partition(Partition::new(index, 3).unwrap());
+    // Member 2 has not run yet.
+    for index in 0..2 {
+        store.run_view(&member(index), count).unwrap();
+    }
+    store.rebuild_view(&view(), count).unwrap();
+    assert_eq!(total(&store), 100);
+    fill(&store, 30);
+    for index in 0..3 {
+        store.run_view(&member(index), count).unwrap();
+    }
+    assert_eq!(total(&store), 130);
 }
