@@ -362,6 +362,11 @@ func TestGoroutinesShareTransactions(t *testing.T) {
 					}
 					if round%2 == 1 {
 						_ = txn.Put(table, []byte("000499"), []byte("v000499"))
+						if savepoint, err := txn.Savepoint(); err == nil {
+							_ = txn.Put(table, []byte("000498"), []byte("v000498"))
+							// Another goroutine may have undone the savepoint.
+							_ = txn.RollbackTo(savepoint)
+						}
 					}
 				}
 			}()

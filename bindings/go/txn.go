@@ -204,6 +204,8 @@ func (txn *Txn) Sequence() (uint64, error) {
 
 // Savepoint makes a savepoint for RollbackTo.
 func (txn *Txn) Savepoint() (uint32, error) {
+	txn.handle.reading.Lock()
+	defer txn.handle.reading.Unlock()
 	var savepoint C.uint32_t
 	err := txn.do(func(c C.fulgurite_txn) C.int { return C.fulgurite_savepoint(c, &savepoint) })
 	return uint32(savepoint), err
@@ -211,6 +213,8 @@ func (txn *Txn) Savepoint() (uint32, error) {
 
 // RollbackTo undoes all changes after a savepoint, which remains.
 func (txn *Txn) RollbackTo(savepoint uint32) error {
+	txn.handle.reading.Lock()
+	defer txn.handle.reading.Unlock()
 	return txn.do(func(c C.fulgurite_txn) C.int {
 		return C.fulgurite_rollback_to(c, C.uint32_t(savepoint))
 	})

@@ -200,17 +200,39 @@ pub fn database(handle: fulgurite_database) -> Result<Database> {
 ///
 /// # Errors
 /// If the handle is closed or of another object, and the errors of `run`.
-pub fn with_table<R>(handle: fulgurite_table, run: impl FnOnce(&Table) -> Result<R>) -> Result<R> {
+fn with_table<R>(handle: fulgurite_table, run: impl FnOnce(&Table) -> Result<R>) -> Result<R> {
     with(handle.id, "table", |object| match object {
         Object::Table(table) => run(table),
         other => Err(other.is_not("table")),
     })
 }
 
+/// Calls `run` with a transaction and a table, which are not closed meanwhile.
+///
+/// Locks are taken in one order: the transaction's slot, the table's slot, then the mutex of a write transaction (by
+/// `run`). A thread that waited for a table's slot with this mutex held would wait for a close of the table, which waits
+/// for a call with the table, which waits for the mutex.
+///
+/// # Errors
+/// If a handle is closed or of another object, and the errors of `run`.
+pub fn with_both<R>(
+    txn: fulgurite_txn,
+    table: fulgurite_table,
+    run: impl FnOnce(&Object, &Table) -> Result<R>,
+) -> Result<R> {
+    if Registry::<Object>::is_same_slot(txn.id, table.id) {
+        // One of the two is wrong. Locking the slot twice could wait for a close that waits for the first lock.
+        return with(table.id, "table", |object| {
+            Err(object.is_not(if matches!(object, Object::Table(_)) { "transaction" } else { "table" }))
+        });
+    }
+    with(txn.id, "transaction", |txn| with_table(table, |table| run(txn, table)))
+}
+
 /// The table of a handle.
 ///
 /// # Errors
-/// As [`with_table`].
+/// If the handle is closed or of another object.
 pub fn table(handle: fulgurite_table) -> Result<Table> {
     with_table(handle, |table| Ok(table.clone()))
 }

@@ -6,11 +6,11 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use fulgurite::{Read, Table, Value};
+use fulgurite::{Read, Value};
 
 use crate::arguments::{array, bounds, bytes, check_out, fulgurite_slice, parts, places, set};
 use crate::code::{Failure, Result, guarded};
-use crate::handles::{Object, fulgurite_table, fulgurite_txn, keep, lock, with, with_table};
+use crate::handles::{Object, fulgurite_table, fulgurite_txn, keep, lock, with, with_both};
 
 /// Evaluates an expression with the transaction of an object, of either kind, and the values that it keeps.
 macro_rules! with_transaction {
@@ -35,15 +35,6 @@ macro_rules! with_transaction {
             }
         }
     };
-}
-
-/// Calls `run` with the objects of a transaction and of a table.
-fn with_both<R>(
-    txn: fulgurite_txn,
-    table: fulgurite_table,
-    run: impl FnOnce(&Object, &Table) -> Result<R>,
-) -> Result<R> {
-    with(txn.id, "transaction", |txn| with_table(table, |table| run(txn, table)))
 }
 
 /// Returns the value of a key, or FULGURITE_NOT_FOUND.
