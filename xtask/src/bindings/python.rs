@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::bindings::library::{directory, empty_directory, failed, target};
+use crate::bindings::library::{directory, empty_directory, failed, install, target};
 use crate::command::Failure;
 use crate::launch::wait;
 use crate::{tools, workspace};
@@ -18,8 +18,9 @@ const TOOLS: [&str; 4] = ["maturin==1.16.0", "mypy==2.4.1", "pyarrow==26.0.1", "
 pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
     let python = ensure_tools(root).map_err(Failure::Unavailable)?;
     let wheel = build(root, &python, profile)?;
+    let library = library(root, profile)?;
     let tests = root.join("bindings/python/tests");
-    check_fresh(root, &wheel, &tests)?;
+    check_fresh(root, &wheel, &tests, &library)?;
     let program = python.to_string_lossy().into_owned();
     let wheel = wheel.to_string_lossy().into_owned();
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
@@ -28,7 +29,7 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
     let place = empty_directory(root, "python-tests")?;
     let run = |arguments: &[&str]| {
         let mut command = workspace::child(root, &program, arguments);
-        command.current_dir(&place).env("PYTHONDONTWRITEBYTECODE", "1").env_remove("PYTHONPATH");
+        command.current_dir(&place).env("PYTHONDONTWRITEBYTECODE", "1").env_remove("PYTHONPATH").envs(library.clone());
         wait(command)
     };
     let tests = tests.to_string_lossy().into_owned();
@@ -47,6 +48,15 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
         }
         result => result,
     }
+}
+
+/// The variable with the C library, by which tests store what Python programs cannot store.
+fn library(root: &Path, profile: &str) -> Result<Option<(&'static str, PathBuf)>, Failure> {
+    if cfg!(windows) {
+        return Ok(None);
+    }
+    let name = format!("lib/libfulgurite{}", std::env::consts::DLL_SUFFIX);
+    Ok(Some(("FULGURITE_LIBRARY", install(root, profile)?.join(name))))
 }
 
 /// Makes sure that an environment below target/ has the tools, and returns its interpreter.
@@ -91,7 +101,12 @@ fn build(root: &Path, python: &Path, profile: &str) -> Result<PathBuf, Failure> 
 }
 
 /// Installs the wheel into an environment that has nothing else, and runs the tests there.
-fn check_fresh(root: &Path, wheel: &Path, tests: &Path) -> Result<(), Failure> {
+fn check_fresh(
+    root: &Path,
+    wheel: &Path,
+    tests: &Path,
+    library: &Option<(&'static str, PathBuf)>,
+) -> Result<(), Failure> {
     let environment = directory(root, "python-fresh")?;
     make_environment(root, &environment).map_err(Failure::Failed)?;
     let program = interpreter(&environment).to_string_lossy().into_owned();
@@ -101,6 +116,6 @@ fn check_fresh(root: &Path, wheel: &Path, tests: &Path) -> Result<(), Failure> {
     let tests = tests.to_string_lossy().into_owned();
     let place = empty_directory(root, "python-tests")?;
     let mut command = workspace::child(root, &program, &["-m", "unittest", "discover", "-s", &tests, "-t", &tests]);
-    command.current_dir(&place).env("PYTHONDONTWRITEBYTECODE", "1").env_remove("PYTHONPATH");
+    command.current_dir(&place).env("PYTHONDONTWRITEBYTECODE", "1").env_remove("PYTHONPATH").envs(library.clone());
     wait(command)
 }
