@@ -75,8 +75,13 @@ impl Writing {
 
     /// The transaction, to change. Bytes that it has returned are not valid after it.
     pub fn txn_to_change(&mut self) -> &mut WriteTxn {
-        self.cursors.iter_mut().for_each(|cursor| *cursor = None);
         self.kept.clear();
+        self.txn_to_mark()
+    }
+
+    /// The transaction, for a savepoint. Bytes that it has returned stay valid.
+    pub fn txn_to_mark(&mut self) -> &mut WriteTxn {
+        self.cursors.iter_mut().for_each(|cursor| *cursor = None);
         Arc::get_mut(&mut self.txn).expect("only the cursors, which were dropped, keep it too")
     }
 
