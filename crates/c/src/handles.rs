@@ -214,9 +214,9 @@ fn with_table<R>(handle: fulgurite_table, run: impl FnOnce(&Table) -> Result<R>)
 
 /// Calls `run` with a transaction and a table, which are not closed meanwhile.
 ///
-/// Locks are taken in one order: the transaction's slot, the table's slot, then the mutex of a write transaction (by
-/// `run`). A thread that waited for a table's slot with this mutex held would wait for a close of the table, which waits
-/// for a call with the table, which waits for the mutex.
+/// The order of locks is: the slot of the transaction, the slot of the table, then the mutex of a write transaction,
+/// which `run` locks. With another order, three threads can wait for each other: the holder of the mutex for a close of
+/// the table, the close for a call with the table, and this call for the mutex.
 ///
 /// # Errors
 /// If a handle is closed or of another object, and the errors of `run`.

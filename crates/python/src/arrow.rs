@@ -108,7 +108,8 @@ impl Field {
     /// The column of a batch.
     ///
     /// # Errors
-    /// If a cell is not of the column's type or no UTF-8 in a column of texts, or all together are too long for offsets of 32 bits.
+    /// If a cell is not of the column's type or no UTF-8 in a column of texts, or all together are too long for
+    /// offsets of 32 bits.
     pub fn array(&self, cells: &[Option<Vec<u8>>]) -> Result<Built, String> {
         let null_count = cells.iter().filter(|cell| cell.is_none()).count();
         let mut validity = vec![0; cells.len().div_ceil(8)];
