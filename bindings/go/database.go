@@ -119,8 +119,8 @@ func (db *DB) do(run func(C.fulgurite_database) C.int) error {
 	return call(func() C.int { return run(db.c()) })
 }
 
-// Close merges all commits into the file, and closes the database. Open transactions can still read,
-// but no longer commit. The second call returns ErrClosed.
+// Close merges all commits into the file, and closes the database. It waits for an exclusive transaction
+// to end. Other open transactions can still read, but no longer commit. The second call returns ErrClosed.
 func (db *DB) Close() error {
 	if !db.handle.take() {
 		return ErrClosed

@@ -56,6 +56,7 @@ func (txn *Txn) GetMany(table *Table, keys [][]byte) ([][]byte, error) {
 	bytes, ends := packed(len(keys), func(i int) []byte { return keys[i] })
 	found := make([]C.fulgurite_slice, len(keys))
 	values := make([][]byte, len(keys))
+	defer txn.releaseValues()
 	// Values are copied before another goroutine can end or change the transaction.
 	txn.handle.reading.RLock()
 	defer txn.handle.reading.RUnlock()
@@ -67,7 +68,7 @@ func (txn *Txn) GetMany(table *Table, keys [][]byte) ([][]byte, error) {
 		return nil, err
 	}
 	for i, slice := range found {
-		values[i] = copied(slice)
+		values[i] = txn.copied(slice)
 	}
 	runtime.KeepAlive(txn)
 	return values, nil
@@ -230,72 +231,46 @@ func (s *Scan) All() iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// batch returns up to count entries of a range.
+// batch returns up to count entries of a range. It reads nothing outside the range.
 func (txn *Txn) batch(table *Table, r Range, reverse bool, count int) ([]Entry, error) {
-	// The cursor is of this call alone. Changes of the transaction wait until its entries are copied.
+	defer txn.releaseValues()
+	// Changes of the transaction wait until the entries are copied.
 	txn.handle.reading.RLock()
 	defer txn.handle.reading.RUnlock()
-	var cursor C.fulgurite_cursor
-	err := txn.with(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
-		return C.fulgurite_open_cursor(c, t, &cursor)
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer C.fulgurite_close_cursor(cursor)
-	entries := make([]Entry, 0, count)
-	keep := func(key, value C.fulgurite_slice) bool {
-		entry := Entry{Key: copied(key), Value: copied(value)}
-		if !r.contains(entry.Key) {
-			return false
-		}
-		entries = append(entries, entry)
-		return true
-	}
-	var key, value C.fulgurite_slice
-	err = call(func() C.int { return start(cursor, r, reverse, &key, &value) })
-	if err == ErrNotFound {
-		return entries, nil
-	}
-	if err != nil || !keep(key, value) {
-		return entries, err
-	}
-	keys, values := make([]C.fulgurite_slice, count-1), make([]C.fulgurite_slice, count-1)
+	keys, values := make([]C.fulgurite_slice, count), make([]C.fulgurite_slice, count)
 	var read C.size_t
-	err = call(func() C.int {
-		return C.fulgurite_read_entries(cursor, C.bool(reverse), unsafe.SliceData(keys),
-			unsafe.SliceData(values), C.size_t(count-1), &read)
+	err := txn.with(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
+		return C.fulgurite_read_range(c, t, pointer(r.Low), size(r.Low), pointer(r.High), size(r.High),
+			C.bool(reverse), unsafe.SliceData(keys), unsafe.SliceData(values), C.size_t(count), &read)
 	})
 	if err != nil {
 		return nil, err
 	}
-	for i := range int(read) {
-		if !keep(keys[i], values[i]) {
-			break
-		}
+	entries := make([]Entry, read)
+	for i := range entries {
+		entries[i] = Entry{Key: txn.copied(keys[i]), Value: txn.copied(values[i])}
 	}
 	runtime.KeepAlive(txn)
 	return entries, nil
 }
 
-func (r Range) contains(key []byte) bool {
-	return (r.Low == nil || string(key) >= string(r.Low)) && (r.High == nil || string(key) < string(r.High))
+// keptMax is how many copied bytes the library may keep. It keeps values that are not in the mapped file.
+const keptMax = 4 << 20
+
+// copied is copied, and counts the bytes.
+func (txn *Txn) copied(slice C.fulgurite_slice) []byte {
+	txn.kept.Add(int64(slice.length))
+	return copied(slice)
 }
 
-// start moves a cursor to the first entry of a range, or to the last.
-func start(cursor C.fulgurite_cursor, r Range, reverse bool, key, value *C.fulgurite_slice) C.int {
-	switch {
-	case !reverse && r.Low == nil:
-		return C.fulgurite_first(cursor, key, value)
-	case !reverse:
-		return C.fulgurite_seek(cursor, pointer(r.Low), size(r.Low), key, value)
-	case r.High == nil:
-		return C.fulgurite_last(cursor, key, value)
+// releaseValues frees the values that the library keeps, if they may be large. All of them are copied.
+func (txn *Txn) releaseValues() {
+	if txn.kept.Load() < keptMax {
+		return
 	}
-	if code := C.fulgurite_seek(cursor, pointer(r.High), size(r.High), nil, nil); code == C.FULGURITE_OK ||
-		code == C.FULGURITE_NOT_FOUND {
-		return C.fulgurite_previous(cursor, key, value)
-	} else {
-		return code
-	}
+	txn.handle.reading.Lock()
+	defer txn.handle.reading.Unlock()
+	txn.kept.Store(0)
+	// The transaction may have ended.
+	_ = txn.do(func(c C.fulgurite_txn) C.int { return C.fulgurite_release_values(c) })
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -362,6 +363,11 @@ func TestGoroutinesShareTransactions(t *testing.T) {
 					}
 					if round%2 == 1 {
 						_ = txn.Put(table, []byte("000499"), []byte("v000499"))
+						if savepoint, err := txn.Savepoint(); err == nil {
+							_ = txn.Put(table, []byte("000498"), []byte("v000498"))
+							// Another goroutine may have undone the savepoint.
+							_ = txn.RollbackTo(savepoint)
+						}
 					}
 				}
 			}()
@@ -370,6 +376,115 @@ func TestGoroutinesShareTransactions(t *testing.T) {
 		must(t, txn.End())
 		group.Wait()
 	}
+}
+
+func TestTransactionsKeepTheirDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.ful")
+	begun := func() (*Txn, *Table) {
+		db, err := Open(path, Options{Create: true})
+		must(t, err)
+		table, err := db.Table("t", TableOptions{})
+		must(t, err)
+		txn, err := db.Write(background)
+		must(t, err)
+		return txn, table
+	}
+	txn, table := begun()
+	for range 5 {
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond)
+	}
+	must(t, txn.Put(table, []byte("k"), []byte("v")))
+	must(t, txn.Commit())
+}
+
+func TestScansDoNotConflictWithChangesOutsideOfThem(t *testing.T) {
+	db, table := opened(t)
+	must(t, db.Update(background, func(txn *Txn) error { return txn.PutMany(table, numbered(0, 100)) }))
+	for _, reverse := range []bool{false, true} {
+		txn, err := db.Write(background)
+		must(t, err)
+		scan := txn.Scan(table, Range{Low: []byte("000010"), High: []byte("000050")})
+		scan.reverse = reverse
+		want(t, len(keysOf(t, scan)), 40)
+		must(t, db.Update(background, func(other *Txn) error {
+			must(t, other.Put(table, []byte("000009"), []byte("v000009")))
+			return other.Put(table, []byte("000050"), []byte("v000050"))
+		}))
+		must(t, txn.Put(table, []byte("z"), []byte("vz")))
+		must(t, txn.Commit())
+	}
+}
+
+// Values of an image are in memory of the library. It does not keep all that a long scan has read.
+func TestScansReleaseWhatTheyHaveRead(t *testing.T) {
+	db, table := opened(t)
+	value := bytes.Repeat([]byte("v"), 100_000)
+	must(t, db.Update(background, func(txn *Txn) error {
+		for n := range 200 {
+			must(t, txn.Put(table, []byte(fmt.Sprintf("%06d", n)), value))
+		}
+		return nil
+	}))
+	image := filepath.Join(t.TempDir(), "i.ful")
+	must(t, db.WriteImage(background, image, 1))
+	opened, err := Open(image, Options{Image: true, NoMap: true})
+	must(t, err)
+	table, err = opened.OpenTable("t")
+	must(t, err)
+	must(t, opened.View(func(txn *Txn) error {
+		for range 3 {
+			scan := txn.Scan(table, Range{})
+			for _, read := range scan.All() {
+				want(t, len(read), len(value))
+			}
+			must(t, scan.Err())
+		}
+		want(t, txn.kept.Load() < keptMax, true)
+		return nil
+	}))
+	must(t, opened.Close())
+}
+
+func TestWaitingWritesKeepNoThreads(t *testing.T) {
+	threads := func() int {
+		tasks, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(tasks)
+	}
+	db, _ := opened(t)
+	exclusive, err := db.Exclusive(background)
+	must(t, err)
+	before := threads()
+	ctx, cancel := context.WithTimeout(background, 200*time.Millisecond)
+	defer cancel()
+	var group sync.WaitGroup
+	for range 50 {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			_, err := db.Write(ctx)
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+		}()
+	}
+	group.Wait()
+	if after := threads(); after > before+25 {
+		t.Errorf("%d threads, after %d", after, before)
+	}
+	must(t, exclusive.End())
+}
+
+func TestACommitThatIsRefusedEnds(t *testing.T) {
+	db, table := opened(t)
+	txn, err := db.Write(background)
+	must(t, err)
+	must(t, txn.Put(table, []byte("k"), nil))
+	wantError(t, txn.CommitWith(9), ErrInvalid)
+	wantError(t, txn.End(), ErrClosed)
 }
 
 func TestCollectedHandlesAreReleased(t *testing.T) {

@@ -10,19 +10,24 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
+	"sync/atomic"
 	"time"
 )
 
 // Txn is a read or write transaction.
 type Txn struct {
 	handle *handle
+	// db is kept, because a collected database is closed, and a closed one refuses commits.
+	db *DB
+	// kept counts the bytes that the library may keep for values.
+	kept atomic.Int64
 }
 
-func newTxn(c *C.fulgurite_txn, err error) (*Txn, error) {
+func newTxn(db *DB, c *C.fulgurite_txn, err error) (*Txn, error) {
 	if err != nil {
 		return nil, err
 	}
-	txn := &Txn{}
+	txn := &Txn{db: db}
 	txn.handle = newHandle(txn, uint64(c.id), func(id uint64) {
 		C.fulgurite_end(C.fulgurite_txn{id: C.uint64_t(id)})
 	})
@@ -32,13 +37,13 @@ func newTxn(c *C.fulgurite_txn, err error) (*Txn, error) {
 // Read begins a read transaction: a snapshot of everything committed so far. End it.
 func (db *DB) Read() (*Txn, error) {
 	var txn C.fulgurite_txn
-	return newTxn(&txn, db.do(func(c C.fulgurite_database) C.int { return C.fulgurite_begin_read(c, &txn) }))
+	return newTxn(db, &txn, db.do(func(c C.fulgurite_database) C.int { return C.fulgurite_begin_read(c, &txn) }))
 }
 
 // ReadDurable is Read, of commits that survive a power cut.
 func (db *DB) ReadDurable() (*Txn, error) {
 	var txn C.fulgurite_txn
-	return newTxn(&txn, db.do(func(c C.fulgurite_database) C.int {
+	return newTxn(db, &txn, db.do(func(c C.fulgurite_database) C.int {
 		return C.fulgurite_begin_read_durable(c, &txn)
 	}))
 }
@@ -46,46 +51,28 @@ func (db *DB) ReadDurable() (*Txn, error) {
 // Write begins a write transaction. Any number of them may run at once. Commit or End it. It waits while
 // an exclusive transaction runs, until the context ends.
 func (db *DB) Write(ctx context.Context) (*Txn, error) {
-	return begun(ctx, func() (*Txn, error) {
+	// A call of the library that waits keeps a thread, whatever becomes of the context. So nothing waits there.
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		var txn C.fulgurite_txn
-		return newTxn(&txn, db.do(func(c C.fulgurite_database) C.int {
-			return C.fulgurite_begin_write(c, &txn)
+		begun, err := newTxn(db, &txn, db.do(func(c C.fulgurite_database) C.int {
+			return C.fulgurite_try_begin_write(c, &txn)
 		}))
-	})
-}
-
-// begun waits for a transaction until the context ends. One that begins later is ended at once.
-func begun(ctx context.Context, begin func() (*Txn, error)) (*Txn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if ctx.Done() == nil {
-		return begin()
-	}
-	type result struct {
-		txn *Txn
-		err error
-	}
-	done := make(chan result, 1)
-	go func() {
-		txn, err := begin()
-		done <- result{txn, err}
-	}()
-	select {
-	case r := <-done:
-		return r.txn, r.err
-	case <-ctx.Done():
-		go func() {
-			if r := <-done; r.txn != nil {
-				_ = r.txn.End()
-			}
-		}()
-		return nil, ctx.Err()
+		if !errors.Is(err, ErrTimeout) {
+			return begun, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
 	}
 }
 
 // Exclusive begins a write transaction beside which no other one commits. The goroutine must not write
-// otherwise before it ends. It waits for the previous one until the context ends.
+// otherwise, nor close the database, before it ends. It waits for the previous one until the context ends.
 func (db *DB) Exclusive(ctx context.Context) (*Txn, error) {
 	const step = 50 * time.Millisecond
 	for {
@@ -93,7 +80,7 @@ func (db *DB) Exclusive(ctx context.Context) (*Txn, error) {
 			return nil, err
 		}
 		var txn C.fulgurite_txn
-		begun, err := newTxn(&txn, db.do(func(c C.fulgurite_database) C.int {
+		begun, err := newTxn(db, &txn, db.do(func(c C.fulgurite_database) C.int {
 			return C.fulgurite_begin_exclusive(c, C.uint64_t(step.Milliseconds()), &txn)
 		}))
 		if !errors.Is(err, ErrTimeout) {
@@ -114,7 +101,8 @@ func (db *DB) View(read func(*Txn) error) error {
 
 // Update calls change with a write transaction, and commits it. If change returns an error or panics,
 // nothing is committed. After a conflict, change is called again in a new transaction, until the context
-// ends; so it should have no other effects.
+// ends, and at most 100 times in all; so it should have no other effects. After that it returns the last
+// conflict, for which IsRetryable is true.
 func (db *DB) Update(ctx context.Context, change func(*Txn) error) error {
 	for attempt := 1; ; attempt++ {
 		err := db.try(ctx, change)
@@ -177,7 +165,8 @@ func (txn *Txn) CommitWith(durability Durability) error {
 	err := txn.do(func(c C.fulgurite_txn) C.int {
 		return C.fulgurite_commit_with(c, C.uint32_t(durability), nil)
 	})
-	if !errors.Is(err, ErrReadOnly) && !errors.Is(err, ErrInvalid) {
+	// A read transaction stays open. A write transaction has ended, whatever the error is.
+	if !errors.Is(err, ErrReadOnly) {
 		txn.handle.take()
 	}
 	return err
@@ -204,6 +193,8 @@ func (txn *Txn) Sequence() (uint64, error) {
 
 // Savepoint makes a savepoint for RollbackTo.
 func (txn *Txn) Savepoint() (uint32, error) {
+	txn.handle.reading.Lock()
+	defer txn.handle.reading.Unlock()
 	var savepoint C.uint32_t
 	err := txn.do(func(c C.fulgurite_txn) C.int { return C.fulgurite_savepoint(c, &savepoint) })
 	return uint32(savepoint), err
@@ -211,6 +202,8 @@ func (txn *Txn) Savepoint() (uint32, error) {
 
 // RollbackTo undoes all changes after a savepoint, which remains.
 func (txn *Txn) RollbackTo(savepoint uint32) error {
+	txn.handle.reading.Lock()
+	defer txn.handle.reading.Unlock()
 	return txn.do(func(c C.fulgurite_txn) C.int {
 		return C.fulgurite_rollback_to(c, C.uint32_t(savepoint))
 	})

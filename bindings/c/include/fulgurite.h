@@ -386,6 +386,10 @@ int fulgurite_begin_write_with(struct fulgurite_database database,
                                uint32_t isolation,
                                struct fulgurite_txn *txn);
 
+// As fulgurite_begin_write, but returns FULGURITE_TIMEOUT instead of waiting for an exclusive transaction.
+int fulgurite_try_begin_write(struct fulgurite_database database,
+                              struct fulgurite_txn *txn);
+
 // Begins a write transaction beside which no other one commits, so that it never conflicts.
 // FULGURITE_TIMEOUT if the previous exclusive transaction has not ended in time. The thread must
 // not write by another transaction, nor close the database, before it ends.
@@ -394,12 +398,15 @@ int fulgurite_begin_exclusive(struct fulgurite_database database,
                               struct fulgurite_txn *txn);
 
 // Commits a write transaction. Returns the number of the commit if `sequence` is not NULL. The
-// transaction has ended after it, whatever the code is; only FULGURITE_READ_ONLY, for a read
-// transaction, leaves it open.
+// transaction has ended after it, whatever the code is. A handle of another object, such as a read
+// transaction (FULGURITE_READ_ONLY), stays open.
 int fulgurite_commit(struct fulgurite_txn txn, uint64_t *sequence);
 
-// As fulgurite_commit, with a value of fulgurite_durability.
-int fulgurite_commit_with(struct fulgurite_txn txn, uint32_t durability, uint64_t *sequence);
+// As fulgurite_commit, with a value of fulgurite_durability. With another value nothing is committed,
+// and the transaction has ended.
+int fulgurite_commit_with(struct fulgurite_txn txn,
+                          uint32_t durability,
+                          uint64_t *sequence);
 
 // Ends a transaction: a read transaction, or a write transaction whose changes are dropped. Ending
 // a transaction twice returns FULGURITE_CLOSED.
@@ -408,10 +415,12 @@ int fulgurite_end(struct fulgurite_txn txn);
 // Returns the number of the newest commit that a transaction sees.
 int fulgurite_sequence(struct fulgurite_txn txn, uint64_t *sequence);
 
-// Makes a savepoint of a write transaction, and returns its number.
+// Makes a savepoint of a write transaction, and returns its number. It is no change: returned bytes
+// stay valid.
 int fulgurite_savepoint(struct fulgurite_txn txn, uint32_t *savepoint);
 
-// Undoes all changes after a savepoint, which remains. Later savepoints are gone.
+// Undoes all changes after a savepoint, which remains. Later savepoints are gone. This is a change:
+// returned bytes are not valid after it.
 int fulgurite_rollback_to(struct fulgurite_txn txn, uint32_t savepoint);
 
 // Returns the value of a key, or FULGURITE_NOT_FOUND.
@@ -454,6 +463,28 @@ int fulgurite_get_packed(struct fulgurite_txn txn,
                          const size_t *key_ends,
                          size_t count,
                          struct fulgurite_slice *values);
+
+// Returns the first entries whose keys are at least `low` and less than `high`, or with `backwards` the
+// last ones: up to `capacity` of them, and their number. A number below `capacity` says that there are
+// no more. A bound that is NULL does not bound. Keys and values are valid as values of fulgurite_get.
+//
+// To continue, call it again with the last key and a byte 0 as `low`, or backwards with the last key as
+// `high`. It reads nothing outside the bounds, so that changes there are no conflicts.
+//
+// # Safety
+// `low` and `high` point to as many bytes as their lengths say, or are NULL. `keys` and `values` point
+// to `capacity` places each.
+int fulgurite_read_range(struct fulgurite_txn txn,
+                         struct fulgurite_table table,
+                         const uint8_t *low,
+                         size_t low_length,
+                         const uint8_t *high,
+                         size_t high_length,
+                         bool backwards,
+                         struct fulgurite_slice *keys,
+                         struct fulgurite_slice *values,
+                         size_t capacity,
+                         size_t *count);
 
 // Counts the entries whose keys are at least `low` and less than `high`. A bound that is NULL does
 // not bound.

@@ -1,6 +1,7 @@
 /* What programs do wrong is an error, not harm. */
 #include "check.h"
 #include <pthread.h>
+#include <unistd.h>
 
 static void test_arguments(const char *path) {
     fulgurite_database db, none = {0};
@@ -148,6 +149,67 @@ static void test_threads(const char *path) {
     OK(fulgurite_close(db));
 }
 
+static void *get_until_closed(void *context) {
+    struct shared *shared = context;
+    fulgurite_slice value;
+    int code;
+    do {
+        code = fulgurite_get(shared->txn, shared->table, TEXT("kept"), &value);
+        EXPECT(code == FULGURITE_OK || code == FULGURITE_NOT_FOUND || code == FULGURITE_CLOSED);
+    } while (code != FULGURITE_CLOSED);
+    return NULL;
+}
+
+static void *put_until_closed(void *context) {
+    struct shared *shared = context;
+    int code;
+    do {
+        code = fulgurite_put(shared->txn, shared->table, TEXT("kept"), TEXT("w"));
+        EXPECT(code == FULGURITE_OK || code == FULGURITE_CLOSED);
+    } while (code != FULGURITE_CLOSED);
+    return NULL;
+}
+
+/* Threads read and change by one transaction while another thread closes the table: none waits for ever. */
+static void test_threads_while_a_table_is_closed(const char *path) {
+    fulgurite_database db = created(path);
+    struct shared shared;
+    OK(fulgurite_begin_write(db, &shared.txn));
+    alarm(300);
+    for (int round = 0; round < 300; round++) {
+        pthread_t threads[4];
+        OK(fulgurite_open_table(db, "t", &shared.table));
+        for (int i = 0; i < 4; i++) {
+            EXPECT(pthread_create(&threads[i], NULL, i % 2 == 0 ? get_until_closed : put_until_closed, &shared) == 0);
+        }
+        usleep(500);
+        OK(fulgurite_close_table(shared.table));
+        for (int i = 0; i < 4; i++) {
+            EXPECT(pthread_join(threads[i], NULL) == 0);
+        }
+    }
+    alarm(0);
+    OK(fulgurite_end(shared.txn));
+    OK(fulgurite_close(db));
+}
+
+/* One handle as a transaction and as a table. */
+static void test_one_handle_twice(const char *path) {
+    fulgurite_database db = created(path);
+    fulgurite_table table;
+    fulgurite_txn txn;
+    fulgurite_slice value;
+    OK(fulgurite_open_table(db, "t", &table));
+    OK(fulgurite_begin_write(db, &txn));
+    fulgurite_txn table_as_txn = {table.id};
+    fulgurite_table txn_as_table = {txn.id};
+    FAILS(fulgurite_get(table_as_txn, table, TEXT("k"), &value), FULGURITE_INVALID, "used as a transaction");
+    FAILS(fulgurite_put(txn, txn_as_table, TEXT("k"), TEXT("v")), FULGURITE_INVALID, "used as a table");
+    OK(fulgurite_end(txn));
+    OK(fulgurite_close_table(table));
+    OK(fulgurite_close(db));
+}
+
 int main(int argument_count, char **arguments) {
     EXPECT(argument_count == 2);
     char *path = path_in(arguments[1], "misuse.ful");
@@ -156,6 +218,8 @@ int main(int argument_count, char **arguments) {
     test_closing_with_open_transactions(path);
     test_two_openings(path);
     test_threads(path);
+    test_threads_while_a_table_is_closed(path);
+    test_one_handle_twice(path);
     free(path);
     return EXIT_SUCCESS;
 }

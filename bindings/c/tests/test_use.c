@@ -32,12 +32,17 @@ static void test_changes(fulgurite_database db) {
     EXPECT(equals(value, "1"));
     uint32_t savepoint;
     OK(fulgurite_savepoint(txn, &savepoint));
+    /* A savepoint is no change: the value is still there. */
+    EXPECT(equals(value, "1"));
     OK(fulgurite_put(txn, table, TEXT("a"), TEXT("3")));
     OK(fulgurite_rollback_to(txn, savepoint));
     OK(fulgurite_get(txn, table, TEXT("a"), &value));
     EXPECT(equals(value, "1"));
     EXPECT(fulgurite_delete(txn, table, TEXT("c")) == FULGURITE_NOT_FOUND);
     OK(fulgurite_put(txn, table, TEXT("empty"), NULL, 0));
+    OK(fulgurite_get(txn, table, TEXT("empty"), &value));
+    /* Empty values have an address: Go stops the process when a variable has a small number for a pointer. */
+    EXPECT(value.length == 0 && (uintptr_t)value.data >= 4096);
     uint64_t sequence = 0;
     OK(fulgurite_commit(txn, &sequence));
     EXPECT(sequence > 0);
@@ -51,7 +56,7 @@ static void test_changes(fulgurite_database db) {
     OK(fulgurite_count(txn, table, TEXT("a"), TEXT("b"), &count));
     EXPECT(count == 1);
     OK(fulgurite_get(txn, table, TEXT("empty"), &value));
-    EXPECT(value.length == 0 && value.data != NULL);
+    EXPECT(value.length == 0 && (uintptr_t)value.data >= 4096);
     OK(fulgurite_end(txn));
 
     txn = writing(db);
@@ -149,6 +154,57 @@ static void test_cursors(fulgurite_database db) {
     EXPECT(equals(key, "b"));
     EXPECT(fulgurite_seek(cursor, TEXT("z"), &key, &value) == FULGURITE_NOT_FOUND);
     OK(fulgurite_close_cursor(cursor));
+    OK(fulgurite_close_table(table));
+}
+
+/* Ranges are read within their bounds, so that changes outside do not conflict. */
+static void test_ranges(fulgurite_database db) {
+    fulgurite_table table;
+    OK(fulgurite_open_or_create_table(db, "ranges", NULL, &table));
+    fulgurite_txn txn = writing(db), other;
+    for (const char *key = "abcdef"; *key != 0; key++) {
+        OK(fulgurite_put(txn, table, (const uint8_t *)key, 1, (const uint8_t *)key, 1));
+    }
+    OK(fulgurite_commit(txn, NULL));
+    fulgurite_slice keys[8], values[8];
+    size_t count;
+    for (int backwards = 0; backwards < 2; backwards++) {
+        txn = writing(db);
+        OK(fulgurite_read_range(txn, table, TEXT("b"), TEXT("d"), backwards, keys, values, 8, &count));
+        EXPECT(count == 2 && equals(keys[backwards], "b") && equals(values[1 - backwards], "c"));
+        OK(fulgurite_read_range(txn, table, TEXT("b"), TEXT("d"), backwards, keys, values, 1, &count));
+        EXPECT(count == 1 && equals(keys[0], backwards ? "c" : "b"));
+        other = writing(db);
+        OK(fulgurite_put(other, table, TEXT("a"), TEXT("changed")));
+        OK(fulgurite_put(other, table, TEXT("d"), TEXT("changed")));
+        OK(fulgurite_commit(other, NULL));
+        OK(fulgurite_put(txn, table, TEXT("z"), TEXT("z")));
+        OK(fulgurite_commit(txn, NULL));
+    }
+    txn = reading(db);
+    OK(fulgurite_read_range(txn, table, NULL, 0, NULL, 0, true, keys, values, 8, &count));
+    EXPECT(count == 7 && equals(keys[0], "z") && equals(keys[6], "a") && equals(values[6], "changed"));
+    FAILS(fulgurite_read_range(txn, table, NULL, 0, NULL, 0, false, NULL, values, 8, &count), FULGURITE_INVALID,
+          "keys");
+    OK(fulgurite_end(txn));
+    OK(fulgurite_close_table(table));
+}
+
+/* A durability that is none ends the transaction without a commit; an exclusive transaction is not awaited. */
+static void test_ends(fulgurite_database db) {
+    fulgurite_table table;
+    fulgurite_slice value;
+    OK(fulgurite_open_table(db, "ranges", &table));
+    fulgurite_txn txn = writing(db), other;
+    OK(fulgurite_put(txn, table, TEXT("lost"), TEXT("v")));
+    FAILS(fulgurite_commit_with(txn, 9, NULL), FULGURITE_INVALID, "9");
+    FAILS(fulgurite_end(txn), FULGURITE_CLOSED, "transaction");
+    OK(fulgurite_begin_exclusive(db, 0, &txn));
+    FAILS(fulgurite_try_begin_write(db, &other), FULGURITE_TIMEOUT, "exclusive");
+    OK(fulgurite_end(txn));
+    OK(fulgurite_try_begin_write(db, &other));
+    EXPECT(fulgurite_get(other, table, TEXT("lost"), &value) == FULGURITE_NOT_FOUND);
+    OK(fulgurite_end(other));
     OK(fulgurite_close_table(table));
 }
 
@@ -285,7 +341,7 @@ static void test_tables(fulgurite_database db) {
         strncat(all, (const char *)name.data, name.length);
         strcat(all, " ");
     }
-    EXPECT(strcmp(all, "batches changes conflicts counters cursors loads z2 ") == 0);
+    EXPECT(strcmp(all, "batches changes conflicts counters cursors loads ranges z2 ") == 0);
     OK(fulgurite_end(txn));
     OK(fulgurite_drop_table(db, other));
     OK(fulgurite_close_table(other));
@@ -300,6 +356,8 @@ int main(int argument_count, char **arguments) {
     test_changes(db);
     test_batches(db);
     test_cursors(db);
+    test_ranges(db);
+    test_ends(db);
     test_counters(db);
     test_conflicts(db);
     test_loads(db);

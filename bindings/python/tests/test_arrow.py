@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import fulgurite
+import raw
 from fulgurite import rdf
 
 try:
@@ -67,6 +68,20 @@ class ArrowTest(unittest.TestCase):
             read = self.read(t.arrow())
             self.assertEqual(read.schema.types, [arrow, arrow])
             self.assertEqual(read.to_pydict(), {"key": keys, "value": keys})
+
+    def test_texts_that_are_not_utf_8_are_an_error(self) -> None:
+        self.db.table("texts", key=str, value=str)["good"] = "ü"
+        self.db.close()
+        path = Path(self.directory.name) / "a.ful"
+        raw.put(path, "texts", b"bad", b"\xff")
+        self.db = fulgurite.open(path)
+        self.addCleanup(self.db.close)
+        t = self.db["texts"]
+        with self.assertRaises(fulgurite.InvalidError):
+            t["bad"]
+        reader = pa.RecordBatchReader.from_stream(t.arrow())
+        with self.assertRaisesRegex(OSError, "value.*UTF-8"):
+            reader.read_next_batch()
 
     def test_a_stream_outlives_its_transaction_and_database(self) -> None:
         t = self.db.table("t")

@@ -1,12 +1,15 @@
 """What programs do wrong raises exceptions, and harms nothing."""
 
+import faulthandler
 import gc
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
 import fulgurite
+import raw
 from fulgurite import _native
 
 
@@ -239,6 +242,66 @@ class MisuseTest(unittest.TestCase):
             txn["t"][b"mine"] = b""
         waiting.join()
         self.assertEqual(set(self.t), {b"mine", b"other"})
+
+    def test_a_close_that_waits_for_an_exclusive_transaction_stops_nobody(self) -> None:
+        # Without the interpreter: a thread that waits with its lock held stops all others.
+        faulthandler.dump_traceback_later(120, exit=True)
+        self.addCleanup(faulthandler.cancel_dump_traceback_later)
+        closed = fulgurite.open(self.path, durability="log")
+        dropped = fulgurite.open(self.path, durability="log")
+        closed.close()
+        txn = dropped.exclusive()
+        del dropped
+        gc.collect()
+        closing = threading.Thread(target=self.db.close)
+        closing.start()
+        time.sleep(0.2)
+        # Objects are dropped, and the database is opened, while it is being closed.
+        del closed
+        gc.collect()
+        other = fulgurite.open(self.path, durability="log")
+        txn["t"][b"k"] = b"v"
+        txn.commit()
+        closing.join()
+        self.assertEqual(other["t"][b"k"], b"v")
+        other["t"][b"l"] = b"w"
+        other.close()
+
+    def test_a_collection_may_use_a_transaction_that_is_read(self) -> None:
+        faulthandler.dump_traceback_later(120, exit=True)
+        self.addCleanup(faulthandler.cancel_dump_traceback_later)
+        pairs = self.db.table("pairs", key=int, value=(int, int))
+        pairs[1] = (2, 3)
+        used: list[bool] = []
+        with self.db.write() as txn:
+            table = txn["pairs"]
+
+            def collected(phase: str, _: dict[str, int]) -> None:
+                used.append(1 in table)
+
+            gc.callbacks.append(collected)
+            threshold = gc.get_threshold()
+            gc.set_threshold(1)
+            try:
+                kept = [table[1] for _ in range(100)]
+            finally:
+                gc.set_threshold(*threshold)
+                gc.callbacks.remove(collected)
+        self.assertEqual(kept, [(2, 3)] * 100)
+        self.assertTrue(all(used))
+
+    def test_values_that_cannot_be_converted_are_not_removed(self) -> None:
+        self.db.table("numbers", key=str, value="u32")
+        self.db.close()
+        raw.put(self.path, "numbers", b"k", b"12345")
+        self.db = fulgurite.open(self.path)
+        self.addCleanup(self.db.close)
+        for source in (self.db, self.db.write()):
+            mapping = source["numbers"]
+            for remove in (lambda: mapping.pop("k"), mapping.popitem, lambda: mapping.popitem(last=False)):
+                with self.assertRaises(fulgurite.InvalidError):
+                    remove()
+                self.assertIn("k", mapping)
 
     def test_wrong_arguments(self) -> None:
         with self.assertRaises(fulgurite.DatabaseNotFoundError):

@@ -1,5 +1,6 @@
 """Tables, transactions and typed keys, as they are meant to be used."""
 
+import math
 import random
 import struct
 import tempfile
@@ -134,6 +135,28 @@ class StoreTest(unittest.TestCase):
         self.assertEqual(dict(signed), {-128: -128.0, 127: 127.0})
         with self.assertRaises(fulgurite.Error):
             self.db.table("signed", key="i16")
+
+    def test_none_is_a_value_of_optional_types(self) -> None:
+        t = self.db.table("optional", key=int, value="option<string>")
+        t.update({1: None, 2: "two"})
+        self.assertIsNone(t[1])
+        self.assertIsNone(t.get(1, "default"))
+        self.assertEqual(t.get(3, "default"), "default")
+        self.assertIsNone(t.pop(1))
+        self.assertNotIn(1, t)
+        with self.assertRaises(KeyError):
+            t.pop(1)
+        self.assertEqual(t.pop(1, "default"), "default")
+        self.assertEqual(t.pop(2), "two")
+
+    def test_numbers_out_of_the_range_of_f32(self) -> None:
+        t = self.db.table("floats", key=int, value="f32")
+        for number in (1e300, -1e300, 3.5e38):
+            with self.assertRaises(OverflowError):
+                t[1] = number
+        t.update({1: math.inf, 2: 3.4028234e38, 3: math.nan})
+        self.assertEqual(t[1], math.inf)
+        self.assertTrue(math.isnan(t[3]))
 
     def test_scans_have_bounds_and_both_directions(self) -> None:
         t = self.db.table("t")

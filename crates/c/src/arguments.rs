@@ -22,8 +22,13 @@ impl fulgurite_slice {
     /// No value.
     pub const NONE: Self = Self { data: std::ptr::null(), length: 0 };
 
-    /// These bytes.
+    /// These bytes. Empty bytes of Rust have no address, but a dangling pointer, which runtimes such as Go's do not
+    /// allow in variables; they get the address of a static byte.
     pub fn of(bytes: &[u8]) -> Self {
+        static NOTHING: u8 = 0;
+        if bytes.is_empty() {
+            return Self { data: &raw const NOTHING, length: 0 };
+        }
         Self { data: bytes.as_ptr(), length: bytes.len() }
     }
 }
@@ -184,6 +189,14 @@ mod tests {
         assert_eq!(parts(b"abc", &[1, 1, 3], "keys").unwrap(), [&b"a"[..], b"", b"bc"]);
         assert!(parts(b"abc", &[2, 1], "keys").is_err());
         assert!(parts(b"abc", &[4], "keys").is_err());
+    }
+
+    #[test]
+    fn empty_bytes_are_at_an_address() {
+        for empty in [&[][..], &Vec::new()] {
+            let slice = fulgurite_slice::of(empty);
+            assert!(slice.data.addr() >= 4096 && slice.length == 0);
+        }
     }
 
     #[test]

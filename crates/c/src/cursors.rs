@@ -12,7 +12,7 @@ use crate::arguments::{array, check_out, fulgurite_slice, places, set};
 use crate::code::{Failure, Result, guarded};
 use crate::handles::{
     CursorPlace, CursorSource, OBJECTS, Object, OpenCursor, Writing, add, fulgurite_cursor, fulgurite_table,
-    fulgurite_txn, keep, with, with_table,
+    fulgurite_txn, keep, with, with_both,
 };
 
 /// How a cursor moves.
@@ -154,26 +154,24 @@ pub extern "C" fn fulgurite_open_cursor(
 ) -> c_int {
     guarded(|| {
         check_out(&cursor)?;
-        let source = with(txn.id, "transaction", |object| {
-            with_table(table, |table| match object {
-                Object::Read(reading) => {
-                    Ok(CursorSource::Snapshot(Box::new(HeldCursor::new(Arc::clone(&reading.txn), table)?)))
-                }
-                other => {
-                    let mut writing = other.write()?;
-                    let engine = HeldCursor::new(Arc::clone(writing.txn()), table)?;
-                    let slot = match writing.free_cursors.pop() {
-                        Some(slot) => slot,
-                        None => {
-                            writing.cursors.push(None);
-                            writing.cursors.len() - 1
-                        }
-                    };
-                    writing.cursors[slot] = Some(engine);
-                    let place = CursorPlace::BeforeFirst;
-                    Ok(CursorSource::Write { txn: txn.id, table: table.clone(), slot, place })
-                }
-            })
+        let source = with_both(txn, table, |object, table| match object {
+            Object::Read(reading) => {
+                Ok(CursorSource::Snapshot(Box::new(HeldCursor::new(Arc::clone(&reading.txn), table)?)))
+            }
+            other => {
+                let mut writing = other.write()?;
+                let engine = HeldCursor::new(Arc::clone(writing.txn()), table)?;
+                let slot = match writing.free_cursors.pop() {
+                    Some(slot) => slot,
+                    None => {
+                        writing.cursors.push(None);
+                        writing.cursors.len() - 1
+                    }
+                };
+                writing.cursors[slot] = Some(engine);
+                let place = CursorPlace::BeforeFirst;
+                Ok(CursorSource::Write { txn: txn.id, table: table.clone(), slot, place })
+            }
         })?;
         let opened = Object::Cursor(Box::new(Mutex::new(OpenCursor { source, kept: Vec::new() })));
         set(cursor, fulgurite_cursor { id: add(opened) })

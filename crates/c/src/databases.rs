@@ -73,8 +73,6 @@ pub extern "C" fn fulgurite_close(database: fulgurite_database) -> c_int {
         let Some(Object::Database(Opened { database, opening })) = OBJECTS.take(database.id) else {
             return Err(Failure::closed("database"));
         };
-        let mut objects = opening.lock();
-        *objects -= 1;
-        if *objects > 0 { Ok(()) } else { Ok(database.close()?) }
+        Ok(opening.close(database)?)
     })
 }

@@ -75,8 +75,13 @@ impl Writing {
 
     /// The transaction, to change. Bytes that it has returned are not valid after it.
     pub fn txn_to_change(&mut self) -> &mut WriteTxn {
-        self.cursors.iter_mut().for_each(|cursor| *cursor = None);
         self.kept.clear();
+        self.txn_to_mark()
+    }
+
+    /// The transaction, for a savepoint. Bytes that it has returned stay valid.
+    pub fn txn_to_mark(&mut self) -> &mut WriteTxn {
+        self.cursors.iter_mut().for_each(|cursor| *cursor = None);
         Arc::get_mut(&mut self.txn).expect("only the cursors, which were dropped, keep it too")
     }
 
@@ -200,17 +205,39 @@ pub fn database(handle: fulgurite_database) -> Result<Database> {
 ///
 /// # Errors
 /// If the handle is closed or of another object, and the errors of `run`.
-pub fn with_table<R>(handle: fulgurite_table, run: impl FnOnce(&Table) -> Result<R>) -> Result<R> {
+fn with_table<R>(handle: fulgurite_table, run: impl FnOnce(&Table) -> Result<R>) -> Result<R> {
     with(handle.id, "table", |object| match object {
         Object::Table(table) => run(table),
         other => Err(other.is_not("table")),
     })
 }
 
+/// Calls `run` with a transaction and a table, which are not closed meanwhile.
+///
+/// The order of locks is: the slot of the transaction, the slot of the table, then the mutex of a write transaction,
+/// which `run` locks. With another order, three threads can wait for each other: the holder of the mutex for a close of
+/// the table, the close for a call with the table, and this call for the mutex.
+///
+/// # Errors
+/// If a handle is closed or of another object, and the errors of `run`.
+pub fn with_both<R>(
+    txn: fulgurite_txn,
+    table: fulgurite_table,
+    run: impl FnOnce(&Object, &Table) -> Result<R>,
+) -> Result<R> {
+    if Registry::<Object>::is_same_slot(txn.id, table.id) {
+        // One of the two is wrong. Locking the slot twice could wait for a close that waits for the first lock.
+        return with(table.id, "table", |object| {
+            Err(object.is_not(if matches!(object, Object::Table(_)) { "transaction" } else { "table" }))
+        });
+    }
+    with(txn.id, "transaction", |txn| with_table(table, |table| run(txn, table)))
+}
+
 /// The table of a handle.
 ///
 /// # Errors
-/// As [`with_table`].
+/// If the handle is closed or of another object.
 pub fn table(handle: fulgurite_table) -> Result<Table> {
     with_table(handle, |table| Ok(table.clone()))
 }

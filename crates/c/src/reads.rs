@@ -6,11 +6,11 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use fulgurite::{Read, Table, Value};
+use fulgurite::{Read, Value};
 
 use crate::arguments::{array, bounds, bytes, check_out, fulgurite_slice, parts, places, set};
 use crate::code::{Failure, Result, guarded};
-use crate::handles::{Object, fulgurite_table, fulgurite_txn, keep, lock, with, with_table};
+use crate::handles::{Object, fulgurite_table, fulgurite_txn, keep, lock, with, with_both};
 
 /// Evaluates an expression with the transaction of an object, of either kind, and the values that it keeps.
 macro_rules! with_transaction {
@@ -35,15 +35,6 @@ macro_rules! with_transaction {
             }
         }
     };
-}
-
-/// Calls `run` with the objects of a transaction and of a table.
-fn with_both<R>(
-    txn: fulgurite_txn,
-    table: fulgurite_table,
-    run: impl FnOnce(&Object, &Table) -> Result<R>,
-) -> Result<R> {
-    with(txn.id, "transaction", |txn| with_table(table, |table| run(txn, table)))
 }
 
 /// Returns the value of a key, or FULGURITE_NOT_FOUND.
@@ -148,6 +139,57 @@ pub unsafe extern "C" fn fulgurite_get_packed(
         // SAFETY: the promise of the caller.
         let values = unsafe { places(values, count, "values") }?;
         get_many(txn, table, &parts(keys, ends, "key_ends")?, values)
+    })
+}
+
+/// Returns the first entries whose keys are at least `low` and less than `high`, or with `backwards` the
+/// last ones: up to `capacity` of them, and their number. A number below `capacity` says that there are
+/// no more. A bound that is NULL does not bound. Keys and values are valid as values of fulgurite_get.
+///
+/// To continue, call it again with the last key and a byte 0 as `low`, or backwards with the last key as
+/// `high`. It reads nothing outside the bounds, so that changes there are no conflicts.
+///
+/// # Safety
+/// `low` and `high` point to as many bytes as their lengths say, or are NULL. `keys` and `values` point
+/// to `capacity` places each.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fulgurite_read_range(
+    txn: fulgurite_txn,
+    table: fulgurite_table,
+    low: *const u8,
+    low_length: usize,
+    high: *const u8,
+    high_length: usize,
+    backwards: bool,
+    keys: *mut fulgurite_slice,
+    values: *mut fulgurite_slice,
+    capacity: usize,
+    count: Option<&mut MaybeUninit<usize>>,
+) -> c_int {
+    guarded(|| {
+        check_out(&count)?;
+        // SAFETY: the promise of the caller.
+        let range = unsafe { bounds(low, low_length, high, high_length) }?;
+        // SAFETY: the promise of the caller.
+        let keys = unsafe { places(keys, capacity, "keys") }?;
+        // SAFETY: the promise of the caller.
+        let values = unsafe { places(values, capacity, "values") }?;
+        let read = with_both(txn, table, |object, table| {
+            with_transaction!(object, txn, kept => {
+                let mut entries = txn.range(table, range)?;
+                let mut read = 0;
+                for (key, value) in keys.iter_mut().zip(values) {
+                    let next = if backwards { entries.next_back() } else { entries.next() };
+                    let Some(entry) = next.transpose()? else { break };
+                    key.write(kept(entry.0));
+                    value.write(kept(entry.1));
+                    read += 1;
+                }
+                Ok(read)
+            })
+        })?;
+        set(count, read)
     })
 }
 

@@ -83,6 +83,22 @@ pub extern "C" fn fulgurite_begin_write_with(
     })
 }
 
+/// As fulgurite_begin_write, but returns FULGURITE_TIMEOUT instead of waiting for an exclusive transaction.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn fulgurite_try_begin_write(
+    database: fulgurite_database,
+    txn: Option<&mut MaybeUninit<fulgurite_txn>>,
+) -> c_int {
+    guarded(|| {
+        begin_writing(txn, || {
+            self::database(database)?.try_write()?.ok_or_else(|| {
+                Failure::new(Code::FULGURITE_TIMEOUT, "an exclusive transaction has not ended; try again later")
+            })
+        })
+    })
+}
+
 /// Begins a write transaction beside which no other one commits, so that it never conflicts.
 /// FULGURITE_TIMEOUT if the previous exclusive transaction has not ended in time. The thread must
 /// not write by another transaction, nor close the database, before it ends.
@@ -105,15 +121,16 @@ pub extern "C" fn fulgurite_begin_exclusive(
 }
 
 /// Commits a write transaction. Returns the number of the commit if `sequence` is not NULL. The
-/// transaction has ended after it, whatever the code is; only FULGURITE_READ_ONLY, for a read
-/// transaction, leaves it open.
+/// transaction has ended after it, whatever the code is. A handle of another object, such as a read
+/// transaction (FULGURITE_READ_ONLY), stays open.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_commit(txn: fulgurite_txn, sequence: Option<&mut MaybeUninit<u64>>) -> c_int {
     fulgurite_commit_with(txn, 0, sequence)
 }
 
-/// As fulgurite_commit, with a value of fulgurite_durability.
+/// As fulgurite_commit, with a value of fulgurite_durability. With another value nothing is committed,
+/// and the transaction has ended.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_commit_with(
@@ -122,7 +139,6 @@ pub extern "C" fn fulgurite_commit_with(
     sequence: Option<&mut MaybeUninit<u64>>,
 ) -> c_int {
     guarded(|| {
-        let durability = self::durability(durability)?;
         // Another kind of object stays open.
         with(txn.id, "transaction", |object| match object {
             Object::Write(_) => Ok(()),
@@ -130,7 +146,7 @@ pub extern "C" fn fulgurite_commit_with(
         })?;
         let Some(Object::Write(writing)) = OBJECTS.take(txn.id) else { return Err(Failure::closed("transaction")) };
         let txn = writing.into_inner().map_err(|_| Failure::broken())?.into_txn();
-        let committed = match durability {
+        let committed = match self::durability(durability)? {
             Some(durability) => txn.commit_with(durability)?,
             None => txn.commit()?,
         };
@@ -166,7 +182,8 @@ pub extern "C" fn fulgurite_sequence(txn: fulgurite_txn, sequence: Option<&mut M
     })
 }
 
-/// Makes a savepoint of a write transaction, and returns its number.
+/// Makes a savepoint of a write transaction, and returns its number. It is no change: returned bytes
+/// stay valid.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_savepoint(txn: fulgurite_txn, savepoint: Option<&mut MaybeUninit<u32>>) -> c_int {
@@ -175,7 +192,7 @@ pub extern "C" fn fulgurite_savepoint(txn: fulgurite_txn, savepoint: Option<&mut
         let number = with_writing(txn, |writing| {
             let number = u32::try_from(writing.savepoints.len())
                 .map_err(|_| Failure::invalid("the transaction has too many savepoints"))?;
-            let made = writing.txn_to_change().savepoint();
+            let made = writing.txn_to_mark().savepoint();
             writing.savepoints.push(made);
             Ok(number)
         })?;
@@ -183,7 +200,8 @@ pub extern "C" fn fulgurite_savepoint(txn: fulgurite_txn, savepoint: Option<&mut
     })
 }
 
-/// Undoes all changes after a savepoint, which remains. Later savepoints are gone.
+/// Undoes all changes after a savepoint, which remains. Later savepoints are gone. This is a change:
+/// returned bytes are not valid after it.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_rollback_to(txn: fulgurite_txn, savepoint: u32) -> c_int {

@@ -8,15 +8,15 @@ use fulgurite::{Table, WriteTxn};
 
 use crate::arguments::{array, bounds, bytes, fulgurite_slice, parts, set_if_wanted};
 use crate::code::{Failure, Result, guarded};
-use crate::handles::{fulgurite_table, fulgurite_txn, with_table, with_writing};
+use crate::handles::{fulgurite_table, fulgurite_txn, with_both};
 
 /// Calls `run` with a write transaction and a table.
-fn with_both<R>(
+fn changing<R>(
     txn: fulgurite_txn,
     table: fulgurite_table,
     run: impl FnOnce(&mut WriteTxn, &Table) -> Result<R>,
 ) -> Result<R> {
-    with_writing(txn, |writing| with_table(table, |table| run(writing.txn_to_change(), table)))
+    with_both(txn, table, |object, table| run(object.write()?.txn_to_change(), table))
 }
 
 /// Stores a value under a key, and replaces an existing value.
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn fulgurite_put(
         let key = unsafe { array(key, key_length, "key") }?;
         // SAFETY: the promise of the caller.
         let value = unsafe { array(value, value_length, "value") }?;
-        with_both(txn, table, |txn, table| Ok(txn.put(table, key, value)?))
+        changing(txn, table, |txn, table| Ok(txn.put(table, key, value)?))
     })
 }
 
@@ -62,13 +62,13 @@ pub unsafe extern "C" fn fulgurite_insert(
         let key = unsafe { array(key, key_length, "key") }?;
         // SAFETY: the promise of the caller.
         let value = unsafe { array(value, value_length, "value") }?;
-        let is_new = with_both(txn, table, |txn, table| Ok(txn.insert(table, key, value)?))?;
+        let is_new = changing(txn, table, |txn, table| Ok(txn.insert(table, key, value)?))?;
         if is_new { Ok(()) } else { Err(Failure::KEY_EXISTS) }
     })
 }
 
 fn put_all(txn: fulgurite_txn, table: fulgurite_table, keys: &[&[u8]], values: &[&[u8]]) -> Result<()> {
-    with_both(txn, table, |txn, table| Ok(txn.put_many(table, keys.iter().zip(values))?))
+    changing(txn, table, |txn, table| Ok(txn.put_many(table, keys.iter().zip(values))?))
 }
 
 /// Stores many values, in any order of keys: all of them, or none if it returns an error.
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn fulgurite_delete(
     guarded(|| {
         // SAFETY: the promise of the caller.
         let key = unsafe { array(key, key_length, "key") }?;
-        let is_deleted = with_both(txn, table, |txn, table| Ok(txn.delete(table, key)?))?;
+        let is_deleted = changing(txn, table, |txn, table| Ok(txn.delete(table, key)?))?;
         if is_deleted { Ok(()) } else { Err(Failure::NOT_FOUND) }
     })
 }
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn fulgurite_delete_range(
     guarded(|| {
         // SAFETY: the promise of the caller.
         let range = unsafe { bounds(low, low_length, high, high_length) }?;
-        let count = with_both(txn, table, |txn, table| Ok(txn.delete_range(table, range)?))?;
+        let count = changing(txn, table, |txn, table| Ok(txn.delete_range(table, range)?))?;
         set_if_wanted(deleted, count);
         Ok(())
     })
@@ -193,7 +193,7 @@ pub unsafe extern "C" fn fulgurite_merge(
         let key = unsafe { array(key, key_length, "key") }?;
         // SAFETY: the promise of the caller.
         let operand = unsafe { array(operand, operand_length, "operand") }?;
-        with_both(txn, table, |txn, table| Ok(txn.merge(table, key, operand)?))
+        changing(txn, table, |txn, table| Ok(txn.merge(table, key, operand)?))
     })
 }
 
@@ -214,6 +214,6 @@ pub unsafe extern "C" fn fulgurite_add(
     guarded(|| {
         // SAFETY: the promise of the caller.
         let key = unsafe { array(key, key_length, "key") }?;
-        with_both(txn, table, |txn, table| Ok(txn.merge(table, key, amount.to_be_bytes())?))
+        changing(txn, table, |txn, table| Ok(txn.merge(table, key, amount.to_be_bytes())?))
     })
 }

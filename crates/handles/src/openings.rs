@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use fulgurite::Database;
 
@@ -18,9 +20,17 @@ pub struct Opened {
 
 /// The number of objects of one database. Opening and closing one of them holds its lock, so that no object shares a
 /// database that is being closed. Other databases are not locked.
-pub struct Opening(Arc<Mutex<u64>>);
+pub struct Opening(Arc<Objects>);
 
-static OPENINGS: Mutex<BTreeMap<PathBuf, Weak<Mutex<u64>>>> = Mutex::new(BTreeMap::new());
+#[derive(Default)]
+struct Objects {
+    /// The number of objects, without those that have left since it was locked last.
+    count: Mutex<u64>,
+    /// Objects that were dropped without closing the database: see [`Opening::leave`].
+    left: AtomicU64,
+}
+
+static OPENINGS: Mutex<BTreeMap<PathBuf, Weak<Objects>>> = Mutex::new(BTreeMap::new());
 
 impl Opening {
     /// The opening of the database at `path`.
@@ -38,9 +48,36 @@ impl Opening {
 
     /// The number of objects, locked.
     pub fn lock(&self) -> MutexGuard<'_, u64> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut count = self.0.count.lock().unwrap_or_else(PoisonError::into_inner);
+        // Acquire: pairs with `leave`.
+        *count -= self.0.left.swap(0, Ordering::Acquire);
+        count
+    }
+
+    /// Removes an object that does not close the database. It waits for nothing, so a destructor may call it.
+    pub fn leave(&self) {
+        self.0.left.fetch_add(1, Ordering::Release);
+    }
+
+    /// Removes an object, and closes the database if it was the last one.
+    ///
+    /// The last object waits for an exclusive transaction before it locks the number of objects. So the thread of this
+    /// transaction can open the database meanwhile. Then this is not the last object.
+    ///
+    /// # Errors
+    /// As [`Database::close`].
+    pub fn close(&self, database: Database) -> fulgurite::Result<()> {
+        if *self.lock() == 1 {
+            while matches!(database.begin_exclusive(WAIT), Ok(None)) {}
+        }
+        let mut objects = self.lock();
+        *objects -= 1;
+        if *objects > 0 { Ok(()) } else { database.close() }
     }
 }
+
+/// A close asks so often whether the exclusive transaction has ended.
+const WAIT: Duration = Duration::from_secs(10);
 
 /// One path for all names of a file, which may not exist yet.
 fn canonical(path: &Path) -> PathBuf {

@@ -81,6 +81,11 @@ impl<O> Registry<O> {
         u64::from(place.generation) << 32 | u64::from(index)
     }
 
+    /// Whether two handles are of one slot. A thread must not use both at once: see [`Self::with`].
+    pub fn is_same_slot(one: u64, other: u64) -> bool {
+        one as u32 == other as u32
+    }
+
     fn slot(&self, handle: u64) -> Option<(&Slot<O>, u32, u32)> {
         let (index, generation) = (handle as u32, (handle >> 32) as u32);
         let (chunk, at) = place_of(index);
@@ -89,6 +94,9 @@ impl<O> Registry<O> {
     }
 
     /// Calls `run` with the object of a handle, which is not closed meanwhile. `None` if it is closed already.
+    ///
+    /// The slot is locked while `run` runs, so `run` must not use a handle of the same slot: a close of it on another
+    /// thread would wait for `run`, and let no one else lock the slot.
     pub fn with<R>(&self, handle: u64, run: impl FnOnce(&O) -> R) -> Option<R> {
         let (slot, _, generation) = self.slot(handle)?;
         let place = slot.0.read().unwrap_or_else(PoisonError::into_inner);

@@ -108,7 +108,8 @@ impl Field {
     /// The column of a batch.
     ///
     /// # Errors
-    /// If a cell is not of the column's type, or all together are too long for offsets of 32 bits.
+    /// If a cell is not of the column's type or no UTF-8 in a column of texts, or all together are too long for
+    /// offsets of 32 bits.
     pub fn array(&self, cells: &[Option<Vec<u8>>]) -> Result<Built, String> {
         let null_count = cells.iter().filter(|cell| cell.is_none()).count();
         let mut validity = vec![0; cells.len().div_ceil(8)];
@@ -127,7 +128,9 @@ impl Field {
             None => {
                 let (mut offsets, mut bytes) = (0_i32.to_ne_bytes().to_vec(), Vec::new());
                 for cell in cells {
-                    bytes.extend_from_slice(cell.as_deref().unwrap_or_default());
+                    let cell = cell.as_deref().unwrap_or_default();
+                    self.check_text(cell)?;
+                    bytes.extend_from_slice(cell);
                     let end = i32::try_from(bytes.len())
                         .map_err(|_| "a batch has more than 2 GiB; ask for fewer rows by batch_rows".to_owned())?;
                     offsets.extend_from_slice(&end.to_ne_bytes());
@@ -138,6 +141,16 @@ impl Field {
         }
         let length = cells.len() as i64;
         Ok(Built { length, null_count: null_count as i64, buffers, has_nulls: null_count > 0 })
+    }
+
+    /// Readers of Arrow rely on columns of texts being UTF-8. Any program can store other bytes in the table.
+    fn check_text(&self, cell: &[u8]) -> Result<(), String> {
+        if self.format != "u" {
+            return Ok(());
+        }
+        std::str::from_utf8(cell).map(drop).map_err(|error| {
+            format!("the column {} has a text that is not UTF-8 ({error}); read the stored bytes with view", self.name)
+        })
     }
 }
 

@@ -49,6 +49,15 @@ impl Column {
         Ok(object_of(py, &datum)?)
     }
 
+    /// Checks that [`Column::decode`] can return the bytes.
+    ///
+    /// # Errors
+    /// As [`Column::decode`].
+    pub fn check(&self, bytes: &[u8]) -> Result<()> {
+        let Some(kind) = &self.kind else { return Ok(()) };
+        (if self.is_key { kind.decode_key(bytes) } else { kind.decode_value(bytes) }).map(drop).map_err(Failure::from)
+    }
+
     /// The bytes that all keys with a prefix begin with: the first elements of a tuple, or the beginning of a text.
     ///
     /// # Errors
@@ -118,7 +127,13 @@ fn datum_of(kind: &Type, object: &Bound<'_, PyAny>) -> Result<Datum> {
             check_range(kind, magnitude.leading_zeros() < 129 - bits_of(kind))?;
             Ok(Datum::Signed(number))
         }
-        Type::F32 if is_float() => Ok(Datum::F32(object.extract()?)),
+        Type::F32 if is_float() => {
+            let number: f64 = object.extract()?;
+            // Rounded, as Python's struct module does it.
+            let stored = number as f32;
+            check_range(kind, number.is_finite() && stored.is_infinite())?;
+            Ok(Datum::F32(stored))
+        }
         Type::F64 if is_float() => Ok(Datum::F64(object.extract()?)),
         Type::Char if object.is_instance_of::<PyString>() => Ok(Datum::Char(object.extract()?)),
         Type::String if object.is_instance_of::<PyString>() => Ok(Datum::String(object.extract()?)),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use fulgurite::{Database, ReadTxn, Savepoint, WriteTxn};
 use fulgurite_handles::Opening;
+use pyo3::Python;
 
 use crate::error::{Failure, Result};
 
@@ -36,10 +37,8 @@ impl OpenDatabase {
     /// # Errors
     /// Those of the engine.
     pub fn close(&self) -> Result<()> {
-        let mut objects = self.opening.lock();
         let Some(database) = self.taken() else { return Ok(()) };
-        *objects -= 1;
-        if *objects > 0 { Ok(()) } else { Ok(database.close()?) }
+        Ok(self.opening.close(database)?)
     }
 
     fn taken(&self) -> Option<Database> {
@@ -59,10 +58,12 @@ impl OpenDatabase {
 impl Drop for OpenDatabase {
     fn drop(&mut self) {
         // Commits stay in the log; errors have no place to go.
-        let mut objects = self.opening.lock();
-        if self.taken().is_some() {
-            *objects -= 1;
-        }
+        let Some(database) = self.taken() else { return };
+        self.opening.leave();
+        // Ending the threads of the database can take long; other threads of Python run meanwhile. Without an
+        // interpreter there is nobody to wait.
+        let mut database = Some(database);
+        Python::try_attach(|py| py.detach(|| drop(database.take())));
     }
 }
 

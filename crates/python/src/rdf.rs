@@ -153,8 +153,8 @@ enum Message {
     Boolean(bool),
     /// The variables, before the rows.
     Variables(Vec<String>),
-    /// Rows.
-    Rows(Vec<Row>),
+    /// Rows, and whether no more follow. Without the last ones, the thread has panicked.
+    Rows { rows: Vec<Row>, is_last: bool },
     /// The evaluation has failed.
     Failed(Failure),
 }
@@ -187,8 +187,12 @@ fn evaluate(query: Query, snapshot: Snapshot) -> Result<Answer> {
             Ok(Answer::Rows(Rows { variables, state: Arc::new(Mutex::new(state)) }))
         }
         Ok(Message::Failed(failure)) => Err(failure),
-        Ok(Message::Rows(_)) | Err(_) => Err(Failure::Kind("INTERNAL", "the query has ended without an answer".into())),
+        Ok(Message::Rows { .. }) | Err(_) => Err(died()),
     }
+}
+
+fn died() -> Failure {
+    Failure::Kind("INTERNAL", "the query has ended before its answer; this is a bug, please report it".into())
 }
 
 fn send_all(query: &Query, snapshot: &Snapshot, sender: &SyncSender<Message>) -> Result<()> {
@@ -224,7 +228,7 @@ fn send_rows(
     loop {
         let batch = rows.by_ref().take(ROWS_OF_MESSAGE).collect::<Result<Vec<_>>>()?;
         let is_last = batch.len() < ROWS_OF_MESSAGE;
-        if sender.send(Message::Rows(batch)).is_err() || is_last {
+        if sender.send(Message::Rows { rows: batch, is_last }).is_err() || is_last {
             return Ok(());
         }
     }
@@ -244,13 +248,21 @@ impl State {
             }
             let Some(receiver) = &self.receiver else { return Ok(None) };
             match receiver.recv() {
-                Ok(Message::Rows(rows)) => self.rows = rows.into_iter(),
+                Ok(Message::Rows { rows, is_last }) => {
+                    self.rows = rows.into_iter();
+                    if is_last {
+                        self.receiver = None;
+                    }
+                }
                 Ok(Message::Failed(failure)) => {
                     self.receiver = None;
                     return Err(failure);
                 }
                 Ok(_) => {}
-                Err(_) => self.receiver = None,
+                Err(_) => {
+                    self.receiver = None;
+                    return Err(died());
+                }
             }
         }
     }

@@ -78,6 +78,28 @@ fn seconds(given: f64) -> Result<Duration> {
     Duration::try_from_secs_f64(given).map_err(|_| Failure::invalid(format!("{given} is no number of seconds")))
 }
 
+/// The value of a key, copied.
+fn copied(kind: &Kind, table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    reading!(kind, txn => Ok(txn.get(&table.table, key)?.map(|value| value.to_vec())))
+}
+
+impl Source {
+    /// The value of a key.
+    ///
+    /// The mutex of a write transaction is never awaited with the interpreter's lock held, nor the interpreter's lock
+    /// with the mutex. Other transactions have no mutex, so their values are not copied.
+    fn found<'py>(&self, py: Python<'py>, table: &Table, key: &[u8]) -> Result<Option<Bound<'py, PyAny>>> {
+        if let Kind::Write(_) = &self.kind {
+            let value = py.detach(|| copied(&self.kind, table, key))?;
+            return value.map(|value| table.values.decode(py, &value)).transpose();
+        }
+        reading!(&self.kind, txn => {
+            let Some(value) = txn.get(&table.table, key)? else { return Ok(None) };
+            Ok(Some(table.values.decode(py, &value)?))
+        })
+    }
+}
+
 /// Opens a database.
 #[pyfunction]
 #[pyo3(signature = (path, **given))]
@@ -91,59 +113,67 @@ pub fn open(py: Python<'_>, path: PathBuf, given: Option<&Bound<'_, PyDict>>) ->
 #[pymethods]
 impl Source {
     /// The tables, sorted by name.
-    fn tables(&self) -> Result<Vec<Table>> {
+    fn tables(&self, py: Python<'_>) -> Result<Vec<Table>> {
         let tables = match &self.kind {
             Kind::Database(open) => open.get()?.tables()?,
             Kind::Read(reading) => reading.get()?.tables(),
-            Kind::Write(writing) => writing.with(|changes| Ok(changes.txn.tables()))?,
+            Kind::Write(writing) => py.detach(|| writing.with(|changes| Ok(changes.txn.tables())))?,
         };
         Ok(tables.into_iter().map(Table::new).collect())
     }
 
     /// The table with this name.
-    fn open_table(&self, name: &str) -> Result<Table> {
+    fn open_table(&self, py: Python<'_>, name: &str) -> Result<Table> {
         let table = match &self.kind {
             Kind::Database(open) => open.get()?.open_table(name)?,
             Kind::Read(reading) => reading.get()?.open_table(name)?,
-            Kind::Write(writing) => writing.with(|changes| Ok(changes.txn.open_table(name)?))?,
+            Kind::Write(writing) => py.detach(|| writing.with(|changes| Ok(changes.txn.open_table(name)?)))?,
         };
         Ok(Table::new(table))
     }
 
     /// The number of the newest commit that it sees.
-    fn sequence(&self) -> Result<u64> {
+    fn sequence(&self, py: Python<'_>) -> Result<u64> {
         Ok(match &self.kind {
             Kind::Database(open) => open.get()?.read()?.sequence().0,
             Kind::Read(reading) => reading.get()?.sequence().0,
-            Kind::Write(writing) => writing.with(|changes| Ok(changes.txn.sequence().0))?,
+            Kind::Write(writing) => py.detach(|| writing.with(|changes| Ok(changes.txn.sequence().0)))?,
         })
     }
 
     /// The value of a key, or None.
     fn get<'py>(&self, py: Python<'py>, table: &Table, key: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyAny>>> {
-        let key = table.keys.encode(key)?;
-        reading!(&self.kind, txn => {
-            let Some(value) = txn.get(&table.table, &key)? else { return Ok(None) };
-            Ok(Some(table.values.decode(py, &value)?))
-        })
+        self.found(py, table, &table.keys.encode(key)?)
+    }
+
+    /// As get, but returns `missing` if the key has no value: None may be a value.
+    fn get_or<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Table,
+        key: &Bound<'py, PyAny>,
+        missing: Bound<'py, PyAny>,
+    ) -> Result<Bound<'py, PyAny>> {
+        Ok(self.found(py, table, &table.keys.encode(key)?)?.unwrap_or(missing))
     }
 
     /// The stored bytes of a key's value, or None.
-    fn view(&self, table: &Table, key: &Bound<'_, PyAny>) -> Result<Option<Value>> {
+    fn view(&self, py: Python<'_>, table: &Table, key: &Bound<'_, PyAny>) -> Result<Option<Value>> {
         let key = table.keys.encode(key)?;
         match &self.kind {
             Kind::Read(reading) => {
                 let value = HeldValue::get(&reading.get()?, &table.table, &key)?;
                 Ok(value.map(|value| Value::held(value, Arc::clone(&reading.has_ended))))
             }
-            kind => reading!(kind, txn => Ok(txn.get(&table.table, &key)?.map(|value| Value::owned(value.to_vec())))),
+            kind => Ok(py.detach(|| copied(kind, table, &key))?.map(Value::owned)),
         }
     }
 
     /// Whether a key has a value.
-    fn contains(&self, table: &Table, key: &Bound<'_, PyAny>) -> Result<bool> {
+    fn contains(&self, py: Python<'_>, table: &Table, key: &Bound<'_, PyAny>) -> Result<bool> {
         let key = table.keys.encode(key)?;
-        reading!(&self.kind, txn => Ok(txn.contains_key(&table.table, &key)?))
+        let contains = || reading!(&self.kind, txn => Ok(txn.contains_key(&table.table, &key)?));
+        if let Kind::Write(_) = &self.kind { py.detach(contains) } else { contains() }
     }
 
     /// The values of many keys, in their order; None for a key without a value.
@@ -338,16 +368,27 @@ impl Source {
         py.detach(|| self.kind.change(|txn| txn.delete(&table.table, &key)))
     }
 
-    /// Removes a key. Returns its value, or None.
+    /// Removes a key. Returns its value, or `missing` if it has none: None may be a value.
     fn remove<'py>(
         &self,
         py: Python<'py>,
         table: &Table,
         key: &Bound<'py, PyAny>,
-    ) -> Result<Option<Bound<'py, PyAny>>> {
+        missing: Bound<'py, PyAny>,
+    ) -> Result<Bound<'py, PyAny>> {
         let key = table.keys.encode(key)?;
-        let removed = py.detach(|| self.kind.change(|txn| txn.remove(&table.table, &key)))?;
-        removed.map(|value| table.values.decode(py, &value)).transpose()
+        let removed = py.detach(|| {
+            self.kind.change(|txn| {
+                let Some(value) = txn.remove(&table.table, &key)? else { return Ok(Ok(None)) };
+                // A value that cannot be returned is not removed.
+                if let Err(failure) = table.values.check(&value) {
+                    txn.put(&table.table, &key, &value)?;
+                    return Ok(Err(failure));
+                }
+                Ok(Ok(Some(value)))
+            })
+        })??;
+        removed.map_or(Ok(missing), |value| table.values.decode(py, &value))
     }
 
     /// Removes the first or last entry. Returns it, or None.
@@ -358,8 +399,17 @@ impl Source {
         last: bool,
     ) -> Result<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
         let popped = py.detach(|| {
-            self.kind.change(|txn| if last { txn.pop_last(&table.table) } else { txn.pop_first(&table.table) })
-        })?;
+            self.kind.change(|txn| {
+                let popped = if last { txn.pop_last(&table.table)? } else { txn.pop_first(&table.table)? };
+                let Some((key, value)) = popped else { return Ok(Ok(None)) };
+                // An entry that cannot be returned is not removed.
+                if let Err(failure) = table.keys.check(&key).and_then(|()| table.values.check(&value)) {
+                    txn.put(&table.table, &key, &value)?;
+                    return Ok(Err(failure));
+                }
+                Ok(Ok(Some((key, value))))
+            })
+        })??;
         let Some((key, value)) = popped else { return Ok(None) };
         Ok(Some((table.keys.decode(py, &key)?, table.values.decode(py, &value)?)))
     }
@@ -379,23 +429,27 @@ impl Source {
     }
 
     /// Makes a savepoint, and returns its number.
-    fn savepoint(&self) -> Result<usize> {
+    fn savepoint(&self, py: Python<'_>) -> Result<usize> {
         let Kind::Write(writing) = &self.kind else { return Err(Failure::read_only()) };
-        writing.with(|changes| {
-            changes.savepoints.push(changes.txn.savepoint());
-            Ok(changes.savepoints.len() - 1)
+        py.detach(|| {
+            writing.with(|changes| {
+                changes.savepoints.push(changes.txn.savepoint());
+                Ok(changes.savepoints.len() - 1)
+            })
         })
     }
 
     /// Undoes the changes after a savepoint.
-    fn rollback_to(&self, number: usize) -> Result<()> {
+    fn rollback_to(&self, py: Python<'_>, number: usize) -> Result<()> {
         let Kind::Write(writing) = &self.kind else { return Err(Failure::read_only()) };
-        writing.with(|changes| {
-            let savepoint = changes.savepoints.get(number).copied();
-            let savepoint = savepoint.ok_or_else(|| Failure::invalid(format!("there is no savepoint {number}")))?;
-            changes.txn.rollback_to(savepoint)?;
-            changes.savepoints.truncate(number + 1);
-            Ok(())
+        py.detach(|| {
+            writing.with(|changes| {
+                let savepoint = changes.savepoints.get(number).copied();
+                let savepoint = savepoint.ok_or_else(|| Failure::invalid(format!("there is no savepoint {number}")))?;
+                changes.txn.rollback_to(savepoint)?;
+                changes.savepoints.truncate(number + 1);
+                Ok(())
+            })
         })
     }
 

@@ -33,12 +33,14 @@ const SYSTEM: [&str; 3] = ["-lpthread", "-ldl", "-lm"];
 /// Builds, installs and tests the binding.
 ///
 /// # Errors
-/// [`Failure::Unavailable`] if there is no compiler; otherwise what has failed.
+/// [`Failure::Unavailable`] if there is no compiler or pkg-config; otherwise what has failed.
 pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
     if cfg!(windows) {
         return Err(Failure::Unavailable("its programs use POSIX threads".into()));
     }
-    ensure(root, "cc", "gcc")?;
+    for (program, package) in [("cc", "gcc"), ("c++", "g++"), ("pkg-config", "pkg-config")] {
+        ensure(root, program, package)?;
+    }
     cargo(root, &["run", "--quiet", "--package", "fulgurite-c-header"])?;
     let prefix = install(root, profile)?;
     let place = empty_directory(root, "c-tests")?;
@@ -81,13 +83,7 @@ fn check_shared(root: &Path, prefix: &Path, place: &Path) -> Result<(), Failure>
     let lib = prefix.join("lib").to_string_lossy().into_owned();
     let mut ask = workspace::child(root, "pkg-config", &["--cflags", "--libs", "fulgurite"]);
     ask.env("PKG_CONFIG_PATH", format!("{lib}/pkgconfig"));
-    let flags = match tools::quiet(ask) {
-        Ok(flags) => flags,
-        Err(reason) => {
-            eprintln!("skipped the shared library: {reason}");
-            return Ok(());
-        }
-    };
+    let flags = tools::quiet(ask).map_err(Failure::Failed)?;
     let program = place.join("shared").to_string_lossy().into_owned();
     let mut arguments = vec!["bindings/c/examples/people.c", "-o", &program];
     arguments.extend(flags.split_whitespace());
@@ -102,10 +98,6 @@ fn check_shared(root: &Path, prefix: &Path, place: &Path) -> Result<(), Failure>
 }
 
 fn check_cpp(root: &Path, include: &str, place: &Path) -> Result<(), Failure> {
-    if let Err(reason) = tools::quiet(workspace::child(root, "c++", &["--version"])) {
-        eprintln!("skipped the header in C++: {reason}");
-        return Ok(());
-    }
     let object = place.join("header.o").to_string_lossy().into_owned();
     let mut arguments = vec!["-std=c++17", include, "-c", "bindings/c/tests/test_header.cc", "-o", &object];
     arguments.extend(WARNINGS);

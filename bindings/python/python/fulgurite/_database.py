@@ -182,7 +182,8 @@ class Database(_Source):
     def close(self) -> None:
         """Merge all commits into the file, and close it. Does nothing the second time.
 
-        Open transactions can still read, but no longer commit. A process that has opened the
+        It waits for an exclusive transaction to end. Other open transactions can still read, but no
+        longer commit. A process that has opened the
         database several times has it open until the last of these is closed.
         """
         self._source.end()
@@ -197,6 +198,10 @@ class Database(_Source):
 
     def exclusive(self, timeout: float = 60.0) -> WriteTransaction:
         """Begin a write transaction beside which no other one commits.
+
+        Until it ends, its thread must write by it only, such as ``txn["t"][key] = value``. A write
+        by the database (``db["t"][key] = value``), another write transaction, and ``db.close()``
+        wait until it ends, so on the same thread they wait for ever.
 
         Raises ``TimeoutError`` if another exclusive transaction has not ended in time.
         """

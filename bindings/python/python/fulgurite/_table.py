@@ -9,6 +9,8 @@ from fulgurite import _native
 
 __all__ = ["Table"]
 
+# What a key without a value has. ``None`` may be a value.
+_MISSING = object()
 _ITEMS, _KEYS, _VALUES = 0, 1, 2
 
 
@@ -49,8 +51,8 @@ class Table(MutableMapping[Any, Any]):
         return f"<fulgurite.Table {self.name!r}>"
 
     def __getitem__(self, key: Any) -> Any:
-        value = self._source.get(self._table, key)
-        if value is None and not self._source.contains(self._table, key):
+        value = self._source.get_or(self._table, key, _MISSING)
+        if value is _MISSING:
             raise KeyError(key)
         return value
 
@@ -96,10 +98,7 @@ class Table(MutableMapping[Any, Any]):
         self, key: Any, /, default: Any = None
     ) -> Any:
         """Return the value of a key, or ``default``."""
-        value = self._source.get(self._table, key)
-        if value is None and (default is None or not self._source.contains(self._table, key)):
-            return default
-        return value
+        return self._source.get_or(self._table, key, default)
 
     def get_many(self, keys: Iterable[Any]) -> list[Any]:
         """Return the values of many keys, in their order; ``None`` for a key without a value.
@@ -200,12 +199,10 @@ class Table(MutableMapping[Any, Any]):
         self, key: Any, /, default: Any = ...
     ) -> Any:
         """Remove a key and return its value; without one, return ``default`` or raise KeyError."""
-        value = self._source.remove(self._table, key)
-        if value is not None:
-            return value
-        if default is ...:
+        value = self._source.remove(self._table, key, _MISSING if default is ... else default)
+        if value is _MISSING:
             raise KeyError(key)
-        return default
+        return value
 
     def popitem(self, last: bool = True) -> tuple[Any, Any]:
         """Remove and return the last entry, or the first one."""
