@@ -77,7 +77,7 @@ fn append_lines(
             let event = ReadyEvent::parse(&line, arguments.stream.as_deref(), arguments.kind.as_deref());
             batch.push(event.map_err(|error| {
                 let place = format!("{}: line {number}: {error}", path.display());
-                Failure::Message(format!("{place}; {}", said(done, batch.len())))
+                Failure::Message(format!("{place}; {NOTHING}; {}", said(done)))
             })?);
         }
         if batch.len() >= arguments.batch as usize {
@@ -88,13 +88,11 @@ fn append_lines(
     append_batch(store, path, first, &batch, done)
 }
 
-/// What is there after a failure.
-fn said(done: &Done, waiting: usize) -> String {
-    let before = counted(done.events, "event was", "events were");
-    match waiting {
-        0 => format!("{before} appended before"),
-        waiting => format!("{before} appended before; the {waiting} of its batch before it were not"),
-    }
+const NOTHING: &str = "nothing of this batch was appended";
+
+/// What was appended before a failure.
+fn said(done: &Done) -> String {
+    format!("{} appended before", counted(done.events, "event was", "events were"))
 }
 
 /// Appends events in one transaction: neighbours of a stream together.
@@ -131,7 +129,13 @@ fn append_batch(
         Err(error) => {
             let failure = Failure::from(error);
             let place = format!("{}: lines from {first} on: {failure}", path.display());
-            let message = format!("{place}; {}, and none of these {}", said(done, 0), batch.len());
+            let what = match failure {
+                Failure::Engine(fulgurite::Error::Indeterminate { .. }) => {
+                    "it is not known whether this batch is there"
+                }
+                _ => NOTHING,
+            };
+            let message = format!("{place}; {what}; {}", said(done));
             Err(if failure.is_damage() { Failure::Damaged(message) } else { Failure::Message(message) })
         }
     }
