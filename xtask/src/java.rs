@@ -50,7 +50,7 @@ pub fn check(root: &Path) -> Outcome {
     if let Err(reason) = ready {
         return Outcome::Skipped(format!("{reason}; it needs a JDK, Maven, and Maven Central or a mirror of it"));
     }
-    match build(root, "fast-build", &[]) {
+    match build(root, OF_TESTS, &[]) {
         Ok(()) => Outcome::Passed,
         Err(failure) => Outcome::Failed(failure.to_string()),
     }
@@ -66,11 +66,20 @@ pub fn install(root: &Path) -> Result<(), String> {
     build(root, "release", &arguments).map_err(|failure| failure.to_string())
 }
 
+/// The profile of the tests. Where they have run, most of what the binding needs is built.
+const OF_TESTS: &str = "test";
+
 fn build(root: &Path, profile: &str, maven: &[&str]) -> Result<(), Failure> {
-    cargo(root, &["build", "--profile", profile, "--package", "fulgurite-java", "--package", "fulgurite-cli"])?;
-    let natives = copy_library(root, profile).map_err(Failure::Failed)?;
+    // Cargo chooses the features of packages for all that it builds at once: those of the tests are kept by building
+    // the same packages.
+    let (directory, packages): (&str, &[&str]) = match profile {
+        OF_TESTS => ("debug", &[]),
+        other => (other, &["--package", "fulgurite-java", "--package", "fulgurite-cli"]),
+    };
+    cargo(root, &[&["build", "--profile", profile], packages].concat())?;
+    let natives = copy_library(root, directory).map_err(Failure::Failed)?;
     let natives = format!("-Dfulgurite.natives={}", natives.display());
-    let program = target(root).join(profile).join(format!("fulgurite{}", std::env::consts::EXE_SUFFIX));
+    let program = target(root).join(directory).join(format!("fulgurite{}", std::env::consts::EXE_SUFFIX));
     let program = format!("-Dfulgurite.program={}", program.display());
     let arguments = ["--batch-mode", "--no-transfer-progress", "--file", POM, &natives, &program];
     let mut command = workspace::child(root, "mvn", &[&arguments[..], maven, &["install"]].concat());
@@ -83,13 +92,13 @@ fn build(root: &Path, profile: &str, maven: &[&str]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// If the file cannot be copied.
-fn copy_library(root: &Path, profile: &str) -> Result<PathBuf, String> {
+fn copy_library(root: &Path, directory: &str) -> Result<PathBuf, String> {
     let target = target(root);
     let name = format!("{}fulgurite_java{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let natives = target.join("java").join("natives");
     let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
     let place = natives.join("org").join("fulgurite").join("native").join(platform);
-    let source = target.join(profile).join(&name);
+    let source = target.join(directory).join(&name);
     std::fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
     std::fs::copy(&source, place.join(&name)).map_err(|error| format!("{}: {error}", source.display()))?;
     Ok(natives)
