@@ -47,7 +47,7 @@ impl<'d> Writer<'d> {
         self.own(unit, vec![fact])
     }
 
-    /// Commits what is left, and returns how many facts were written.
+    /// Commits the facts of the last batch, and returns how many facts were written in all.
     pub fn finish(mut self) -> Result<u64> {
         self.commit()?;
         Ok(self.written)

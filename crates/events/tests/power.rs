@@ -65,7 +65,7 @@ fn work(disk: &CrashDisk) {
     }
 }
 
-/// Checks what is left, and returns whether there is a store.
+/// Checks the store on the disk after the power cut. Returns whether there is one.
 fn check(disk: &CrashDisk, appended: u64, folded: u64) -> bool {
     let opened = open(disk, false).and_then(|db| db.read().map(|_| db));
     let store = opened.map_err(fulgurite_events::Error::from).and_then(|db| EventStore::open_in(&db));

@@ -177,7 +177,7 @@ fn a_locked_index_is_not_backed_up_deleted_or_indexed() {
     }
     drop(held);
     directory.run(&["facts", "backup", "code.ful", "copy.ful"]).ok();
-    // What is left of another index would be a part of a restored one.
+    // `facts restore` refuses a target beside which an increment lies: it would become a part of the restored index.
     directory.file("index.scip", scip(3));
     directory.run(&["facts", "index", "--scip", "index.scip"]).ok();
     std::fs::rename(directory.path("code.ful-increment.1"), directory.path("again.ful-increment.1")).unwrap();

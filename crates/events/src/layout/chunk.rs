@@ -179,7 +179,7 @@ impl<'c> Chunk<'c> {
     }
 }
 
-/// An event of a chunk, or what is left of a removed one.
+/// An event of a chunk, or the empty place of a removed one.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot<'c> {
     event: Event<'c>,
