@@ -14,9 +14,11 @@
 mod arguments;
 mod batch;
 mod bulk;
+mod change_feed;
 mod checkpoints;
 mod database;
 mod error;
+mod packed_changes;
 mod quads;
 mod reads;
 mod registry;

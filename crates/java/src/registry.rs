@@ -9,6 +9,7 @@ use fulgurite_rdf::{Snapshot, Store};
 use jni::sys::jlong;
 
 use crate::error::{Failure, Result};
+use crate::packed_changes::PackedChanges;
 use crate::quads::objects::{Load, OpenQuery, Recorded, Rows, RunningQuery, Statements};
 use crate::storage::JavaStorage;
 
@@ -54,6 +55,8 @@ pub enum Object {
     Query(OpenQuery),
     /// Checkpoints of a database. Its calls run one after the other.
     Checkpoints(Box<Mutex<Checkpoints<JavaStorage>>>),
+    /// A change feed.
+    Changes(Box<Mutex<PackedChanges>>),
 }
 
 impl Object {
@@ -72,6 +75,7 @@ impl Object {
             Self::Load(_) => "load",
             Self::Query(_) => "query",
             Self::Checkpoints(_) => "Checkpoints",
+            Self::Changes(_) => "ChangeFeed",
         }
     }
 
@@ -178,6 +182,15 @@ impl Object {
     pub fn checkpoints(&self) -> Result<MutexGuard<'_, Checkpoints<JavaStorage>>> {
         let Self::Checkpoints(checkpoints) = self else { return Err(self.is_not("Checkpoints")) };
         checkpoints.lock().map_err(|_| broken())
+    }
+
+    /// The change feed.
+    ///
+    /// # Errors
+    /// [`Failure::Invalid`] if it is another object, or a call of it has panicked.
+    pub fn changes(&self) -> Result<MutexGuard<'_, PackedChanges>> {
+        let Self::Changes(changes) = self else { return Err(self.is_not("ChangeFeed")) };
+        changes.lock().map_err(|_| broken())
     }
 }
 

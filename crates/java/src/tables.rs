@@ -10,12 +10,17 @@ use crate::database::strings;
 use crate::error::{Failure, Result, Throw};
 use crate::registry::{Object, REGISTRY};
 
-const _: [NativeMethod<'_>; 5] = [
+const _: [NativeMethod<'_>; 6] = [
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
         static extern fn create_table(
-            database: jlong, name: JString, flags: jint, align: jint, operator: jint, if_absent: jboolean
+            database: jlong, name: JString, flags: jint, align: jint, operator: jint, types: JString[],
+            if_absent: jboolean
         ) -> jlong,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.Native", error_policy = Throw,
+        static extern fn table_types(table: jlong) -> JString[],
     },
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
@@ -59,9 +64,15 @@ fn create_table<'l>(
     flags: jint,
     align: jint,
     operator: jint,
+    types: JObjectArray<'l, JString<'l>>,
     if_absent: bool,
 ) -> Result<jlong> {
     let (name, options) = (text(env, &name)?, options(flags, align, operator)?);
+    let [key_type, value_type] = [0, 1].map(|index| {
+        let name = types.get_element(env, index)?;
+        text(env, &name)
+    });
+    let options = options.key_type(key_type?).value_type(value_type?);
     let database = REGISTRY.database(database)?;
     let table = match if_absent {
         true => database.open_or_create_table(&name, options)?,
@@ -73,6 +84,12 @@ fn create_table<'l>(
 fn open_table<'l>(env: &mut Env<'l>, _: JClass<'l>, database: jlong, name: JString<'l>) -> Result<jlong> {
     let name = text(env, &name)?;
     Ok(REGISTRY.add(Object::Table(REGISTRY.database(database)?.open_table(&name)?)))
+}
+
+/// The names of the types of a table's keys and values.
+fn table_types<'l>(env: &mut Env<'l>, _: JClass<'l>, table: jlong) -> Result<JObjectArray<'l, JString<'l>>> {
+    let table = REGISTRY.table(table)?;
+    strings(env, &[table.key_type(), table.value_type()])
 }
 
 fn drop_table<'l>(_: &mut Env<'l>, _: JClass<'l>, database: jlong, table: jlong) -> Result<()> {

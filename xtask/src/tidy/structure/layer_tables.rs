@@ -168,10 +168,10 @@ const PYTHON_LAYERS: &[&[&str]] = &[
 /// See [`Layered::layers`].
 const JAVA_LAYERS: &[&[&str]] = &[
     &["error"],
-    &["arguments", "batch", "quads::objects", "storage"],
+    &["arguments", "batch", "packed_changes", "quads::objects", "storage"],
     &["registry"],
     &["database"],
-    &["bulk", "checkpoints", "quads", "reads", "tables", "writes"],
+    &["bulk", "change_feed", "checkpoints", "quads", "reads", "tables", "writes"],
 ];
 
 /// See [`Layered::layers`].

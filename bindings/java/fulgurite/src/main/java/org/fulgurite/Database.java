@@ -14,6 +14,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import org.fulgurite.changes.ChangeFeed;
 import org.fulgurite.exceptions.RetryableException;
 import org.fulgurite.internal.EntryBuffer;
 import org.fulgurite.internal.Handle;
@@ -35,6 +36,7 @@ public final class Database implements AutoCloseable {
     private static final int UPDATE_ATTEMPTS = 64;
     private static final long FIRST_PAUSE_NANOS = 10_000;
     private static final int PAUSE_DOUBLINGS_MAX = 10;
+    private static final long INTERRUPT_CHECK_MS = 50;
 
     private final Path path;
     final Handle handle;
@@ -263,7 +265,13 @@ public final class Database implements AutoCloseable {
     private Table create(String name, TableOptions options, boolean ifAbsent) {
         Objects.requireNonNull(name, "name");
         long raw = Native.createTable(
-                handle.raw(), name, options.flags(), options.align(), options.operator(), ifAbsent);
+                handle.raw(),
+                name,
+                options.flags(),
+                options.align(),
+                options.operator(),
+                options.types(),
+                ifAbsent);
         return new Table(this, raw, name);
     }
 
@@ -358,6 +366,58 @@ public final class Database implements AutoCloseable {
         long[] counts = new long[2];
         Native.bulkLoad(handle.raw(), table.handle.raw(), isSorted, new EntryBuffer(entries), counts);
         return new LoadSummary(counts[0], counts[1]);
+    }
+
+    /**
+     * Returns the commits after a given one, in order, up to the newest durable one. The database must keep its log: see
+     * {@link DatabaseOptions#keepLog}. A consumer stores the sequence of the last commit that it has processed, ideally
+     * in the same transaction as its results, and continues after it when it restarts.
+     *
+     * <pre>{@code
+     * long seen = 0;
+     * while (database.awaitDurable(seen, Duration.ofSeconds(1)) > seen) {
+     *     try (ChangeFeed feed = database.changes(seen)) {
+     *         while (feed.hasNext()) {
+     *             Commit commit = feed.next();
+     *             process(commit.changes());
+     *             seen = commit.sequence();
+     *         }
+     *     }
+     * }
+     * }</pre>
+     *
+     * @param after the sequence of the last commit that the consumer has processed, or 0
+     * @return the commits; close it
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link
+     *     org.fulgurite.exceptions.ErrorKind#CHANGES_GONE} if the log begins later: copy the data from a transaction of
+     *     {@link #beginDurableRead}, and continue after its {@link Transaction#sequence}
+     */
+    public ChangeFeed changes(long after) {
+        return new ChangeFeed(
+                this, feed -> child(feed, Native.openChanges(handle.raw(), after), "change feed", true));
+    }
+
+    /**
+     * Waits for a durable commit after a given one. Commits that are visible but not durable are made durable.
+     *
+     * @param after the sequence of a commit, or 0
+     * @param timeout how long to wait
+     * @return the sequence of the newest durable commit, which is {@code after} if none followed in time
+     * @throws InterruptedException if this thread is interrupted
+     */
+    public long awaitDurable(long after, Duration timeout) throws InterruptedException {
+        long left = timeout.toMillis();
+        while (true) {
+            if (Thread.interrupted()) {
+                throw new InterruptedException();
+            }
+            long pause = Math.min(left, INTERRUPT_CHECK_MS);
+            long durable = Native.waitDurable(handle.raw(), after, pause);
+            left -= pause;
+            if (durable > after || left <= 0) {
+                return durable;
+            }
+        }
     }
 
     /**

@@ -1,6 +1,7 @@
 package org.fulgurite;
 
 import org.fulgurite.internal.Handle;
+import org.fulgurite.internal.Native;
 
 /**
  * A named table of byte keys and byte values, ordered by unsigned bytes. Threads can share it. It is valid until it or
@@ -26,6 +27,24 @@ public final class Table implements AutoCloseable {
      */
     public String name() {
         return name;
+    }
+
+    /**
+     * Returns the name of the type of the keys.
+     *
+     * @return the name; empty if the table has none
+     */
+    public String keyType() {
+        return Native.tableTypes(handle.raw())[0];
+    }
+
+    /**
+     * Returns the name of the type of the values.
+     *
+     * @return the name; empty if the table has none
+     */
+    public String valueType() {
+        return Native.tableTypes(handle.raw())[1];
     }
 
     /** Releases this object. The table itself is not changed. */

@@ -11,6 +11,8 @@ public final class TableOptions {
     private int flags;
     private int align = 1;
     private int operator = -1;
+    private String keyType = "";
+    private String valueType = "";
 
     /** Creates the default options. */
     public TableOptions() {}
@@ -62,6 +64,34 @@ public final class TableOptions {
     public TableOptions merge(MergeOperator operator) {
         this.operator = Objects.requireNonNull(operator, "operator").ordinal();
         return this;
+    }
+
+    /**
+     * Sets the name of the type of the keys, which the database records and {@link Table#keyType} returns. {@link
+     * org.fulgurite.typed.TypedTable} sets it. Default: none.
+     *
+     * @param name the name, such as {@code u64}
+     * @return this
+     */
+    public TableOptions keyType(String name) {
+        keyType = Objects.requireNonNull(name, "name");
+        return this;
+    }
+
+    /**
+     * Sets the name of the type of the values. {@link MergeOperator}s use the form of numbers that it names. Default:
+     * none.
+     *
+     * @param name the name, such as {@code i64}
+     * @return this
+     */
+    public TableOptions valueType(String name) {
+        valueType = Objects.requireNonNull(name, "name");
+        return this;
+    }
+
+    String[] types() {
+        return new String[] {keyType, valueType};
     }
 
     int flags() {

@@ -3,7 +3,7 @@ package org.fulgurite.internal;
 /**
  * The native methods, which {@code crates/java} implements. Handles are never 0. Bounds of ranges have a kind: 0 for
  * none, 1 for inclusive, 2 for exclusive. {@code crates/java/src/batch.rs} describes arrays of keys, entries and
- * changes.
+ * changes, and {@code packed_changes.rs} those of commits.
  */
 public final class Native {
     static {
@@ -41,7 +41,9 @@ public final class Native {
     public static native long[] stats(long database);
 
     public static native long createTable(
-            long database, String name, int flags, int align, int operator, boolean ifAbsent);
+            long database, String name, int flags, int align, int operator, String[] types, boolean ifAbsent);
+
+    public static native String[] tableTypes(long table);
 
     public static native long openTable(long database, String name);
 
@@ -89,6 +91,12 @@ public final class Native {
     public static native long restoreCheckpoint(long checkpoints, long id, String path, long[] options);
 
     public static native long[] checkpointIds(long checkpoints);
+
+    public static native long openChanges(long database, long after);
+
+    public static native byte[] nextChanges(long feed, int bytes);
+
+    public static native long waitDurable(long database, long after, long timeoutMs);
 
     public static native void bulkLoad(
             long database, long table, boolean sorted, EntryBuffer source, long[] counts);
