@@ -61,6 +61,8 @@ type Options struct {
 	WriteSetBytes uint64
 	// MaxSizeBytes is the largest size of the file.
 	MaxSizeBytes uint64
+	// KeepLogBytes is how much of the log stays readable for Changes after it was merged into the file.
+	KeepLogBytes uint64
 	// WaitForLock is how long Open waits for another process that writes.
 	WaitForLock time.Duration
 }
@@ -91,6 +93,7 @@ func Open(path string, options Options) (*DB, error) {
 		delta_bytes:      C.uint64_t(options.DeltaBytes),
 		write_set_bytes:  C.uint64_t(options.WriteSetBytes),
 		max_size_bytes:   C.uint64_t(options.MaxSizeBytes),
+		keep_log_bytes:   C.uint64_t(options.KeepLogBytes),
 		wait_for_lock_ms: C.uint64_t(max(options.WaitForLock.Milliseconds(), 0)),
 	}
 	var database C.fulgurite_database

@@ -30,6 +30,8 @@ var (
 	ErrTableExists = &Error{Code: int(C.FULGURITE_TABLE_EXISTS), message: "the table exists"}
 	// ErrDatabaseNotFound says that there is no database at the path.
 	ErrDatabaseNotFound = &Error{Code: int(C.FULGURITE_DATABASE_NOT_FOUND), message: "there is no such database"}
+	// ErrChangesGone says that the log begins after the commit that Changes was to continue after.
+	ErrChangesGone = &Error{Code: int(C.FULGURITE_CHANGES_GONE), message: "the log begins after this commit"}
 	// ErrCorrupt says that a file is damaged.
 	ErrCorrupt = &Error{Code: int(C.FULGURITE_CORRUPT), message: "a file is damaged"}
 	// ErrInvalid says that an argument is not valid.

@@ -24,6 +24,9 @@
 // The version of this interface. Programs that were compiled with another one must not use the library.
 #define FULGURITE_ABI_VERSION 1
 
+// The id of a table that is dropped and whose creation is not part of the feed.
+#define FULGURITE_NO_TABLE_ID UINT64_MAX
+
 // What a function returns. The numbers never change.
 typedef enum fulgurite_code {
   // The call succeeded.
@@ -100,6 +103,10 @@ typedef enum fulgurite_code {
   FULGURITE_INTERNAL = -35,
   // Another error; the message has the reason.
   FULGURITE_OTHER = -36,
+  // The log begins after the commit that a change feed was to continue after.
+  FULGURITE_CHANGES_GONE = -37,
+  // The result of FULGURITE_MERGE_ADD_CHECKED is out of the range of the values.
+  FULGURITE_OVERFLOW = -38,
 } fulgurite_code;
 
 // What a commit survives when it returns.
@@ -147,6 +154,26 @@ typedef enum fulgurite_merge_operator {
   // The bits that are set in exactly one.
   FULGURITE_MERGE_XOR = 9,
 } fulgurite_merge_operator;
+
+// What a change has done.
+typedef enum fulgurite_change_kind {
+  // The key has this value: from a put, or as the result of a merge.
+  FULGURITE_CHANGE_PUT = 1,
+  // The key got a large value, of `value_length` bytes, that is no longer stored. A later commit of
+  // the feed replaced it, deleted the key, dropped the table or reports a bulk load of the table.
+  FULGURITE_CHANGE_SUPERSEDED = 2,
+  // The key was deleted.
+  FULGURITE_CHANGE_DELETE = 3,
+  // The table was created.
+  FULGURITE_CHANGE_TABLE_CREATED = 4,
+  // The table was dropped.
+  FULGURITE_CHANGE_TABLE_DROPPED = 5,
+  // The table was renamed. `key` is the name that it had.
+  FULGURITE_CHANGE_TABLE_RENAMED = 6,
+  // A bulk load, or a transaction that was too large for memory, may have changed any keys of the
+  // table. Read the whole table from a new transaction, and replace your copy.
+  FULGURITE_CHANGE_BULK_LOADED = 7,
+} fulgurite_change_kind;
 
 // Options of fulgurite_open. Set `size`, and leave what you do not need 0:
 //
@@ -250,6 +277,28 @@ typedef struct fulgurite_load_summary {
   // Keys whose value was replaced.
   uint64_t replaced;
 } fulgurite_load_summary;
+
+// A change feed. 0 is none.
+typedef struct fulgurite_changes {
+  // Do not use it.
+  uint64_t id;
+} fulgurite_changes;
+
+// One change of a commit.
+typedef struct fulgurite_change {
+  // A fulgurite_change_kind. Later versions may have more: skip those that you do not know.
+  uint32_t kind;
+  // The number of the table, which renaming does not change, or FULGURITE_NO_TABLE_ID.
+  uint64_t table_id;
+  // The name of the table. No value for a table that a later commit of the feed drops.
+  struct fulgurite_slice table_name;
+  // The key. No value if the change is one of a whole table.
+  struct fulgurite_slice key;
+  // The value of a FULGURITE_CHANGE_PUT. No value for other changes.
+  struct fulgurite_slice value;
+  // The length of the value.
+  uint64_t value_length;
+} fulgurite_change;
 
 // The result of fulgurite_check.
 typedef struct fulgurite_check_report {
@@ -680,6 +729,43 @@ int fulgurite_bulk_load(struct fulgurite_database database,
                         fulgurite_entry_source source,
                         void *context,
                         struct fulgurite_load_summary *summary);
+
+// Opens a feed of the commits after `after`, in order, up to the newest durable one. 0 is before the
+// first commit. The database must be opened with `keep_log_bytes`.
+//
+// Store the sequence of the last commit that you have processed, and continue after it. If the log
+// begins later, the result is FULGURITE_CHANGES_GONE: copy the data from a read transaction, and
+// continue after its fulgurite_sequence. A feed keeps its part of the log until it is closed.
+int fulgurite_open_changes(struct fulgurite_database database,
+                           uint64_t after,
+                           struct fulgurite_changes *feed);
+
+// Closes a feed. Closing it twice returns FULGURITE_CLOSED.
+int fulgurite_close_changes(struct fulgurite_changes feed);
+
+// Moves to the next commit, and returns its sequence and the number of its changes.
+// FULGURITE_NOT_FOUND at the end of the feed.
+int fulgurite_next_commit(struct fulgurite_changes feed, uint64_t *sequence, size_t *count);
+
+// Returns changes of the current commit, from the one with the index `first` on, in the order in
+// which they take effect, and their number: at most `capacity`. All are valid until the feed moves to
+// another commit or is closed.
+//
+// # Safety
+// `changes` points to `capacity` places.
+int fulgurite_read_changes(struct fulgurite_changes feed,
+                           size_t first,
+                           struct fulgurite_change *changes,
+                           size_t capacity,
+                           size_t *count);
+
+// Waits at most `timeout_ms` for a durable commit after `after`, and returns the sequence of the
+// newest durable commit, which is `after` if none followed. Commits that are visible but not durable
+// are made durable.
+int fulgurite_wait_durable(struct fulgurite_database database,
+                           uint64_t after,
+                           uint64_t timeout_ms,
+                           uint64_t *durable);
 
 // Makes all commits so far survive a power cut. Returns the newest durable commit if `sequence` is
 // not NULL.

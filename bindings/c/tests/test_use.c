@@ -348,6 +348,78 @@ static void test_tables(fulgurite_database db) {
     OK(fulgurite_close_table(table));
 }
 
+static bool is_text(fulgurite_slice slice, const char *text) {
+    return slice.data != NULL && equals(slice, text);
+}
+
+static void test_change_feed(const char *directory) {
+    char *path = path_in(directory, "feed.ful");
+    fulgurite_options options = {.size = sizeof options, .create = true, .keep_log_bytes = 64 << 20};
+    fulgurite_database db;
+    OK(fulgurite_open(path, &options, &db));
+    fulgurite_table table;
+    OK(fulgurite_create_table(db, "people", NULL, &table));
+    fulgurite_txn txn = writing(db);
+    OK(fulgurite_put(txn, table, TEXT("ann"), TEXT("admin")));
+    OK(fulgurite_put(txn, table, TEXT("bob"), TEXT("guest")));
+    OK(fulgurite_commit(txn, NULL));
+    txn = writing(db);
+    OK(fulgurite_delete(txn, table, TEXT("bob")));
+    OK(fulgurite_commit(txn, NULL));
+    OK(fulgurite_rename_table(db, table, "staff"));
+
+    uint64_t durable = 0;
+    OK(fulgurite_wait_durable(db, 0, 0, &durable));
+    EXPECT(durable == 4);
+    OK(fulgurite_wait_durable(db, durable, 1, &durable));
+    EXPECT(durable == 4);
+    FAILS(fulgurite_wait_durable(db, durable, 1, NULL), FULGURITE_INVALID, "NULL");
+
+    fulgurite_changes feed;
+    OK(fulgurite_open_changes(db, 0, &feed));
+    fulgurite_change changes[2];
+    size_t count = 0;
+    FAILS(fulgurite_read_changes(feed, 0, changes, 2, &count), FULGURITE_INVALID, "fulgurite_next_commit");
+    uint64_t sequence = 0;
+    OK(fulgurite_next_commit(feed, &sequence, &count));
+    EXPECT(sequence == 1 && count == 1);
+    OK(fulgurite_read_changes(feed, 0, changes, 2, &count));
+    EXPECT(count == 1 && changes[0].kind == FULGURITE_CHANGE_TABLE_CREATED && changes[0].key.data == NULL);
+    uint64_t table_id = changes[0].table_id;
+    EXPECT(table_id != FULGURITE_NO_TABLE_ID);
+
+    OK(fulgurite_next_commit(feed, &sequence, &count));
+    EXPECT(sequence == 2 && count == 2);
+    OK(fulgurite_read_changes(feed, 1, changes, 2, &count));
+    EXPECT(count == 1 && changes[0].kind == FULGURITE_CHANGE_PUT && is_text(changes[0].key, "bob"));
+    OK(fulgurite_read_changes(feed, 0, changes, 1, &count));
+    EXPECT(count == 1 && is_text(changes[0].key, "ann") && is_text(changes[0].value, "admin"));
+    EXPECT(changes[0].value_length == 5 && changes[0].table_id == table_id && changes[0].table_name.data != NULL);
+    OK(fulgurite_read_changes(feed, 7, changes, 2, &count));
+    EXPECT(count == 0);
+
+    OK(fulgurite_next_commit(feed, NULL, NULL));
+    OK(fulgurite_read_changes(feed, 0, changes, 2, &count));
+    EXPECT(count == 1 && changes[0].kind == FULGURITE_CHANGE_DELETE && is_text(changes[0].key, "bob"));
+    EXPECT(changes[0].value.data == NULL);
+    OK(fulgurite_next_commit(feed, &sequence, &count));
+    OK(fulgurite_read_changes(feed, 0, changes, 2, &count));
+    EXPECT(changes[0].kind == FULGURITE_CHANGE_TABLE_RENAMED && is_text(changes[0].key, "people"));
+    EXPECT(is_text(changes[0].table_name, "staff"));
+    EXPECT(fulgurite_next_commit(feed, &sequence, &count) == FULGURITE_NOT_FOUND);
+    OK(fulgurite_close_changes(feed));
+    EXPECT(fulgurite_close_changes(feed) == FULGURITE_CLOSED);
+    EXPECT(fulgurite_next_commit(feed, NULL, NULL) == FULGURITE_CLOSED);
+
+    OK(fulgurite_open_changes(db, sequence, &feed));
+    EXPECT(fulgurite_next_commit(feed, NULL, NULL) == FULGURITE_NOT_FOUND);
+    OK(fulgurite_close_changes(feed));
+    FAILS(fulgurite_open_changes(db, 1000, &feed), FULGURITE_INVALID, "1000");
+    OK(fulgurite_close_table(table));
+    OK(fulgurite_close(db));
+    free(path);
+}
+
 int main(int argument_count, char **arguments) {
     EXPECT(argument_count == 2);
     char *path = path_in(arguments[1], "use.ful");
@@ -363,6 +435,7 @@ int main(int argument_count, char **arguments) {
     test_loads(db);
     test_tables(db);
     test_maintenance(db, arguments[1]);
+    test_change_feed(arguments[1]);
     OK(fulgurite_close(db));
     free(path);
     return EXIT_SUCCESS;

@@ -88,12 +88,16 @@ pub enum fulgurite_code {
     FULGURITE_INTERNAL = -35,
     /// Another error; the message has the reason.
     FULGURITE_OTHER = -36,
+    /// The log begins after the commit that a change feed was to continue after.
+    FULGURITE_CHANGES_GONE = -37,
+    /// The result of FULGURITE_MERGE_ADD_CHECKED is out of the range of the values.
+    FULGURITE_OVERFLOW = -38,
 }
 
 pub use fulgurite_code as Code;
 
 /// All codes with their names.
-const NAMES: [(Code, &CStr, &str); 37] = {
+const NAMES: [(Code, &CStr, &str); 39] = {
     use fulgurite_code::*;
     [
         (FULGURITE_OK, c"OK", "OK"),
@@ -133,6 +137,8 @@ const NAMES: [(Code, &CStr, &str); 37] = {
         (FULGURITE_INPUT, c"INPUT", "INPUT"),
         (FULGURITE_INTERNAL, c"INTERNAL", "INTERNAL"),
         (FULGURITE_OTHER, c"OTHER", "OTHER"),
+        (FULGURITE_CHANGES_GONE, c"CHANGES_GONE", "CHANGES_GONE"),
+        (FULGURITE_OVERFLOW, c"OVERFLOW", "OVERFLOW"),
     ]
 };
 
@@ -246,8 +252,8 @@ mod tests {
 
     #[test]
     fn every_kind_of_error_of_the_engine_has_a_code_or_is_rare() {
-        // These cannot come from what this library offers: no merge functions, no feed of changes.
-        let without = ["MERGE_FUNCTION", "MERGE_FUNCTION_MISSING", "CHANGES_GONE", "OVERFLOW", "DECODE"];
+        // These cannot come from what this library offers: it has neither merge functions nor typed values.
+        let without = ["MERGE_FUNCTION", "MERGE_FUNCTION_MISSING", "DECODE"];
         for kind in kind::KINDS {
             let known = NAMES.iter().any(|(_, _, name)| *name == kind);
             assert_ne!(known, without.contains(&kind), "{kind}");

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fulgurite::{Database, ReadTxn, Savepoint, Table, Value, WriteTxn};
+use fulgurite::{Changes, Commit, Database, ReadTxn, Savepoint, Table, Value, WriteTxn};
 use fulgurite_handles::{HeldCursor, Opened, Registry};
 
 use crate::code::{Failure, Result};
@@ -35,6 +35,14 @@ pub struct fulgurite_txn {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct fulgurite_cursor {
+    /// Do not use it.
+    pub id: u64,
+}
+
+/// A change feed. 0 is none.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct fulgurite_changes {
     /// Do not use it.
     pub id: u64,
 }
@@ -128,6 +136,14 @@ pub enum CursorSource {
     },
 }
 
+/// A change feed.
+pub struct OpenChanges {
+    /// The commits that follow.
+    pub changes: Changes,
+    /// The current commit, whose bytes the caller may have.
+    pub commit: Option<Commit>,
+}
+
 /// What a handle stands for.
 pub enum Object {
     /// An open database.
@@ -140,6 +156,8 @@ pub enum Object {
     Write(Box<Mutex<Writing>>),
     /// A cursor.
     Cursor(Box<Mutex<OpenCursor>>),
+    /// A change feed.
+    Changes(Box<Mutex<OpenChanges>>),
 }
 
 impl Object {
@@ -150,6 +168,7 @@ impl Object {
             Self::Read(_) => "read transaction",
             Self::Write(_) => "write transaction",
             Self::Cursor(_) => "cursor",
+            Self::Changes(_) => "change feed",
         }
     }
 

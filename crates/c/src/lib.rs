@@ -12,6 +12,7 @@
 
 mod arguments;
 mod bulk;
+mod changes;
 mod code;
 mod cursors;
 mod databases;
@@ -23,4 +24,5 @@ mod tables;
 mod transactions;
 mod writes;
 
+pub use changes::fulgurite_change_kind;
 pub use options::{fulgurite_durability, fulgurite_isolation, fulgurite_merge_operator};

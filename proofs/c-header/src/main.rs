@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// The files with functions and types of C, in the order of the header.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "code",
     "arguments",
     "handles",
@@ -17,6 +17,7 @@ const SOURCES: [&str; 12] = [
     "writes",
     "cursors",
     "bulk",
+    "changes",
     "maintenance",
 ];
 

@@ -150,7 +150,7 @@ const C_LAYERS: &[&[&str]] = &[
     &["code"],
     &["arguments"],
     &["handles", "options"],
-    &["bulk", "cursors", "databases", "maintenance", "reads", "tables", "transactions", "writes"],
+    &["bulk", "changes", "cursors", "databases", "maintenance", "reads", "tables", "transactions", "writes"],
 ];
 
 /// See [`Layered::layers`].

@@ -1,0 +1,121 @@
+package fulgurite
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+func openedWithLog(t testing.TB) (*DB, *Table) {
+	t.Helper()
+	db, err := Open(filepath.Join(t.TempDir(), "a.ful"), Options{Create: true, KeepLogBytes: 64 << 20})
+	must(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	table, err := db.Table("t", TableOptions{})
+	must(t, err)
+	return db, table
+}
+
+func put(t testing.TB, db *DB, table *Table, entries ...Entry) {
+	t.Helper()
+	must(t, db.Update(background, func(txn *Txn) error { return txn.PutMany(table, entries) }))
+}
+
+func TestTheChangeFeedHasEveryCommitWholeAndInOrder(t *testing.T) {
+	db, table := openedWithLog(t)
+	put(t, db, table, Entry{[]byte("ann"), []byte("admin")})
+	put(t, db, table, numbered(0, 1000)...)
+	must(t, db.Update(background, func(txn *Txn) error {
+		_, err := txn.Delete(table, []byte("ann"))
+		return err
+	}))
+	durable, err := db.WaitDurable(background, 0)
+	must(t, err)
+	want(t, durable, 4)
+
+	feed, err := db.Changes(0)
+	must(t, err)
+	var commits []Commit
+	for commit := range feed.All() {
+		commits = append(commits, commit)
+	}
+	must(t, feed.Err())
+	want(t, len(commits), 4)
+	want(t, commits[0].Changes[0].Kind, ChangeTableCreated)
+	want(t, commits[0].Changes[0].Key == nil, true)
+	want(t, string(commits[1].Changes[0].Key), "ann")
+	want(t, string(commits[1].Changes[0].Value), "admin")
+	want(t, commits[1].Changes[0].TableName, "t")
+	want(t, len(commits[2].Changes), 1000)
+	for i, change := range commits[2].Changes {
+		want(t, string(change.Key), fmt.Sprintf("%06d", i))
+		want(t, change.ValueLength, uint64(7))
+	}
+	want(t, commits[3].Changes[0].Kind, ChangeDelete)
+	_, err = feed.Next()
+	wantError(t, err, ErrNotFound)
+	must(t, feed.Close())
+	wantError(t, feed.Close(), ErrClosed)
+	_, err = feed.Next()
+	wantError(t, err, ErrClosed)
+
+	feed, err = db.Changes(3)
+	must(t, err)
+	for commit := range feed.All() {
+		want(t, commit.Sequence, 4)
+		break
+	}
+	must(t, feed.Close())
+	_, err = db.Changes(1000)
+	wantError(t, err, ErrInvalid)
+}
+
+func TestWaitingForACommitEndsWithTheContext(t *testing.T) {
+	db, table := openedWithLog(t)
+	seen, err := db.WaitDurable(background, 0)
+	must(t, err)
+	ctx, cancel := context.WithTimeout(background, time.Millisecond)
+	defer cancel()
+	_, err = db.WaitDurable(ctx, seen)
+	wantError(t, err, context.DeadlineExceeded)
+	done := make(chan uint64)
+	go func() {
+		next, _ := db.WaitDurable(background, seen)
+		done <- next
+	}()
+	put(t, db, table, Entry{[]byte("a"), []byte("1")})
+	want(t, <-done, seen+1)
+}
+
+func TestAFeedThatIsClosedMeanwhileReturnsWholeCommits(t *testing.T) {
+	db, table := openedWithLog(t)
+	for n := range 50 {
+		put(t, db, table, numbered(n*10, n*10+600)...)
+	}
+	must(t, db.Sync(background))
+	for range 20 {
+		feed, err := db.Changes(1)
+		must(t, err)
+		var group sync.WaitGroup
+		for range 3 {
+			group.Add(1)
+			go func() {
+				defer group.Done()
+				for {
+					commit, err := feed.Next()
+					if err != nil {
+						return
+					}
+					if len(commit.Changes) != 600 {
+						t.Errorf("%d changes", len(commit.Changes))
+					}
+				}
+			}()
+		}
+		must(t, feed.Close())
+		group.Wait()
+	}
+}
