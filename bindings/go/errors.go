@@ -32,6 +32,8 @@ var (
 	ErrDatabaseNotFound = &Error{Code: int(C.FULGURITE_DATABASE_NOT_FOUND), message: "there is no such database"}
 	// ErrChangesGone says that the log begins after the commit that Changes was to continue after.
 	ErrChangesGone = &Error{Code: int(C.FULGURITE_CHANGES_GONE), message: "the log begins after this commit"}
+	// ErrOutOfOrder says that the keys of a bulk load do not ascend.
+	ErrOutOfOrder = &Error{Code: int(C.FULGURITE_OUT_OF_ORDER), message: "the keys do not ascend"}
 	// ErrCorrupt says that a file is damaged.
 	ErrCorrupt = &Error{Code: int(C.FULGURITE_CORRUPT), message: "a file is damaged"}
 	// ErrInvalid says that an argument is not valid.
