@@ -328,7 +328,7 @@ fn is_in(value: &Term, list: &[Term]) -> Option<bool> {
 fn numeric(term: &Term, parse: impl Fn(&str) -> Option<Number>) -> Option<Number> {
     let Term::Literal(literal) = term else { return None };
     match literal.datatype() {
-        xsd::STRING => parse(literal.value()),
+        xsd::STRING => parse(without_outer_space(literal.value())),
         xsd::BOOLEAN => boolean(term).map(|value| Number::Integer(value.into())),
         _ => Number::of_literal(literal.as_ref()),
     }
@@ -359,10 +359,19 @@ fn boolean(term: &Term) -> Option<bool> {
     if let Some(number) = Number::of_literal(literal.as_ref()) {
         return Some(number.is_true());
     }
-    let is_boolean = matches!(literal.datatype(), xsd::STRING | xsd::BOOLEAN);
-    match literal.value() {
-        "true" | "1" if is_boolean => Some(true),
-        "false" | "0" if is_boolean => Some(false),
+    let form = match literal.datatype() {
+        xsd::STRING => without_outer_space(literal.value()),
+        xsd::BOOLEAN => literal.value(),
+        _ => return None,
+    };
+    match form {
+        "true" | "1" => Some(true),
+        "false" | "0" => Some(false),
         _ => None,
     }
+}
+
+/// The text without the white space of XML around it, which a cast ignores (XPath and XQuery Functions 3.1, 19.2).
+fn without_outer_space(text: &str) -> &str {
+    text.trim_matches([' ', '\t', '\n', '\r'])
 }
