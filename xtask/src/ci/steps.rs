@@ -24,13 +24,15 @@ pub const STEPS: &[Step] = &[
     long("benchmarks", "the benchmarks' own tests, with LMDB as the only other engine that is built", |root| {
         cargo(root, &[&["test", "--locked", "--no-fail-fast"], BENCHMARKS].concat())
     }),
-    long("msrv", "the oldest supported compiler builds everything", oldest_compiler),
+    long("msrv", "the oldest supported compiler builds the published crates and the bindings", oldest_compiler),
     long("aarch64", "the engine and its command line compile for Linux on aarch64", |root| {
-        portable(root, "aarch64-unknown-linux-gnu", ENGINE)
+        portable(root, "aarch64-unknown-linux-gnu", &["--all-targets"], ENGINE)
     }),
-    long("windows", "it compiles for Windows", |root| portable(root, "x86_64-pc-windows-msvc", &[])),
+    long("windows", "the libraries and programs compile for Windows", |root| {
+        portable(root, "x86_64-pc-windows-msvc", &["--lib", "--bins"], &[])
+    }),
     long("macos", "the engine and its command line compile for macOS", |root| {
-        portable(root, "aarch64-apple-darwin", ENGINE)
+        portable(root, "aarch64-apple-darwin", &["--all-targets"], ENGINE)
     }),
     beside(
         "miri",
@@ -136,6 +138,10 @@ const PUBLISHED: &[&str] = &[
     "fulgurite-cli",
 ];
 
+/// The crates of the bindings, which users compile too.
+const BINDINGS: &[&str] = &["fulgurite-c", "fulgurite-java", "fulgurite-python"];
+
+/// Checks what users compile. Tests may need a newer compiler.
 fn oldest_compiler(root: &Path) -> Outcome {
     let version = match oldest_supported(root) {
         Ok(version) => version,
@@ -144,7 +150,9 @@ fn oldest_compiler(root: &Path) -> Outcome {
     if let Err(reason) = tools::ensure_toolchain(root, &version, &[]) {
         return Outcome::Skipped(reason);
     }
-    let arguments = ["cargo", "check", "--locked", "--all-targets", "--target-dir", "target/msrv"];
+    let packages = PUBLISHED.iter().chain(BINDINGS).flat_map(|package| ["--package", package]);
+    let check = ["cargo", "check", "--locked", "--lib", "--bins", "--target-dir", "target/msrv"];
+    let arguments: Vec<&str> = check.into_iter().chain(packages).collect();
     outcome(launch::wait(workspace::child_of_toolchain(root, &version, &arguments)))
 }
 
@@ -174,11 +182,11 @@ const ENGINE: &[&str] = &[
     "--no-default-features",
 ];
 
-fn portable(root: &Path, target: &str, packages: &[&str]) -> Outcome {
+fn portable(root: &Path, target: &str, kinds: &[&str], packages: &[&str]) -> Outcome {
     if let Err(reason) = tools::ensure_target(root, target) {
         return Outcome::Skipped(reason);
     }
-    let arguments = [&["check", "--locked", "--all-targets", "--target", target], packages].concat();
+    let arguments = [&["check", "--locked", "--target", target], kinds, packages].concat();
     let mut check = workspace::child(root, "cargo", &arguments);
     // Zstandard is C. Nothing is linked, so what the compiler of this machine makes of it will do.
     check.env("CC_aarch64_unknown_linux_gnu", "cc");
