@@ -1,7 +1,7 @@
 //! Queries: compiled, run, and continued.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -139,6 +139,7 @@ impl Compiler {
             slots: lowered.slots,
             ty,
             hash,
+            identity: OnceLock::new(),
         })
     }
 }
@@ -182,6 +183,8 @@ pub struct Query {
     slots: usize,
     ty: Type,
     hash: u64,
+    /// See [`Query::identity`].
+    identity: OnceLock<u64>,
 }
 
 /// What a run of a query may use. By default: everything, up to a gigabyte of memory.
@@ -267,8 +270,10 @@ impl Query {
 
     /// A number for the query and its plan, which depends on the number of facts: positions are of a plan.
     fn identity(&self) -> u64 {
-        let plan = format!("{:?}", self.operations);
-        self.hash ^ xxh3_64(plan.as_bytes()).rotate_left(1)
+        *self.identity.get_or_init(|| {
+            let plan = format!("{:?}", self.operations);
+            self.hash ^ xxh3_64(plan.as_bytes()).rotate_left(1)
+        })
     }
 
     /// Runs the query from where a page ended. A result can be on both pages if it matches in several ways.

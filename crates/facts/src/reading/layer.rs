@@ -1,6 +1,6 @@
 //! [`Layer`]: a snapshot of one database of a stack.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use fulgurite::{Read, ReadTxn, Value};
 
@@ -9,6 +9,7 @@ use crate::ids::{FactId, PredicateId};
 use crate::layout::fact::{Fact, Part};
 use crate::layout::growing::{ENTITY_BYTES, Entity, Held, KEYED_BYTES, key_entry, keyed_id};
 use crate::layout::tables::{Form, PackedTables, Tables};
+use crate::reading::counts::{Counts, Statistics};
 use crate::reading::packed::{Packed, Root};
 
 /// A snapshot of one database of a stack.
@@ -21,6 +22,8 @@ pub struct Layer {
     pub end: FactId,
     /// The upper level of the index of a completed database.
     pub root: Arc<Root>,
+    /// The statistics of a completed database, once they are read.
+    pub counts: Arc<OnceLock<Counts>>,
 }
 
 impl Layer {
@@ -95,6 +98,24 @@ impl Layer {
                 }
                 Err(no_entity())
             }
+        }
+    }
+
+    /// The statistics of a predicate: of the database's own facts, and of those below that it hides.
+    pub fn statistics_of(&self, predicate: PredicateId) -> Result<(Statistics, Statistics)> {
+        match self.tables.form {
+            // These change no more.
+            Form::Packed(_) => {
+                if let Some(counts) = self.counts.get() {
+                    return Ok(counts.of(predicate));
+                }
+                let counts = Counts::read(&self.txn, &self.tables)?;
+                Ok(self.counts.get_or_init(|| counts).of(predicate))
+            }
+            Form::Growing { .. } => Ok((
+                Statistics::get(&self.txn, &self.tables.statistics, predicate)?,
+                Statistics::get(&self.txn, &self.tables.hidden, predicate)?,
+            )),
         }
     }
 

@@ -10,9 +10,9 @@ use crate::layout::meta::{FIRST_FREE_UNIT, HIDDEN, read_number};
 use crate::layout::tables::Tables;
 use crate::ownership::sets::{OwnerSet, SetId, Sets, UnitId};
 use crate::ownership::slice::{OwnerIntervals, Slice};
+use crate::reading::counts::Statistics;
 use crate::reading::layer::Layer;
 use crate::reading::snapshot::Snapshot;
-use crate::reading::statistics::Statistics;
 
 impl Snapshot {
     /// The names of the units of all databases of the stack.

@@ -9,6 +9,7 @@ use crate::ids::FactId;
 use crate::layout::meta::{BROKEN_REASON, FIRST_FREE_ID, Identity, PROPERTY, STATE, read_number};
 use crate::layout::tables::{Form, Tables};
 use crate::ownership::slice::Slice;
+use crate::reading::counts::Counts;
 use crate::reading::layer::Layer;
 use crate::reading::packed::Root;
 use crate::reading::snapshot::Snapshot;
@@ -37,6 +38,8 @@ pub struct Inner {
     pub commits: Mutex<()>,
     /// The upper level of the index, once the database is complete and read.
     pub root: OnceLock<Arc<Root>>,
+    /// The statistics, once the database is complete and they are read.
+    pub counts: Arc<OnceLock<Counts>>,
     /// The keys that the database may have.
     pub known: Known,
     /// What is hidden of the databases below.
@@ -150,7 +153,8 @@ impl Store {
         let end = end.and_then(FactId::new).filter(|end| *end >= self.inner.first);
         let end = end.ok_or_else(|| Error::Damaged { what: "the first free id is missing" })?;
         let root = self.root(&txn, &tables)?;
-        layers.push(Layer { txn, tables, first: self.inner.first, end, root });
+        let counts = Arc::clone(&self.inner.counts);
+        layers.push(Layer { txn, tables, first: self.inner.first, end, root, counts });
         Ok(())
     }
 

@@ -15,8 +15,8 @@ use crate::layout::meta::{
 };
 use crate::layout::tables::Tables;
 use crate::ownership::slice::Slice;
+use crate::reading::counts::Statistics;
 use crate::reading::owning;
-use crate::reading::statistics::Statistics;
 use crate::state::State;
 use crate::store::handle::{Inner, Store};
 use crate::store::known::Known;
@@ -230,6 +230,7 @@ impl StoreOptions {
                 identity,
                 commits,
                 root: OnceLock::new(),
+                counts: Arc::default(),
                 known: Known::new(first),
                 hiding,
             }),
