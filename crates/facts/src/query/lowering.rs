@@ -29,6 +29,8 @@ pub struct Lowered {
     pub value: Option<Term>,
     /// How many slots there are.
     pub slots: usize,
+    /// Whether a part of the query was left out because it matches nothing.
+    pub is_partial: bool,
 }
 
 /// The most derived predicates that a query may stand for, each time that one is used.
@@ -46,7 +48,16 @@ pub fn lower(
     query: &CheckedQuery,
     is_empty: &dyn Fn(PredicateId) -> bool,
 ) -> Result<Lowered, Diagnostic> {
-    let mut lowering = Lowering { schema, derivations, source, is_empty, slots: 0, path: Vec::new(), expansions: 0 };
+    let mut lowering = Lowering {
+        schema,
+        derivations,
+        source,
+        is_empty,
+        slots: 0,
+        path: Vec::new(),
+        expansions: 0,
+        is_partial: false,
+    };
     let mut steps = Vec::new();
     let (head, value) = match lowering.query(query, &mut steps) {
         Ok(lowered) => lowered,
@@ -57,7 +68,7 @@ pub fn lower(
         }
         Err(Stop::Wrong(diagnostic)) => return Err(*diagnostic),
     };
-    Ok(Lowered { steps, head, value, slots: lowering.slots })
+    Ok(Lowered { steps, head, value, slots: lowering.slots, is_partial: lowering.is_partial })
 }
 
 struct Lowering<'a> {
@@ -69,6 +80,7 @@ struct Lowering<'a> {
     /// The derived predicates that are being replaced.
     path: Vec<PredicateId>,
     expansions: usize,
+    is_partial: bool,
 }
 
 /// The slots of a query's variables begin here.
@@ -478,6 +490,7 @@ impl Lowering<'_> {
         });
         let (true, Some(query)) = (derives, self.derivations.get(&predicate)) else {
             if (self.is_empty)(predicate) {
+                self.is_partial = true;
                 return Err(Stop::Never);
             }
             steps.push(Step::Facts { predicate, id, key, value });

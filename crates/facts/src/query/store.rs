@@ -1,6 +1,5 @@
 //! Queries over the store, and facts from JSON into it.
 
-
 use crate::error::Result;
 use crate::ids::{FactId, PredicateId};
 use crate::json::parse::FactSink;

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fulgurite::{Read, Table};
-
 use crate::error::{Error, Result};
 use crate::ids::PredicateId;
-use crate::layout::tables::Tables;
+use crate::layout::tables::Side;
+use crate::reading::view::View;
 
 /// Facts of a predicate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,29 +36,31 @@ impl Statistics {
         (u128::from(self.count) | u128::from(self.bytes) << 64).to_le_bytes()
     }
 
-    fn read(bytes: &[u8]) -> Result<Self> {
+    /// The statistics in an entry.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self> {
         let bytes = <[u8; 16]>::try_from(bytes);
         let number = bytes.map(u128::from_le_bytes);
         let number = number.map_err(|_| Error::Damaged { what: "an entry of statistics has not 16 bytes" })?;
         Ok(Self { count: number as u64, bytes: (number >> 64) as u64 })
     }
 
-    /// The entry of `predicate` in a table.
-    pub(crate) fn get(txn: &impl Read, table: &Table, predicate: PredicateId) -> Result<Self> {
-        let entry = txn.get(table, predicate.get().to_be_bytes())?;
+    /// The entry of `predicate` of a side.
+    pub(crate) fn get(view: &View, side: Side, predicate: PredicateId) -> Result<Self> {
+        let entry = view.get(side, predicate.get().to_be_bytes())?;
         entry.map_or(Ok(Self::default()), |bytes| Self::read(&bytes))
     }
 
-    /// All entries of a table.
-    pub(crate) fn all(txn: &impl Read, table: &Table) -> Result<Vec<(PredicateId, Self)>> {
-        let entries = txn.range(table, ..)?.map(|entry| {
-            let (key, value) = entry?;
+    /// All entries of a side.
+    pub(crate) fn all(view: &View, side: Side) -> Result<BTreeMap<PredicateId, Self>> {
+        let mut all = BTreeMap::new();
+        view.each(side, b"", &mut |key, value| {
             let predicate = key.first_chunk().and_then(|bytes| PredicateId::new(u64::from_be_bytes(*bytes)));
             let predicate =
                 predicate.ok_or_else(|| Error::Damaged { what: "an entry of statistics has no predicate" })?;
-            Ok((predicate, Self::read(&value)?))
-        });
-        entries.collect()
+            all.insert(predicate, Self::read(value)?);
+            Ok(())
+        })?;
+        Ok(all)
     }
 }
 
@@ -73,9 +74,8 @@ pub struct Counts {
 
 impl Counts {
     /// Reads them.
-    pub fn read(txn: &impl Read, tables: &Tables) -> Result<Self> {
-        let all = |table| Ok::<_, Error>(Statistics::all(txn, table)?.into_iter().collect());
-        Ok(Self { own: all(&tables.statistics)?, hidden: all(&tables.hidden)? })
+    pub fn read(view: &View) -> Result<Self> {
+        Ok(Self { own: Statistics::all(view, Side::Statistics)?, hidden: Statistics::all(view, Side::Hidden)? })
     }
 
     /// Those of a predicate: its own facts, and the hidden ones.

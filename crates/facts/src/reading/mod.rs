@@ -8,3 +8,4 @@ pub mod packed;
 pub mod seek;
 pub mod snapshot;
 pub mod statistics;
+pub mod view;

@@ -8,8 +8,7 @@ use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::layout::fact::{Fact, Part};
 use crate::layout::growing::{KEYED_BYTES, key_entry, keyed_id};
-use crate::layout::tables::Form;
-use crate::reading::layer::{KEY_PREDICATE_BYTES, Layer};
+use crate::reading::layer::{Facts, KEY_PREDICATE_BYTES, Layer};
 use crate::reading::packed::{Found, Packed};
 use crate::reading::snapshot::Snapshot;
 
@@ -95,6 +94,9 @@ enum Source<'t> {
     Entries(Box<Range<'t>>),
     /// A completed database, and the next record: it has the predicate.
     Records(Packed<'t>, Found<'t>),
+    /// A database in LMDB, and the next ids.
+    #[cfg(feature = "lmdb")]
+    Ids(&'t Layer, Box<crate::lmdb::view::Ids<'t>>),
 }
 
 impl<'t> Seek<'t> {
@@ -127,22 +129,27 @@ impl<'t> Seek<'t> {
         let at = snapshot.layers.iter().position(|layer| layer.first <= first && first < layer.end);
         let at = at.filter(|_| snapshot.shows(first)).ok_or_else(missing)?;
         let layer = &snapshot.layers[at];
-        let source = match &layer.tables.form {
+        let source = match layer.facts() {
             // The place of the fact is that of its key too.
-            Form::Packed(tables) => {
-                let packed = layer.packed(tables);
+            Facts::Packed(packed) => {
                 let found = packed.found(first)?;
                 if found.piece.predicate() != predicate || !found.piece.key(found.record).starts_with(prefix) {
                     return Err(missing());
                 }
                 Source::Records(packed, found)
             }
-            Form::Growing { .. } => {
+            facts => {
                 let fact = layer.fact(first)?;
                 if fact.predicate() != predicate || !fact.key().starts_with(prefix) {
                     return Err(missing());
                 }
-                source_of(layer, predicate, fact.key())?
+                match facts {
+                    #[cfg(feature = "lmdb")]
+                    Facts::Lmdb(view) => {
+                        Source::Ids(layer, Box::new(view.seek(predicate, prefix, Some((first, fact.key())))))
+                    }
+                    _ => source_of(layer, predicate, fact.key())?,
+                }
             }
         };
         let section = (snapshot.starting_id(), snapshot.first_free_id());
@@ -210,6 +217,16 @@ impl<'t> Seek<'t> {
                     }
                     _ => self.source = Source::Nothing,
                 },
+                #[cfg(feature = "lmdb")]
+                Source::Ids(layer, ids) => match ids.next()? {
+                    Some(id) => {
+                        let fact = layer.fact(id)?;
+                        if fact.key().starts_with(&self.prefix) && self.returns(id) {
+                            return Ok(Some(fact));
+                        }
+                    }
+                    None => self.source = Source::Nothing,
+                },
                 Source::Records(packed, found) if found.piece.key(found.record).starts_with(&self.prefix) => {
                     let fact = found.piece.fact(found.record, packed.first);
                     self.next_record()?;
@@ -265,15 +282,16 @@ impl<'t> Iterator for Seek<'t> {
 
 /// The facts of `layer` from a key on, as long as they have the prefix. Requires: `low` has it.
 fn source_of<'t>(layer: &'t Layer, predicate: PredicateId, low: &[u8]) -> Result<Source<'t>> {
-    match &layer.tables.form {
-        Form::Packed(tables) => {
-            let packed = layer.packed(tables);
+    match layer.facts() {
+        Facts::Packed(packed) => {
             let found = packed.lower_bound(predicate, low)?;
             Ok(found.map_or(Source::Nothing, |found| Source::Records(packed, found)))
         }
-        Form::Growing { keys, .. } => {
+        #[cfg(feature = "lmdb")]
+        Facts::Lmdb(view) => Ok(Source::Ids(layer, Box::new(view.seek(predicate, low, None)))),
+        Facts::Growing { txn, keys, .. } => {
             let low = Bound::Included(key_entry(predicate, low));
-            Ok(Source::Entries(Box::new(layer.txn.range(keys, (low, Bound::<Vec<u8>>::Unbounded))?)))
+            Ok(Source::Entries(Box::new(txn.range(keys, (low, Bound::<Vec<u8>>::Unbounded))?)))
         }
     }
 }

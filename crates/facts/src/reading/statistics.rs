@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::Result;
 use crate::ids::PredicateId;
+use crate::layout::tables::Side;
 use crate::reading::counts::Statistics;
 use crate::reading::snapshot::Snapshot;
 
@@ -28,8 +29,7 @@ impl Snapshot {
     /// # Errors
     /// As [`Snapshot::id_by_key`].
     pub(crate) fn own_statistics(&self) -> Result<BTreeMap<PredicateId, Statistics>> {
-        let own = self.own();
-        let mut all: BTreeMap<_, _> = Statistics::all(&own.txn, &own.tables.statistics)?.into_iter().collect();
+        let mut all = Statistics::all(&self.own().view, Side::Statistics)?;
         all.retain(|_, own| own.count > 0);
         Ok(all)
     }
@@ -49,11 +49,11 @@ impl Snapshot {
     pub fn statistics(&self) -> Result<BTreeMap<PredicateId, Statistics>> {
         let mut sums: BTreeMap<PredicateId, Statistics> = BTreeMap::new();
         for layer in &self.layers {
-            for (predicate, hidden) in Statistics::all(&layer.txn, &layer.tables.hidden)? {
+            for (predicate, hidden) in Statistics::all(&layer.view, Side::Hidden)? {
                 let sum = sums.entry(predicate).or_default();
                 *sum = sum.minus(hidden);
             }
-            for (predicate, own) in Statistics::all(&layer.txn, &layer.tables.statistics)? {
+            for (predicate, own) in Statistics::all(&layer.view, Side::Statistics)? {
                 let sum = sums.entry(predicate).or_default();
                 *sum = sum.plus(own);
             }

@@ -60,8 +60,8 @@ const CRATES: &[Allowed] = &[
         directory: "crates/facts",
         ours: &["fulgurite"],
         ours_in_tests: &["fulgurite-testkit"],
-        // Batches of facts are JSON, which serde reads one fact at a time.
-        outside: Outside::Only(&["serde", "serde_json", "xxhash-rust"]),
+        // Batches of facts are JSON, which serde reads one fact at a time. LMDB is a feature.
+        outside: Outside::Only(&["heed", "serde", "serde_json", "xxhash-rust"]),
     },
     Allowed {
         directory: "crates/code",
@@ -174,6 +174,7 @@ const CRATES: &[Allowed] = &[
         directory: "benchmarks/bench",
         ours: &[
             "fulgurite",
+            "fulgurite-code",
             "fulgurite-facts",
             "fulgurite-graph",
             "fulgurite-keys",

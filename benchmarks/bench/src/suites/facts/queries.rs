@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fulgurite_facts::{
-    Error, Expansion, FactDatabase, FactId, FactReader, PredicateId, QueryLimits, Result, Schema, Store, StoreOptions,
-    Type, Value, encode,
+    Error, Expansion, FactDatabase, FactId, PredicateId, QueryLimits, Result, Schema, Store, StoreOptions, Type, Value,
+    encode,
 };
 
 use super::schema::schema;
@@ -244,10 +244,53 @@ fn default_of(ty: &Type, blob: FactId) -> Value {
     }
 }
 
-/// A snapshot's answer to a query, for tests.
 #[cfg(test)]
-fn answer(reader: &FactReader, text: &str) -> Vec<String> {
-    let page = reader.query(text, &QueryLimits::default()).unwrap_or_else(|error| panic!("{text}: {error}"));
-    let printed = reader.print(&page, Expansion::RECURSIVE).expect("it prints");
-    printed.iter().map(ToString::to_string).collect()
+mod tests {
+    use fulgurite_facts::Backend;
+
+    use super::*;
+    use crate::suites::facts::store_rows::options;
+
+    #[test]
+    fn the_eleven_queries_give_the_rows_that_their_data_dictate() {
+        for backend in [Backend::Fulgurite, Backend::Lmdb] {
+            let directory = tempfile::tempdir().unwrap();
+            let databases = Databases::create(directory.path(), &options(backend), 60).unwrap();
+            for query in QUERIES {
+                databases.run(&query).unwrap_or_else(|error| panic!("{} in {backend:?}: {error}", query.name));
+            }
+            // A wrong count is noticed.
+            let wrong = BenchQuery { rows: |count| count + 1, ..QUERIES[0] };
+            assert!(matches!(databases.run(&wrong), Err(Error::Invalid { .. })));
+        }
+    }
+
+    /// Nothing is in the languages, so the queries that measure compilation have no results. They would have some.
+    #[test]
+    fn queries_of_the_languages_find_what_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let schema = Schema::parse("bench.angle", &schema()).unwrap();
+        let database = FactDatabase::create(directory.path().join("code.ful"), schema).unwrap();
+        let facts = r#"[
+            { "predicate": "code.rust.DeclarationLocation.1", "facts": [{ "key": {
+                "declaration": { "function": { "key": { "signature": "()", "name": { "key": {
+                    "name": { "key": "malloc" }, "scope": { "global_": {} } } } } } },
+                "location": { "file": { "key": "foo" }, "span": { "start": 1308, "length": 6 } } } }] },
+            { "predicate": "code.rust.Use.1", "facts": [{ "key": {
+                "target": { "declaration": { "function": { "key": { "signature": "()", "name": { "key": {
+                    "name": { "key": "malloc" }, "scope": { "global_": {} } } } } } } },
+                "location": { "file": { "key": "bar" }, "span": { "start": 1, "length": 6 } } } }] },
+            { "predicate": "code.rust.FileUse.1", "facts": [{ "key": {
+                "file": { "key": "foo" }, "span": { "start": 7, "length": 6 },
+                "target": { "declaration": { "function": { "key": { "signature": "()", "name": { "key": {
+                    "name": { "key": "malloc" }, "scope": { "global_": {} } } } } } } } } }] }
+        ]"#;
+        database.write_json(facts.as_bytes(), None).unwrap();
+        let reader = database.reader().unwrap();
+        for query in QUERIES.iter().filter(|query| query.name.starts_with("compile")) {
+            let page = reader.query(query.text, &QueryLimits::default());
+            let page = page.unwrap_or_else(|error| panic!("{}: {error}", query.name));
+            assert_eq!(page.results.len(), 1, "{}", query.name);
+        }
+    }
 }

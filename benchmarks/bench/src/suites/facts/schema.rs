@@ -98,9 +98,8 @@ pub fn schema() -> String {
     for language in LANGUAGES {
         writeln!(text, "import code.{language}.1").expect("texts grow");
     }
-    let of_each = |template: &str, between: &str| {
-        LANGUAGES.map(|language| template.replace("LANGUAGE", language)).join(between)
-    };
+    let of_each =
+        |template: &str, between: &str| LANGUAGES.map(|language| template.replace("LANGUAGE", language)).join(between);
     writeln!(text, "type Entity = {{ {} }}", of_each("LANGUAGE : code.LANGUAGE.Entity", " | ")).expect("texts grow");
     for (predicate, alternative) in DERIVED {
         writeln!(text, "predicate {predicate} where\n  {}", of_each(alternative, "\n  | ")).expect("texts grow");

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 /// Creates. If the schema is wrong, there is no file.
 pub fn run(arguments: &Create) -> Result<(), Failure> {
-    let options = Store::options().engine(to_write(arguments.writing));
+    let options = Store::options().engine(to_write(arguments.writing)).backend(arguments.backend.into());
     let options = stacked(options, &arguments.database.base)?.hide_units(arguments.hide.iter().cloned());
     let schema = schema(arguments)?;
     FactDatabase::create_with(options, &arguments.database.path, schema)?.close()?;
