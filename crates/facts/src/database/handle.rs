@@ -10,8 +10,9 @@ use crate::layout::meta::PROPERTY;
 use crate::layout::tables::Side;
 use crate::query::prepared::Compiler;
 use crate::schema::definition::Schema;
+use crate::store::backing::open_backing;
 use crate::store::handle::Store;
-use crate::store::open::{StoreOptions, open_backing};
+use crate::store::open::StoreOptions;
 
 /// The property with the schema.
 const SCHEMA: &str = "schema";

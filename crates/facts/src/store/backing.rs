@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
-use fulgurite::{Database, Isolation, UPDATE_ATTEMPTS, WriteTxn};
+use fulgurite::{Database, Isolation, Options, UPDATE_ATTEMPTS, WriteTxn};
 
 use crate::error::{Error, Result};
+use crate::layout::magic::is_lmdb;
 use crate::layout::tables::{Side, Tables};
 use crate::reading::view::View;
 
@@ -19,6 +20,17 @@ pub enum Backend {
     /// when it is completed; a backup is. Options of the engine do not apply to it, except `read_only`. A crash of the
     /// machine can damage it until it is complete.
     Lmdb,
+}
+
+impl Backend {
+    /// The backend of the file at `path`, by its first bytes. Files that are none of LMDB are the engine's, or none.
+    #[must_use]
+    pub fn of(path: impl AsRef<Path>) -> Backend {
+        match is_lmdb(path.as_ref()) {
+            true => Backend::Lmdb,
+            false => Backend::Fulgurite,
+        }
+    }
 }
 
 /// What holds the bytes of a database.
@@ -50,6 +62,18 @@ impl Backing {
             }
             #[cfg(feature = "lmdb")]
             Self::Lmdb(environment) => environment.view().map(View::Lmdb),
+        }
+    }
+
+    /// See [`Store::back_up`](crate::Store::back_up).
+    pub fn back_up(&self, to: &Path) -> Result<()> {
+        if to.exists() {
+            return Err(Error::Exists { path: to.to_owned() });
+        }
+        match self {
+            Self::Engine(db, _) => Ok(db.backup_to(to).map(drop)?),
+            #[cfg(feature = "lmdb")]
+            Self::Lmdb(environment) => environment.copy_to(to),
         }
     }
 
@@ -124,5 +148,65 @@ impl Changes<'_> {
             #[cfg(feature = "lmdb")]
             Self::Lmdb(changes) => changes.commit(),
         }
+    }
+}
+
+/// An entry that is no fact: its side, key and value.
+pub type Entry = (Side, Vec<u8>, Vec<u8>);
+
+/// Opens the file at `path`, whichever backend it is of.
+pub fn open_backing(engine: &Options, path: &Path) -> Result<Backing> {
+    match engine.clone().open(path) {
+        Ok(db) => match Tables::open(&db)? {
+            Some(tables) => Ok(Backing::Engine(db, RwLock::new(tables))),
+            None => Err(Error::NotFacts { path: path.to_owned() }),
+        },
+        Err(error) => match open_in_lmdb(path, engine.is_read_only())? {
+            Some(backing) => Ok(backing),
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// Creates a file of LMDB with these entries.
+#[cfg(feature = "lmdb")]
+pub fn create_in_lmdb(path: &Path, entries: &[Entry]) -> Result<Backing> {
+    use crate::lmdb::environment::Environment;
+
+    if path.exists() {
+        return Err(Error::Exists { path: path.to_owned() });
+    }
+    let environment = Environment::create(path, |changes| {
+        entries.iter().try_for_each(|(side, key, value)| changes.put(*side, key, value))
+    })?;
+    Ok(Backing::Lmdb(environment))
+}
+
+/// `None`, if the file at `path` is none of LMDB.
+#[cfg(feature = "lmdb")]
+fn open_in_lmdb(path: &Path, read_only: bool) -> Result<Option<Backing>> {
+    use crate::lmdb::environment::Environment;
+
+    if !is_lmdb(path) {
+        return Ok(None);
+    }
+    match Environment::open(path, read_only)? {
+        Some(environment) => Ok(Some(Backing::Lmdb(environment))),
+        None => Err(Error::NotFacts { path: path.to_owned() }),
+    }
+}
+
+/// This program cannot create a file of LMDB.
+#[cfg(not(feature = "lmdb"))]
+pub fn create_in_lmdb(path: &Path, _entries: &[Entry]) -> Result<Backing> {
+    Err(Error::LmdbNotBuilt { path: path.to_owned() })
+}
+
+/// Without LMDB, its files are recognised all the same.
+#[cfg(not(feature = "lmdb"))]
+fn open_in_lmdb(path: &Path, _read_only: bool) -> Result<Option<Backing>> {
+    match is_lmdb(path) {
+        true => Err(Error::LmdbNotBuilt { path: path.to_owned() }),
+        false => Ok(None),
     }
 }

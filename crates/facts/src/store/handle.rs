@@ -16,7 +16,7 @@ use crate::reading::packed::Root;
 use crate::reading::snapshot::Snapshot;
 use crate::reading::view::View;
 use crate::state::State;
-use crate::store::backing::{Backend, Backing};
+use crate::store::backing::{Backend, Backing, open_backing};
 use crate::store::known::Known;
 
 /// An open database of facts. Clones share it.
@@ -170,15 +170,15 @@ impl Store {
     /// # Errors
     /// [`Error::Exists`], if there is a file at `to`; errors of the backend.
     pub fn back_up(&self, to: impl AsRef<Path>) -> Result<()> {
-        let to = to.as_ref();
-        if to.exists() {
-            return Err(Error::Exists { path: to.to_owned() });
-        }
-        match &self.inner.backing {
-            Backing::Engine(db, _) => Ok(db.backup_to(to).map(drop)?),
-            #[cfg(feature = "lmdb")]
-            Backing::Lmdb(environment) => environment.copy_to(to),
-        }
+        self.inner.backing.back_up(to.as_ref())
+    }
+
+    /// As [`Store::back_up`], of the database at `from`. If it is stacked on others, they are not needed.
+    ///
+    /// # Errors
+    /// As [`Store::back_up`]; [`Error::NotFacts`].
+    pub fn back_up_file(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()> {
+        open_backing(&Database::options().read_only(true), from.as_ref())?.back_up(to.as_ref())
     }
 
     /// Closes the file; see [`Database::close`]. Not those that it is stacked on. A file of LMDB is closed when its

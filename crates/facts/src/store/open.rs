@@ -18,7 +18,7 @@ use crate::ownership::slice::Slice;
 use crate::reading::counts::Statistics;
 use crate::reading::owning;
 use crate::state::State;
-use crate::store::backing::{Backend, Backing};
+use crate::store::backing::{Backend, Backing, Entry, create_in_lmdb, open_backing};
 use crate::store::handle::{Inner, Store};
 use crate::store::known::Known;
 
@@ -250,65 +250,6 @@ impl StoreOptions {
                 hiding,
             }),
         })
-    }
-}
-
-/// An entry that is no fact: its side, key and value.
-type Entry = (Side, Vec<u8>, Vec<u8>);
-
-/// Opens the file at `path`, whichever backend it is of.
-pub(crate) fn open_backing(engine: &Options, path: &Path) -> Result<Backing> {
-    match engine.clone().open(path) {
-        Ok(db) => match Tables::open(&db)? {
-            Some(tables) => Ok(Backing::Engine(db, RwLock::new(tables))),
-            None => Err(Error::NotFacts { path: path.to_owned() }),
-        },
-        Err(error) => match open_in_lmdb(path, engine.is_read_only())? {
-            Some(backing) => Ok(backing),
-            None => Err(error.into()),
-        },
-    }
-}
-
-#[cfg(feature = "lmdb")]
-fn create_in_lmdb(path: &Path, entries: &[Entry]) -> Result<Backing> {
-    use crate::lmdb::environment::Environment;
-
-    if path.exists() {
-        return Err(Error::Exists { path: path.to_owned() });
-    }
-    let environment = Environment::create(path, |changes| {
-        entries.iter().try_for_each(|(side, key, value)| changes.put(*side, key, value))
-    })?;
-    Ok(Backing::Lmdb(environment))
-}
-
-/// `None`, if the file at `path` is none of LMDB.
-#[cfg(feature = "lmdb")]
-fn open_in_lmdb(path: &Path, read_only: bool) -> Result<Option<Backing>> {
-    use crate::layout::magic::is_lmdb;
-    use crate::lmdb::environment::Environment;
-
-    if !is_lmdb(path) {
-        return Ok(None);
-    }
-    match Environment::open(path, read_only)? {
-        Some(environment) => Ok(Some(Backing::Lmdb(environment))),
-        None => Err(Error::NotFacts { path: path.to_owned() }),
-    }
-}
-
-#[cfg(not(feature = "lmdb"))]
-fn create_in_lmdb(path: &Path, _entries: &[Entry]) -> Result<Backing> {
-    Err(Error::LmdbNotBuilt { path: path.to_owned() })
-}
-
-/// Without LMDB, its files are recognised all the same.
-#[cfg(not(feature = "lmdb"))]
-fn open_in_lmdb(path: &Path, _read_only: bool) -> Result<Option<Backing>> {
-    match crate::layout::magic::is_lmdb(path) {
-        true => Err(Error::LmdbNotBuilt { path: path.to_owned() }),
-        false => Ok(None),
     }
 }
 

@@ -54,7 +54,7 @@ pub fn measure(backend: Backend, count: u64, directory: &Path) -> Result<Vec<f64
 }
 
 /// Microseconds of a query: processor time, or wall time of those that run on all processors; the median of rounds.
-fn time(databases: &Databases, query: &BenchQuery) -> Result<f64, Error> {
+fn time(databases: &Databases, query: &BenchQuery) -> Result<f64> {
     let once = |runs: u64| {
         let watch = Stopwatch::start(Charge::Process);
         (0..runs).try_for_each(|_| databases.run(query))?;
@@ -65,7 +65,7 @@ fn time(databases: &Databases, query: &BenchQuery) -> Result<f64, Error> {
     // The first run reads what the others find in memory.
     once(1)?;
     let runs = ((ROUND_NS / once(1)?) as u64).clamp(1, RUNS_MAX);
-    let mut rounds = (0..ROUNDS).map(|_| once(runs)).collect::<Result<Vec<f64>, Error>>()?;
+    let mut rounds = (0..ROUNDS).map(|_| once(runs)).collect::<Result<Vec<f64>>>()?;
     rounds.sort_unstable_by(f64::total_cmp);
     Ok(rounds[ROUNDS / 2] / 1e3)
 }
