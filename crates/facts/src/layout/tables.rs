@@ -26,6 +26,9 @@ pub enum Side {
     Owners = 7,
 }
 
+/// What is called for each entry of a side: its key and its value.
+pub type EachEntry<'e> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'e;
+
 /// The tables that every store in the engine has.
 #[derive(Clone)]
 pub struct Tables {

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::layout::growing::key_entry;
 use crate::layout::tables::Side;
-use crate::lmdb::environment::{LmdbTables, failed};
 use crate::lmdb::keys::{Entity, Stored, long_value, read_long_value, side_key};
+use crate::lmdb::shared::{LmdbTables, failed};
 
 /// A write transaction of a database in LMDB.
 pub struct Changes<'e> {

@@ -4,38 +4,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use heed::types::Bytes;
-use heed::{CompactionOption, Database, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn, WithoutTls};
+use heed::{CompactionOption, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn, WithoutTls};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::lmdb::changes::Changes;
+use crate::lmdb::shared::{LmdbTables, Shared, failed};
 use crate::lmdb::view::View;
-
-/// A table of LMDB.
-pub type Table = Database<Bytes, Bytes>;
-
-/// The tables of a database of facts.
-#[derive(Clone, Copy)]
-pub struct LmdbTables {
-    /// Id → predicate, key and value.
-    pub entities: Table,
-    /// Predicate and key → ids.
-    pub keys: Table,
-    /// Side and key → value.
-    pub sides: Table,
-}
 
 /// An open file of LMDB with the tables of a database of facts.
 pub struct Environment {
     shared: Arc<Shared>,
-}
-
-/// What all handles and snapshots of a file have together: LMDB opens a file once in a process.
-pub struct Shared {
-    env: Env<WithoutTls>,
-    tables: LmdbTables,
-    path: PathBuf,
-    read_only: bool,
 }
 
 /// The files that are open, by their canonical paths. Locked while one is opened.
@@ -133,18 +111,6 @@ impl Environment {
     }
 }
 
-impl Shared {
-    /// The tables.
-    pub fn tables(&self) -> LmdbTables {
-        self.tables
-    }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
 fn open(path: &Path, read_only: bool) -> Result<Env<WithoutTls>> {
     let mut options = EnvOpenOptions::new().read_txn_without_tls();
     options.max_dbs(3).max_readers(READERS_MAX).map_size(MAP_BYTES);
@@ -154,11 +120,6 @@ fn open(path: &Path, read_only: bool) -> Result<Env<WithoutTls>> {
     unsafe { options.flags(EnvFlags::NO_SUB_DIR | EnvFlags::NO_READ_AHEAD | access) };
     // SAFETY: nothing but LMDB writes to the file of a database, which its lock file coordinates.
     unsafe { options.open(path) }.map_err(failed(path, "open the database"))
-}
-
-/// An error of LMDB about the file at `path`.
-pub fn failed<'p>(path: &'p Path, operation: &'static str) -> impl Fn(heed::Error) -> Error + 'p {
-    move |error| Error::Lmdb(Box::new((path.to_owned(), operation, error.to_string().into())))
 }
 
 const ENTITIES: &str = "facts.entities";

@@ -1,5 +1,5 @@
 //! Keys as LMDB stores them: at most 511 bytes. A longer key is its first [`HEAD_BYTES`] and a hash of all of it. Its
-//! value then says which keys have the hash, so that keys are told apart whatever their hashes.
+//! value then leads to all keys with the hash, so that keys differ whatever their hashes.
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -8,6 +8,7 @@ use crate::ids::{FactId, PredicateId};
 use crate::layout::tables::Side;
 
 /// The stored form of a key.
+#[allow(clippy::large_enum_variant, reason = "it is on the stack, and short keys are not copied")]
 pub enum Stored<'k> {
     /// The key itself.
     Short(&'k [u8]),

@@ -7,4 +7,5 @@
 pub mod changes;
 pub mod environment;
 pub mod keys;
+pub mod shared;
 pub mod view;

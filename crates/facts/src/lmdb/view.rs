@@ -12,9 +12,9 @@ use heed::{RoTxn, WithoutTls};
 use crate::error::Result;
 use crate::ids::{FactId, PredicateId};
 use crate::layout::growing::key_entry;
-use crate::layout::tables::Side;
-use crate::lmdb::environment::{Shared, Table, failed};
+use crate::layout::tables::{EachEntry, Side};
 use crate::lmdb::keys::{Entity, KEY_BYTES_MAX, Stored, ids, read_long_value, side_key, stored_prefix};
+use crate::lmdb::shared::{Shared, Table, failed};
 
 /// One state of a database in LMDB.
 pub struct View {
@@ -35,7 +35,7 @@ impl View {
     pub fn side(&self, side: Side, key: &[u8]) -> Result<Option<&[u8]>> {
         let key = side_key(side, key);
         let stored = Stored::of(&key);
-        let Some(value) = self.get(self.shared.tables().sides, stored.bytes())? else { return Ok(None) };
+        let Some(value) = self.get(self.shared.tables.sides, stored.bytes())? else { return Ok(None) };
         if !stored.is_long() {
             return Ok(Some(value));
         }
@@ -44,12 +44,12 @@ impl View {
     }
 
     /// Calls `each` with the entries of a side whose keys begin with `prefix`, which is short. Keys come in order, but
-    /// for those of which more than 494 bytes are the same.
-    pub fn each_side(&self, side: Side, prefix: &[u8], each: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+    /// for those that share their first 494 bytes.
+    pub fn each_side(&self, side: Side, prefix: &[u8], each: &mut EachEntry<'_>) -> Result<()> {
         let prefix = side_key(side, prefix);
         let mut low = Bound::Included(prefix.clone());
         loop {
-            let entries = self.entries(self.shared.tables().sides, low, ENTRIES_MAX)?;
+            let entries = self.entries(self.shared.tables.sides, low, ENTRIES_MAX)?;
             for (key, value) in &entries {
                 if !key.starts_with(&prefix) {
                     return Ok(());
@@ -71,14 +71,14 @@ impl View {
 
     /// The entry by id of a fact.
     pub fn entity(&self, id: FactId) -> Result<Option<&[u8]>> {
-        self.get(self.shared.tables().entities, &id.get().to_be_bytes())
+        self.get(self.shared.tables.entities, &id.get().to_be_bytes())
     }
 
     /// The id of the fact with a key.
     pub fn id_by_key(&self, predicate: PredicateId, key: &[u8]) -> Result<Option<FactId>> {
         let entry = key_entry(predicate, key);
         let stored = Stored::of(&entry);
-        let Some(value) = self.get(self.shared.tables().keys, stored.bytes())? else { return Ok(None) };
+        let Some(value) = self.get(self.shared.tables.keys, stored.bytes())? else { return Ok(None) };
         for id in ids(value) {
             let id = id?;
             if !stored.is_long() || self.has_key(id, key)? {
@@ -92,8 +92,7 @@ impl View {
         Ok(self.entity(id)?.map(Entity::read).transpose()?.is_some_and(|entity| entity.key == key))
     }
 
-    /// The ids of facts of a predicate, of which some may not have the prefix; from the fact `first` on, if there is
-    /// one.
+    /// The ids of a predicate's facts with a prefix, and perhaps of others: from the fact `first` on, if there is one.
     pub fn seek(&self, predicate: PredicateId, prefix: &[u8], first: Option<(FactId, &[u8])>) -> Ids<'_> {
         let prefix = stored_prefix(&key_entry(predicate, prefix)).to_vec();
         let low = match first {
@@ -106,23 +105,27 @@ impl View {
 
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<&[u8]>> {
         let txn = self.lock();
-        let found = table.get(&txn, key).map_err(failed(self.shared.path(), "read"))?;
-        // SAFETY: the bytes are in the map. LMDB leaves pages of a read transaction as they are until it ends, and
-        // `self` owns the transaction, which is never replaced.
-        Ok(found.map(|bytes| unsafe { &*std::ptr::from_ref(bytes) }))
+        let found = table.get(&txn, key).map_err(failed(&self.shared.path, "read"))?;
+        Ok(found.map(|bytes| self.lasting(bytes)))
     }
 
     fn entries(&self, table: Table, low: Bound<Vec<u8>>, most: usize) -> Result<Entries<'_>> {
         let txn = self.lock();
         let low = low.as_ref().map(Vec::as_slice);
         let range = (low, Bound::Unbounded);
-        let entries = table.range(&txn, &range).map_err(failed(self.shared.path(), "read"))?;
+        let entries = table.range(&txn, &range).map_err(failed(&self.shared.path, "read"))?;
         let entries = entries.take(most).map(|entry| {
-            let (key, value) = entry.map_err(failed(self.shared.path(), "read"))?;
-            // SAFETY: as in `get`.
-            Ok(unsafe { (&*std::ptr::from_ref(key), &*std::ptr::from_ref(value)) })
+            let (key, value) = entry.map_err(failed(&self.shared.path, "read"))?;
+            Ok((self.lasting(key), self.lasting(value)))
         });
         entries.collect()
+    }
+
+    /// Bytes that the transaction has read, for as long as the view lives.
+    fn lasting<'t>(&'t self, bytes: &[u8]) -> &'t [u8] {
+        // SAFETY: the bytes are in the map. LMDB leaves pages of a read transaction as they are until it ends, and
+        // `self` owns the transaction, which is never replaced.
+        unsafe { &*std::ptr::from_ref(bytes) }
     }
 
     fn lock(&self) -> MutexGuard<'_, RoTxn<'static, WithoutTls>> {
@@ -150,7 +153,7 @@ impl Ids<'_> {
     pub fn next(&mut self) -> Result<Option<FactId>> {
         while self.found.is_empty() {
             let Some(low) = self.low.take() else { return Ok(None) };
-            let entries = self.view.entries(self.view.shared.tables().keys, low, self.count)?;
+            let entries = self.view.entries(self.view.shared.tables.keys, low, self.count)?;
             if entries.len() == self.count {
                 self.low = entries.last().map(|(key, _)| Bound::Excluded(key.to_vec()));
             }

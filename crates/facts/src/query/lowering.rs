@@ -63,7 +63,7 @@ pub fn lower(
         Ok(lowered) => lowered,
         Err(Stop::Never) => {
             let none = || Term::Bytes(Vec::new());
-            steps = vec![Step::Same(Term::Never, Term::Never)];
+            steps = never_steps();
             (none(), query.value.is_some().then(none))
         }
         Err(Stop::Wrong(diagnostic)) => return Err(*diagnostic),
@@ -103,6 +103,11 @@ impl From<Diagnostic> for Stop {
     fn from(diagnostic: Diagnostic) -> Stop {
         Stop::Wrong(Box::new(diagnostic))
     }
+}
+
+/// Steps that match nothing.
+fn never_steps() -> Vec<Step> {
+    vec![Step::Same(Term::Never, Term::Never)]
 }
 
 /// `None` for what matches nothing.
@@ -196,7 +201,7 @@ impl Lowering<'_> {
                 let mut branches = [Vec::new(), Vec::new()];
                 for (part, inner) in parts[1..].iter().zip(&mut branches) {
                     if possible(self.discarded(part, frame, inner))?.is_none() {
-                        *inner = vec![Step::Same(Term::Never, Term::Never)];
+                        *inner = never_steps();
                     }
                 }
                 let [then, otherwise] = branches;
@@ -294,9 +299,8 @@ impl Lowering<'_> {
                     steps.append(&mut self.branch(&parts[2], &slot, frame)?);
                     return Ok(slot);
                 }
-                let never = || vec![Step::Same(Term::Never, Term::Never)];
-                let then = possible(self.branch(&parts[1], &slot, frame))?.unwrap_or_else(never);
-                let otherwise = possible(self.branch(&parts[2], &slot, frame))?.unwrap_or_else(never);
+                let then = possible(self.branch(&parts[1], &slot, frame))?.unwrap_or_else(never_steps);
+                let otherwise = possible(self.branch(&parts[2], &slot, frame))?.unwrap_or_else(never_steps);
                 steps.push(Step::If(Box::new([condition, then, otherwise])));
                 Ok(slot)
             }

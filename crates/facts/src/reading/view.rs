@@ -3,9 +3,10 @@
 use fulgurite::{Read, ReadTxn, Value};
 
 use crate::error::Result;
-use crate::layout::tables::{Side, Tables};
+use crate::layout::tables::{EachEntry, Side, Tables};
 
 /// One state of one database of a stack.
+#[cfg_attr(feature = "lmdb", allow(clippy::large_enum_variant, reason = "a snapshot has one for each database"))]
 pub enum View {
     /// In a database of the engine.
     Engine {
@@ -30,8 +31,8 @@ impl View {
     }
 
     /// Calls `each` with the key and the value of the entries of a side whose keys begin with `prefix`, in the order of
-    /// keys. LMDB returns keys of which more than 494 bytes are the same in another order.
-    pub fn each(&self, side: Side, prefix: &[u8], each: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+    /// keys. LMDB returns keys that share their first 494 bytes in another order.
+    pub fn each(&self, side: Side, prefix: &[u8], each: &mut EachEntry<'_>) -> Result<()> {
         match self {
             Self::Engine { txn, tables } => {
                 for entry in txn.prefix(tables.side(side), prefix)? {

@@ -34,6 +34,7 @@ impl Backend {
 }
 
 /// What holds the bytes of a database.
+#[cfg_attr(feature = "lmdb", allow(clippy::large_enum_variant, reason = "a database has one"))]
 pub enum Backing {
     /// A database of the engine, and its tables, which are replaced when it is completed.
     Engine(Database, RwLock<Tables>),
@@ -107,6 +108,7 @@ impl Backing {
 }
 
 /// A write transaction.
+#[cfg_attr(feature = "lmdb", allow(clippy::large_enum_variant, reason = "a transaction has one"))]
 pub enum Changes<'b> {
     /// Of a database of the engine.
     Engine {

@@ -205,7 +205,8 @@ const CRATES: &[Allowed] = &[
     },
 ];
 
-/// Other engines and their bindings, by the beginning of the package's name: only `rivals` builds them.
+/// Other engines and their bindings, by the beginning of the package's name: only `rivals` builds them, and crates
+/// whose rows name one, which have it behind a feature that is off by default.
 const ENGINES: &[&str] = &[
     "bf-tree",
     "fjall",
@@ -256,6 +257,7 @@ fn judge(file: &File, row: &Allowed, dependency: &Dependency, findings: &mut Vec
         let engine = ENGINES.iter().any(|engine| name.starts_with(engine));
         match row.outside {
             Outside::Any => (true, ""),
+            Outside::Only(names) if engine && names.contains(&name) => (true, ""),
             _ if engine => (false, "other engines are built by benchmarks/rivals alone"),
             Outside::AnyButEngines => (true, ""),
             Outside::Only(names) => (
@@ -381,7 +383,11 @@ mod tests {
     }
 
     #[test]
-    fn other_engines_are_for_rivals_alone() {
+    fn other_engines_are_for_rivals_and_rows_that_name_them() {
+        assert!(
+            manifest("crates/facts", "[dependencies]\nheed = { version = \"0.22\", optional = true }\n").is_empty()
+        );
+        assert_eq!(manifest("crates/facts", "[dependencies]\nredb = \"4\"\n"), ["crates/facts/Cargo.toml:10"]);
         assert!(manifest("benchmarks/rivals", "[dependencies]\nheed = \"0.22\"\n").is_empty());
         assert_eq!(
             manifest("benchmarks/bench", "[dependencies]\nheed = \"0.22\"\n"),

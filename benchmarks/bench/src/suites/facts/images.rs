@@ -61,7 +61,7 @@ fn of_image() -> StoreOptions {
     Store::options().engine(Database::options().image(true))
 }
 
-/// The median of reads of random facts, each of which no cache has yet: a read decompresses what it needs.
+/// The median time of reads of random facts. No cache has them: each read decompresses what it needs.
 fn cold_reads(image: &Path, workload: &Workload) -> Result<f64> {
     let mut random = Random::new(workload.seed, 7);
     let mut took = Vec::new();

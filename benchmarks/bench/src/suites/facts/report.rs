@@ -66,7 +66,7 @@ impl Row {
     }
 }
 
-/// As many digits as tell something.
+/// A number with the digits that matter.
 fn digits(number: f64) -> String {
     match number.abs() {
         large if large >= 1000.0 => format!("{number:.0}"),
