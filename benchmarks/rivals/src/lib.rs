@@ -37,10 +37,7 @@ pub use interface::writing::{
 pub use leveldb::{LevelDb, LevelDbReader, LevelDbStore};
 #[cfg(feature = "libmdbx")]
 pub use libmdbx::{Mdbx, MdbxSnapshot, MdbxStore, MdbxTransaction};
-pub use lmdb::{
-    Lmdb, LmdbFacts, LmdbFactsReader, LmdbReader, LmdbSnapshot, LmdbStore, LmdbTransaction, LmdbWriteMap,
-    LmdbWritingStore,
-};
+pub use lmdb::{Lmdb, LmdbReader, LmdbSnapshot, LmdbStore, LmdbTransaction, LmdbWriteMap, LmdbWritingStore};
 /// A store of quads has no interface of its own here: the benchmark of quads calls Oxigraph's.
 #[cfg(feature = "oxigraph")]
 pub use oxigraph;

@@ -228,7 +228,7 @@ fn digests(path: &Path) -> Result<BTreeMap<String, u128>> {
 }
 
 fn not_an_index(store: &Store) -> Error {
-    Error::NotAnIndex { path: store.database().path().to_owned() }
+    Error::NotAnIndex { path: store.path().to_owned() }
 }
 
 /// So many incremental databases are stacked at most: each makes answers slower.

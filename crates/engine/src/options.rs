@@ -103,6 +103,12 @@ impl Options {
         self
     }
 
+    /// Whether [`Options::read_only`] is set.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
     /// Requires that the file is an image ([`crate::Database::write_image`]), and opens it for reading only. Default:
     /// `false`.
     ///

@@ -130,6 +130,13 @@ pub enum Error {
         /// What is wrong.
         what: &'static str,
     },
+    /// LMDB failed: the file, what was tried, and why it failed.
+    Lmdb(Box<(PathBuf, &'static str, Box<str>)>),
+    /// The database is in LMDB, or would be, and this program was built without it.
+    LmdbNotBuilt {
+        /// The file.
+        path: PathBuf,
+    },
     /// A function that the program gave failed.
     Program(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -245,6 +252,15 @@ impl fmt::Display for Error {
             ),
             Self::TooLarge => out.write_str("the database has more facts, units or sets than it has numbers for"),
             Self::Damaged { what } => write!(out, "the database is damaged: {what}; restore a backup"),
+            Self::Lmdb(failure) => {
+                let (path, operation, reason) = &**failure;
+                write!(out, "{}: LMDB cannot {operation}: {reason}", path.display())
+            }
+            Self::LmdbNotBuilt { path } => write!(
+                out,
+                "{}: LMDB stores this database, and the program was built without it; build it with the feature `lmdb`",
+                path.display()
+            ),
             Self::Program(error) => error.fmt(out),
         }
     }

@@ -31,6 +31,7 @@
 //! | store facts as bytes, or stack databases | [`Store`], [`StoreOptions`], [`Batch`], [`Snapshot`] |
 //! | store what the schema derives | [`FactDatabase::derive`] |
 //! | end the writing | [`FactDatabase::complete`], [`State`] |
+//! | keep a database in LMDB | [`StoreOptions::backend`], [`Backend`] |
 //! | hide facts of some files | [`Snapshot::slice_of`], [`StoreOptions::hide_units`] |
 //!
 //! `docs/reference/facts.md` has the guarantees and the bytes, `docs/reference/angle.md` the language.
@@ -41,6 +42,8 @@ mod error;
 mod ids;
 mod json;
 mod layout;
+#[cfg(feature = "lmdb")]
+mod lmdb;
 mod ownership;
 mod query;
 mod reading;
@@ -67,12 +70,13 @@ pub use ownership::slice::Slice;
 pub use query::execution::DerivedFacts;
 pub use query::prepared::{Compiler, Page, Query, QueryLimits, QueryResult};
 pub use query::reads::{Reads, Visit};
+pub use reading::counts::Statistics;
 pub use reading::enumerate::Enumerate;
 pub use reading::seek::Seek;
 pub use reading::snapshot::Snapshot;
-pub use reading::statistics::Statistics;
 pub use schema::definition::{NamedType, Predicate, Schema};
 pub use state::State;
+pub use store::backing::Backend;
 pub use store::batch::Batch;
 pub use store::commit::{Committed, Substitute};
 pub use store::handle::Store;

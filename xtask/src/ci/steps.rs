@@ -22,7 +22,13 @@ pub const STEPS: &[Step] = &[
     quick("rustdoc", "the documentation builds without a warning", rustdoc),
     long("packages", "the published crates can be packaged", packages),
     long("benchmarks", "the benchmarks' own tests, with LMDB as the only other engine that is built", |root| {
-        cargo(root, &[&["test", "--locked", "--no-fail-fast"], BENCHMARKS].concat())
+        match cargo(root, &[&["test", "--locked", "--no-fail-fast"], BENCHMARKS].concat()) {
+            // Facts in LMDB: the same packages are selected, so that nothing else is built for them.
+            Outcome::Passed => {
+                cargo(root, &[&["test", "--locked", "--test", "lmdb"], BENCHMARKS, FACTS_IN_LMDB].concat())
+            }
+            failed => failed,
+        }
     }),
     long("msrv", "the oldest supported compiler builds the published crates and the bindings", oldest_compiler),
     long("aarch64", "the engine and its command line compile for Linux on aarch64", |root| {
@@ -92,7 +98,8 @@ const fn beside(name: &'static str, what: &'static str, programs: fn(&Path) -> R
 /// Checks the default members, the command line without its features, and the benchmarks.
 fn clippy(root: &Path) -> Outcome {
     let small: &[&str] = &["--package", "fulgurite-cli", "--no-default-features"];
-    for selection in [&[], small, BENCHMARKS] {
+    let benchmarks = [BENCHMARKS, FACTS_IN_LMDB].concat();
+    for selection in [&[], small, &benchmarks] {
         let arguments = [&["clippy", "--locked", "--all-targets"], selection, &["--", "--deny", "warnings"]].concat();
         if let failed @ Outcome::Failed(_) = cargo(root, &arguments) {
             return failed;
@@ -170,6 +177,9 @@ fn oldest_supported(root: &Path) -> Result<String, String> {
 /// The benchmarks are no default members, so that plain builds compile no other engine. LMDB, which is small, is
 /// compiled with them. The others are features, which `cargo xtask bench` turns on, or libraries of the system.
 const BENCHMARKS: &[&str] = &["--package", "fulgurite-bench", "--package", "fulgurite-rivals"];
+
+/// The backend of facts on LMDB, which the benchmarks build.
+const FACTS_IN_LMDB: &[&str] = &["--package", "fulgurite-facts", "--features", "fulgurite-facts/lmdb"];
 
 /// What knows the system it runs on. The rest, which is above it, is compiled for Windows alone.
 const ENGINE: &[&str] = &[

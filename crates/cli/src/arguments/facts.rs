@@ -81,8 +81,23 @@ pub struct Create {
     /// Hide the facts that only this unit of the databases below owns, such as a file that has changed.
     #[arg(long, value_name = "UNIT", requires = "base")]
     pub hide: Vec<String>,
+    /// What stores the database. The other verbs find it by the file.
+    #[cfg(feature = "lmdb")]
+    #[arg(long, value_enum, default_value_t)]
+    pub backend: BackendArgument,
     #[command(flatten)]
     pub writing: WriteArguments,
+}
+
+/// A value of `--backend`.
+#[cfg(feature = "lmdb")]
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default)]
+pub enum BackendArgument {
+    /// Fulgurite.
+    #[default]
+    Fulgurite,
+    /// LMDB.
+    Lmdb,
 }
 
 /// Arguments of `facts write`.

@@ -62,7 +62,7 @@ impl CodeReader {
     /// # Errors
     /// [`Error::NotAnIndex`], if the database has another schema; errors of the database.
     pub fn new(database: &FactDatabase) -> Result<Self> {
-        let not_an_index = || Error::NotAnIndex { path: database.store().database().path().to_owned() };
+        let not_an_index = || Error::NotAnIndex { path: database.store().path().to_owned() };
         let predicates = Predicates::of(database.schema())?.ok_or_else(not_an_index)?;
         Ok(Self { facts: database.reader()?, predicates })
     }

@@ -7,9 +7,10 @@ use fulgurite::Database;
 
 use crate::error::{Error, Result};
 use crate::layout::meta::PROPERTY;
-use crate::layout::tables::Tables;
+use crate::layout::tables::Side;
 use crate::query::prepared::Compiler;
 use crate::schema::definition::Schema;
+use crate::store::backing::open_backing;
 use crate::store::handle::Store;
 use crate::store::open::StoreOptions;
 
@@ -42,7 +43,7 @@ impl FactDatabase {
         if let Some(base) = options.base_store()
             && read_schema(base)?.hash() != compiler.schema().hash()
         {
-            return Err(Error::OtherSchema { path: base.database().path().to_owned() });
+            return Err(Error::OtherSchema { path: base.path().to_owned() });
         }
         let store = options.property(SCHEMA, compiler.schema().text().as_bytes()).create(path)?;
         Ok(Self { store, compiler })
@@ -72,9 +73,9 @@ impl FactDatabase {
     /// [`Error::NotFacts`]; [`Error::NoSchema`]; errors of the engine.
     pub fn schema_at(path: impl AsRef<Path>) -> Result<Schema> {
         let path = path.as_ref();
-        let db = Database::options().read_only(true).open(path)?;
-        let tables = Tables::open(&db)?.ok_or_else(|| Error::NotFacts { path: path.to_owned() })?;
-        let stored = db.read()?.get(&tables.meta, format!("{PROPERTY}{SCHEMA}"))?.map(|text| text.to_vec());
+        let backing = open_backing(&Database::options().read_only(true), path)?;
+        let view = backing.view()?;
+        let stored = view.get(Side::Meta, format!("{PROPERTY}{SCHEMA}"))?.map(|text| text.to_vec());
         schema_of(stored, path)
     }
 
@@ -110,7 +111,7 @@ impl FactDatabase {
 }
 
 fn read_schema(store: &Store) -> Result<Schema> {
-    schema_of(store.property(SCHEMA)?, store.database().path())
+    schema_of(store.property(SCHEMA)?, store.path())
 }
 
 /// The schema in a property of the database at `path`.

@@ -1,6 +1,6 @@
 //! [`FactReader`]: queries, and facts as JSON.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value as Json;
 
@@ -8,7 +8,7 @@ use crate::database::handle::FactDatabase;
 use crate::error::{Error, Result};
 use crate::ids::FactId;
 use crate::json::print::{Expansion, Printer};
-use crate::query::prepared::{Compiler, Page, QueryLimits};
+use crate::query::prepared::{Compiler, Page, Query, QueryLimits};
 use crate::query::reads::Reads;
 use crate::reading::snapshot::Snapshot;
 
@@ -18,7 +18,8 @@ impl FactDatabase {
     /// # Errors
     /// Errors of the engine.
     pub fn reader(&self) -> Result<FactReader> {
-        Ok(FactReader { snapshot: self.store.snapshot()?, compiler: Arc::clone(&self.compiler) })
+        let plans = Mutex::new(Vec::new());
+        Ok(FactReader { snapshot: self.store.snapshot()?, compiler: Arc::clone(&self.compiler), plans })
     }
 }
 
@@ -26,7 +27,12 @@ impl FactDatabase {
 pub struct FactReader {
     snapshot: Snapshot,
     compiler: Arc<Compiler>,
+    /// The queries that have further pages, the last one at the end: the next page need not compile them again.
+    plans: Mutex<Vec<(String, Arc<Query>)>>,
 }
+
+/// So many compiled queries are kept.
+const PLANS_MAX: usize = 16;
 
 impl FactReader {
     /// The facts as bytes.
@@ -40,7 +46,12 @@ impl FactReader {
     /// # Errors
     /// [`Error::Angle`], with the place of what is wrong; and what [`Query::run`](crate::Query::run) returns.
     pub fn query(&self, text: &str, limits: &QueryLimits) -> Result<Page> {
-        self.compiler.query(text, &self.snapshot)?.run(&self.snapshot, limits)
+        let query = self.compiler.query(text, &self.snapshot)?;
+        let page = query.run(&self.snapshot, limits)?;
+        if page.continuation.is_some() {
+            self.keep(text, Arc::new(query));
+        }
+        Ok(page)
     }
 
     /// Answers the rest of a query, from the continuation of a page of it on.
@@ -48,7 +59,30 @@ impl FactReader {
     /// # Errors
     /// [`Error::Continuation`], if it is not of this query; and as [`FactReader::query`].
     pub fn continue_query(&self, text: &str, limits: &QueryLimits, continuation: &[u8]) -> Result<Page> {
-        self.compiler.query(text, &self.snapshot)?.continue_from(&self.snapshot, limits, continuation)
+        let kept = self.kept(text);
+        let query = match &kept {
+            Some(query) => Arc::clone(query),
+            None => Arc::new(self.compiler.query(text, &self.snapshot)?),
+        };
+        let page = query.continue_from(&self.snapshot, limits, continuation)?;
+        if kept.is_none() && page.continuation.is_some() {
+            self.keep(text, query);
+        }
+        Ok(page)
+    }
+
+    fn kept(&self, text: &str) -> Option<Arc<Query>> {
+        let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        plans.iter().rev().find(|(of, _)| of == text).map(|(_, query)| Arc::clone(query))
+    }
+
+    fn keep(&self, text: &str, query: Arc<Query>) {
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        plans.retain(|(of, _)| of != text);
+        if plans.len() == PLANS_MAX {
+            plans.remove(0);
+        }
+        plans.push((text.to_owned(), query));
     }
 
     /// A fact as JSON. Null if there is none.

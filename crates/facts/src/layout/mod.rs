@@ -4,6 +4,7 @@ pub mod fact;
 pub mod growing;
 pub mod hashes;
 pub mod index;
+pub mod magic;
 pub mod meta;
 pub mod places;
 pub mod records;

@@ -4,7 +4,32 @@ use fulgurite::{Database, Table, TableOptions, WriteTxn};
 
 use crate::error::Result;
 
-/// The tables that every store has.
+/// Entries that are no facts, by their kind. Each is a table in the engine, and the first byte of keys in LMDB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)] // On disk: never renumber, only append.
+pub enum Side {
+    /// [`Tables::meta`].
+    Meta = 0,
+    /// [`Tables::statistics`].
+    Statistics = 1,
+    /// [`Tables::units`].
+    Units = 2,
+    /// [`Tables::claims`].
+    Claims = 3,
+    /// [`Tables::derivations`].
+    Derivations = 4,
+    /// [`Tables::hidden`].
+    Hidden = 5,
+    /// [`Tables::sets`].
+    Sets = 6,
+    /// [`Tables::owners`].
+    Owners = 7,
+}
+
+/// What is called for each entry of a side: its key and its value.
+pub type EachEntry<'e> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'e;
+
+/// The tables that every store in the engine has.
 #[derive(Clone)]
 pub struct Tables {
     /// Entries of [`meta`](crate::layout::meta).
@@ -70,6 +95,20 @@ impl PackedTables {
 }
 
 impl Tables {
+    /// The table of a side.
+    pub fn side(&self, side: Side) -> &Table {
+        match side {
+            Side::Meta => &self.meta,
+            Side::Statistics => &self.statistics,
+            Side::Units => &self.units,
+            Side::Claims => &self.claims,
+            Side::Derivations => &self.derivations,
+            Side::Hidden => &self.hidden,
+            Side::Sets => &self.sets,
+            Side::Owners => &self.owners,
+        }
+    }
+
     /// Creates the tables of a database that facts are added to.
     pub fn create(txn: &mut WriteTxn) -> fulgurite::Result<Self> {
         let mut table = |name: &str| txn.create_table(name, TableOptions::new());

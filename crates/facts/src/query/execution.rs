@@ -311,8 +311,10 @@ impl<'a> Execution<'a> {
         let mut flow = Flow::Continue;
         let depth = self.sources.len();
         let reads = self.reads;
-        reads.seek(predicate, &prefix, from, &mut |fact, bytes| {
-            if self.count(predicate)? {
+        let mut searched = 0;
+        let outcome = reads.seek(predicate, &prefix, from, &mut |fact, bytes| {
+            searched += 1;
+            if self.tick()? {
                 flow = self.time_out(Position::Fact(fact));
                 return Ok(ControlFlow::Break(()));
             }
@@ -329,7 +331,9 @@ impl<'a> Execution<'a> {
             self.sources.truncate(depth);
             self.resume.clear();
             Ok(ControlFlow::Continue(()))
-        })?;
+        });
+        *self.searched.entry(predicate).or_default() += searched;
+        outcome?;
         // A loop that ends early may be one in `First`, after which others go on.
         self.sources.truncate(depth);
         self.buffers.push(prefix);

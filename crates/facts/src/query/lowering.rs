@@ -1,4 +1,7 @@
 //! Typed queries to steps. Derived predicates are replaced by the queries that derive them.
+//!
+//! What needs facts of a predicate that has none matches nothing, and is left out: of a union of many derived
+//! predicates, only the alternatives that can match are lowered and planned.
 
 use std::collections::HashMap;
 
@@ -26,6 +29,8 @@ pub struct Lowered {
     pub value: Option<Term>,
     /// How many slots there are.
     pub slots: usize,
+    /// Whether a part of the query was left out because it matches nothing.
+    pub is_partial: bool,
 }
 
 /// The most derived predicates that a query may stand for, each time that one is used.
@@ -43,10 +48,27 @@ pub fn lower(
     query: &CheckedQuery,
     is_empty: &dyn Fn(PredicateId) -> bool,
 ) -> Result<Lowered, Diagnostic> {
-    let mut lowering = Lowering { schema, derivations, source, is_empty, slots: 0, path: Vec::new(), expansions: 0 };
+    let mut lowering = Lowering {
+        schema,
+        derivations,
+        source,
+        is_empty,
+        slots: 0,
+        path: Vec::new(),
+        expansions: 0,
+        is_partial: false,
+    };
     let mut steps = Vec::new();
-    let (head, value) = lowering.query(query, &mut steps)?;
-    Ok(Lowered { steps, head, value, slots: lowering.slots })
+    let (head, value) = match lowering.query(query, &mut steps) {
+        Ok(lowered) => lowered,
+        Err(Stop::Never) => {
+            let none = || Term::Bytes(Vec::new());
+            steps = never_steps();
+            (none(), query.value.is_some().then(none))
+        }
+        Err(Stop::Wrong(diagnostic)) => return Err(*diagnostic),
+    };
+    Ok(Lowered { steps, head, value, slots: lowering.slots, is_partial: lowering.is_partial })
 }
 
 struct Lowering<'a> {
@@ -58,6 +80,7 @@ struct Lowering<'a> {
     /// The derived predicates that are being replaced.
     path: Vec<PredicateId>,
     expansions: usize,
+    is_partial: bool,
 }
 
 /// The slots of a query's variables begin here.
@@ -66,7 +89,50 @@ struct Frame {
     first_slot: usize,
 }
 
-type Lower<T> = Result<T, Diagnostic>;
+type Lower<T> = Result<T, Stop>;
+
+/// Why lowering stops.
+enum Stop {
+    /// What is being lowered matches nothing: it needs facts of a predicate that has none.
+    Never,
+    /// The query is wrong.
+    Wrong(Box<Diagnostic>),
+}
+
+impl From<Diagnostic> for Stop {
+    fn from(diagnostic: Diagnostic) -> Stop {
+        Stop::Wrong(Box::new(diagnostic))
+    }
+}
+
+/// Steps that match nothing.
+fn never_steps() -> Vec<Step> {
+    vec![Step::Same(Term::Never, Term::Never)]
+}
+
+/// `None` for what matches nothing.
+fn possible<T>(lowered: Lower<T>) -> Lower<Option<T>> {
+    match lowered {
+        Ok(lowered) => Ok(Some(lowered)),
+        Err(Stop::Never) => Ok(None),
+        Err(stop) => Err(stop),
+    }
+}
+
+/// Appends the branches that can match to steps: one alone, or several as alternatives.
+fn alternatives(mut branches: Vec<Vec<Step>>, steps: &mut Vec<Step>) -> Lower<()> {
+    match branches.len() {
+        0 => Err(Stop::Never),
+        1 => {
+            steps.append(&mut branches[0]);
+            Ok(())
+        }
+        _ => {
+            steps.push(Step::Or(branches));
+            Ok(())
+        }
+    }
+}
 
 impl Lowering<'_> {
     fn slot(&mut self) -> usize {
@@ -121,18 +187,25 @@ impl Lowering<'_> {
                 let mut lowered = Vec::with_capacity(branches.len());
                 for branch in branches {
                     let mut inner = Vec::new();
-                    self.discarded(branch, frame, &mut inner)?;
-                    lowered.push(inner);
+                    if possible(self.discarded(branch, frame, &mut inner))?.is_some() {
+                        lowered.push(inner);
+                    }
                 }
-                steps.push(Step::Or(lowered));
-                Ok(())
+                alternatives(lowered, steps)
             }
             NodeKind::If(parts) => {
-                let mut lowered = [Vec::new(), Vec::new(), Vec::new()];
-                for (part, inner) in parts.iter().zip(&mut lowered) {
-                    self.discarded(part, frame, inner)?;
+                let mut condition = Vec::new();
+                if possible(self.discarded(&parts[0], frame, &mut condition))?.is_none() {
+                    return self.discarded(&parts[2], frame, steps);
                 }
-                steps.push(Step::If(Box::new(lowered)));
+                let mut branches = [Vec::new(), Vec::new()];
+                for (part, inner) in parts[1..].iter().zip(&mut branches) {
+                    if possible(self.discarded(part, frame, inner))?.is_none() {
+                        *inner = never_steps();
+                    }
+                }
+                let [then, otherwise] = branches;
+                steps.push(Step::If(Box::new([condition, then, otherwise])));
                 Ok(())
             }
             _ => {
@@ -212,31 +285,37 @@ impl Lowering<'_> {
         match &node.kind {
             NodeKind::Or(branches) => {
                 let slot = self.slot_term(&node.ty);
-                let mut lowered = Vec::with_capacity(branches.len());
+                let mut lowered = Vec::new();
                 for branch in branches {
-                    lowered.push(self.branch(branch, &slot, frame)?);
+                    lowered.extend(possible(self.branch(branch, &slot, frame))?);
                 }
-                steps.push(Step::Or(lowered));
+                alternatives(lowered, steps)?;
                 Ok(slot)
             }
             NodeKind::If(parts) => {
                 let slot = self.slot_term(&node.ty);
                 let mut condition = Vec::new();
-                self.discarded(&parts[0], frame, &mut condition)?;
-                let then = self.branch(&parts[1], &slot, frame)?;
-                let otherwise = self.branch(&parts[2], &slot, frame)?;
+                if possible(self.discarded(&parts[0], frame, &mut condition))?.is_none() {
+                    steps.append(&mut self.branch(&parts[2], &slot, frame)?);
+                    return Ok(slot);
+                }
+                let then = possible(self.branch(&parts[1], &slot, frame))?.unwrap_or_else(never_steps);
+                let otherwise = possible(self.branch(&parts[2], &slot, frame))?.unwrap_or_else(never_steps);
                 steps.push(Step::If(Box::new([condition, then, otherwise])));
                 Ok(slot)
             }
             NodeKind::Not(statements) => {
                 let mut inner = Vec::new();
-                self.statements(statements, frame, &mut inner)?;
-                steps.push(Step::Not(inner));
+                if possible(self.statements(statements, frame, &mut inner))?.is_some() {
+                    steps.push(Step::Not(inner));
+                }
                 Ok(Term::Bytes(Vec::new()))
             }
             NodeKind::All(inner) => {
                 let mut inner_steps = Vec::new();
-                let item = self.node(inner, frame, &mut inner_steps)?;
+                let Some(item) = possible(self.node(inner, frame, &mut inner_steps))? else {
+                    return Ok(Term::Bytes(nat_bytes(0)));
+                };
                 let result = self.slot();
                 steps.push(Step::All { result, item, steps: inner_steps });
                 Ok(Term::Slot(result, node.ty.clone()))
@@ -414,13 +493,18 @@ impl Lowering<'_> {
             DeriveWhen::IfEmpty => (self.is_empty)(predicate),
         });
         let (true, Some(query)) = (derives, self.derivations.get(&predicate)) else {
+            if (self.is_empty)(predicate) {
+                self.is_partial = true;
+                return Err(Stop::Never);
+            }
             steps.push(Step::Facts { predicate, id, key, value });
             return Ok(());
         };
         self.enter(predicate, span)?;
         let mut inner = Vec::new();
-        let (derived_key, derived_value) = self.query(query, &mut inner)?;
+        let derived = self.query(query, &mut inner);
         self.path.pop();
+        let (derived_key, derived_value) = derived?;
         let derived_value = derived_value.unwrap_or(Term::Bytes(Vec::new()));
         same(key.clone(), derived_key.clone(), &mut inner);
         same(value.clone(), derived_value.clone(), &mut inner);
@@ -440,11 +524,11 @@ impl Lowering<'_> {
             let names = self.path[at..].iter().chain([&predicate]).map(|id| self.schema.name_of(*id));
             let cycle = names.collect::<Vec<_>>().join(" → ");
             let message = format!("a predicate is derived from itself: {cycle}");
-            return Err(self.source.error(span, message, "store one of them: `stored` before its query"));
+            return Err(self.source.error(span, message, "store one of them: `stored` before its query").into());
         }
         if self.expansions > EXPANSIONS_MAX {
             let message = format!("the query uses derived predicates more than {EXPANSIONS_MAX} times");
-            return Err(self.source.error(span, message, "store some of them: `stored` before the query"));
+            return Err(self.source.error(span, message, "store some of them: `stored` before the query").into());
         }
         self.path.push(predicate);
         Ok(())

@@ -1,7 +1,7 @@
 //! Queries: compiled, run, and continued.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -15,9 +15,9 @@ use crate::ids::{FactId, PredicateId};
 use crate::query::checker::{check_derivation, check_query};
 use crate::query::continuation::Continuation;
 use crate::query::execution::{Bounds, DerivedFacts, Execution, Flow};
-use crate::query::lowering::{Derivations, lower};
+use crate::query::lowering::{Derivations, Lowered, lower};
 use crate::query::matcher::Expression;
-use crate::query::plan::{Operation, order};
+use crate::query::plan::{Counts, Operation, order};
 use crate::query::reads::Reads;
 use crate::schema::definition::Schema;
 use crate::value::nat::nat_at;
@@ -109,29 +109,16 @@ impl Compiler {
             })
         };
         let lowered = lower(&self.schema, &self.derivations, source, checked, &|predicate| count(predicate) == 0)?;
-        let mut outside = HashSet::new();
-        let mut slots = Vec::new();
-        lowered.head.slots(&mut slots);
-        lowered.value.iter().for_each(|value| value.slots(&mut slots));
-        outside.extend(slots);
-        let mut bound = HashSet::new();
         let span = checked.query.head.span;
-        let unbound = || {
-            let hint = "match every variable with something that has a value: a fact, an element, a literal";
-            source.error(span, "a part of the query has no value to begin with", hint)
-        };
-        let (operations, _) = order(&lowered.steps, &mut bound, &outside, &count).map_err(|_| unbound())?;
+        if lowered.is_partial {
+            // What is wrong in a query is wrong whatever facts there are. Derivations were checked by themselves.
+            let whole = lower(&self.schema, &Derivations::new(), source, checked, &|_| false)?;
+            operations_of(&whole, source, span, &count)?;
+        }
+        let operations = operations_of(&lowered, source, span, &count)?;
         if let Some(error) = failure.into_inner() {
             return Err(error);
         }
-        let is_bound = |slot: usize| bound.contains(&slot);
-        let is_ground =
-            lowered.head.is_ground(&is_bound) && lowered.value.as_ref().is_none_or(|value| value.is_ground(&is_bound));
-        if !is_ground {
-            let hint = "the head of a query cannot have `_`, `..`, or variables without a value";
-            return Err(source.error(span, "the query returns something that is not complete", hint).into());
-        }
-        check_depth(&operations, source, span)?;
         Ok(Query {
             operations,
             head: Expression::of(&lowered.head),
@@ -139,6 +126,7 @@ impl Compiler {
             slots: lowered.slots,
             ty,
             hash,
+            identity: OnceLock::new(),
         })
     }
 }
@@ -150,6 +138,33 @@ pub(crate) type EachMatch<'e> = dyn FnMut(&[u8], &[u8], &[FactId]) -> Result<()>
 const DERIVED_ID_MAX: u64 = u64::MAX / 2;
 /// The most loops in each other: each needs some stack.
 const LOOPS_MAX: usize = 500;
+
+/// Orders and compiles the steps of a query.
+fn operations_of(
+    lowered: &Lowered,
+    source: &Source,
+    span: Span,
+    counts: &Counts<'_>,
+) -> std::result::Result<Vec<Operation>, Diagnostic> {
+    let mut slots = Vec::new();
+    lowered.head.slots(&mut slots);
+    lowered.value.iter().for_each(|value| value.slots(&mut slots));
+    let outside: HashSet<usize> = slots.into_iter().collect();
+    let mut bound = HashSet::new();
+    let (operations, _) = order(&lowered.steps, &mut bound, &outside, counts).map_err(|_| {
+        let hint = "match every variable with something that has a value: a fact, an element, a literal";
+        source.error(span, "a part of the query has no value to begin with", hint)
+    })?;
+    let is_bound = |slot: usize| bound.contains(&slot);
+    let is_ground =
+        lowered.head.is_ground(&is_bound) && lowered.value.as_ref().is_none_or(|value| value.is_ground(&is_bound));
+    if !is_ground {
+        let hint = "the head of a query cannot have `_`, `..`, or variables without a value";
+        return Err(source.error(span, "the query returns something that is not complete", hint));
+    }
+    check_depth(&operations, source, span)?;
+    Ok(operations)
+}
 
 fn check_depth(operations: &[Operation], source: &Source, span: Span) -> std::result::Result<(), Diagnostic> {
     if depth(operations) > LOOPS_MAX {
@@ -182,6 +197,8 @@ pub struct Query {
     slots: usize,
     ty: Type,
     hash: u64,
+    /// See [`Query::identity`].
+    identity: OnceLock<u64>,
 }
 
 /// What a run of a query may use. By default: everything, up to a gigabyte of memory.
@@ -267,8 +284,10 @@ impl Query {
 
     /// A number for the query and its plan, which depends on the number of facts: positions are of a plan.
     fn identity(&self) -> u64 {
-        let plan = format!("{:?}", self.operations);
-        self.hash ^ xxh3_64(plan.as_bytes()).rotate_left(1)
+        *self.identity.get_or_init(|| {
+            let plan = format!("{:?}", self.operations);
+            self.hash ^ xxh3_64(plan.as_bytes()).rotate_left(1)
+        })
     }
 
     /// Runs the query from where a page ended. A result can be on both pages if it matches in several ways.

@@ -1,8 +1,6 @@
 //! Queries over the store, and facts from JSON into it.
 
-use std::ops::ControlFlow;
-
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{FactId, PredicateId};
 use crate::json::parse::FactSink;
 use crate::query::reads::{Reads, Visit};
@@ -18,24 +16,9 @@ impl Reads for Snapshot {
     fn seek(&self, predicate: PredicateId, prefix: &[u8], from: Option<FactId>, visit: &mut Visit<'_>) -> Result<()> {
         let seek = match from {
             None => Snapshot::seek(self, predicate, prefix)?,
-            Some(id) => {
-                let fact = Snapshot::fact_by_id(self, id)?.ok_or(Error::NoSuchFact { id })?;
-                if fact.predicate() != predicate || !fact.key().starts_with(prefix) {
-                    return Err(Error::NoSuchFact { id });
-                }
-                if visit(id, fact.key())? == ControlFlow::Break(()) {
-                    return Ok(());
-                }
-                self.seek_after(predicate, prefix, id)?
-            }
+            Some(id) => self.seek_from(predicate, prefix, id)?,
         };
-        for fact in seek {
-            let fact = fact?;
-            if visit(fact.id(), fact.key())? == ControlFlow::Break(()) {
-                break;
-            }
-        }
-        Ok(())
+        seek.each(|id, key, _| visit(id, key)).map(drop)
     }
 
     fn fact_by_id(&self, id: FactId) -> Result<Option<StoredFact>> {

@@ -1,5 +1,6 @@
 //! Reading a stack of databases: snapshots, seeks, statistics and owners. Nothing here writes.
 
+pub mod counts;
 pub mod enumerate;
 pub mod layer;
 pub mod owning;
@@ -7,3 +8,4 @@ pub mod packed;
 pub mod seek;
 pub mod snapshot;
 pub mod statistics;
+pub mod view;

@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use fulgurite::{Read, ReadTxn, Value};
-
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::layout::meta::{FIRST_FREE_UNIT, HIDDEN, read_number};
-use crate::layout::tables::Tables;
+use crate::layout::tables::Side;
 use crate::ownership::sets::{OwnerSet, SetId, Sets, UnitId};
 use crate::ownership::slice::{OwnerIntervals, Slice};
+use crate::reading::counts::Statistics;
 use crate::reading::layer::Layer;
 use crate::reading::snapshot::Snapshot;
-use crate::reading::statistics::Statistics;
+use crate::reading::view::View;
 
 impl Snapshot {
     /// The names of the units of all databases of the stack.
@@ -22,9 +21,10 @@ impl Snapshot {
     pub fn units(&self) -> Result<Vec<String>> {
         let mut names = Vec::new();
         for layer in &self.layers {
-            for entry in layer.txn.range(&layer.tables.units, ..)? {
-                names.push(String::from_utf8_lossy(&entry?.0).into_owned());
-            }
+            layer.view.each(Side::Units, b"", &mut |name, _| {
+                names.push(String::from_utf8_lossy(name).into_owned());
+                Ok(())
+            })?;
         }
         Ok(names)
     }
@@ -70,7 +70,7 @@ impl Snapshot {
     /// The unit with this name.
     pub(crate) fn unit_id(&self, name: &str) -> Result<Option<UnitId>> {
         for layer in &self.layers {
-            if let Some(value) = layer.txn.get(&layer.tables.units, name)? {
+            if let Some(value) = layer.view.get(Side::Units, name)? {
                 return read_unit(&value).map(Some);
             }
         }
@@ -79,8 +79,7 @@ impl Snapshot {
 
     /// The number that the next unit gets.
     pub(crate) fn first_free_unit(&self) -> Result<u32> {
-        let own = self.own();
-        let entry = own.txn.get(&own.tables.meta, FIRST_FREE_UNIT)?;
+        let entry = self.own().view.get(Side::Meta, FIRST_FREE_UNIT)?;
         let number = read_number(&entry.map(|value| value.to_vec()).unwrap_or_default())?;
         u32::try_from(number).map_err(|_| Error::TooLarge)
     }
@@ -89,14 +88,14 @@ impl Snapshot {
     pub(crate) fn sets(&self) -> Result<Sets> {
         let mut sets = Sets::default();
         for layer in &self.layers {
-            for entry in layer.txn.range(&layer.tables.sets, ..)? {
-                let (key, value) = entry?;
+            layer.view.each(Side::Sets, b"", &mut |key, value| {
                 let next = SetId(u32::try_from(sets.len()).map_err(|_| Error::TooLarge)?);
                 if *key != next.0.to_be_bytes() {
                     return Err(Error::Damaged { what: "numbers of sets of owners have gaps" });
                 }
-                sets.push(OwnerSet::read(&value, next)?);
-            }
+                sets.push(OwnerSet::read(value, next)?);
+                Ok(())
+            })?;
         }
         Ok(sets)
     }
@@ -106,7 +105,7 @@ impl Snapshot {
         let (mut all, mut hidden) = (Vec::new(), HashSet::new());
         for layer in self.layers.iter().rev() {
             all.push(Recorded { owners: read_owners(layer)?, hidden: hidden.clone() });
-            hidden.extend(self.unit_ids(&hidden_names(&layer.txn, &layer.tables)?)?);
+            hidden.extend(self.unit_ids(&hidden_names(&layer.view)?)?);
         }
         Ok(all)
     }
@@ -120,52 +119,56 @@ pub(crate) struct Recorded {
 }
 
 /// The names of the units whose facts a database hides of those below.
-pub(crate) fn hidden_names(txn: &ReadTxn, tables: &Tables) -> Result<Vec<String>> {
-    let entries = txn.prefix(&tables.meta, HIDDEN)?.map(|entry| {
-        let (name, _) = entry?;
-        Ok(String::from_utf8_lossy(&name[HIDDEN.len()..]).into_owned())
-    });
-    entries.collect()
+pub(crate) fn hidden_names(view: &View) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    view.each(Side::Meta, HIDDEN.as_bytes(), &mut |name, _| {
+        names.push(String::from_utf8_lossy(&name[HIDDEN.len()..]).into_owned());
+        Ok(())
+    })?;
+    Ok(names)
 }
 
 fn read_owners(layer: &Layer) -> Result<OwnerIntervals> {
     let damaged = || Error::Damaged { what: "an interval of owners is malformed" };
-    let entries = layer.txn.range(&layer.tables.owners, ..)?.map(|entry| {
-        let (key, value) = entry?;
+    let mut starts = Vec::new();
+    layer.view.each(Side::Owners, b"", &mut |key, value| {
         let start = key.first_chunk().map(|bytes| u64::from_be_bytes(*bytes)).ok_or_else(damaged)?;
-        let set = match &*value {
+        let set = match value {
             [] => None,
             bytes => Some(SetId(u32::from_le_bytes(bytes.try_into().map_err(|_| damaged())?))),
         };
-        Ok((start, set))
-    });
-    Ok(OwnerIntervals { starts: entries.collect::<Result<_>>()? })
+        starts.push((start, set));
+        Ok(())
+    })?;
+    Ok(OwnerIntervals { starts })
 }
 
 /// The intervals that units own: unit, first and last fact.
 pub(crate) fn claims(layer: &Layer) -> Result<Vec<(UnitId, FactId, FactId)>> {
-    let entries = layer.txn.range(&layer.tables.claims, ..)?.map(|entry| {
-        let (key, value) = entry?;
+    let mut claims = Vec::new();
+    layer.view.each(Side::Claims, b"", &mut |key, value| {
         let damaged = || Error::Damaged { what: "a claim of a unit is malformed" };
         let (unit, from) = key.split_first_chunk().ok_or_else(damaged)?;
         let id = |bytes: &[u8]| bytes.try_into().ok().and_then(|bytes| FactId::new(u64::from_be_bytes(bytes)));
-        let (from, to) = (id(from).ok_or_else(damaged)?, id(&value).ok_or_else(damaged)?);
-        Ok((UnitId(u32::from_be_bytes(*unit)), from, to))
-    });
-    entries.collect()
+        let (from, to) = (id(from).ok_or_else(damaged)?, id(value).ok_or_else(damaged)?);
+        claims.push((UnitId(u32::from_be_bytes(*unit)), from, to));
+        Ok(())
+    })?;
+    Ok(claims)
 }
 
 /// The derivations, by fact: each with the facts that it is derived from.
 pub(crate) fn derivations(layer: &Layer) -> Result<Vec<(FactId, Vec<FactId>)>> {
-    let entries = layer.txn.range(&layer.tables.derivations, ..)?.map(|entry| {
-        let (key, _) = entry?;
+    let mut derivations = Vec::new();
+    layer.view.each(Side::Derivations, b"", &mut |key, _| {
         let damaged = || Error::Damaged { what: "a derivation is malformed" };
         let (ids, []) = key.as_chunks::<8>() else { return Err(damaged()) };
         let ids = ids.iter().map(|bytes| FactId::new(u64::from_be_bytes(*bytes)));
         let mut ids = ids.collect::<Option<Vec<FactId>>>().ok_or_else(damaged)?.into_iter();
-        Ok((ids.next().ok_or_else(damaged)?, ids.collect()))
-    });
-    entries.collect()
+        derivations.push((ids.next().ok_or_else(damaged)?, ids.collect()));
+        Ok(())
+    })?;
+    Ok(derivations)
 }
 
 /// What each predicate has of facts that `slice` hides.
@@ -181,7 +184,7 @@ pub(crate) fn hidden_facts(snapshot: &Snapshot, slice: &Slice) -> Result<BTreeMa
 }
 
 /// The number of a unit, as it is stored.
-pub(crate) fn read_unit(value: &Value<'_>) -> Result<UnitId> {
-    let bytes = <[u8; 4]>::try_from(&**value);
+pub(crate) fn read_unit(value: &[u8]) -> Result<UnitId> {
+    let bytes = <[u8; 4]>::try_from(value);
     bytes.map(|bytes| UnitId(u32::from_le_bytes(bytes))).map_err(|_| Error::Damaged { what: "a unit has no number" })
 }

@@ -131,15 +131,6 @@ impl<'t> Packed<'t> {
         Ok(None)
     }
 
-    /// The record after another.
-    pub fn next(self, found: Found<'t>) -> Result<Option<Found<'t>>> {
-        let Found { number, piece, record } = found;
-        if let Some(record) = piece.record(record.end)? {
-            return Ok(Some(Found { number, piece, record }));
-        }
-        self.next_piece(number)
-    }
-
     /// The first record of the piece after another.
     pub fn next_piece(self, number: u64) -> Result<Option<Found<'t>>> {
         let number = number + 1;

@@ -1,6 +1,6 @@
 //! [`Seek`]: facts whose keys begin with a prefix.
 
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 
 use fulgurite::{Range, Read};
 
@@ -8,8 +8,7 @@ use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::layout::fact::{Fact, Part};
 use crate::layout::growing::{KEYED_BYTES, key_entry, keyed_id};
-use crate::layout::tables::Form;
-use crate::reading::layer::{KEY_PREDICATE_BYTES, Layer};
+use crate::reading::layer::{Facts, KEY_PREDICATE_BYTES, Layer};
 use crate::reading::packed::{Found, Packed};
 use crate::reading::snapshot::Snapshot;
 
@@ -29,7 +28,14 @@ impl Snapshot {
     /// [`Error::NoSuchFact`](crate::Error::NoSuchFact), if `last` is no fact of this predicate; and as
     /// [`Snapshot::id_by_key`].
     pub fn seek_after(&self, predicate: PredicateId, prefix: &[u8], last: FactId) -> Result<Seek<'_>> {
-        Seek::after(self, predicate, prefix, last)
+        let mut seek = Seek::from(self, predicate, prefix, last)?;
+        seek.read()?;
+        Ok(seek)
+    }
+
+    /// As [`Snapshot::seek_after`], with the fact itself as the first one.
+    pub(crate) fn seek_from(&self, predicate: PredicateId, prefix: &[u8], first: FactId) -> Result<Seek<'_>> {
+        Seek::from(self, predicate, prefix, first)
     }
 
     /// As [`Snapshot::seek`], of the facts with ids from `from` on and before `to`.
@@ -59,27 +65,12 @@ impl Snapshot {
         prefix: &[u8],
         mut each: impl FnMut(FactId, &[u8], &[u8]),
     ) -> Result<()> {
-        let mut seek = self.seek(predicate, prefix)?;
-        loop {
-            if let Source::Records(packed, found) = &mut seek.source
-                && self.hiding.is_empty()
-            {
-                // All facts of the piece but the last, which `read` returns.
-                let Found { piece, record, .. } = found;
-                while let Some(next) = piece.record(record.end)? {
-                    let key = piece.key(*record);
-                    if !key.starts_with(prefix) {
-                        break;
-                    }
-                    each(packed.first.plus(record.rank), key, piece.value(*record));
-                    *record = next;
-                }
-            }
-            match seek.read()? {
-                Some(fact) => each(fact.id(), fact.key(), fact.value()),
-                None => return Ok(()),
-            }
-        }
+        let seek = self.seek(predicate, prefix)?;
+        let ended = seek.each(|id, key, value| {
+            each(id, key, value);
+            Ok(ControlFlow::Continue(()))
+        });
+        ended.map(drop)
     }
 }
 
@@ -103,6 +94,9 @@ enum Source<'t> {
     Entries(Box<Range<'t>>),
     /// A completed database, and the next record: it has the predicate.
     Records(Packed<'t>, Found<'t>),
+    /// A database in LMDB, and the next ids.
+    #[cfg(feature = "lmdb")]
+    Ids(&'t Layer, Box<crate::lmdb::view::Ids<'t>>),
 }
 
 impl<'t> Seek<'t> {
@@ -130,28 +124,78 @@ impl<'t> Seek<'t> {
         Ok(seek)
     }
 
-    pub(crate) fn after(snapshot: &'t Snapshot, predicate: PredicateId, prefix: &[u8], last: FactId) -> Result<Self> {
-        let missing = Error::NoSuchFact { id: last };
-        let at = snapshot.layers.iter().position(|layer| layer.first <= last && last < layer.end);
-        let Some(at) = at else { return Err(missing) };
-        let fact = snapshot.layers[at].fact(last)?;
-        if fact.predicate() != predicate || !fact.key().starts_with(prefix) {
-            return Err(missing);
-        }
-        let mut layers = snapshot.layers[at..].iter();
-        let layer = layers.next().expect("the layer at this position");
+    pub(crate) fn from(snapshot: &'t Snapshot, predicate: PredicateId, prefix: &[u8], first: FactId) -> Result<Self> {
+        let missing = || Error::NoSuchFact { id: first };
+        let at = snapshot.layers.iter().position(|layer| layer.first <= first && first < layer.end);
+        let at = at.filter(|_| snapshot.shows(first)).ok_or_else(missing)?;
+        let layer = &snapshot.layers[at];
+        let source = match layer.facts() {
+            // The place of the fact is that of its key too.
+            Facts::Packed(packed) => {
+                let found = packed.found(first)?;
+                if found.piece.predicate() != predicate || !found.piece.key(found.record).starts_with(prefix) {
+                    return Err(missing());
+                }
+                Source::Records(packed, found)
+            }
+            facts => {
+                let fact = layer.fact(first)?;
+                if fact.predicate() != predicate || !fact.key().starts_with(prefix) {
+                    return Err(missing());
+                }
+                match facts {
+                    #[cfg(feature = "lmdb")]
+                    Facts::Lmdb(view) => {
+                        Source::Ids(layer, Box::new(view.seek(predicate, prefix, Some((first, fact.key())))))
+                    }
+                    _ => source_of(layer, predicate, fact.key())?,
+                }
+            }
+        };
         let section = (snapshot.starting_id(), snapshot.first_free_id());
-        let source = Source::Nothing;
-        let mut seek = Self { snapshot, predicate, prefix: prefix.into(), section, layers, source };
-        seek.source = source_of(layer, predicate, Bound::Excluded(fact.key()))?;
-        Ok(seek)
+        let layers = snapshot.layers[at + 1..].iter();
+        Ok(Self { snapshot, predicate, prefix: prefix.into(), section, layers, source })
+    }
+
+    /// Calls `each` with the id, the key and the value of each fact that is left, until it breaks. It takes a fraction
+    /// of the time of the iterator.
+    pub(crate) fn each(
+        mut self,
+        mut each: impl FnMut(FactId, &[u8], &[u8]) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
+        let all = (self.snapshot.starting_id(), self.snapshot.first_free_id());
+        let shows_all = self.snapshot.hiding.is_empty() && self.section == all;
+        loop {
+            if let Source::Records(packed, found) = &mut self.source
+                && shows_all
+            {
+                // All facts of the piece but the last, which `read` returns.
+                let Found { piece, record, .. } = found;
+                while let Some(next) = piece.record(record.end)? {
+                    let key = piece.key(*record);
+                    if !key.starts_with(&self.prefix) {
+                        break;
+                    }
+                    let flow = each(packed.first.plus(record.rank), key, piece.value(*record))?;
+                    if flow == ControlFlow::Break(()) {
+                        return Ok(flow);
+                    }
+                    *record = next;
+                }
+            }
+            let Some(fact) = self.read()? else { return Ok(ControlFlow::Continue(())) };
+            let flow = each(fact.id(), fact.key(), fact.value())?;
+            if flow == ControlFlow::Break(()) {
+                return Ok(flow);
+            }
+        }
     }
 
     /// Begins the next layer with ids of the section. Returns whether there is one.
     fn next_layer(&mut self) -> Result<bool> {
         let (from, to) = self.section;
         let Some(layer) = self.layers.find(|layer| layer.first < to && from < layer.end) else { return Ok(false) };
-        self.source = source_of(layer, self.predicate, Bound::Included(&self.prefix))?;
+        self.source = source_of(layer, self.predicate, &self.prefix)?;
         Ok(true)
     }
 
@@ -172,6 +216,16 @@ impl<'t> Seek<'t> {
                         }
                     }
                     _ => self.source = Source::Nothing,
+                },
+                #[cfg(feature = "lmdb")]
+                Source::Ids(layer, ids) => match ids.next()? {
+                    Some(id) => {
+                        let fact = layer.fact(id)?;
+                        if fact.key().starts_with(&self.prefix) && self.returns(id) {
+                            return Ok(Some(fact));
+                        }
+                    }
+                    None => self.source = Source::Nothing,
                 },
                 Source::Records(packed, found) if found.piece.key(found.record).starts_with(&self.prefix) => {
                     let fact = found.piece.fact(found.record, packed.first);
@@ -227,21 +281,17 @@ impl<'t> Iterator for Seek<'t> {
 }
 
 /// The facts of `layer` from a key on, as long as they have the prefix. Requires: `low` has it.
-fn source_of<'t>(layer: &'t Layer, predicate: PredicateId, low: Bound<&[u8]>) -> Result<Source<'t>> {
-    let tables = match &layer.tables.form {
-        Form::Packed(tables) => tables,
-        Form::Growing { keys, .. } => {
-            let low = low.map(|key| key_entry(predicate, key));
-            return Ok(Source::Entries(Box::new(layer.txn.range(keys, (low, Bound::<Vec<u8>>::Unbounded))?)));
+fn source_of<'t>(layer: &'t Layer, predicate: PredicateId, low: &[u8]) -> Result<Source<'t>> {
+    match layer.facts() {
+        Facts::Packed(packed) => {
+            let found = packed.lower_bound(predicate, low)?;
+            Ok(found.map_or(Source::Nothing, |found| Source::Records(packed, found)))
         }
-    };
-    let packed = layer.packed(tables);
-    let (Bound::Included(key) | Bound::Excluded(key)) = low else { return Ok(Source::Nothing) };
-    let found = match packed.lower_bound(predicate, key)? {
-        Some(found) if matches!(low, Bound::Excluded(_)) && found.piece.key(found.record) == key => {
-            packed.next(found)?.filter(|next| next.piece.predicate() == predicate)
+        #[cfg(feature = "lmdb")]
+        Facts::Lmdb(view) => Ok(Source::Ids(layer, Box::new(view.seek(predicate, low, None)))),
+        Facts::Growing { txn, keys, .. } => {
+            let low = Bound::Included(key_entry(predicate, low));
+            Ok(Source::Entries(Box::new(txn.range(keys, (low, Bound::<Vec<u8>>::Unbounded))?)))
         }
-        found => found,
-    };
-    Ok(found.map_or(Source::Nothing, |found| Source::Records(packed, found)))
+    }
 }

@@ -1,67 +1,12 @@
-//! Counts of facts and bytes by predicate.
+//! Counts of facts and bytes of a stack, by predicate.
 
 use std::collections::BTreeMap;
 
-use fulgurite::{Read, Table};
-
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::PredicateId;
+use crate::layout::tables::Side;
+use crate::reading::counts::Statistics;
 use crate::reading::snapshot::Snapshot;
-
-/// Facts of a predicate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Statistics {
-    /// How many there are.
-    pub count: u64,
-    /// Bytes of their keys and values.
-    pub bytes: u64,
-}
-
-impl Statistics {
-    /// Adds a fact.
-    pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
-        self.count += 1;
-        self.bytes += (key.len() + value.len()) as u64;
-    }
-
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self { count: self.count + other.count, bytes: self.bytes + other.bytes }
-    }
-
-    fn minus(self, other: Self) -> Self {
-        Self { count: self.count.saturating_sub(other.count), bytes: self.bytes.saturating_sub(other.bytes) }
-    }
-
-    /// The entry of a predicate.
-    pub(crate) fn encode(self) -> [u8; 16] {
-        (u128::from(self.count) | u128::from(self.bytes) << 64).to_le_bytes()
-    }
-
-    fn read(bytes: &[u8]) -> Result<Self> {
-        let bytes = <[u8; 16]>::try_from(bytes);
-        let number = bytes.map(u128::from_le_bytes);
-        let number = number.map_err(|_| Error::Damaged { what: "an entry of statistics has not 16 bytes" })?;
-        Ok(Self { count: number as u64, bytes: (number >> 64) as u64 })
-    }
-
-    /// The entry of `predicate` in a table.
-    pub(crate) fn get(txn: &impl Read, table: &Table, predicate: PredicateId) -> Result<Self> {
-        let entry = txn.get(table, predicate.get().to_be_bytes())?;
-        entry.map_or(Ok(Self::default()), |bytes| Self::read(&bytes))
-    }
-
-    /// All entries of a table.
-    pub(crate) fn all(txn: &impl Read, table: &Table) -> Result<Vec<(PredicateId, Self)>> {
-        let entries = txn.range(table, ..)?.map(|entry| {
-            let (key, value) = entry?;
-            let predicate = key.first_chunk().and_then(|bytes| PredicateId::new(u64::from_be_bytes(*bytes)));
-            let predicate =
-                predicate.ok_or_else(|| Error::Damaged { what: "an entry of statistics has no predicate" })?;
-            Ok((predicate, Self::read(&value)?))
-        });
-        entries.collect()
-    }
-}
 
 impl Snapshot {
     /// The facts of a predicate: those of all databases of the stack, without those that an incremental database hides.
@@ -73,8 +18,8 @@ impl Snapshot {
     pub fn statistics_of(&self, predicate: PredicateId) -> Result<Statistics> {
         let mut sum = Statistics::default();
         for layer in &self.layers {
-            let hidden = Statistics::get(&layer.txn, &layer.tables.hidden, predicate)?;
-            sum = sum.minus(hidden).plus(Statistics::get(&layer.txn, &layer.tables.statistics, predicate)?);
+            let (own, hidden) = layer.statistics_of(predicate)?;
+            sum = sum.minus(hidden).plus(own);
         }
         Ok(sum)
     }
@@ -84,8 +29,7 @@ impl Snapshot {
     /// # Errors
     /// As [`Snapshot::id_by_key`].
     pub(crate) fn own_statistics(&self) -> Result<BTreeMap<PredicateId, Statistics>> {
-        let own = self.own();
-        let mut all: BTreeMap<_, _> = Statistics::all(&own.txn, &own.tables.statistics)?.into_iter().collect();
+        let mut all = Statistics::all(&self.own().view, Side::Statistics)?;
         all.retain(|_, own| own.count > 0);
         Ok(all)
     }
@@ -105,11 +49,11 @@ impl Snapshot {
     pub fn statistics(&self) -> Result<BTreeMap<PredicateId, Statistics>> {
         let mut sums: BTreeMap<PredicateId, Statistics> = BTreeMap::new();
         for layer in &self.layers {
-            for (predicate, hidden) in Statistics::all(&layer.txn, &layer.tables.hidden)? {
+            for (predicate, hidden) in Statistics::all(&layer.view, Side::Hidden)? {
                 let sum = sums.entry(predicate).or_default();
                 *sum = sum.minus(hidden);
             }
-            for (predicate, own) in Statistics::all(&layer.txn, &layer.tables.statistics)? {
+            for (predicate, own) in Statistics::all(&layer.view, Side::Statistics)? {
                 let sum = sums.entry(predicate).or_default();
                 *sum = sum.plus(own);
             }

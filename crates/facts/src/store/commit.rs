@@ -7,18 +7,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use fulgurite::{Isolation, Read, Table, UPDATE_ATTEMPTS, WriteTxn};
+use fulgurite::{Read, Table, UPDATE_ATTEMPTS, WriteTxn};
 
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::layout::growing::{Entity, Held, KEY_COPIED_BYTES_MAX, key_entry};
 use crate::layout::meta::{FIRST_FREE_ID, FIRST_FREE_UNIT, STATE, read_number};
-use crate::layout::tables::{Form, Tables};
+use crate::layout::tables::{Form, Side, Tables};
 use crate::ownership::sets::UnitId;
+use crate::reading::counts::Statistics;
 use crate::reading::owning::read_unit;
 use crate::reading::snapshot::Snapshot;
-use crate::reading::statistics::Statistics;
 use crate::state::State;
+use crate::store::backing::Changes;
 use crate::store::batch::{Batch, same_value};
 use crate::store::handle::Store;
 use crate::store::pending::{NewFact, Pending};
@@ -119,19 +120,22 @@ impl Batch {
     /// One attempt; `false` if another handle has committed since `newest`. Requires: `newest` ends where the new facts
     /// begin.
     fn write(&self, store: &Store, newest: &Snapshot) -> Result<bool> {
-        let tables = store.tables();
-        let mut txn = store.inner.db.write_with(Isolation::Snapshot)?;
-        let free = txn.get(&tables.meta, FIRST_FREE_ID)?.map(|value| value.to_vec());
-        let state = txn.get(&tables.meta, STATE)?.and_then(|state| State::read(&state));
+        let mut changes = store.inner.backing.changes()?;
+        let free = changes.get(Side::Meta, FIRST_FREE_ID)?;
+        let state = changes.get(Side::Meta, STATE)?.and_then(|state| State::read(&state));
         if state != Some(State::Incomplete) || free.as_deref() != Some(&self.pending.first().get().to_le_bytes()[..]) {
             return Ok(false);
         }
         self.check_ids()?;
-        txn.put(&tables.meta, FIRST_FREE_ID, self.pending.end().get().to_le_bytes())?;
-        write_facts(&mut txn, &tables, &self.pending)?;
-        write_statistics(&mut txn, &tables, &self.pending)?;
-        self.write_owners(&mut txn, &tables, newest)?;
-        txn.commit()?;
+        changes.put(Side::Meta, FIRST_FREE_ID, self.pending.end().get().to_le_bytes())?;
+        match &mut changes {
+            Changes::Engine { txn, tables, .. } => write_facts(txn, tables, &self.pending)?,
+            #[cfg(feature = "lmdb")]
+            Changes::Lmdb(changes) => write_to_lmdb(changes, &self.pending)?,
+        }
+        write_statistics(&mut changes, &self.pending)?;
+        self.write_owners(&mut changes, newest)?;
+        changes.commit()?;
         store.inner.known.add(self.pending.first(), self.pending.hashes());
         Ok(true)
     }
@@ -145,18 +149,18 @@ impl Batch {
         }
     }
 
-    fn write_owners(&self, txn: &mut WriteTxn, tables: &Tables, newest: &Snapshot) -> Result<()> {
+    fn write_owners(&self, changes: &mut Changes<'_>, newest: &Snapshot) -> Result<()> {
         for (name, facts) in &self.owned {
-            let unit = number_unit(txn, tables, newest, name)?;
+            let unit = number_unit(changes, newest, name)?;
             for (from, to) in intervals(facts) {
-                write_claim(txn, &tables.claims, unit, from, to)?;
+                write_claim(changes, unit, from, to)?;
             }
         }
         for (fact, sources) in &self.derived {
             let ids: BTreeSet<u64> = sources.iter().map(|source| source.get()).collect();
             let mut key = fact.get().to_be_bytes().to_vec();
             ids.iter().for_each(|id| key.extend_from_slice(&id.to_be_bytes()));
-            txn.put(&tables.derivations, key, [])?;
+            changes.put(Side::Derivations, key, [])?;
         }
         Ok(())
     }
@@ -249,7 +253,20 @@ fn shared(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-fn write_statistics(txn: &mut WriteTxn, tables: &Tables, pending: &Pending) -> Result<()> {
+#[cfg(feature = "lmdb")]
+fn write_to_lmdb(changes: &mut crate::lmdb::changes::Changes<'_>, pending: &Pending) -> Result<()> {
+    let fact = |index: usize| (pending.first().plus(index as u64), pending.at(index));
+    changes.put_keys(pending.sorted().into_iter().map(|index| {
+        let (id, fact) = fact(index as usize);
+        (id, fact.predicate, fact.key)
+    }))?;
+    changes.put_entities((0..pending.len()).map(|index| {
+        let (id, fact) = fact(index);
+        (id, fact.predicate, fact.key, fact.value)
+    }))
+}
+
+fn write_statistics(changes: &mut Changes<'_>, pending: &Pending) -> Result<()> {
     let mut added: BTreeMap<PredicateId, Statistics> = BTreeMap::new();
     let mut last: Option<(PredicateId, Statistics)> = None;
     for index in 0..pending.len() {
@@ -268,25 +285,26 @@ fn write_statistics(txn: &mut WriteTxn, tables: &Tables, pending: &Pending) -> R
     }
     added.extend(last);
     for (predicate, added) in added {
-        let sum = Statistics::get(txn, &tables.statistics, predicate)?.plus(added);
-        txn.put(&tables.statistics, predicate.get().to_be_bytes(), sum.encode())?;
+        let key = predicate.get().to_be_bytes();
+        let before = changes.get(Side::Statistics, key)?.map(|bytes| Statistics::read(&bytes)).transpose()?;
+        changes.put(Side::Statistics, key, before.unwrap_or_default().plus(added).encode())?;
     }
     Ok(())
 }
 
 /// The number of a unit: a new one, if no database of the stack has the unit.
-fn number_unit(txn: &mut WriteTxn, tables: &Tables, newest: &Snapshot, name: &str) -> Result<UnitId> {
+fn number_unit(changes: &mut Changes<'_>, newest: &Snapshot, name: &str) -> Result<UnitId> {
     if let Some(unit) = newest.unit_id(name)? {
         return Ok(unit);
     }
     // Another handle may have added it since, or a unit that takes the number: the transaction sees both.
-    if let Some(value) = txn.get(&tables.units, name)? {
+    if let Some(value) = changes.get(Side::Units, name)? {
         return read_unit(&value);
     }
-    let free = txn.get(&tables.meta, FIRST_FREE_UNIT)?.map(|value| value.to_vec()).unwrap_or_default();
+    let free = changes.get(Side::Meta, FIRST_FREE_UNIT)?.unwrap_or_default();
     let number = u32::try_from(read_number(&free)?).map_err(|_| Error::TooLarge)?;
-    txn.put(&tables.units, name, number.to_le_bytes())?;
-    txn.put(&tables.meta, FIRST_FREE_UNIT, (u64::from(number) + 1).to_le_bytes())?;
+    changes.put(Side::Units, name, number.to_le_bytes())?;
+    changes.put(Side::Meta, FIRST_FREE_UNIT, (u64::from(number) + 1).to_le_bytes())?;
     Ok(UnitId(number))
 }
 
@@ -304,11 +322,11 @@ fn intervals(facts: &[FactId]) -> Vec<(u64, u64)> {
 }
 
 /// Writes an interval that a unit owns, unless a longer one begins at the same fact.
-fn write_claim(txn: &mut WriteTxn, claims: &Table, unit: UnitId, from: u64, to: u64) -> Result<()> {
+fn write_claim(changes: &mut Changes<'_>, unit: UnitId, from: u64, to: u64) -> Result<()> {
     let key = [&unit.0.to_be_bytes()[..], &from.to_be_bytes()].concat();
-    let longer = txn.get(claims, &key)?.is_some_and(|last| *last >= to.to_be_bytes()[..]);
+    let longer = changes.get(Side::Claims, &key)?.is_some_and(|last| *last >= to.to_be_bytes()[..]);
     if !longer {
-        txn.put(claims, key, to.to_be_bytes())?;
+        changes.put(Side::Claims, key, to.to_be_bytes())?;
     }
     Ok(())
 }

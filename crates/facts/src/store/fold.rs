@@ -21,7 +21,9 @@ use crate::ownership::sets::{OwnerSet, SetId};
 use crate::ownership::slice::OwnerIntervals;
 use crate::reading::owning::{Recorded, claims, derivations};
 use crate::reading::snapshot::Snapshot;
+use crate::reading::view::View;
 use crate::state::State;
+use crate::store::backing::Backing;
 use crate::store::folding::{Folding, Written};
 use crate::store::handle::Store;
 
@@ -47,11 +49,15 @@ impl Store {
             state => return Err(self.wrong_state(state, "be completed")),
         }
         let (owners, sets) = compute_owners(&self.snapshot()?, references)?;
-        let db = &self.inner.db;
+        let (db, tables) = match &self.inner.backing {
+            Backing::Engine(db, tables) => (db, tables),
+            #[cfg(feature = "lmdb")]
+            Backing::Lmdb(environment) => return complete_in_lmdb(environment, &owners, &sets),
+        };
         let packed = db.update(create_packed)?;
         load(db, &self.snapshot()?, &packed, &owners, &sets)?;
 
-        let mut tables = self.inner.tables.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = tables.write().unwrap_or_else(PoisonError::into_inner);
         let Form::Growing { keys, entities } = tables.form.clone() else {
             return Err(Error::Damaged { what: "a database that is not complete has no entries by key" });
         };
@@ -129,26 +135,50 @@ fn load(
     sets: &[(u32, Vec<u8>)],
 ) -> Result<()> {
     let own = snapshot.own();
-    let Form::Growing { keys, .. } = &own.tables.form else {
-        return Err(Error::Damaged { what: "a database that is not complete has no entries by key" });
-    };
+    let no_keys = || Error::Damaged { what: "a database that is not complete has no entries by key" };
+    let View::Engine { txn, tables } = &own.view else { return Err(no_keys()) };
+    let Form::Growing { keys, .. } = &tables.form else { return Err(no_keys()) };
     let mut load = db.begin_bulk_load(Duration::MAX)?.ok_or_else(|| Error::Damaged { what: "no load began" })?;
     let written = Rc::new(RefCell::new(Written::new(own.end.get() - own.first.get())?));
-    load.sorted(&packed.records, Folding::new(own.txn.leaf_batches(keys, ..)?, own.first, Rc::clone(&written)))?;
+    load.sorted(&packed.records, Folding::new(txn.leaf_batches(keys, ..)?, own.first, Rc::clone(&written)))?;
     // The loads below begin when that above has ended.
     load.sorted(&packed.index, later(Rc::clone(&written), Written::nodes))?;
     load.sorted(&packed.root, later(Rc::clone(&written), Written::root))?;
     load.sorted(&packed.places, later(Rc::clone(&written), Written::place_entries))?;
     load.sorted(&packed.hashes, later(Rc::clone(&written), Written::hash_entries))?;
     let sets = sets.iter().map(|(number, set)| Ok::<_, Error>((number.to_be_bytes(), set)));
-    load.sorted(&own.tables.sets, sets)?;
-    let owners = owners.starts.iter().map(|(start, set)| {
-        let set = set.map(|set| set.0.to_le_bytes().to_vec()).unwrap_or_default();
-        Ok::<_, Error>((start.to_be_bytes(), set))
-    });
-    load.sorted(&own.tables.owners, owners)?;
+    load.sorted(&tables.sets, sets)?;
+    let owners = owner_entries(owners).map(Ok::<_, Error>);
+    load.sorted(&tables.owners, owners)?;
     load.commit()?;
     Ok(())
+}
+
+/// The entries of intervals of owners.
+fn owner_entries(owners: &OwnerIntervals) -> impl Iterator<Item = ([u8; 8], Vec<u8>)> + '_ {
+    owners.starts.iter().map(|(start, set)| {
+        let set = set.map(|set| set.0.to_le_bytes().to_vec()).unwrap_or_default();
+        (start.to_be_bytes(), set)
+    })
+}
+
+/// Completes a database in LMDB: one transaction writes the owners and the state. The form of facts stays.
+#[cfg(feature = "lmdb")]
+fn complete_in_lmdb(
+    environment: &crate::lmdb::environment::Environment,
+    owners: &OwnerIntervals,
+    sets: &[(u32, Vec<u8>)],
+) -> Result<()> {
+    use crate::layout::tables::Side;
+
+    let mut changes = environment.changes()?;
+    sets.iter().try_for_each(|(number, set)| changes.put(Side::Sets, &number.to_be_bytes(), set))?;
+    owner_entries(owners).try_for_each(|(start, set)| changes.put(Side::Owners, &start, &set))?;
+    // The facts are on the disk before the state says so.
+    environment.sync()?;
+    changes.put(Side::Meta, STATE.as_bytes(), &[State::Complete as u8])?;
+    changes.commit()?;
+    environment.sync()
 }
 
 /// Numbered entries that are taken from `written` when the first of them is read.

@@ -1,18 +1,22 @@
 //! [`Store`]: an open database of facts.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use fulgurite::{Database, Read, ReadTxn};
+use fulgurite::Database;
 
 use crate::error::{Error, Result};
 use crate::ids::FactId;
 use crate::layout::meta::{BROKEN_REASON, FIRST_FREE_ID, Identity, PROPERTY, STATE, read_number};
-use crate::layout::tables::{Form, Tables};
+use crate::layout::tables::{Form, Side};
 use crate::ownership::slice::Slice;
+use crate::reading::counts::Counts;
 use crate::reading::layer::Layer;
 use crate::reading::packed::Root;
 use crate::reading::snapshot::Snapshot;
+use crate::reading::view::View;
 use crate::state::State;
+use crate::store::backing::{Backend, Backing, open_backing};
 use crate::store::known::Known;
 
 /// An open database of facts. Clones share it.
@@ -25,18 +29,18 @@ pub struct Store {
 }
 
 pub struct Inner {
-    pub db: Database,
+    pub backing: Backing,
     pub base: Option<Store>,
-    /// Replaced when the database is completed, together with the tables.
-    pub tables: RwLock<Tables>,
     /// The id of its first fact.
     pub first: FactId,
     pub identity: Identity,
     /// Held while a batch is committed: batches would conflict with each other. The engine checks it once more, as
-    /// another handle of the program may have the database open. Locked before `tables`.
+    /// another handle of the program may have the database open. Locked before the tables of the backing.
     pub commits: Mutex<()>,
     /// The upper level of the index, once the database is complete and read.
     pub root: OnceLock<Arc<Root>>,
+    /// The statistics, once the database is complete and they are read.
+    pub counts: Arc<OnceLock<Counts>>,
     /// The keys that the database may have.
     pub known: Known,
     /// What is hidden of the databases below.
@@ -109,12 +113,12 @@ impl Store {
     /// # Errors
     /// Errors of the engine.
     pub fn properties(&self) -> Result<Vec<(String, Vec<u8>)>> {
-        let txn = self.inner.db.read()?;
-        let entries = txn.prefix(&self.tables().meta, PROPERTY)?.map(|entry| {
-            let (name, value) = entry?;
-            Ok((String::from_utf8_lossy(&name[PROPERTY.len()..]).into_owned(), value.to_vec()))
-        });
-        entries.collect()
+        let mut properties = Vec::new();
+        self.inner.backing.view()?.each(Side::Meta, PROPERTY.as_bytes(), &mut |name, value| {
+            properties.push((String::from_utf8_lossy(&name[PROPERTY.len()..]).into_owned(), value.to_vec()));
+            Ok(())
+        })?;
+        Ok(properties)
     }
 
     /// The database that it is stacked on.
@@ -123,49 +127,113 @@ impl Store {
         self.inner.base.as_ref()
     }
 
-    /// The database of the engine that it consists of, for backups and statistics.
+    /// The database of the engine that it consists of, for checks, images and statistics. `None`, if it is in LMDB.
     #[must_use]
-    pub fn database(&self) -> &Database {
-        &self.inner.db
+    pub fn database(&self) -> Option<&Database> {
+        match &self.inner.backing {
+            Backing::Engine(db, _) => Some(db),
+            #[cfg(feature = "lmdb")]
+            Backing::Lmdb(_) => None,
+        }
     }
 
-    /// Closes the file; see [`Database::close`]. Not those that it is stacked on.
+    /// What stores it.
+    #[must_use]
+    pub fn backend(&self) -> Backend {
+        match self.database() {
+            Some(_) => Backend::Fulgurite,
+            None => Backend::Lmdb,
+        }
+    }
+
+    /// Its file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.inner.backing.path()
+    }
+
+    /// The length of its file, in bytes.
     ///
     /// # Errors
-    /// Errors of the engine.
+    /// Errors of the backend.
+    pub fn file_bytes(&self) -> Result<u64> {
+        match &self.inner.backing {
+            Backing::Engine(db, _) => Ok(db.stats()?.file_bytes),
+            #[cfg(feature = "lmdb")]
+            Backing::Lmdb(environment) => environment.file_bytes(),
+        }
+    }
+
+    /// Writes a copy of the last commit to `to`, which is compact and on the disk when this returns. Not of those that
+    /// it is stacked on. Commits go on meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], if there is a file at `to`; errors of the backend.
+    pub fn back_up(&self, to: impl AsRef<Path>) -> Result<()> {
+        self.inner.backing.back_up(to.as_ref())
+    }
+
+    /// As [`Store::back_up`], of the database at `from`. If it is stacked on others, they are not needed.
+    ///
+    /// # Errors
+    /// As [`Store::back_up`]; [`Error::NotFacts`].
+    pub fn back_up_file(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()> {
+        open_backing(&Database::options().read_only(true), from.as_ref())?.back_up(to.as_ref())
+    }
+
+    /// Closes the file; see [`Database::close`]. Not those that it is stacked on. A file of LMDB is closed when its
+    /// snapshots are dropped too.
+    ///
+    /// # Errors
+    /// Errors of the backend.
     pub fn close(self) -> Result<()> {
-        let db = self.inner.db.clone();
-        drop(self);
-        Ok(db.close()?)
+        match &self.inner.backing {
+            Backing::Engine(db, _) => {
+                let db = db.clone();
+                drop(self);
+                Ok(db.close()?)
+            }
+            #[cfg(feature = "lmdb")]
+            Backing::Lmdb(environment) => environment.sync(),
+        }
     }
 
     fn push_layers(&self, layers: &mut Vec<Layer>) -> Result<()> {
         if let Some(base) = &self.inner.base {
             base.push_layers(layers)?;
         }
-        // Not between the two steps of completion.
-        let tables = self.inner.tables.read().unwrap_or_else(PoisonError::into_inner);
-        let (txn, tables) = (self.inner.db.read()?, tables.clone());
-        let end = txn.get(&tables.meta, FIRST_FREE_ID)?.map(|bytes| read_number(&bytes)).transpose()?;
+        let view = self.inner.backing.view()?;
+        let end = view.get(Side::Meta, FIRST_FREE_ID)?.map(|bytes| read_number(&bytes)).transpose()?;
         let end = end.and_then(FactId::new).filter(|end| *end >= self.inner.first);
         let end = end.ok_or_else(|| Error::Damaged { what: "the first free id is missing" })?;
-        let root = self.root(&txn, &tables)?;
-        layers.push(Layer { txn, tables, first: self.inner.first, end, root });
+        let root = self.root(&view)?;
+        let complete = match &view {
+            View::Engine { tables, .. } => matches!(tables.form, Form::Packed(_)),
+            #[cfg(feature = "lmdb")]
+            View::Lmdb(_) => {
+                view.get(Side::Meta, STATE)?.and_then(|state| State::read(&state)) == Some(State::Complete)
+            }
+        };
+        let counts = Arc::clone(&self.inner.counts);
+        layers.push(Layer { view, first: self.inner.first, end, root, complete, counts });
         Ok(())
     }
 
     /// The upper level of the index: empty while facts are added.
-    fn root(&self, txn: &ReadTxn, tables: &Tables) -> Result<Arc<Root>> {
-        let Form::Packed(packed) = &tables.form else { return Ok(Arc::default()) };
+    fn root(&self, view: &View) -> Result<Arc<Root>> {
+        let (txn, packed) = match view {
+            View::Engine { txn, tables } => match &tables.form {
+                Form::Packed(packed) => (txn, packed),
+                Form::Growing { .. } => return Ok(Arc::default()),
+            },
+            #[cfg(feature = "lmdb")]
+            View::Lmdb(_) => return Ok(Arc::default()),
+        };
         if let Some(root) = self.inner.root.get() {
             return Ok(Arc::clone(root));
         }
         let root = Arc::new(Root::read(txn, &packed.root)?);
         Ok(Arc::clone(self.inner.root.get_or_init(|| root)))
-    }
-
-    pub(super) fn tables(&self) -> Tables {
-        self.inner.tables.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn lock_commits(&self) -> std::sync::MutexGuard<'_, ()> {
@@ -180,21 +248,19 @@ impl Store {
     }
 
     pub(super) fn wrong_state(&self, state: State, operation: &'static str) -> Error {
-        Error::WrongState { path: self.inner.db.path().to_owned(), state, operation }
+        Error::WrongState { path: self.path().to_owned(), state, operation }
     }
 
     /// Writes entries of `facts.meta`. Batches that are under way conflict with it. Requires: the commits are locked.
     pub(super) fn put_meta(&self, entries: &[(&str, &[u8])]) -> Result<()> {
-        let meta = self.tables().meta;
-        self.inner.db.update(|txn| {
-            let free = txn.get(&meta, FIRST_FREE_ID)?.map(|value| value.to_vec()).unwrap_or_default();
-            txn.put(&meta, FIRST_FREE_ID, free)?;
-            entries.iter().try_for_each(|(name, value)| txn.put(&meta, name, value))
-        })?;
-        Ok(())
+        self.inner.backing.update(|changes| {
+            let free = changes.get(Side::Meta, FIRST_FREE_ID)?.unwrap_or_default();
+            changes.put(Side::Meta, FIRST_FREE_ID, free)?;
+            entries.iter().try_for_each(|(name, value)| changes.put(Side::Meta, name, value))
+        })
     }
 
     fn meta(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        Ok(self.inner.db.read()?.get(&self.tables().meta, name)?.map(|value| value.to_vec()))
+        Ok(self.inner.backing.view()?.get(Side::Meta, name)?.map(|value| value.to_vec()))
     }
 }

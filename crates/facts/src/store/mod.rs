@@ -1,5 +1,6 @@
 //! The store: creating and opening it, adding facts, and completing it.
 
+pub mod backing;
 pub mod batch;
 pub mod commit;
 pub mod fold;

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
-use fulgurite::{Database, Durability, Options};
+use fulgurite::{Durability, Options};
 
 use crate::error::{Error, Result};
 use crate::ids::FactId;
@@ -13,11 +13,12 @@ use crate::layout::meta::{
     BASE, FIRST_FREE_ID, FIRST_FREE_UNIT, FORMAT, FORMAT_1, HIDDEN, IDENTITY, Identity, PROPERTY, STARTING_ID, STATE,
     read_identity, read_number,
 };
-use crate::layout::tables::Tables;
+use crate::layout::tables::{Side, Tables};
 use crate::ownership::slice::Slice;
+use crate::reading::counts::Statistics;
 use crate::reading::owning;
-use crate::reading::statistics::Statistics;
 use crate::state::State;
+use crate::store::backing::{Backend, Backing, Entry, create_in_lmdb, open_backing};
 use crate::store::handle::{Inner, Store};
 use crate::store::known::Known;
 
@@ -49,6 +50,7 @@ impl Store {
 #[derive(Clone)]
 pub struct StoreOptions {
     engine: Options,
+    backend: Backend,
     base: Option<Store>,
     hidden_units: Vec<String>,
     /// Properties of a new database.
@@ -59,6 +61,7 @@ impl Default for StoreOptions {
     fn default() -> Self {
         Self {
             engine: Options::default().durability(Durability::Log),
+            backend: Backend::default(),
             base: None,
             hidden_units: Vec::new(),
             properties: Vec::new(),
@@ -72,6 +75,14 @@ impl StoreOptions {
     #[must_use]
     pub fn engine(mut self, options: Options) -> Self {
         self.engine = options;
+        self
+    }
+
+    /// Sets what stores a new database. Default: [`Backend::Fulgurite`]. Opening a database finds it by the file. The
+    /// databases of a stack can have different ones.
+    #[must_use]
+    pub fn backend(mut self, backend: Backend) -> Self {
+        self.backend = backend;
         self
     }
 
@@ -114,15 +125,26 @@ impl StoreOptions {
             base.require(State::Complete, "be a base")?;
         }
         let hidden = self.hidden_slice()?;
-        let db = self.engine.clone().create(true).open(path)?;
-        if Tables::open(&db)?.is_some() {
-            return Err(Error::Exists { path: path.to_owned() });
-        }
-        if !db.tables()?.is_empty() {
-            return Err(Error::NotFacts { path: path.to_owned() });
-        }
-        self.write_new(&db, hidden.as_deref())?;
-        self.open_tables(db)
+        let entries = self.new_entries(hidden.as_deref())?;
+        let backing = match self.backend {
+            Backend::Fulgurite => {
+                let db = self.engine.clone().create(true).open(path)?;
+                if Tables::open(&db)?.is_some() {
+                    return Err(Error::Exists { path: path.to_owned() });
+                }
+                if !db.tables()?.is_empty() {
+                    return Err(Error::NotFacts { path: path.to_owned() });
+                }
+                let tables = db.update(|txn| {
+                    let tables = Tables::create(txn)?;
+                    entries.iter().try_for_each(|(side, key, value)| txn.put(tables.side(*side), key, value))?;
+                    Ok(tables)
+                })?;
+                Backing::Engine(db, RwLock::new(tables))
+            }
+            Backend::Lmdb => create_in_lmdb(path, &entries)?,
+        };
+        self.with_backing(backing)
     }
 
     /// Opens the store at `path`. One that was not completed can be written to again, unless `read_only` is among the
@@ -132,8 +154,8 @@ impl StoreOptions {
     /// [`Error::NotFacts`]; [`Error::WrongBase`]; errors of the engine, such as those of a file that is none of its
     /// databases.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Store> {
-        let db = self.engine.clone().open(path.as_ref())?;
-        self.open_tables(db)
+        let backing = open_backing(&self.engine, path.as_ref())?;
+        self.with_backing(backing)
     }
 
     fn hidden_slice(&self) -> Result<Option<Arc<Slice>>> {
@@ -149,7 +171,8 @@ impl StoreOptions {
         }
     }
 
-    fn write_new(&self, db: &Database, hidden: Option<&Slice>) -> Result<()> {
+    /// What a new database has.
+    fn new_entries(&self, hidden: Option<&Slice>) -> Result<Vec<Entry>> {
         let mut first = FactId::FIRST;
         let (mut units, mut counts) = (0, Default::default());
         if let Some(base) = &self.base {
@@ -159,38 +182,32 @@ impl StoreOptions {
                 counts = owning::hidden_facts(&snapshot, hidden)?;
             }
         }
-        db.update(|txn| {
-            let tables = Tables::create(txn)?;
-            let mut entries = vec![
-                (FORMAT.to_owned(), FORMAT_1.to_vec()),
-                (IDENTITY.to_owned(), new_identity().0.to_le_bytes().to_vec()),
-                (STATE.to_owned(), vec![State::Incomplete as u8]),
-                (STARTING_ID.to_owned(), first.get().to_le_bytes().to_vec()),
-                (FIRST_FREE_ID.to_owned(), first.get().to_le_bytes().to_vec()),
-                (FIRST_FREE_UNIT.to_owned(), u64::from(units).to_le_bytes().to_vec()),
-            ];
-            if let Some(base) = &self.base {
-                entries.push((BASE.to_owned(), base.inner.identity.0.to_le_bytes().to_vec()));
-            }
-            entries.extend(self.hidden_units.iter().map(|name| (format!("{HIDDEN}{name}"), Vec::new())));
-            entries.extend(self.properties.iter().map(|(name, value)| (format!("{PROPERTY}{name}"), value.clone())));
-            entries.iter().try_for_each(|(name, value)| txn.put(&tables.meta, name, value))?;
-            let each = |(predicate, hidden): (&crate::PredicateId, &Statistics)| {
-                txn.put(&tables.hidden, predicate.get().to_be_bytes(), hidden.encode())
-            };
-            counts.iter().try_for_each(each)
-        })?;
-        Ok(())
+        let mut meta = vec![
+            (FORMAT.to_owned(), FORMAT_1.to_vec()),
+            (IDENTITY.to_owned(), new_identity().0.to_le_bytes().to_vec()),
+            (STATE.to_owned(), vec![State::Incomplete as u8]),
+            (STARTING_ID.to_owned(), first.get().to_le_bytes().to_vec()),
+            (FIRST_FREE_ID.to_owned(), first.get().to_le_bytes().to_vec()),
+            (FIRST_FREE_UNIT.to_owned(), u64::from(units).to_le_bytes().to_vec()),
+        ];
+        if let Some(base) = &self.base {
+            meta.push((BASE.to_owned(), base.inner.identity.0.to_le_bytes().to_vec()));
+        }
+        meta.extend(self.hidden_units.iter().map(|name| (format!("{HIDDEN}{name}"), Vec::new())));
+        meta.extend(self.properties.iter().map(|(name, value)| (format!("{PROPERTY}{name}"), value.clone())));
+        let meta = meta.into_iter().map(|(name, value)| (Side::Meta, name.into_bytes(), value));
+        let hidden = counts.iter().map(|(predicate, hidden): (&crate::PredicateId, &Statistics)| {
+            (Side::Hidden, predicate.get().to_be_bytes().to_vec(), hidden.encode().to_vec())
+        });
+        Ok(meta.chain(hidden).collect())
     }
 
-    fn open_tables(self, db: Database) -> Result<Store> {
-        let path = db.path().to_owned();
-        let not_facts = Error::NotFacts { path: path.clone() };
-        let Some(tables) = Tables::open(&db)? else { return Err(not_facts) };
-        let txn = db.read()?;
-        let entry = |name: &str| txn.get(&tables.meta, name);
+    fn with_backing(self, backing: Backing) -> Result<Store> {
+        let path = backing.path().to_owned();
+        let view = backing.view()?;
+        let entry = |name: &str| view.get(Side::Meta, name);
         if entry(FORMAT)?.as_deref() != Some(FORMAT_1) {
-            return Err(not_facts);
+            return Err(Error::NotFacts { path });
         }
         let identity = read_identity(&entry(IDENTITY)?.unwrap_or_default_bytes())?;
         let first = FactId::new(read_number(&entry(STARTING_ID)?.unwrap_or_default_bytes())?);
@@ -213,23 +230,22 @@ impl StoreOptions {
             return Err(Error::WrongBase { path, reason });
         }
         let mut hiding = self.base.as_ref().map(|base| base.inner.hiding.clone()).unwrap_or_default();
-        let names = owning::hidden_names(&txn, &tables)?;
+        let names = owning::hidden_names(&view)?;
         if let Some(base) = &self.base
             && !names.is_empty()
         {
             hiding.push((first, Arc::new(base.snapshot()?.slice_without(&names)?)));
         }
-        drop(txn);
-        let (tables, commits) = (RwLock::new(tables), Mutex::new(()));
+        drop(view);
         Ok(Store {
             inner: Arc::new(Inner {
-                db,
+                backing,
                 base: self.base,
-                tables,
                 first,
                 identity,
-                commits,
+                commits: Mutex::new(()),
                 root: OnceLock::new(),
+                counts: Arc::default(),
                 known: Known::new(first),
                 hiding,
             }),

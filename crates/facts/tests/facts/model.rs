@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use fulgurite_facts::{Error, FactId, Slice, Snapshot, Store};
+use fulgurite_facts::{Backend, Error, FactId, Slice, Snapshot, Store};
 
 use crate::support::{Directory, Random, id, plain, predicate};
 
@@ -85,9 +85,9 @@ fn check(snapshot: &Snapshot, model: &Model, random: &mut Random) {
 
 fn check_seek(snapshot: &Snapshot, model: &Model, number: u64, key: &[u8], random: &mut Random) {
     let prefix = &key[..random.below(key.len() as u64 + 1) as usize];
-    let expected = model.seek(number, prefix, |_| true);
     let found = snapshot.seek(predicate(number), prefix).expect("a seek");
-    assert_eq!(found.map(plain).collect::<Vec<_>>(), expected);
+    let expected: Vec<Plain> = found.map(plain).collect();
+    assert_same(expected.clone(), model.seek(number, prefix, |_| true));
     let mut scanned = Vec::new();
     let each = |id: FactId, key: &[u8], value: &[u8]| scanned.push((id.get(), key.to_vec(), value.to_vec()));
     snapshot.scan(predicate(number), prefix, each).expect("a scan");
@@ -98,8 +98,17 @@ fn check_seek(snapshot: &Snapshot, model: &Model, number: u64, key: &[u8], rando
     assert_eq!(found.map(plain).collect::<Vec<_>>(), expected[at as usize + 1..]);
     let (from, to) = (last.get().saturating_sub(random.below(30)).max(1), last.get() + random.below(30));
     let found = snapshot.seek_within_section(predicate(number), prefix, id(from), id(to)).expect("a seek");
-    let expected = model.seek(number, prefix, |id| from <= id && id < to);
-    assert_eq!(found.map(plain).collect::<Vec<_>>(), expected);
+    let expected = expected.into_iter().filter(|(id, ..)| from <= *id && *id < to);
+    assert_eq!(found.map(plain).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+}
+
+/// LMDB has an order of its own for keys that share their first 487 bytes.
+fn assert_same(mut found: Vec<Plain>, mut expected: Vec<Plain>) {
+    if crate::BACKEND != Backend::Fulgurite {
+        found.sort();
+        expected.sort();
+    }
+    assert_eq!(found, expected);
 }
 
 /// The slices of one unit and of all but one have exactly the facts that the model says.
@@ -120,7 +129,7 @@ fn check_slice(store: &Store, model: &Model, slice: Slice, shown: impl Fn(u64) -
     let ids = (1024..1024 + model.facts.len() as u64).filter(|id| shown(*id));
     assert_eq!(found.map(|fact| plain(fact).0).collect::<Vec<_>>(), ids.collect::<Vec<_>>());
     let found = snapshot.seek(predicate(1), b"a").expect("a seek");
-    assert_eq!(found.map(plain).collect::<Vec<_>>(), model.seek(1, b"a", &shown));
+    assert_same(found.map(plain).collect(), model.seek(1, b"a", &shown));
 }
 
 /// Fills a batch, and commits it or drops it.
@@ -156,9 +165,12 @@ fn run(seed: u64) {
     let mut stack: Vec<Store> = Vec::new();
     for layer in 0..3 {
         let path = directory.path(&format!("{layer}.ful"));
-        let options = || match stack.last() {
-            Some(base) => Store::options().base(base),
-            None => Store::options(),
+        let options = || {
+            let options = Store::options().backend(crate::backend_of(layer));
+            match stack.last() {
+                Some(base) => options.base(base),
+                None => options,
+            }
         };
         let mut store = options().create(&path).expect("a new store");
         for _ in 0..1 + random.below(6) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fulgurite_facts::{Error, Fact, FactId, Result, Slice, Snapshot, Store};
 
-use crate::support::{Directory, id, keys, predicate};
+use crate::support::{Directory, id, keys, options, predicate};
 
 /// Facts of predicate 1 refer to the fact whose id their keys begin with.
 fn references(fact: &Fact<'_>, found: &mut Vec<FactId>) -> Result<()> {
@@ -66,7 +66,7 @@ fn incremental_database_replaces_the_facts_of_units() {
     let directory = Directory::new();
     let base = base(&directory);
     let path = directory.path("next.ful");
-    let options = || Store::options().base(&base);
+    let options = || options().base(&base);
     assert!(matches!(options().hide_units(["none"]).create(&path), Err(Error::NoSuchUnit { .. })));
     let next = options().hide_units(["two.rs"]).create(&path).expect("an incremental store");
     let snapshot = next.snapshot().expect("a snapshot");
@@ -87,7 +87,7 @@ fn incremental_database_replaces_the_facts_of_units() {
     assert_eq!(names(snapshot(), snapshot().slice_of(&["two.rs"]).expect("a slice")), ["a", "unowned", "c"]);
     assert_eq!(names(snapshot(), snapshot().slice_without(&["two.rs"]).expect("a slice")), ["a", "b", "unowned"]);
     // A third on top, without one.rs: `a` is there still, as two.rs uses it.
-    let third = Store::options().base(&next).hide_units(["one.rs"]).create(directory.path("third.ful"));
+    let third = options().base(&next).hide_units(["one.rs"]).create(directory.path("third.ful"));
     let third = third.expect("an incremental store");
     assert_eq!(keys(&third.snapshot().expect("a snapshot"), 0, ""), ["a", "unowned", "c"]);
 }

@@ -2,14 +2,14 @@
 
 use fulgurite_facts::{Error, Store};
 
-use crate::support::{Directory, add, complete, id, keys, predicate};
+use crate::support::{Directory, add, complete, id, keys, options, predicate};
 
 #[test]
 fn stacked_database_adds_to_its_base() {
     let directory = Directory::new();
     let base = directory.store("base.ful");
     add(&base, &[(0, b"a", b"1"), (0, b"c", b"")]);
-    let on = |base: &Store, name: &str| Store::options().base(base).create(directory.path(name));
+    let on = |base: &Store, name: &str| options().base(base).create(directory.path(name));
     assert!(matches!(on(&base, "early.ful"), Err(Error::WrongState { .. })));
     complete(&base);
     let middle = on(&base, "middle.ful").expect("a stacked store");
@@ -45,12 +45,12 @@ fn stacked_database_opens_with_its_own_base_only() {
         store
     });
     let path = directory.path("top.ful");
-    let top = Store::options().base(&base).create(&path).expect("a stacked store");
+    let top = options().base(&base).create(&path).expect("a stacked store");
     add(&top, &[(0, b"b", b"")]);
     drop(top);
     assert!(matches!(Store::open(&path), Err(Error::WrongBase { .. })));
-    assert!(matches!(Store::options().base(&other).open(&path), Err(Error::WrongBase { .. })));
-    assert!(matches!(Store::options().base(&base).open(other.database().path()), Err(Error::WrongBase { .. })));
-    let top = Store::options().base(&base).open(&path).expect("its own base");
+    assert!(matches!(options().base(&other).open(&path), Err(Error::WrongBase { .. })));
+    assert!(matches!(options().base(&base).open(other.path()), Err(Error::WrongBase { .. })));
+    let top = options().base(&base).open(&path).expect("its own base");
     assert_eq!(keys(&top.snapshot().expect("a snapshot"), 0, ""), ["a", "b"]);
 }

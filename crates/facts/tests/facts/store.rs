@@ -1,9 +1,8 @@
 //! One database: definitions, searches, its life.
 
-use fulgurite::Database;
 use fulgurite_facts::{Error, FactId, State, Store};
 
-use crate::support::{Directory, add, complete, id, keys, plain, predicate};
+use crate::support::{Directory, add, complete, id, keys, options, plain, predicate};
 
 #[test]
 fn fact_that_exists_is_defined_as_itself() {
@@ -94,8 +93,8 @@ fn prefix_ends_at_the_next_byte_string() {
 fn half_written_database_is_resumed_and_a_complete_one_is_not_written() {
     let directory = Directory::new();
     let path = directory.path("a.ful");
-    let store = Store::create(&path).expect("a new store");
-    assert!(matches!(Store::create(&path), Err(Error::Exists { .. })));
+    let store = options().create(&path).expect("a new store");
+    assert!(matches!(options().create(&path), Err(Error::Exists { .. })));
     add(&store, &[(0, b"a", b"")]);
     store.set_property("source", b"r1").expect("incomplete");
     let waiting = store.batch().expect("incomplete");
@@ -116,9 +115,14 @@ fn half_written_database_is_resumed_and_a_complete_one_is_not_written() {
     assert!(store.mark_broken("no").is_err());
     assert_eq!(keys(&before, 0, ""), ["a", "b"]);
     drop(before);
+    let copy = directory.path("copy.ful");
+    store.back_up(&copy).expect("a copy");
+    assert!(matches!(store.back_up(&copy), Err(Error::Exists { .. })));
     store.close().expect("it closes");
+    assert_eq!(keys(&Store::open(&copy).expect("a database").snapshot().expect("a snapshot"), 0, ""), ["a", "b"]);
 
     let store = Store::open(&path).expect("it opens again");
+    assert_eq!(store.backend(), crate::BACKEND);
     assert_eq!(store.state().expect("sound"), State::Complete);
     assert_eq!(store.property("source").expect("sound").as_deref(), Some(&b"r1"[..]));
     assert_eq!(store.properties().expect("sound").len(), 1);
@@ -141,7 +145,7 @@ fn broken_database_is_read_and_not_written() {
 fn completion_that_failed_is_done_again() {
     let directory = Directory::new();
     let path = directory.path("a.ful");
-    let store = Store::create(&path).expect("a new store");
+    let store = options().create(&path).expect("a new store");
     let mut batch = store.batch().expect("incomplete");
     let fact = batch.define(predicate(0), b"a", b"v").expect("new");
     batch.own("file", [fact]);
@@ -155,43 +159,4 @@ fn completion_that_failed_is_done_again() {
     complete(&store);
     assert_eq!(store.state().expect("sound"), State::Complete);
     assert_eq!(keys(&store.snapshot().expect("a snapshot"), 0, ""), ["a"]);
-}
-
-#[test]
-fn missing_entries_are_errors() {
-    let directory = Directory::new();
-    for table in ["facts.records", "facts.places", "facts.hashes", "facts.index", "facts.meta"] {
-        let store = directory.store(&format!("{table}.ful"));
-        add(&store, &[(0, b"a", b""), (0, b"b", b"")]);
-        complete(&store);
-        let db = store.database();
-        let damaged = db.open_table(table).expect("a table of the layout");
-        db.update(|txn| txn.delete_range(&damaged, ..)).expect("a commit");
-        let by_id = store.snapshot().and_then(|snapshot| snapshot.fact_by_id(id(1024)).map(|_| ()));
-        let by_key = store.snapshot().and_then(|snapshot| snapshot.id_by_key(predicate(0), b"a").map(|_| ()));
-        let by_prefix = store.snapshot().and_then(|snapshot| snapshot.seek(predicate(0), b"").map(|_| ()));
-        let results = [by_id, by_key, by_prefix];
-        let damaged = results.iter().filter(|result| matches!(result, Err(Error::Damaged { .. }))).count();
-        assert_eq!(damaged, if table == "facts.records" || table == "facts.meta" { 3 } else { 1 }, "{table}");
-    }
-}
-
-#[test]
-fn foreign_files_are_refused() {
-    let directory = Directory::new();
-    let (text, other, empty) = (directory.path("text"), directory.path("other.ful"), directory.path("empty.ful"));
-    std::fs::write(&text, "no database").expect("a file");
-    assert!(
-        matches!(Store::open(&text), Err(Error::Engine(error)) if matches!(*error, fulgurite::Error::NotADatabase { .. }))
-    );
-    assert!(Store::open(directory.path("missing")).is_err());
-    let db = Database::create(&other).expect("a database");
-    db.create_table("t", Default::default()).expect("a table");
-    db.close().expect("it closes");
-    assert!(matches!(Store::open(&other), Err(Error::NotFacts { .. })));
-    assert!(matches!(Store::create(&other), Err(Error::NotFacts { .. })));
-    // A database without tables is what a crash leaves of creating a store.
-    Database::create(&empty).expect("a database").close().expect("it closes");
-    assert!(matches!(Store::open(&empty), Err(Error::NotFacts { .. })));
-    assert!(Store::create(&empty).is_ok());
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fulgurite_facts::{Fact, FactId, PredicateId, Result, Snapshot, Store};
+use fulgurite_facts::{Fact, FactId, PredicateId, Result, Snapshot, Store, StoreOptions};
 
 /// A directory that is removed with this.
 pub struct Directory(tempfile::TempDir);
@@ -17,8 +17,13 @@ impl Directory {
     }
 
     pub fn store(&self, name: &str) -> Store {
-        Store::create(self.path(name)).expect("a new store")
+        options().create(self.path(name)).expect("a new store")
     }
+}
+
+/// Options for a database in the backend of these tests.
+pub fn options() -> StoreOptions {
+    Store::options().backend(crate::BACKEND)
 }
 
 pub fn predicate(number: u64) -> PredicateId {

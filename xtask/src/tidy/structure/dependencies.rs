@@ -60,8 +60,8 @@ const CRATES: &[Allowed] = &[
         directory: "crates/facts",
         ours: &["fulgurite"],
         ours_in_tests: &["fulgurite-testkit"],
-        // Batches of facts are JSON, which serde reads one fact at a time.
-        outside: Outside::Only(&["serde", "serde_json", "xxhash-rust"]),
+        // Batches of facts are JSON, which serde reads one fact at a time. LMDB is a feature.
+        outside: Outside::Only(&["heed", "serde", "serde_json", "xxhash-rust"]),
     },
     Allowed {
         directory: "crates/code",
@@ -174,6 +174,7 @@ const CRATES: &[Allowed] = &[
         directory: "benchmarks/bench",
         ours: &[
             "fulgurite",
+            "fulgurite-code",
             "fulgurite-facts",
             "fulgurite-graph",
             "fulgurite-keys",
@@ -204,7 +205,8 @@ const CRATES: &[Allowed] = &[
     },
 ];
 
-/// Other engines and their bindings, by the beginning of the package's name: only `rivals` builds them.
+/// Other engines and their bindings, by the beginning of the package's name: only `rivals` builds them, and crates
+/// whose rows name one, which have it behind a feature that is off by default.
 const ENGINES: &[&str] = &[
     "bf-tree",
     "fjall",
@@ -255,6 +257,7 @@ fn judge(file: &File, row: &Allowed, dependency: &Dependency, findings: &mut Vec
         let engine = ENGINES.iter().any(|engine| name.starts_with(engine));
         match row.outside {
             Outside::Any => (true, ""),
+            Outside::Only(names) if engine && names.contains(&name) => (true, ""),
             _ if engine => (false, "other engines are built by benchmarks/rivals alone"),
             Outside::AnyButEngines => (true, ""),
             Outside::Only(names) => (
@@ -380,7 +383,11 @@ mod tests {
     }
 
     #[test]
-    fn other_engines_are_for_rivals_alone() {
+    fn other_engines_are_for_rivals_and_rows_that_name_them() {
+        assert!(
+            manifest("crates/facts", "[dependencies]\nheed = { version = \"0.22\", optional = true }\n").is_empty()
+        );
+        assert_eq!(manifest("crates/facts", "[dependencies]\nredb = \"4\"\n"), ["crates/facts/Cargo.toml:10"]);
         assert!(manifest("benchmarks/rivals", "[dependencies]\nheed = \"0.22\"\n").is_empty());
         assert_eq!(
             manifest("benchmarks/bench", "[dependencies]\nheed = \"0.22\"\n"),

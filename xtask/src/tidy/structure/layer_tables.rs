@@ -110,6 +110,7 @@ const FACTS_LAYERS: &[&[&str]] = &[
     &["angle", "value"],
     &["error"],
     &["layout", "ownership", "schema"],
+    &["lmdb"],
     &["json", "reading"],
     &["store"],
     &["query"],

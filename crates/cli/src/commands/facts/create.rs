@@ -5,6 +5,8 @@ use std::path::Path;
 use fulgurite_facts::{FactDatabase, Schema, Source, Store};
 
 use super::database::stacked;
+#[cfg(feature = "lmdb")]
+use crate::arguments::facts::BackendArgument;
 use crate::arguments::facts::Create;
 use crate::database::to_write;
 use crate::failure::Failure;
@@ -12,6 +14,11 @@ use crate::failure::Failure;
 /// Creates. If the schema is wrong, there is no file.
 pub fn run(arguments: &Create) -> Result<(), Failure> {
     let options = Store::options().engine(to_write(arguments.writing));
+    #[cfg(feature = "lmdb")]
+    let options = options.backend(match arguments.backend {
+        BackendArgument::Fulgurite => fulgurite_facts::Backend::Fulgurite,
+        BackendArgument::Lmdb => fulgurite_facts::Backend::Lmdb,
+    });
     let options = stacked(options, &arguments.database.base)?.hide_units(arguments.hide.iter().cloned());
     let schema = schema(arguments)?;
     FactDatabase::create_with(options, &arguments.database.path, schema)?.close()?;

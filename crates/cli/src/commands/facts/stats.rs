@@ -23,7 +23,7 @@ pub fn run(arguments: &FactsStats) -> Result<(), Failure> {
         printer.finish()?;
         if arguments.format == OutputFormat::Table {
             let state = database.store().state()?;
-            let file = database.store().database().stats()?.file_bytes;
+            let file = database.store().file_bytes()?;
             let facts = counted(facts, "fact", "facts");
             let mut out = standard_output();
             writeln!(out, "\n{facts}, {} of keys and values; {state}, a file of {}", size(bytes), size(file))

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fulgurite::{Database, Monitor, ReadTxn};
 use fulgurite_code::{Error, INCREMENTS_MAX, IndexLock, increment_path, index_files, is_index};
+use fulgurite_facts::{Backend, Store};
 
 use crate::arguments::facts_files::Copy;
 use crate::commands::facts::database::explain_code;
@@ -57,26 +58,35 @@ fn lock(from: &Path) -> Result<Option<IndexLock>, Failure> {
 }
 
 /// A database that is copied as it was when it was opened.
-struct Opened {
-    database: Database,
-    txn: ReadTxn,
+enum Opened {
+    Engine(Database, ReadTxn),
+    /// A file of LMDB: it is never one of an index, so it is alone.
+    Lmdb(PathBuf),
 }
 
 impl Opened {
     fn at(path: &Path) -> Result<Self, Failure> {
+        if Backend::of(path) == Backend::Lmdb {
+            return Ok(Self::Lmdb(path.to_owned()));
+        }
         let database = Database::options().read_only(true).open(path).map_err(|error| explain(error, false))?;
         let txn = database.read()?;
         if txn.open_table("facts.meta").is_err() {
             let message = format!("{}: not a database of facts; copy it with `fulgurite backup`", path.display());
             return Err(Failure::Message(message));
         }
-        Ok(Self { database, txn })
+        Ok(Self::Engine(database, txn))
     }
 
     fn copy(&self, target: &Path, doing: &'static str) -> Result<u64, Failure> {
-        let monitor = Monitor::new();
-        let copied = || self.database.backup_snapshot_to(&self.txn, target, &monitor);
-        Progress::new(doing).follow(&monitor, copied)?;
+        match self {
+            Self::Engine(database, txn) => {
+                let monitor = Monitor::new();
+                let copied = || database.backup_snapshot_to(txn, target, &monitor);
+                Progress::new(doing).follow(&monitor, copied)?;
+            }
+            Self::Lmdb(path) => Store::back_up_file(path, target)?,
+        }
         Ok(std::fs::metadata(target).map_or(0, |metadata| metadata.len()))
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fulgurite::{Database, Error};
 use fulgurite_code::{IndexLock, increments, is_index};
+use fulgurite_facts::{Backend, FactDatabase};
 
 use crate::arguments::facts_files::Delete;
 use crate::commands::facts::database::explain_code;
@@ -31,8 +32,14 @@ pub fn run(arguments: &Delete) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses what is no database of facts, and what another process writes to.
+/// Refuses what is no database of facts, and what another process writes to. LMDB does not say that.
 fn check(path: &Path) -> Result<(), Failure> {
+    if Backend::of(path) == Backend::Lmdb {
+        return match FactDatabase::schema_at(path) {
+            Ok(_) | Err(fulgurite_facts::Error::NoSchema { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        };
+    }
     let opened = match Database::options().open(path) {
         Err(Error::IsAnImage { .. }) => Database::options().read_only(true).open(path),
         opened => opened,

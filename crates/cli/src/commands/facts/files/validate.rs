@@ -13,13 +13,15 @@ use crate::output::{counted, standard_output};
 pub fn run(arguments: &Validate) -> Result<(), Failure> {
     let mut facts = 0;
     reading_each(&arguments.database, |database| {
-        let file = database.store().database();
-        if let Some(damage) = file.check()?.damages.first() {
-            let path = file.path().display();
+        let path = database.store().path().display();
+        // LMDB has no checksums: its pages are checked by reading the facts.
+        if let Some(file) = database.store().database()
+            && let Some(damage) = file.check()?.damages.first()
+        {
             return Err(Failure::Damaged(format!("{path}: {damage}; restore a backup")));
         }
         let validated = database.validate().map_err(|error| match error {
-            error @ Error::Invalid { .. } => Failure::Damaged(format!("{}: {error}", file.path().display())),
+            error @ Error::Invalid { .. } => Failure::Damaged(format!("{path}: {error}")),
             error => error.into(),
         })?;
         facts += validated.facts;

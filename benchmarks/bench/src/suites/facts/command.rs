@@ -1,0 +1,197 @@
+//! The command line of `glean`, and its parts one after the other.
+
+use std::path::{Path, PathBuf};
+
+use fulgurite_facts::Backend;
+use fulgurite_rivals::Failure;
+
+use super::workload::Workload;
+use super::{browsing, images, query_rows, report, store_rows};
+use crate::error::{Error, Result};
+use crate::floors::around::Floors;
+use crate::harness::suite::{default_directory, seed_of_the_clock};
+use crate::measure::machine;
+
+/// What `glean --help` prints.
+const HELP: &str = "\
+Measures databases of facts of fulgurite-facts beside its backend on LMDB, which has the tables of Glean's LMDB backend.
+
+Usage: fulgurite-bench glean [OPTIONS]
+
+Facts have keys of 37 bytes, written source file after source file in transactions of 10,000. Both stores are then made
+as small as they can be, and read. The eleven queries of Glean's benchmark run over a database like the benchmark's, and
+their results are counted. An index of code is written, listed file by file, and updated after one file has changed. An
+image is compared with a compact LMDB file in a squashfs of mksquashfs, if that is installed.
+
+Times are processor time: of the process for writing and queries, of the thread for reading; complex-parallel and reads
+of an image are wall time. Commits survive the process, not the machine.
+
+Options:
+      --facts N          Facts of the store [default: 2000000]
+      --query-facts N    Facts of each kind beneath the queries [default: 10000]
+      --files N          Files of the index, of 50 lines each [default: 1000]
+      --rounds N         Rounds; the backends take turns in each, and medians are printed [default: 3]
+      --quick            20,000 facts and one round, to see that everything works; bars are not judged
+      --seed NUMBER      Seed of the facts and questions, to repeat a run [default: from the clock]
+      --directory DIR    Where files go; use a real disk [default: target/bench]
+  -h, --help             Print this
+";
+
+struct Options {
+    facts: u64,
+    query_facts: u64,
+    files: u64,
+    rounds: usize,
+    quick: bool,
+    seed: u64,
+    directory: PathBuf,
+}
+
+/// Runs the command. Returns whether all bars are met.
+///
+/// # Errors
+/// [`Error::Usage`]; what a store or the disk reports; a wrong answer.
+pub fn execute(arguments: Vec<String>) -> Result<bool> {
+    let Some(options) = parse(arguments)? else {
+        print!("{HELP}");
+        return Ok(true);
+    };
+    eprintln!("{}; {} facts, --seed {}", machine::summary(None), options.facts, options.seed);
+    let floors = Floors::measure(&options.directory, options.seed, options.quick);
+    eprintln!("limits: {}", floors.in_words());
+    let workload = Workload { facts: options.facts, seed: options.seed };
+    let (ours, lmdb) =
+        in_turns(&options, "facts", |backend, directory| store_rows::measure(backend, &workload, directory))?;
+    let mut is_met = report::print("facts", &store_rows::rows(), &ours, &lmdb);
+    let (ours, lmdb) = in_turns(&options, "queries", |backend, directory| {
+        query_rows::measure(backend, options.query_facts, directory)
+    })?;
+    is_met &= report::print("queries", &query_rows::rows(), &ours, &lmdb);
+    let code = alone(&options, "index of code", |directory| browsing::measure(options.files, options.seed, directory))?;
+    is_met &= report::print("index of code", &browsing::rows(), &[code], &[]);
+    let (image, lmdb) = alone(&options, "image", |directory| images::measure(&workload, directory))?;
+    is_met &= report::print("image", &images::rows(), &[image], &[lmdb]);
+    if options.quick {
+        println!("glean: bars are judged in whole runs only");
+    }
+    Ok(is_met || options.quick)
+}
+
+fn parse(arguments: Vec<String>) -> Result<Option<Options>> {
+    let mut options = Options {
+        facts: 0,
+        query_facts: 0,
+        files: 0,
+        rounds: 0,
+        quick: false,
+        seed: seed_of_the_clock(),
+        directory: PathBuf::new(),
+    };
+    let mut arguments = arguments.into_iter();
+    while let Some(argument) = arguments.next() {
+        let (name, value) = match argument.split_once('=') {
+            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+            None => (argument, None),
+        };
+        let mut value = || {
+            let value = value.clone().or_else(|| arguments.next());
+            value.ok_or_else(|| Error::Usage(format!("`{name}` needs a value")))
+        };
+        let number = |text: String| match text.parse() {
+            Ok(0) | Err(_) => Err(Error::Usage(format!("`{text}` is not a number from 1 on, after `{name}`"))),
+            Ok(number) => Ok(number),
+        };
+        match name.as_str() {
+            "-h" | "--help" => return Ok(None),
+            "--quick" => options.quick = true,
+            "--facts" => options.facts = number(value()?)?,
+            "--query-facts" => options.query_facts = number(value()?)?,
+            "--files" => options.files = number(value()?)?,
+            "--rounds" => options.rounds = number(value()?)? as usize,
+            "--seed" => options.seed = number(value()?)?,
+            "--directory" => options.directory = value()?.into(),
+            other => return Err(Error::Usage(format!("unknown option `{other}`; see --help"))),
+        }
+    }
+    if options.facts == 0 {
+        options.facts = if options.quick { 20_000 } else { 2_000_000 };
+    }
+    if options.query_facts == 0 {
+        options.query_facts = if options.quick { 300 } else { 10_000 };
+    }
+    if options.files == 0 {
+        options.files = if options.quick { 40 } else { 1_000 };
+    }
+    if options.rounds == 0 {
+        options.rounds = if options.quick { 1 } else { 3 };
+    }
+    if options.directory.as_os_str().is_empty() {
+        options.directory = default_directory()?;
+    }
+    Ok(Some(options))
+}
+
+/// The figures of rounds, ours and LMDB's. The backend that begins changes from round to round.
+fn in_turns(
+    options: &Options,
+    what: &'static str,
+    mut measure: impl FnMut(Backend, &Path) -> Result<Vec<f64>, fulgurite_facts::Error>,
+) -> Result<(Vec<Vec<f64>>, Vec<Vec<f64>>)> {
+    let (mut ours, mut lmdb) = (Vec::new(), Vec::new());
+    for round in 0..options.rounds {
+        eprintln!("{what}: round {} of {}", round + 1, options.rounds);
+        let mut backends = [Backend::Fulgurite, Backend::Lmdb];
+        backends.rotate_left(round % 2);
+        for backend in backends {
+            let figures = alone(options, what, |directory| measure(backend, directory))?;
+            if backend == Backend::Fulgurite { ours.push(figures) } else { lmdb.push(figures) }
+        }
+    }
+    Ok((ours, lmdb))
+}
+
+/// What is measured in a fresh directory, which is removed afterwards.
+fn alone<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+    options: &Options,
+    what: &'static str,
+    measure: impl FnOnce(&Path) -> Result<T, E>,
+) -> Result<T> {
+    let directory = options.directory.join("glean");
+    // Of an earlier run.
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).map_err(|error| Error::io("create", &directory, error))?;
+    let measured = measure(&directory).map_err(|error| Failure::new("facts", what, error).into());
+    let _ = std::fs::remove_dir_all(&directory);
+    measured
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn options_are_read_and_what_is_not_understood_is_named() {
+        let options = parse(words("--facts 7 --seed=3 --directory /d --quick --rounds 2")).unwrap().unwrap();
+        assert!(options.facts == 7 && options.seed == 3 && options.quick && options.rounds == 2);
+        assert!(parse(words("--quick --help")).unwrap().is_none());
+        for (line, expected) in [("--swim", "`--swim`"), ("--seed", "`--seed`"), ("--facts 0", "`0`")] {
+            let error = parse(words(line)).err().expect(line).to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_quick_run_measures_everything() {
+        let directory = tempfile::tempdir().unwrap();
+        let line = format!(
+            "--quick --seed 5 --facts 3000 --query-facts 60 --files 12 --directory {}",
+            directory.path().display()
+        );
+        assert!(execute(words(&line)).unwrap());
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,112 @@
+//! An image of a database beside a compact file of LMDB in a squashfs.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use fulgurite::{Database, ImageOptions};
+use fulgurite_facts::{Backend, Error, FactId, Result, Store, StoreOptions};
+
+use super::report::Row;
+use super::store_rows::{define, options};
+use super::workload::Workload;
+use crate::data::random::Random;
+use crate::measure::statistics::median;
+
+/// What [`measure`] returns, in its order.
+pub fn rows() -> Vec<Row> {
+    vec![
+        Row::new("bytes a fact; lmdb: compact, squashfs zstd 8").times_less(2.0),
+        Row::new("open, ms").at_most(10.0),
+        // mksquashfs of LMDB's file, mounted by the kernel, took 46 µs.
+        Row::new("cold random fact by id, µs").glean(46.0).at_most(46.0),
+        Row::new("restore, µs a fact"),
+    ]
+}
+
+/// The figures of an image, and the size of LMDB's, if mksquashfs is installed.
+///
+/// # Errors
+/// Those of the store; [`Error::Invalid`], if the image does not have the facts.
+pub fn measure(workload: &Workload, directory: &Path) -> Result<(Vec<f64>, Vec<f64>)> {
+    let facts = workload.facts as f64;
+    let create = |backend, name: &str| {
+        let store = options(backend).create(directory.join(name))?;
+        define(&store, workload)?;
+        store.complete(|_, _| Ok(()))?;
+        Ok::<_, Error>(store)
+    };
+    let store = create(Backend::Fulgurite, "facts.ful")?;
+    let image = directory.join("facts.image");
+    let database = store.database().ok_or_else(|| wrong("the database is in LMDB"))?;
+    database.write_image(&image, &ImageOptions::new())?;
+    store.close()?;
+    let length = std::fs::metadata(&image).map_or(f64::NAN, |metadata| metadata.len() as f64);
+    let start = Instant::now();
+    let opened = of_image().open(&image)?;
+    let open_ms = start.elapsed().as_secs_f64() * 1e3;
+    drop(opened);
+    let cold_us = cold_reads(&image, workload)?;
+    let start = Instant::now();
+    Database::open_image(&image)?.backup_to(directory.join("restored.ful"))?;
+    let restore_us = start.elapsed().as_secs_f64() * 1e6 / facts;
+    let lmdb = create(Backend::Lmdb, "lmdb.ful")?;
+    lmdb.back_up(directory.join("compact.ful"))?;
+    let squashed = squashfs(directory).map_or(f64::NAN, |bytes| bytes as f64 / facts);
+    Ok((vec![length / facts, open_ms, cold_us, restore_us], vec![squashed]))
+}
+
+fn of_image() -> StoreOptions {
+    Store::options().engine(Database::options().image(true))
+}
+
+/// The median time of reads of random facts. No cache has them: each read decompresses what it needs.
+fn cold_reads(image: &Path, workload: &Workload) -> Result<f64> {
+    let mut random = Random::new(workload.seed, 7);
+    let mut took = Vec::new();
+    for _ in 0..COLD_READS {
+        forget(image);
+        let snapshot = of_image().open(image)?.snapshot()?;
+        // What every read needs, such as the root, is read by the first one.
+        snapshot.fact_by_id(FactId::FIRST)?;
+        let id = FactId::FIRST.plus(workload.pick(&mut random));
+        let start = Instant::now();
+        let fact = snapshot.fact_by_id(id)?.ok_or_else(|| wrong("the image has not all facts"))?;
+        std::hint::black_box(fact.key().len());
+        took.push(start.elapsed().as_secs_f64() * 1e6);
+    }
+    Ok(median(&took))
+}
+
+/// Reads of facts, each of an image that was just opened.
+const COLD_READS: usize = 101;
+
+/// Removes a file from the cache of the system, where that is possible.
+fn forget(path: &Path) {
+    let Ok(file) = File::open(path) else { return };
+    // Dirty pages cannot be removed.
+    let _ = file.sync_all();
+    #[cfg(target_os = "linux")]
+    let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
+}
+
+/// The size of a squashfs of LMDB's compact file. `None`, if mksquashfs is missing, which is said.
+fn squashfs(directory: &Path) -> Option<u64> {
+    let (from, to) = (directory.join("compact.ful"), directory.join("compact.squashfs"));
+    let mut command = Command::new("mksquashfs");
+    command.args([&from, &to]).args(["-comp", "zstd", "-Xcompression-level", "8", "-no-progress", "-quiet"]);
+    match command.stdout(Stdio::null()).stderr(Stdio::null()).status() {
+        Ok(status) if status.success() => std::fs::metadata(to).ok().map(|metadata| metadata.len()),
+        _ => {
+            println!(
+                "mksquashfs is missing or failed (Debian: squashfs-tools): LMDB's compressed size is not measured"
+            );
+            None
+        }
+    }
+}
+
+fn wrong(what: &str) -> Error {
+    Error::Invalid { fact: FactId::FIRST, what: what.to_owned() }
+}

@@ -1,0 +1,45 @@
+//! What only databases of the engine have: their tables, and files of other kinds.
+
+use fulgurite::Database;
+use fulgurite_facts::{Error, Store};
+
+use crate::support::{Directory, add, complete, id, predicate};
+
+#[test]
+fn missing_entries_are_errors() {
+    let directory = Directory::new();
+    for table in ["facts.records", "facts.places", "facts.hashes", "facts.index", "facts.meta"] {
+        let store = directory.store(&format!("{table}.ful"));
+        add(&store, &[(0, b"a", b""), (0, b"b", b"")]);
+        complete(&store);
+        let db = store.database().expect("a database of the engine");
+        let damaged = db.open_table(table).expect("a table of the layout");
+        db.update(|txn| txn.delete_range(&damaged, ..)).expect("a commit");
+        let by_id = store.snapshot().and_then(|snapshot| snapshot.fact_by_id(id(1024)).map(|_| ()));
+        let by_key = store.snapshot().and_then(|snapshot| snapshot.id_by_key(predicate(0), b"a").map(|_| ()));
+        let by_prefix = store.snapshot().and_then(|snapshot| snapshot.seek(predicate(0), b"").map(|_| ()));
+        let results = [by_id, by_key, by_prefix];
+        let damaged = results.iter().filter(|result| matches!(result, Err(Error::Damaged { .. }))).count();
+        assert_eq!(damaged, if table == "facts.records" || table == "facts.meta" { 3 } else { 1 }, "{table}");
+    }
+}
+
+#[test]
+fn foreign_files_are_refused() {
+    let directory = Directory::new();
+    let (text, other, empty) = (directory.path("text"), directory.path("other.ful"), directory.path("empty.ful"));
+    std::fs::write(&text, "no database").expect("a file");
+    assert!(
+        matches!(Store::open(&text), Err(Error::Engine(error)) if matches!(*error, fulgurite::Error::NotADatabase { .. }))
+    );
+    assert!(Store::open(directory.path("missing")).is_err());
+    let db = Database::create(&other).expect("a database");
+    db.create_table("t", Default::default()).expect("a table");
+    db.close().expect("it closes");
+    assert!(matches!(Store::open(&other), Err(Error::NotFacts { .. })));
+    assert!(matches!(Store::create(&other), Err(Error::NotFacts { .. })));
+    // A database without tables is what a crash leaves of creating a store.
+    Database::create(&empty).expect("a database").close().expect("it closes");
+    assert!(matches!(Store::open(&empty), Err(Error::NotFacts { .. })));
+    assert!(Store::create(&empty).is_ok());
+}
