@@ -58,6 +58,7 @@ impl Suite for Core {
             shapes: true,
             levels: false,
             self_test: true,
+            full: false,
             statements: false,
             rounds: ROUNDS,
             records: 0..=usize::MAX,
