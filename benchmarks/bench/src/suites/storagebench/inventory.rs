@@ -122,7 +122,8 @@ impl Entrant {
     /// A round of many threads.
     fn together(&mut self, bins: Bins, stream: u64, quick: bool, asked_for: f64) -> Result<()> {
         let span = if quick { Duration::from_millis(30) } else { SPAN };
-        let together = self.contestant.together(bins, COMMITTERS, span, stream)?;
+        let committers = if quick { COMMITTERS_QUICK } else { COMMITTERS };
+        let together = self.contestant.together(bins, committers, span, stream)?;
         self.pieces += PIECES * together.sample.operations as i64;
         let mut figures = figures(&together.sample);
         figures.set(durable::PART, together.sample.operations_per_second() / asked_for);
@@ -163,5 +164,7 @@ const CHANGES: usize = 256_000;
 const READS: usize = 1_024_000;
 /// Threads that commit to the disk.
 const COMMITTERS: usize = 32;
+/// The same in a quick run.
+const COMMITTERS_QUICK: usize = 4;
 /// How long they do in a round.
 const SPAN: Duration = Duration::from_secs(3);
