@@ -1,7 +1,7 @@
 //! What the benchmark `storagebench` stores: bins of an inventory and events of auctions, each in Protocol Buffers and
 //! in FlatBuffers.
 //!
-//! The schemas are `schema/inventory.proto` and `schema/inventory.fbs`. Their code is generated when the crate is built.
+//! The schemas are `schema/inventory.proto` and `schema/inventory.fbs`. A build generates their code.
 //!
 //! ```
 //! use fulgurite_inventory::{Bin, BinCodec, FlatBufferBins, ProtobufBins, Stock};

@@ -10,7 +10,7 @@ use crate::harness::row::Row;
 use crate::measure::clock::{Charge, Latencies, Stopwatch};
 use crate::suites::storagebench::auctions::{self, KIND, failed};
 use crate::suites::storagebench::inventory::figures;
-use crate::suites::storagebench::run::Suite;
+use crate::suites::storagebench::suite::Suite;
 use crate::suites::storagebench::workload::{SUITE, Workload};
 
 /// Measures one way of appending.

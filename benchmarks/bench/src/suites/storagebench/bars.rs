@@ -4,7 +4,7 @@ use crate::harness::judge::{self, Limit, MEASURED, Measured};
 use crate::harness::report::Report;
 use crate::harness::row::Row;
 use crate::measure::statistics::median;
-use crate::suites::storagebench::durable;
+use crate::suites::storagebench::inventory::PART;
 use crate::suites::storagebench::replay::{BANDWIDTH, TWO_THREADS};
 use crate::suites::storagebench::workload::{FLATBUFFERS, PROTOBUF, Workload};
 
@@ -73,8 +73,8 @@ impl judge::Subject for Subject {
                 (format!("{} beside {rival}", workload.with_codec(codec)), ratio, "×")
             }
             Self::Durable(codec) => {
-                let part = row(Workload::Durable, codec, MEASURED)?.median(durable::PART)?;
-                (Workload::Durable.with_codec(codec).to_owned(), part, durable::PART)
+                let part = row(Workload::Durable, codec, MEASURED)?.median(PART)?;
+                (Workload::Durable.with_codec(codec).to_owned(), part, PART)
             }
             Self::Figure(workload, codec, figure) => {
                 let value = row(workload, codec, MEASURED)?.median(figure)?;
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(judged(vec![replay(FLATBUFFERS, 40.0), replay(PROTOBUF, 121.0)]), [true, true, false, true]);
         let follow = |name, p99| row(name, "fulgurite", &[("p99_ns", p99)]);
         assert_eq!(judged(vec![follow("follow_here", 10_001.0), follow("follow_process", 50_000.0)]), [false, true]);
-        assert_eq!(judged(vec![row("durable_protobuf", "fulgurite", &[(durable::PART, 1.0)])]), [true]);
+        assert_eq!(judged(vec![row("durable_protobuf", "fulgurite", &[(PART, 1.0)])]), [true]);
         assert_eq!(judge(&bars(), &Report::default()).1, bars().len());
     }
 }

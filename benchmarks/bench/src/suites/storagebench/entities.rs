@@ -12,7 +12,7 @@ use crate::measure::space;
 use crate::suites::storagebench::bins::Bins;
 use crate::suites::storagebench::contestant::{Entry, PIECES};
 use crate::suites::storagebench::inventory::figures;
-use crate::suites::storagebench::run::Suite;
+use crate::suites::storagebench::suite::Suite;
 use crate::suites::storagebench::workload::{SUITE, Workload};
 
 /// Measures Fulgurite and LMDB.
@@ -117,7 +117,7 @@ const SIZES: [u64; 4] = [64, 16, 4, 1];
 const ENTITIES: u64 = 4_000_000;
 /// The same with `--full`.
 const ENTITIES_FULL: u64 = 200_000_000;
-/// Disk space that a store takes for an entity, at most: the file, the log, and what a checkpoint writes anew.
+/// Disk space that a store takes for an entity, at most: the file, the log, and a second tree during a checkpoint.
 const SPACE_BYTES: u64 = 400;
 /// Reads and changes of a round.
 const OPERATIONS: usize = 256_000;

@@ -14,7 +14,7 @@ use crate::measure::child;
 use crate::measure::clock::{Charge, Stopwatch};
 use crate::measure::statistics::percentile;
 use crate::suites::storagebench::auctions::{KIND, failed};
-use crate::suites::storagebench::run::Suite;
+use crate::suites::storagebench::suite::Suite;
 use crate::suites::storagebench::workload::{SUITE, Workload};
 
 /// The word that asks this program to follow a store that another process serves.

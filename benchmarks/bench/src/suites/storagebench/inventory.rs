@@ -1,6 +1,9 @@
 //! Bins: one thread adds, removes and reads; 32 threads commit to the disk.
 
-use std::time::Duration;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use fulgurite_rivals::Level;
 
@@ -11,8 +14,7 @@ use crate::measure::clock::Sample;
 use crate::measure::rounds::order;
 use crate::suites::storagebench::bins::Bins;
 use crate::suites::storagebench::contestant::{Contestant, PIECES};
-use crate::suites::storagebench::durable;
-use crate::suites::storagebench::run::Suite;
+use crate::suites::storagebench::suite::Suite;
 use crate::suites::storagebench::workload::{FLATBUFFERS, PROTOBUF, SUITE, Workload};
 
 /// Measures a workload with both codecs.
@@ -23,15 +25,39 @@ pub fn measure(suite: &mut Suite<'_>, workload: Workload) -> Result<()> {
     [PROTOBUF, FLATBUFFERS].into_iter().try_for_each(|codec| with_codec(suite, workload, codec))
 }
 
-/// Durable transactions a second that this machine is asked for now.
+/// Durable transactions a second that this machine is asked for in a round.
 fn asked_for(suite: &mut Suite<'_>, name: &str) -> Result<f64> {
     let span = Duration::from_millis(if suite.options.quick { 10 } else { 1000 });
-    let flushes = durable::flushes_per_second(suite.places.path(), span)?;
-    let asked_for = durable::asked_for(flushes, COMMITTERS);
+    let flushes = flushes_per_second(suite.places.path(), span)?;
+    let asked_for = part_of_flushes(flushes, COMMITTERS);
     suite.note(format!(
         "{name}: {flushes:.0} flushes a second by this machine; {asked_for:.0} transactions are asked for"
     ));
     Ok(asked_for)
+}
+
+/// How often a second the disk takes a small write by itself.
+fn flushes_per_second(directory: &Path, span: Duration) -> Result<f64> {
+    let path = directory.join("flushes");
+    let io = |error| Error::io("sync", &path, error);
+    let file = File::create(&path).map_err(io)?;
+    file.write_all_at(&[0; WRITE.len() * WRITES as usize], 0).map_err(io)?;
+    file.sync_all().map_err(io)?;
+    let (begun, mut flushes) = (Instant::now(), 0);
+    while begun.elapsed() < span {
+        file.write_all_at(&WRITE, flushes % WRITES * WRITE.len() as u64).map_err(io)?;
+        file.sync_data().map_err(io)?;
+        flushes += 1;
+    }
+    let rate = flushes as f64 / begun.elapsed().as_secs_f64();
+    std::fs::remove_file(&path).map_err(io)?;
+    Ok(rate)
+}
+
+/// Transactions a second that are asked for: 20,000, or 0.8 of those that flushes allow, if each flush carries one of
+/// every committer.
+fn part_of_flushes(flushes_per_second: f64, committers: usize) -> f64 {
+    TRANSACTIONS.min(0.8 * flushes_per_second * committers as f64)
 }
 
 /// An engine in the rounds of a workload.
@@ -126,7 +152,7 @@ impl Entrant {
         let together = self.contestant.together(bins, committers, span, stream)?;
         self.pieces += PIECES * together.sample.operations as i64;
         let mut figures = figures(&together.sample);
-        figures.set(durable::PART, together.sample.operations_per_second() / asked_for);
+        figures.set(PART, together.sample.operations_per_second() / asked_for);
         let refused = together.refused as f64;
         figures.set("% of transactions begun again", 100.0 * refused / (refused + together.sample.operations as f64));
         self.row.rounds.push(figures);
@@ -168,3 +194,24 @@ const COMMITTERS: usize = 32;
 const COMMITTERS_QUICK: usize = 4;
 /// How long they do in a round.
 const SPAN: Duration = Duration::from_secs(3);
+/// The name of a figure: durable transactions a second, by those that are asked for.
+pub const PART: &str = "of the transactions asked for";
+/// Durable transactions a second that are asked for at most.
+const TRANSACTIONS: f64 = 20_000.0;
+/// What is written before a flush.
+const WRITE: [u8; 512] = [1; 512];
+/// Places of writes in the file.
+const WRITES: u64 = 2048;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_disk_is_asked_for_less() {
+        assert_eq!(part_of_flushes(10_000.0, 32), 20_000.0);
+        assert_eq!(part_of_flushes(100.0, 32), 2_560.0);
+        let directory = tempfile::tempdir().unwrap();
+        assert!(flushes_per_second(directory.path(), Duration::from_millis(1)).unwrap() > 0.0);
+    }
+}

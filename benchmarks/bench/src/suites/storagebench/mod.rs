@@ -2,7 +2,8 @@
 //!
 //! Reading order: `workload` names what is measured; `bins` and `auctions` are the data; `stores` says what is asked of
 //! an engine, and `contestant` does it. `inventory`, `entities`, `replay`, `append` and `follow` are the workloads,
-//! which `run` starts. `bars` judges; `durable` says what is asked of a disk.
+//! which `run` starts and a `suite` passes to
+//! each other. `bars` judges.
 
 mod append;
 mod auctions;
@@ -10,13 +11,13 @@ mod bars;
 mod bins;
 mod command;
 mod contestant;
-mod durable;
 mod entities;
 mod follow;
 mod inventory;
 mod replay;
 mod run;
 mod stores;
+mod suite;
 mod workload;
 
 pub use command::StorageBench;

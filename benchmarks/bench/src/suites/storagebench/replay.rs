@@ -18,7 +18,7 @@ use crate::measure::rounds::order;
 use crate::measure::space;
 use crate::suites::storagebench::auctions::{self, failed};
 use crate::suites::storagebench::inventory::figures;
-use crate::suites::storagebench::run::Suite;
+use crate::suites::storagebench::suite::Suite;
 use crate::suites::storagebench::workload::{FLATBUFFERS, PROTOBUF, SUITE, Workload};
 
 /// A log of events in one encoding.

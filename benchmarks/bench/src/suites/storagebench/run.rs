@@ -1,18 +1,16 @@
 //! A run of the suite: which workloads, with which engines.
 
 use std::path::Path;
-use std::time::Instant;
 
 use fulgurite_rivals::{Level, Lmdb, RocksDb, Settings, Usage};
 
 use crate::engines::fulgurite::Fulgurite;
 use crate::engines::known;
 use crate::error::Result;
-use crate::harness::judge::MEASURED;
 use crate::harness::report::Report;
-use crate::harness::row::Row;
 use crate::measure::places::Places;
 use crate::suites::storagebench::contestant::{Entry, entry};
+use crate::suites::storagebench::suite::Suite;
 use crate::suites::storagebench::workload::{Options, Workload};
 use crate::suites::storagebench::{append, entities, follow, inventory, replay};
 
@@ -38,7 +36,7 @@ pub fn run(options: &Options, directory: &Path, seed: u64) -> Result<Report> {
     let names: Vec<&str> = engines.iter().map(|entry| entry.engine.name).collect();
     report.engines = known::notes(&names, Settings { level: Level::Log, usage: Usage::SingleOperations });
     let places = Places::new(directory, options.keep)?;
-    let mut suite = Suite { options, places, seed, engines, report, started: Instant::now() };
+    let mut suite = Suite::new(options, places, seed, engines, report);
     for workload in Workload::ALL.into_iter().filter(|workload| options.wants(workload)) {
         match workload {
             Workload::Add | Workload::AddRemove | Workload::Read | Workload::Durable => {
@@ -54,46 +52,6 @@ pub fn run(options: &Options, directory: &Path, seed: u64) -> Result<Report> {
     }
     suite.progress("done");
     Ok(suite.report)
-}
-
-/// A run.
-pub struct Suite<'r> {
-    /// What it was asked for.
-    pub options: &'r Options,
-    /// Where stores go.
-    pub places: Places,
-    /// The seed of content and operations.
-    pub seed: u64,
-    /// The engines that are measured.
-    pub engines: Vec<Entry>,
-    /// What was found.
-    pub report: Report,
-    started: Instant,
-}
-
-impl Suite<'_> {
-    /// Shows what is done next.
-    pub fn progress(&self, what: &str) {
-        eprintln!("[{:>4} s] {what}", self.started.elapsed().as_secs());
-    }
-
-    /// Whether Fulgurite is measured: its store of events has no rival here.
-    pub fn is_measured(&self) -> bool {
-        self.options.wants_engine(MEASURED)
-    }
-
-    /// Adds a result and shows it.
-    pub fn add(&mut self, row: Row) {
-        let of = |name| row.median(name).unwrap_or(f64::NAN);
-        let (rate, cpu) = (of("ops_per_s"), of("cpu_ns_per_op"));
-        self.progress(&format!("  {} of {}: {rate:.0} a second, {cpu:.0} ns CPU", row.workload, row.engine));
-        self.report.rows.push(row);
-    }
-
-    /// Adds a remark.
-    pub fn note(&mut self, note: String) {
-        self.report.notes.push(note);
-    }
 }
 
 #[cfg(test)]
