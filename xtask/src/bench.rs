@@ -26,6 +26,9 @@ Builds the benchmark and the other engines with full optimisation, and runs one 
   rdf4j     the quad store, and the same from RDF4J: loads, scans, threads, space and SPARQL, beside LmdbStore (if a JDK,
             11 or later, and Maven are installed) and Oxigraph (if libclang is installed, to build its RocksDB), with bars.
             `cargo xtask bench rdf4j --generate FILE --statements N` only writes the data
+  storagebench
+            an inventory in Protocol Buffers and FlatBuffers beside LMDB, RocksDB and SQLite; events: replays, appends and
+            followers, with bars
   java      gets, scans and puts from Java beside lmdbjava and rocksdbjni (`Engines`), and values of GeaFlow's states
             beside rocksdbjni (`KeyStates`), by JMH, whose arguments follow: `bench java -p records=100000 Engines.get`.
             Needs a JDK (11 or later), Maven, 2 GB of memory and 1 GB of disk

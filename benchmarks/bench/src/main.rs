@@ -24,6 +24,7 @@ use harness::suite::execute;
 use suites::core::{self as core_suite, Core};
 use suites::limits::Limits;
 use suites::quads::{self, Rdf4j};
+use suites::storagebench::{self, StorageBench};
 use suites::sustained::{self, Sustained};
 use suites::tables::{self, GEAFLOW, LIGHTNING, YCSB};
 use suites::writers::{self, Writers};
@@ -38,6 +39,7 @@ const PROGRAM: Program = Program {
         ("lightning", |arguments| execute(&LIGHTNING, arguments)),
         ("ycsb", |arguments| execute(&YCSB, arguments)),
         ("rdf4j", |arguments| execute(&Rdf4j, arguments)),
+        ("storagebench", |arguments| execute(&StorageBench, arguments)),
         ("limits", |arguments| execute(&Limits, arguments)),
     ],
     commands: &[
@@ -46,6 +48,7 @@ const PROGRAM: Program = Program {
         ("graph", suites::graph::execute),
     ],
     tasks: &[
+        (storagebench::VERB, storagebench::work),
         (sustained::VERB, sustained::work),
         (writers::VERB, writers::fill),
         (core_suite::VERB, core_suite::work),
@@ -74,6 +77,8 @@ Suites:
   rdf4j      The store of quads beside RDF4J's LmdbStore and Oxigraph
   glean      A store of facts beside one on LMDB that is laid out as Glean's
   graph      A graph of a million vertices: loads, traversals, checkpoints
+  storagebench
+             An inventory in Protocol Buffers and in FlatBuffers, and logs of events: replays, appends, followers
   limits     What this machine can do at best, whatever engine runs on it
 
 `fulgurite-bench SUITE --help` and `fulgurite-bench compare --help` describe the options.
@@ -110,7 +115,9 @@ mod tests {
     fn the_help_names_every_suite_and_command() {
         for (name, _) in PROGRAM.suites.iter().chain(PROGRAM.commands) {
             assert!(
-                HELP.contains(&format!("  {name} ")) || HELP.contains(&format!("fulgurite-bench {name} ")),
+                HELP.contains(&format!("  {name} "))
+                    || HELP.contains(&format!("  {name}\n"))
+                    || HELP.contains(&format!("fulgurite-bench {name} ")),
                 "{name}"
             );
         }

@@ -23,6 +23,8 @@ pub enum Format {
 pub struct Options<W> {
     /// Small data sets; nothing is judged.
     pub quick: bool,
+    /// The largest data sets that the machine has room for.
+    pub full: bool,
     /// Workloads to run; empty for all.
     pub only: Vec<W>,
     /// Shapes to run; empty for all.
@@ -58,6 +60,7 @@ impl<W: PartialEq> Options<W> {
     pub fn all(rounds: usize) -> Self {
         Self {
             quick: false,
+            full: false,
             only: Vec::new(),
             shapes: Vec::new(),
             engines: Vec::new(),
@@ -114,6 +117,8 @@ pub struct Grammar<W: 'static> {
     pub levels: bool,
     /// Whether it can test itself.
     pub self_test: bool,
+    /// Whether it has data sets that only `--full` runs.
+    pub full: bool,
     /// Whether its records are statements, which it writes to a file if asked to.
     pub statements: bool,
     /// Rounds of each workload if nothing is said.
@@ -132,6 +137,7 @@ impl<W: PartialEq> Grammar<W> {
         let help = each(arguments, |name, value| {
             match name {
                 "--quick" => options.quick = true,
+                "--full" if self.full => options.full = true,
                 "--keep" => options.keep = true,
                 "--self-test" if self.self_test => options.self_test = true,
                 "--only" => options.only = list("workload", &value()?, &self.named)?.into_iter().flatten().collect(),

@@ -12,6 +12,12 @@ pub fn bytes_below(directory: &Path) -> Result<u64> {
     sum_below(directory).map_err(|error| Error::io("measure", directory, error))
 }
 
+/// Space that files in `directory` may still take.
+pub fn available_bytes(directory: &Path) -> Result<u64> {
+    let found = rustix::fs::statvfs(directory).map_err(|error| Error::io("measure", directory, error.into()))?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
 fn sum_below(directory: &Path) -> io::Result<u64> {
     const BLOCK_BYTES: u64 = 512;
     let mut bytes = 0;

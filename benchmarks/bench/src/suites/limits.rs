@@ -65,6 +65,7 @@ impl Suite for Limits {
             shapes: false,
             levels: false,
             self_test: false,
+            full: false,
             statements: false,
             rounds: ROUNDS,
             records: std::ops::RangeInclusive::new(1, 0),

@@ -5,6 +5,7 @@ pub mod facts;
 pub mod graph;
 pub mod limits;
 pub mod quads;
+pub mod storagebench;
 pub mod sustained;
 pub mod tables;
 pub mod writers;

@@ -37,9 +37,14 @@ impl ChunkBuilder {
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, stream: StreamId, version: Version, kind: TypeId, event: &EventData<'_>) {
-        if self.bytes.is_empty() {
-            self.bytes.reserve(CHUNK_BYTES_MAX);
-            self.bytes.extend_from_slice(&[0; CHUNK_HEADER_BYTES]);
+        // Many chunks have one event: those are not given room for more.
+        match self.count {
+            0 => {
+                self.bytes.reserve_exact(CHUNK_HEADER_BYTES + event_bytes(event));
+                self.bytes.extend_from_slice(&[0; CHUNK_HEADER_BYTES]);
+            }
+            1 => self.bytes.reserve(CHUNK_BYTES_MAX.saturating_sub(self.bytes.len())),
+            _ => {}
         }
         let has_more = !event.metadata.is_empty() || !event.tags.is_empty();
         let flags = (u32::from(event.id.is_some()) * FLAG_ID) | (u32::from(has_more) * FLAG_MORE);

@@ -86,7 +86,11 @@ impl Transaction<'_> {
         has_ids: bool,
     ) -> Result<Appended> {
         // What may be refused comes before the first change of the stream.
-        let kinds = events.iter().map(|event| self.type_of(event.kind, event.schema)).collect::<Result<Vec<_>>>()?;
+        let mut kinds = std::mem::take(&mut self.kinds);
+        kinds.clear();
+        for event in events {
+            kinds.push(self.type_of(event.kind, event.schema)?);
+        }
         if has_ids {
             let head = slot.map(|slot| self.writer.heads.get(slot));
             let stream = self.writer.next_stream;
@@ -97,9 +101,10 @@ impl Transaction<'_> {
         let slot = self.open_slot(name, slot)?;
         let head = self.writer.heads.get(slot);
         let (position, version) = (self.batch.next, head.next);
-        for ((event, kind), index) in events.iter().zip(kinds).zip(0..) {
-            self.batch.push(head.stream, Version(version.0 + index), kind, event);
+        for ((event, kind), index) in events.iter().zip(&kinds).zip(0..) {
+            self.batch.push(head.stream, Version(version.0 + index), *kind, event);
         }
+        self.kinds = kinds;
         let count = events.len() as u64;
         self.writer.heads.set(slot, Head { next: Version(version.0 + count), ..head });
         Ok(Appended { position, version, count, repeated: false })

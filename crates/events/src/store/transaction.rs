@@ -39,6 +39,8 @@ pub struct Transaction<'s> {
     next_stream_before: StreamId,
     /// The type of the event before.
     pub(super) last_type: Option<(String, u32, TypeId)>,
+    /// The types of the events of one append, kept for their memory.
+    pub(super) kinds: Vec<TypeId>,
     pub(super) writer: MutexGuard<'s, Writer>,
 }
 
@@ -69,6 +71,7 @@ impl<'s> Transaction<'s> {
             next_stream_before,
             is_broken: false,
             last_type: None,
+            kinds: Vec::new(),
             writer,
         };
         // From here on, dropping it ends what was begun. The snapshot is taken while the lock is held: it has all

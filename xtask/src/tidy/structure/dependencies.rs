@@ -170,13 +170,17 @@ const CRATES: &[Allowed] = &[
     // It compiles the engine's files by themselves.
     Allowed { directory: "proofs/loom-models", ours: &[], ours_in_tests: &[], outside: Outside::Only(&["loom"]) },
     Allowed { directory: "benchmarks/rivals", ours: &[], ours_in_tests: &[], outside: Outside::Any },
+    // Codecs and compilers of schemas, for benchmarks alone.
+    Allowed { directory: "benchmarks/inventory", ours: &[], ours_in_tests: &[], outside: Outside::AnyButEngines },
     Allowed {
         directory: "benchmarks/bench",
         ours: &[
             "fulgurite",
             "fulgurite-code",
+            "fulgurite-events",
             "fulgurite-facts",
             "fulgurite-graph",
+            "fulgurite-inventory",
             "fulgurite-keys",
             "fulgurite-rdf",
             "fulgurite-rivals",

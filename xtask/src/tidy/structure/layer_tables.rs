@@ -35,6 +35,7 @@ pub const CRATES: &[Layered] = &[
     Layered { folder: "crates/c/src/", layers: C_LAYERS },
     Layered { folder: "crates/python/src/", layers: PYTHON_LAYERS },
     Layered { folder: "benchmarks/bench/src/", layers: BENCH_LAYERS },
+    Layered { folder: "benchmarks/inventory/src/", layers: INVENTORY_LAYERS },
     Layered { folder: "benchmarks/rivals/src/", layers: RIVALS_LAYERS },
     Layered { folder: "proofs/testkit/src/", layers: TESTKIT_LAYERS },
     Layered { folder: "proofs/rdf-testkit/src/", layers: RDF_TESTKIT_LAYERS },
@@ -185,6 +186,9 @@ const BENCH_LAYERS: &[&[&str]] = &[
     &["compare", "suites"],
     &["compare_proof"],
 ];
+
+/// See [`Layered::layers`].
+const INVENTORY_LAYERS: &[&[&str]] = &[&["auction", "bin", "generated", "malformed"], &["auction_codec", "bin_codec"]];
 
 /// See [`Layered::layers`].
 const RIVALS_LAYERS: &[&[&str]] = &[

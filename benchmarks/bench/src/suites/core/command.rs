@@ -58,6 +58,7 @@ impl Suite for Core {
             shapes: true,
             levels: false,
             self_test: true,
+            full: false,
             statements: false,
             rounds: ROUNDS,
             records: 0..=usize::MAX,
@@ -101,6 +102,7 @@ mod tests {
                     --out a.json --json b.json --directory /d --keep --self-test";
         let expected = Options {
             quick: true,
+            full: false,
             only: vec![Workload::GetHit, Workload::Scan],
             shapes: vec![Shape::Iris],
             engines: Vec::new(),

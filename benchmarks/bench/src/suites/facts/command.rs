@@ -9,7 +9,7 @@ use super::workload::Workload;
 use super::{browsing, images, query_rows, report, store_rows};
 use crate::error::{Error, Result};
 use crate::floors::around::Floors;
-use crate::harness::suite::{default_directory, seed_of_the_clock};
+use crate::harness::command_options::CommandOptions;
 use crate::measure::machine;
 
 /// What `glean --help` prints.
@@ -78,57 +78,30 @@ pub fn execute(arguments: Vec<String>) -> Result<bool> {
 }
 
 fn parse(arguments: Vec<String>) -> Result<Option<Options>> {
-    let mut options = Options {
-        facts: 0,
-        query_facts: 0,
-        files: 0,
-        rounds: 0,
-        quick: false,
-        seed: seed_of_the_clock(),
-        directory: PathBuf::new(),
-    };
-    let mut arguments = arguments.into_iter();
-    while let Some(argument) = arguments.next() {
-        let (name, value) = match argument.split_once('=') {
-            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
-            None => (argument, None),
+    let (mut facts, mut query_facts, mut files, mut rounds) = (None, None, None, None);
+    let shared = CommandOptions::parse(arguments, |name, value| {
+        let place = match name {
+            "--facts" => &mut facts,
+            "--query-facts" => &mut query_facts,
+            "--files" => &mut files,
+            "--rounds" => &mut rounds,
+            _ => return Ok(false),
         };
-        let mut value = || {
-            let value = value.clone().or_else(|| arguments.next());
-            value.ok_or_else(|| Error::Usage(format!("`{name}` needs a value")))
-        };
-        let number = |text: String| match text.parse() {
-            Ok(0) | Err(_) => Err(Error::Usage(format!("`{text}` is not a number from 1 on, after `{name}`"))),
-            Ok(number) => Ok(number),
-        };
-        match name.as_str() {
-            "-h" | "--help" => return Ok(None),
-            "--quick" => options.quick = true,
-            "--facts" => options.facts = number(value()?)?,
-            "--query-facts" => options.query_facts = number(value()?)?,
-            "--files" => options.files = number(value()?)?,
-            "--rounds" => options.rounds = number(value()?)? as usize,
-            "--seed" => options.seed = number(value()?)?,
-            "--directory" => options.directory = value()?.into(),
-            other => return Err(Error::Usage(format!("unknown option `{other}`; see --help"))),
+        *place = Some(value()?);
+        Ok(true)
+    })?;
+    Ok(shared.map(|CommandOptions { quick, seed, directory }| {
+        let or = |given: Option<u64>, quickly, usually| given.unwrap_or(if quick { quickly } else { usually });
+        Options {
+            facts: or(facts, 20_000, 2_000_000),
+            query_facts: or(query_facts, 300, 10_000),
+            files: or(files, 40, 1_000),
+            rounds: or(rounds, 1, 3) as usize,
+            quick,
+            seed,
+            directory,
         }
-    }
-    if options.facts == 0 {
-        options.facts = if options.quick { 20_000 } else { 2_000_000 };
-    }
-    if options.query_facts == 0 {
-        options.query_facts = if options.quick { 300 } else { 10_000 };
-    }
-    if options.files == 0 {
-        options.files = if options.quick { 40 } else { 1_000 };
-    }
-    if options.rounds == 0 {
-        options.rounds = if options.quick { 1 } else { 3 };
-    }
-    if options.directory.as_os_str().is_empty() {
-        options.directory = default_directory()?;
-    }
-    Ok(Some(options))
+    }))
 }
 
 /// The figures of rounds, ours and LMDB's. The backend that begins changes from round to round.

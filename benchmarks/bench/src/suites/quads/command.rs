@@ -62,6 +62,7 @@ impl Suite for Rdf4j {
             shapes: false,
             levels: false,
             self_test: true,
+            full: false,
             statements: true,
             rounds: ROUNDS,
             // Queries ask for things of the second department.

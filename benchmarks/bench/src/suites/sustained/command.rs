@@ -63,6 +63,7 @@ impl Suite for Sustained {
             shapes: false,
             levels: false,
             self_test: true,
+            full: false,
             statements: false,
             rounds: ROUNDS,
             records: RECORDS_MIN..=RECORDS_MAX,

@@ -36,6 +36,7 @@ impl Suite for TableSuite {
             shapes: false,
             levels: true,
             self_test: true,
+            full: false,
             statements: false,
             rounds: ROUNDS,
             records: 100..=20_000_000,

@@ -52,6 +52,7 @@ impl Suite for Writers {
             shapes: false,
             levels: false,
             self_test: false,
+            full: false,
             statements: false,
             rounds: ROUNDS,
             records: 1000..=usize::MAX,

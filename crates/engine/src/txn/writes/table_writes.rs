@@ -83,8 +83,17 @@ impl TableWrites {
     /// change of that key before.
     ///
     /// Requires: the keys rise.
-    pub fn extend(&mut self, added: Vec<(ChangedKey, Pending)>, mut each: impl FnMut(&ChangedKey, Option<Pending>)) {
+    pub fn extend(
+        &mut self,
+        mut added: Vec<(ChangedKey, Pending)>,
+        mut each: impl FnMut(&ChangedKey, Option<Pending>),
+    ) {
         debug_assert!(added.is_sorted_by(|one, next| one.0 < next.0));
+        if self.is_empty() && added.len() == 1 {
+            added.iter().for_each(|(key, _)| each(key, None));
+            self.first = added.pop();
+            return;
+        }
         self.all.extend(self.first.take());
         if self.all.is_empty() {
             added.iter().for_each(|(key, _)| each(key, None));
