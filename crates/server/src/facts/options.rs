@@ -16,8 +16,8 @@ options! {
     /// The most results of a page. Default: 100,000.
     results_max: usize = 100_000;
 
-    /// The most bytes of a page's results as JSON: the result that reaches it is the last. One result takes at most four
-    /// times as much memory while it is printed. Default: 16 MiB.
+    /// The most bytes of a page's results as JSON: the result that reaches it is the last. The facts of one result have
+    /// at most as much memory while it is printed. Default: 16 MiB.
     bytes_max: usize = 16 << 20;
 
     /// The most memory of a query for derived facts, sets and results, in bytes. Each of the queries that run at once

@@ -229,5 +229,5 @@ impl<'p> Printing<'p> {
     }
 }
 
-/// What a fact takes besides its key and value, roughly.
-const BYTES_PER_FACT: usize = 64;
+/// What a fact takes as JSON in memory besides its key and value, roughly: a node of a map.
+const BYTES_PER_FACT: usize = 512;

@@ -45,15 +45,15 @@ fn a_query_that_needs_too_much_memory_is_refused() {
 
 #[test]
 fn a_result_with_too_many_facts_in_it_is_refused_and_others_are_not() {
-    let fixture = Fixture::with(FactServerOptions::new().bytes_max(200));
+    let fixture = Fixture::with(FactServerOptions::new().bytes_max(2000));
     fixture.query("src.Line { number = 1 }", &json!({ "recursive": true })).expect(200);
-    let fixture = Fixture::with(FactServerOptions::new().bytes_max(100));
+    let fixture = Fixture::with(FactServerOptions::new().bytes_max(1000));
     for expands in [true, false] {
         let options = json!({ "recursive": true, "expand_results": expands });
         let refused = fixture.query("src.Line { number = 1 }", &options).expect(400);
-        assert!(refused.body.contains("more than 100 bytes of facts"), "{refused:?}");
+        assert!(refused.body.contains("more than 1000 bytes of facts"), "{refused:?}");
     }
-    let ids: Vec<Json> = (1024..1064).map(|id| json!({ "id": id })).collect();
+    let ids: Vec<Json> = (1024..1124).map(|id| json!({ "id": id })).collect();
     let refused = fixture.post("/userQueryFacts?repo=code", &json!({ "facts": ids })).expect(400);
     assert!(refused.body.contains("fewer at once"), "{refused:?}");
 }
