@@ -3,7 +3,8 @@
 //! (1) `code.ful-increment.1` is stacked on `code.ful`, `code.ful-increment.2` on `code.ful-increment.1`, and so on
 //! without gaps. (2) Each of them is complete: it is written under another name, and renamed when it is. (3) One
 //! process at a time writes them. (4) One that does not fit those below is what a killed process has left: it is not
-//! read. (5) A damaged one is an error to readers, and is replaced when the index is updated. (6) Only databases with the schema of indexes are read, overwritten or removed.
+//! read. (5) A damaged one is an error to readers, and is replaced when the index is updated. (6) Other databases,
+//! those without the schema of indexes, are not read, overwritten or removed.
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -37,8 +38,8 @@ pub fn is_index(path: &Path) -> bool {
     FactDatabase::schema_at(path).is_ok_and(|schema| is_code(&schema))
 }
 
-/// Whether the file of an incremental database is damaged, so that it cannot be opened. An empty file, and one of zeros,
-/// is what a power cut may leave. A file that is no database is not damaged.
+/// Whether the file of an incremental database is damaged, so that it cannot be opened. An empty file, and one of
+/// zeros, is what a power cut may leave. A file that is no database is not damaged.
 #[must_use]
 pub fn is_damaged(path: &Path) -> bool {
     use fulgurite::Error::NotADatabase;

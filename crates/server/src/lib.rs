@@ -50,7 +50,9 @@ pub use error::{Error, Result};
 #[cfg(feature = "facts")]
 pub use facts::options::FactServerOptions;
 #[cfg(feature = "facts")]
-pub use facts::server::{FactServer, ServedFacts};
+pub use facts::server::FactServer;
+#[cfg(feature = "facts")]
+pub use facts::service::ServedFacts;
 #[cfg(feature = "rdf")]
 pub use federation::ServiceClient;
 pub use listening::bound::ServerHandle;

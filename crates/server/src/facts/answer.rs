@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::facts::options::FactServerOptions;
 use crate::facts::printing::{Nesting, PrintLimits, Printing};
 use crate::facts::requests::{Options, UserQuery, UserQueryFacts};
-use crate::facts::server::ServedFacts;
+use crate::facts::service::ServedFacts;
 use crate::http::answer::AnswerWriter;
 use crate::http::refusal::Refusal;
 
@@ -156,7 +156,7 @@ fn send(
     // A client that is gone reads no error.
     let gone = |_| Refusal::bad_request("the client is gone");
     let parts: [&[u8]; 5] = [b"{\"facts\":[", &printing.text, b"],\"nestedFacts\":{", &printing.nested, b"},"];
-    // In parts, of which each may wait for the client.
+    // In parts: writing each may wait for the client.
     for part in parts.into_iter().flat_map(|part| part.chunks(PART_BYTES)) {
         out.write_all(part).map_err(gone)?;
     }

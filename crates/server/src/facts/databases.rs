@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use axum::http::StatusCode;
 
-use crate::facts::server::ServedFacts;
+use crate::facts::service::ServedFacts;
 use crate::http::parameters::Parameters;
 use crate::http::refusal::Refusal;
 

@@ -127,7 +127,7 @@ impl Fields {
     pub fn end(self) -> Result<(), Refusal> {
         match self.fields.keys().next() {
             None => Ok(()),
-            Some(name) => Err(self.wrong(name, "is not a field that is known; see docs/reference/facts-serve.md")),
+            Some(name) => Err(self.wrong(name, "is not a field that is known; see docs/reference/facts/serve.md")),
         }
     }
 }

@@ -15,3 +15,4 @@ mod printing;
 mod requests;
 mod routes;
 pub mod server;
+pub mod service;

@@ -43,7 +43,7 @@ impl UserQuery {
         let mut fields = Fields::of_body(body)?;
         let text = fields.text("query")?.ok_or_else(|| fields.wrong("query", "is missing: a query in Angle"))?;
         fields.refuse(&["predicate"], "write the predicate in the query")?;
-        let options = common(&mut fields)?;
+        let options = options_and_others(&mut fields)?;
         fields.end()?;
         Ok(Self { text, options })
     }
@@ -63,7 +63,7 @@ impl UserQueryFacts {
             fact.end()?;
             facts.push((id, recursive));
         }
-        let options = common(&mut fields)?;
+        let options = options_and_others(&mut fields)?;
         fields.end()?;
         if options.continuation.is_some() {
             return Err(Refusal::bad_request("options.continuation is for queries; facts by id have no pages"));
@@ -84,7 +84,7 @@ pub fn schema_of_body(body: &[u8]) -> Result<String, Refusal> {
 }
 
 /// The fields that both kinds of queries have.
-fn common(fields: &mut Fields) -> Result<Options, Refusal> {
+fn options_and_others(fields: &mut Fields) -> Result<Options, Refusal> {
     refuse_versions(fields)?;
     fields.ignore(&["client_info"]);
     let of_encodings = encoding(fields)?;

@@ -16,7 +16,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::facts::printing::{Nesting, PrintLimits, Printing};
 use crate::facts::requests::{UserQuery, UserQueryFacts, schema_of_body};
-use crate::facts::server::{FactService, ServedFacts};
+use crate::facts::service::{FactService, ServedFacts};
 use crate::facts::{answer, databases, page};
 use crate::http::answer::{compute, stream};
 use crate::http::body::{self, BodyLimits};

@@ -3,24 +3,14 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use fulgurite_facts::{CancellationToken, FactDatabase};
-
 use crate::error::{Error, Result};
 use crate::facts::options::FactServerOptions;
 use crate::facts::page;
 use crate::facts::routes::router;
+use crate::facts::service::{FactService, ServedFacts};
 use crate::http::admission::Admission;
 use crate::listening::bound::{Bound, ServerHandle, end};
 use crate::listening::connection;
-
-/// A database that a server has, and its name for clients.
-#[derive(Clone)]
-pub struct ServedFacts {
-    /// The name, without a slash.
-    pub name: String,
-    /// The database.
-    pub database: FactDatabase,
-}
 
 /// A server for databases of facts. It listens on an address; [`FactServer::run`] serves requests.
 ///
@@ -49,13 +39,6 @@ pub struct FactServer {
     service: Arc<FactService>,
 }
 
-/// The state that requests share.
-pub struct FactService {
-    pub databases: Vec<ServedFacts>,
-    pub options: FactServerOptions,
-    pub admission: Arc<Admission<CancellationToken>>,
-}
-
 impl FactServer {
     /// Listens on `address`, such as `127.0.0.1:7879`. Port 0 is any free port. Connections wait until
     /// [`FactServer::run`].
@@ -82,7 +65,8 @@ impl FactServer {
     }
 
     /// Serves requests until the server is shut down. A shutdown accepts no more connections, gives running requests
-    /// the time of [`FactServerOptions::grace`], and then cancels them. The databases stay open: the caller closes them.
+    /// the time of [`FactServerOptions::grace`], and then cancels them. The databases stay open: the caller closes
+    /// them.
     ///
     /// # Errors
     /// [`Error::System`].

@@ -1,4 +1,4 @@
-//! What is refused, with which status, and what the client is told.
+//! Requests that are refused: the status, and the message for the client.
 
 use fulgurite_server::{FactServer, FactServerOptions, ServedFacts};
 use serde_json::json;

@@ -33,7 +33,7 @@ fn definition(report: &Report, code: &CodeReader) -> Result<()> {
     Ok(())
 }
 
-/// Who uses a symbol: files, with the number of uses.
+/// The files that use a symbol, with the number of uses.
 fn references(report: &Report, code: &CodeReader) -> Result<()> {
     let begun = Instant::now();
     let mut files = BTreeMap::<String, u64>::new();
