@@ -6,13 +6,13 @@ use serde_json::{Value as Json, json};
 use crate::fixture::{Fixture, NUMBERS};
 
 /// The results of all pages, and how many pages there were.
-fn all_pages(fixture: &Fixture, query: &str, options: &Json) -> (Vec<Json>, usize) {
-    let (mut results, mut options, mut pages) = (Vec::new(), options.clone(), 0);
+fn all_pages(fixture: &Fixture, query: &str, options: &Json) -> (Vec<Json>, u64) {
+    let (mut results, mut options, mut pages) = (Vec::new(), options.clone(), 0_u64);
     loop {
         let page = fixture.results(query, &options);
-        results.extend(page["facts"].as_array().unwrap().iter().cloned());
+        results.extend(page["facts"].as_array().expect("a list").iter().cloned());
         pages += 1;
-        assert!(pages <= 2 * usize::try_from(NUMBERS).unwrap(), "the pages do not end");
+        assert!(pages <= 2 * NUMBERS, "the pages do not end");
         match page.get("continuation") {
             None => return (results, pages),
             Some(continuation) => options["continuation"] = continuation.clone(),
