@@ -11,7 +11,7 @@ use crate::workspace;
 /// `cargo xtask demo`
 pub const DEMO: Command = Command {
     name: "demo",
-    summary: "load WordNet and Debian's packages, query them, crash the database and recover it",
+    summary: "load WordNet, Debian's packages and code, query them, crash a database and recover it",
     help: "\
 Usage: cargo xtask demo [--out FILE] [-- ARGUMENTS]
 
@@ -201,9 +201,10 @@ fn demo(arguments: &[String]) -> Result<(), Failure> {
     demo_of(&workspace::root()?, "fast-build", &without_dashes(arguments))
 }
 
-/// Runs the demonstration with the program that the tests have built. Its times mean nothing.
+/// Runs the demonstration with the program that the tests have built, without rust-analyzer, which takes long. Its
+/// times mean nothing.
 pub fn run_demo_of_tests(root: &Path) -> Result<(), Failure> {
-    demo_of(root, "test", &[])
+    demo_of(root, "test", &["--code-sample"])
 }
 
 /// Compares patterns with another implementation, by the command line that the tests have built and a Python that has

@@ -50,6 +50,13 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// An incremental database of an index is damaged: what a power cut or a full disk may have left.
+    DamagedIncrement {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
     /// Another database than an index of code is where an index would be written.
     NotOverwritten {
         /// The file.
@@ -110,6 +117,11 @@ impl fmt::Display for Error {
             Self::NotAnIndex { path } => write!(
                 out,
                 "{}: the database is not an index of code; make one with `fulgurite facts index`",
+                path.display()
+            ),
+            Self::DamagedIncrement { path, message } => write!(
+                out,
+                "{}: the increment of the index is damaged ({message}); `fulgurite facts index` replaces it",
                 path.display()
             ),
             Self::NotOverwritten { path } => write!(

@@ -54,5 +54,5 @@ pub use model::{Document, Occurrence, Part, RelationKind, Role, Span, SymbolInfo
 pub use schema::{CODE_SCHEMA, code_schema};
 pub use scip::reader::ScipFile;
 pub use source::{Source, Visit};
-pub use stack::{IndexLock, increment_path, increments, index_files, is_index, open_index};
+pub use stack::{IndexLock, increment_path, increments, index_files, is_damaged, is_index, open_index};
 pub use update::{INCREMENTS_MAX, Step, Updated, update_index};

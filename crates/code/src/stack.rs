@@ -3,11 +3,12 @@
 //! (1) `code.ful-increment.1` is stacked on `code.ful`, `code.ful-increment.2` on `code.ful-increment.1`, and so on
 //! without gaps. (2) Each of them is complete: it is written under another name, and renamed when it is. (3) One
 //! process at a time writes them. (4) One that does not fit those below is what a killed process has left: it is not
-//! read. (5) Only databases with the schema of indexes are read, overwritten or removed.
+//! read. (5) A damaged one is an error to readers, and is replaced when the index is updated. (6) Other databases,
+//! those without the schema of indexes, are not read, overwritten or removed.
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -23,18 +24,38 @@ pub fn increment_path(path: &Path, number: usize) -> PathBuf {
     with_suffix(path, &format!("-increment.{number}"))
 }
 
-/// The incremental databases beside the index at `path`, the lowest first: those that are stacked on it, and those that
-/// a killed process has left. Other files with such names are none.
+/// The incremental databases beside the index at `path`, the lowest first: those that are stacked on it, those that a
+/// killed process has left, and damaged ones. Other files with such names are none.
 #[must_use]
 pub fn increments(path: &Path) -> Vec<PathBuf> {
     let files = (1..).map(|number| increment_path(path, number)).take_while(|path| path.is_file());
-    files.filter(|path| is_index(path)).collect()
+    files.filter(|path| is_index(path) || is_damaged(path)).collect()
 }
 
 /// Whether the database at `path` has the schema of indexes.
 #[must_use]
 pub fn is_index(path: &Path) -> bool {
     FactDatabase::schema_at(path).is_ok_and(|schema| is_code(&schema))
+}
+
+/// Whether the file of an incremental database is damaged, so that it cannot be opened. An empty file, and one of
+/// zeros, is what a power cut may leave. A file that is no database is not damaged.
+#[must_use]
+pub fn is_damaged(path: &Path) -> bool {
+    use fulgurite::Error::NotADatabase;
+    match FactDatabase::schema_at(path) {
+        Err(fulgurite_facts::Error::Engine(error)) if matches!(*error, NotADatabase { .. }) => is_cut_off(path),
+        Err(fulgurite_facts::Error::Engine(error)) => error.is_corruption(),
+        Err(fulgurite_facts::Error::Damaged { .. }) => true,
+        _ => false,
+    }
+}
+
+/// Whether a file that cannot be opened begins as a database does, or has zeros there or nothing.
+fn is_cut_off(path: &Path) -> bool {
+    let mut beginning = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(BEGINNING_BYTES).read_to_end(&mut beginning));
+    read.is_ok() && (beginning.starts_with(DATABASE) || beginning.iter().all(|byte| *byte == 0))
 }
 
 fn is_code(schema: &Schema) -> bool {
@@ -78,6 +99,20 @@ fn listed(path: &Path) -> Vec<(u64, Option<SystemTime>)> {
 }
 
 fn try_open(path: &Path) -> Result<(FactDatabase, Vec<PathBuf>)> {
+    match open_sound(path)? {
+        Sound { database, files, damage: None } => Ok((database, files)),
+        Sound { damage: Some(error), .. } => Err(error),
+    }
+}
+
+/// An index up to its first damaged increment.
+struct Sound {
+    database: FactDatabase,
+    files: Vec<PathBuf>,
+    damage: Option<Error>,
+}
+
+fn open_sound(path: &Path) -> Result<Sound> {
     use fulgurite_facts::Error::{NoSchema, NotFacts, WrongBase};
     let mut database = FactDatabase::open_with(read_only(), path)?;
     let mut files = vec![path.to_owned()];
@@ -92,10 +127,33 @@ fn try_open(path: &Path) -> Result<(FactDatabase, Vec<PathBuf>)> {
                 files.push(next);
             }
             Ok(_) | Err(NoSchema { .. } | NotFacts { .. } | WrongBase { .. }) => break,
+            Err(error) if is_damaged(&next) => {
+                let damage = Error::DamagedIncrement { path: next, message: error.to_string() };
+                return Ok(Sound { database, files, damage: Some(damage) });
+            }
             Err(error) => return Err(error.into()),
         }
     }
-    Ok((database, files))
+    Ok(Sound { database, files, damage: None })
+}
+
+/// The files of an index up to its first damaged increment, and that one. Every page of the increments is verified.
+///
+/// # Errors
+/// As [`open_index`], of the database itself.
+pub(crate) fn sound_files(path: &Path) -> Result<(Vec<PathBuf>, Option<PathBuf>)> {
+    let Sound { mut files, damage, .. } = open_sound(path)?;
+    for (number, file) in files.iter().enumerate().skip(1) {
+        let database = Database::options().read_only(true).open(file).map_err(fulgurite_facts::Error::from)?;
+        let checked = database.check().map_err(fulgurite_facts::Error::from)?;
+        if !checked.damages.is_empty() {
+            let damaged = file.clone();
+            files.truncate(number);
+            return Ok((files, Some(damaged)));
+        }
+    }
+    let damaged = damage.is_some().then(|| increment_path(path, files.len()));
+    Ok((files, damaged))
 }
 
 /// Options for a database on those, the lowest first.
@@ -172,13 +230,15 @@ fn is_at(_: &File, _: &Path) -> bool {
 /// A database that is being written, under another name than its own.
 pub(crate) struct Unfinished {
     path: PathBuf,
+    /// Damaged increments are replaced. A damaged database may be any other.
+    is_of_increment: bool,
 }
 
 impl Unfinished {
     /// The one that will be at `path`. Removes what a killed process has left of an earlier one. Requires: the index
     /// is locked.
-    pub fn at(path: &Path) -> Result<Self> {
-        let unfinished = Self { path: with_suffix(path, "-unfinished") };
+    pub fn at(path: &Path, is_of_increment: bool) -> Result<Self> {
+        let unfinished = Self { path: with_suffix(path, "-unfinished"), is_of_increment };
         unfinished.remove();
         Ok(unfinished)
     }
@@ -190,7 +250,7 @@ impl Unfinished {
 
     /// Gives it its name, also after a power cut. Requires: it is closed.
     pub fn finish(self, path: &Path) -> Result<()> {
-        if path.exists() && !is_index(path) {
+        if path.exists() && !is_index(path) && !(self.is_of_increment && is_damaged(path)) {
             return Err(Error::NotOverwritten { path: path.to_owned() });
         }
         std::fs::rename(&self.path, path).map_err(Error::file(path, "be written"))?;
@@ -254,3 +314,8 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.push(suffix);
     name.into()
 }
+
+/// As many zeros are no magic number of any file.
+const BEGINNING_BYTES: u64 = 4096;
+/// The magic number of databases (docs/reference/file-format.md).
+const DATABASE: &[u8] = b"FULGURIT";

@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use fulgurite::Database;
 use fulgurite_facts::{FactDatabase, Store, Value, decode};
 
 use crate::error::{Error, Result};
 use crate::schema::{Predicates, code_schema};
 use crate::source::Source;
-use crate::stack::{
-    IndexLock, Unfinished, increment_path, index_files, is_index, open_index, remove_increments, stacked_on,
-};
+use crate::stack::{IndexLock, Unfinished, increment_path, is_index, remove_increments, sound_files, stacked_on};
 use crate::writing::Writer;
 
 /// What an update is doing, for progress.
@@ -39,6 +38,8 @@ pub struct Updated {
     pub removed: u64,
     /// How many facts were written.
     pub facts: u64,
+    /// The incremental database that was damaged, and was replaced or removed with those on it.
+    pub damaged: Option<PathBuf>,
 }
 
 /// Locks the index at `path` and makes it that of `source`; see [`IndexLock::update`].
@@ -61,16 +62,20 @@ impl IndexLock {
     /// files and databases.
     pub fn update(&self, source: &dyn Source, whole: bool, progress: &mut dyn FnMut(Step)) -> Result<Updated> {
         let path = self.path();
-        let before = before(path, whole)?;
+        let Before { digests: before, files, damaged } = before(path, whole)?;
         let now = read_digests(source, progress)?;
         let change = Change::between(&before, &now);
         let mut updated = change.counted(&now);
         let whole = whole || before.is_empty();
+        updated.damaged = damaged;
         if !whole && change.is_empty() {
+            if updated.damaged.is_some() {
+                remove_increments(path, files.len() - 1)?;
+            }
             return Ok(updated);
         }
         let parts = |units, hidden| Parts { source, units, digests: &now, hidden };
-        let below = if whole { Vec::new() } else { index_files(path)? };
+        let below = if whole { Vec::new() } else { files };
         if whole || change.is_of_many(now.len().max(before.len())) || below.len() > INCREMENTS_MAX {
             updated.facts = write(path, &[], &parts(now.keys().collect(), Vec::new()), progress)?;
             // They do not fit the new database. Until they are removed, they are not read.
@@ -87,19 +92,32 @@ impl IndexLock {
     }
 }
 
-/// The digests of the index at `path`, where there may be none. A whole update needs them only for its report.
-fn before(path: &Path, whole: bool) -> Result<BTreeMap<String, u128>> {
+/// An index before it is updated.
+#[derive(Default)]
+struct Before {
+    digests: BTreeMap<String, u128>,
+    /// Those without damage, up to the first that is damaged.
+    files: Vec<PathBuf>,
+    damaged: Option<PathBuf>,
+}
+
+/// The index at `path`, where there may be none. A whole update needs it only for its report.
+fn before(path: &Path, whole: bool) -> Result<Before> {
     if !path.exists() {
-        return Ok(BTreeMap::new());
+        return Ok(Before::default());
     }
     if !is_index(path) {
         // A damaged file has an error of its own.
         FactDatabase::schema_at(path)?;
         return Err(Error::NotOverwritten { path: path.to_owned() });
     }
-    match digests(path) {
-        Err(_) if whole => Ok(BTreeMap::new()),
-        digests => digests,
+    let sound = || {
+        let (files, damaged) = sound_files(path)?;
+        Ok(Before { digests: digests(&files)?, files, damaged })
+    };
+    match sound() {
+        Err(_) if whole => Ok(Before::default()),
+        before => before,
     }
 }
 
@@ -140,6 +158,7 @@ impl<'u> Change<'u> {
             changed: outdated,
             removed: count(&mut self.removed.iter().copied()),
             facts: 0,
+            damaged: None,
         }
     }
 }
@@ -155,7 +174,7 @@ struct Parts<'p> {
 
 /// Writes a database on those below.
 fn write(target: &Path, below: &[PathBuf], parts: &Parts<'_>, progress: &mut dyn FnMut(Step)) -> Result<u64> {
-    let unfinished = Unfinished::at(target)?;
+    let unfinished = Unfinished::at(target, !below.is_empty())?;
     let options = stacked_on(Store::options(), below)?.hide_units(parts.hidden.iter().map(|name| name.as_str()));
     let database = FactDatabase::create_with(options, unfinished.path(), code_schema()?)?;
     let outcome = write_parts(&database, parts, progress);
@@ -209,9 +228,13 @@ fn read_digests(source: &dyn Source, progress: &mut dyn FnMut(Step)) -> Result<B
     Ok(digests)
 }
 
-/// The digest of each unit of an index.
-fn digests(path: &Path) -> Result<BTreeMap<String, u128>> {
-    let database = open_index(path)?;
+/// The digest of each unit of an index with these files.
+fn digests(files: &[PathBuf]) -> Result<BTreeMap<String, u128>> {
+    let (path, below) = files.split_last().expect("an index has a file");
+    let database = FactDatabase::open_with(
+        stacked_on(Store::options().engine(Database::options().read_only(true)), below)?,
+        path,
+    )?;
     let predicates = Predicates::of(database.schema())?.ok_or_else(|| not_an_index(database.store()))?;
     let digest = &predicates.digest;
     let mut digests = BTreeMap::new();

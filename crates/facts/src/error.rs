@@ -32,6 +32,8 @@ pub enum Error {
     Continuation(&'static str),
     /// A query took more time than it may, in a part that cannot be continued later.
     QueryTime,
+    /// A query was ended by its [`CancellationToken`](crate::CancellationToken).
+    Cancelled,
     /// A query needs more memory than it may.
     QueryMemory {
         /// How much it may.
@@ -43,6 +45,15 @@ pub enum Error {
     NoDerivation {
         /// Its name.
         name: String,
+    },
+    /// Derivations had new facts again and again.
+    DerivationLimit {
+        /// A predicate that had new facts in the last round.
+        name: String,
+        /// How many rounds there were.
+        rounds: u64,
+        /// How many facts were derived.
+        facts: u64,
     },
     /// A derived fact would refer to one that is derived on demand, and so not stored.
     DerivedReference {
@@ -204,7 +215,11 @@ impl fmt::Display for Error {
             Self::Continuation(reason) => {
                 write!(out, "the query cannot be continued: {reason}; run it from the beginning")
             }
-            Self::QueryTime | Self::QueryMemory { .. } | Self::DerivedReference { .. } => self.write_limit(out),
+            Self::Cancelled => out.write_str("the query was cancelled"),
+            Self::QueryTime
+            | Self::QueryMemory { .. }
+            | Self::DerivedReference { .. }
+            | Self::DerivationLimit { .. } => self.write_limit(out),
             Self::NoPredicate(predicate) => {
                 write!(out, "the schema has no predicate {predicate}; use the schema that the database was made with")
             }
@@ -278,6 +293,11 @@ impl Error {
                 out,
                 "the query needs more than {limit_bytes} bytes of memory; ask for fewer results at a time, or allow it \
                  more memory"
+            ),
+            Self::DerivationLimit { name, rounds, facts } => write!(
+                out,
+                "{name} still has new facts after {rounds} rounds, in which {facts} facts were derived and stored; if \
+                 its query computes ever new values, bound them there, else allow more rounds or facts"
             ),
             Self::DerivedReference { name } => write!(
                 out,

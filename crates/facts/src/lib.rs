@@ -37,6 +37,7 @@
 //! `docs/reference/facts.md` has the guarantees and the bytes, `docs/reference/angle.md` the language.
 
 mod angle;
+mod cancellation;
 mod database;
 mod error;
 mod ids;
@@ -55,7 +56,8 @@ mod value;
 pub use angle::diagnostic::Diagnostic;
 pub use angle::source::Source;
 pub use angle::tree::DeriveWhen;
-pub use database::derivation::Derived;
+pub use cancellation::CancellationToken;
+pub use database::derivation::{DerivationLimits, Derived};
 pub use database::handle::FactDatabase;
 pub use database::reader::FactReader;
 pub use database::validation::Validated;

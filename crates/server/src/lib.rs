@@ -27,15 +27,37 @@
 //! ```
 
 mod error;
+#[cfg(feature = "facts")]
+mod facts;
+#[cfg(feature = "rdf")]
 mod federation;
+#[cfg_attr(not(all(feature = "facts", feature = "rdf")), allow(dead_code, reason = "one server needs less"))]
 mod http;
+mod listening;
+#[cfg(feature = "rdf")]
 mod options;
+#[cfg(feature = "rdf")]
 mod page;
+#[cfg(feature = "rdf")]
 mod protocol;
+#[cfg(feature = "rdf")]
 mod rdf4j;
+#[cfg(feature = "rdf")]
 mod serving;
+mod settings;
 
 pub use error::{Error, Result};
+#[cfg(feature = "facts")]
+pub use facts::options::FactServerOptions;
+#[cfg(feature = "facts")]
+pub use facts::server::FactServer;
+#[cfg(feature = "facts")]
+pub use facts::service::ServedFacts;
+#[cfg(feature = "rdf")]
 pub use federation::ServiceClient;
-pub use options::{Event, ServerOptions};
-pub use serving::server::{Server, ServerHandle};
+pub use listening::bound::ServerHandle;
+#[cfg(feature = "rdf")]
+pub use options::ServerOptions;
+#[cfg(feature = "rdf")]
+pub use serving::server::Server;
+pub use settings::Event;

@@ -1,9 +1,11 @@
-//! Shows what Fulgurite does, on real data: WordNet as tables of a key-value store, and Debian's packages as RDF.
+//! Shows what Fulgurite does, on real data: WordNet as tables of a key-value store, Debian's packages as RDF, and an
+//! index of code as facts.
 //!
 //! Reading order: [`run`] (the order of the acts), then an act each: [`load`], [`questions`], [`change`], [`crash`],
-//! [`packages`].
+//! [`packages`], [`code`].
 
 mod change;
+mod code;
 mod crash;
 mod debian;
 mod error;
@@ -22,8 +24,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueHint};
 
-/// Load WordNet into a database, query it, crash it and recover it; then load Debian's packages as RDF and query them
-/// by SPARQL.
+use crate::run::Run;
+
+/// Load WordNet into a database, query it, crash it and recover it; load Debian's packages as RDF and query them by
+/// SPARQL; index code and ask about it.
 ///
 /// `cargo xtask demo` builds this program and runs it on the data of the repository.
 #[derive(Debug, Parser)]
@@ -35,6 +39,9 @@ struct Arguments {
     /// The database to create. The RDF store is created next to it.
     #[arg(long, value_name = "FILE", default_value = "wordnet.ful", value_hint = ValueHint::FilePath)]
     out: PathBuf,
+    /// Index an earlier output of rust-analyzer, also if this machine has rust-analyzer.
+    #[arg(long)]
+    code_sample: bool,
     /// Replace the databases if they exist.
     #[arg(long)]
     yes: bool,
@@ -48,7 +55,12 @@ fn main() -> ExitCode {
     let done = if arguments.commit_until_killed {
         crash::commit_until_killed(&arguments.out)
     } else {
-        run::run(arguments.data.as_deref(), &arguments.out, arguments.yes)
+        run::run(&Run {
+            data: arguments.data.as_deref(),
+            path: &arguments.out,
+            yes: arguments.yes,
+            code_sample: arguments.code_sample,
+        })
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

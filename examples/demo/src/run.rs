@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use fulgurite::Database;
 
+use crate::code::act;
 use crate::error::Result;
 use crate::figures::{grouped, size, time};
 use crate::packages;
@@ -12,12 +13,26 @@ use crate::report::Report;
 use crate::schema::Tables;
 use crate::{change, crash, load, questions};
 
-/// Runs all acts on the data in `directory`, with a new database at `path`. Databases that exist are replaced if `yes`.
-pub fn run(directory: Option<&Path>, path: &Path, yes: bool) -> Result<()> {
+/// What is run.
+pub struct Run<'r> {
+    /// The directory of the data.
+    pub data: Option<&'r Path>,
+    /// The new database. Others are next to it.
+    pub path: &'r Path,
+    /// Replace databases that exist.
+    pub yes: bool,
+    /// Do not run rust-analyzer.
+    pub code_sample: bool,
+}
+
+/// Runs all acts.
+pub fn run(run: &Run<'_>) -> Result<()> {
+    let Run { data: directory, path, yes, code_sample } = *run;
     let data = load::data_file(directory)?;
     let index = packages::data_file(directory).map(|index| (index, packages::store_file(path)));
-    let store = index.as_ref().map(|(_, store)| store.as_path());
-    for path in std::iter::once(path).chain(store).filter(|path| path.exists()) {
+    let sample = act::data_file(directory).map(|sample| (sample, act::index_file(path)));
+    let others = index.iter().chain(&sample).map(|(_, file)| file.as_path());
+    for path in std::iter::once(path).chain(others).filter(|path| path.exists()) {
         replace(path, yes)?;
     }
     let (report, begun) = (Report::new(), Instant::now());
@@ -40,6 +55,10 @@ pub fn run(directory: Option<&Path>, path: &Path, yes: bool) -> Result<()> {
         report.act("RDF", &format!("Debian's packages as RDF in {}, queried by SPARQL", from_here(store)))?;
         packages::load_and_ask(&report, data, store)?;
     }
+    if let Some((sample, file)) = &sample {
+        report.act("Code", &format!("the crate keys as facts in {}, asked by verbs and in Angle", from_here(file)))?;
+        act::index_and_ask(&report, sample, file, code_sample)?;
+    }
 
     report.print(&format!(
         "\nDone in {}. Go on with the command line (cargo install --path crates/cli):",
@@ -49,12 +68,13 @@ pub fn run(directory: Option<&Path>, path: &Path, yes: bool) -> Result<()> {
     report.print(&format!("  fulgurite get {file} synsets n99999999"))?;
     report.print(&format!("  fulgurite scan {file} words --prefix lightning"))?;
     report.print(&format!("  fulgurite stats {file}"))?;
-    match &index {
-        Some((_, store)) => {
-            report.print(&format!("  fulgurite rdf query {} 'SELECT * {{ ?s ?p ?o }} LIMIT 9'", from_here(store)))
-        }
-        None => Ok(()),
+    if let Some((_, store)) = &index {
+        report.print(&format!("  fulgurite rdf query {} 'SELECT * {{ ?s ?p ?o }} LIMIT 9'", from_here(store)))?;
     }
+    if let Some((_, file)) = &sample {
+        report.print(&format!("  fulgurite facts search {} encode", from_here(file)))?;
+    }
+    Ok(())
 }
 
 /// Makes the file small, and checks all of it.

@@ -175,3 +175,30 @@ fn where_there_is_a_package_index_the_demo_asks_it_by_sparql() {
     store.close().unwrap();
     place.shows(&["--data", ".", "--out", "w.ful", "--yes"]);
 }
+
+#[test]
+fn code_is_indexed_from_the_sample_and_questions_about_it_are_answered() {
+    let place = Place::new();
+    data(&place);
+    std::fs::create_dir(place.path("code")).unwrap();
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/code/keys.scip.gz");
+    std::fs::copy(sample, place.path("code/keys.scip.gz")).unwrap();
+    let shown = place.shows(&["--data", ".", "--out", "w.ful", "--code-sample"]);
+    for expected in [
+        "the crate keys as facts in w-code.ful",
+        "as --code-sample says",
+        "15,899 facts about 16 files",
+        "trait crates/keys/src/key.rs:79:11: A type whose values are keys",
+        "which files use it most?",
+        "which methods does nothing in the crate refer to?",
+        "Key 6, AsKey 4",
+        "crates/keys/tests/laws.rs 56",
+        "facts search w-code.ful encode",
+    ] {
+        assert!(shown.contains(expected), "{expected}\n{shown}");
+    }
+    assert_eq!(place.names(), ["code", "synsets.tsv.gz", "w-code.ful", "w-code.ful-index-lock", "w.ful"]);
+    std::fs::write(place.path("code/keys.scip.gz"), "no gzip").unwrap();
+    let failed = place.fails(&["--data", ".", "--out", "w.ful", "--yes", "--code-sample"]);
+    assert!(failed.contains("keys.scip.gz: cannot be unpacked"), "{failed}");
+}

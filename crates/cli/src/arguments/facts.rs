@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueHint};
 
 use crate::arguments::facts_database::DatabaseArgument;
 use crate::arguments::shared::{OutputFormat, WriteArguments, parse_seconds};
-use crate::arguments::{code, facts_files};
+use crate::arguments::{code, facts_files, facts_serve};
 
 /// Arguments of `facts`.
 #[derive(Args, Debug)]
@@ -47,6 +47,11 @@ pub enum FactsVerb {
     Delete(facts_files::Delete),
     /// Copy a database, and the incremental databases of an index, to new files.
     Backup(facts_files::Copy),
+    /// Write a compressed image of a database, and of the incremental databases of an index.
+    ///
+    /// All verbs that read open an image in place. With --squashfs, the image is one file that Linux mounts, with the
+    /// database in it.
+    Image(facts_files::Image),
     /// Make a database of a backup or an image.
     Restore(facts_files::Copy),
     /// Find the definitions and references in source code, with the indexers that are installed.
@@ -68,6 +73,8 @@ pub enum FactsVerb {
     Hierarchy(code::OfSymbol),
     /// Answer an editor from an index of code: a language server on standard input and output.
     Lsp(code::Lsp),
+    /// Serve databases over HTTP, as JSON with the fields of Glean's queries. It only reads.
+    Serve(facts_serve::Serve),
 }
 
 /// Arguments of `facts create`.

@@ -10,9 +10,13 @@ pub mod facts;
 pub mod facts_database;
 #[cfg(feature = "facts")]
 pub mod facts_files;
+#[cfg(feature = "facts")]
+pub mod facts_serve;
 mod program;
 #[cfg(feature = "rdf")]
 pub mod rdf;
+#[cfg(any(feature = "facts", feature = "rdf"))]
+pub mod serving;
 mod shared;
 mod verbs;
 

@@ -8,6 +8,7 @@ use fulgurite_rdf::RdfFormat;
 use fulgurite_rdf::oxrdf::NamedNode;
 use fulgurite_rdf::oxrdfio::JsonLdProfileSet;
 
+use crate::arguments::serving::ServingArguments;
 use crate::arguments::shared::{OutputFormat, WriteArguments, parse_seconds};
 
 /// Arguments of `rdf`.
@@ -310,26 +311,10 @@ pub struct Serve {
     /// Refuse request bodies of more than this many MiB.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1 << 11))]
     pub body_max: u32,
-    /// Refuse request bodies that are incomplete after this many seconds.
-    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = parse_seconds)]
-    pub body_time: Duration,
-    /// Run this many requests at once [default: two for each processor].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1 << 10))]
-    pub queries: Option<u16>,
-    /// Refuse a request that has waited this many seconds for others to end.
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds)]
-    pub wait: Duration,
     /// The URL by which clients reach the server, if it is not the listening address. It is http or https, and ends
     /// with a slash.
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub base: Option<String>,
-    /// A further host name of the server, besides its addresses and the name in --base. * is any name. May be
-    /// repeated.
-    #[arg(long, value_name = "NAME", value_hint = ValueHint::Hostname)]
-    pub host_name: Vec<String>,
-    /// Allow web pages of this origin to call the server: scheme, host and port. * allows all.
-    #[arg(long, value_name = "ORIGIN")]
-    pub cors: Option<String>,
     /// The name of the store as a repository of RDF4J's protocol [default: the name of the file].
     #[arg(long, value_name = "NAME")]
     pub repository: Option<String>,
@@ -341,9 +326,8 @@ pub struct Serve {
     pub transaction_idle: Duration,
     #[command(flatten)]
     pub services: Services,
-    /// Print one line for each request.
-    #[arg(long, short)]
-    pub verbose: bool,
+    #[command(flatten)]
+    pub serving: ServingArguments,
 }
 
 fn parse_iri(text: &str) -> Result<NamedNode, String> {

@@ -11,5 +11,7 @@ mod man;
 #[cfg(feature = "rdf")]
 mod rdf;
 mod run;
+#[cfg(any(feature = "facts", feature = "rdf"))]
+mod serving;
 
 pub use run::run;

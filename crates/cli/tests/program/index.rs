@@ -312,3 +312,89 @@ fn facts_are_derived_dumped_and_written_again() {
     directory.run(&["facts", "delete", "a.ful", "--yes"]).ok();
     assert_eq!(directory.run(&["facts", "list"]).ok().lines().count(), 2);
 }
+
+/// An index with an increment, and how many lines `references` then has.
+fn increased() -> (TestDirectory, usize) {
+    let directory = indexed();
+    directory.file("index.scip", scip(3));
+    directory.run(&["facts", "index", "--scip", "index.scip"]).ok();
+    assert!(directory.path("code.ful-increment.1").exists());
+    let found = references(&directory, "code.ful");
+    (directory, found)
+}
+
+fn references(directory: &TestDirectory, database: &str) -> usize {
+    lines(&directory.run(&["facts", "references", database, "area", "--format", "ndjson"])).len()
+}
+
+#[test]
+fn an_image_of_an_index_has_all_of_its_increments() {
+    let (directory, found) = increased();
+    directory.run(&["facts", "image", "code.ful", "code.img"]).ok();
+    assert!(directory.path("code.img-increment.1").exists());
+    assert_eq!(references(&directory, "code.img"), found);
+    directory.run(&["facts", "restore", "code.img", "again.ful"]).ok();
+    assert_eq!(references(&directory, "again.ful"), found);
+    let refused = directory.run(&["facts", "image", "code.ful", "code.img"]).fails(1);
+    assert!(refused.contains("code.img: exists"), "{refused}");
+    for verb in ["image", "backup"] {
+        let refused = directory.run(&[verb, "code.ful", "other"]).fails(1);
+        assert!(refused.contains(&format!("use `fulgurite facts {verb}`")), "{refused}");
+        assert!(!directory.path("other").exists());
+    }
+    assert!(directory.run(&["facts", "image", "code.ful", "other", "--block", "5"]).fails(1).contains("power of two"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_squashfs_image_has_the_whole_index_and_opens_where_it_is_mounted() {
+    let runs = |program: &str| std::process::Command::new(program).arg("-version").output().is_ok();
+    if !runs("mksquashfs") || !runs("unsquashfs") {
+        eprintln!("SKIPPED: mksquashfs and unsquashfs are not installed (apt install squashfs-tools)");
+        return;
+    }
+    let (directory, found) = increased();
+    directory.run(&["facts", "image", "code.ful", "code.sqfs", "--squashfs"]).ok();
+    assert!(!directory.names().iter().any(|name| name.contains("unfinished")), "{:?}", directory.names());
+    assert!(directory.run(&["facts", "image", "code.ful", "code.sqfs", "--squashfs"]).fails(1).contains("exists"));
+    let run = |program: &str, arguments: &[&str]| directory.command(program).args(arguments).output().unwrap();
+    assert!(run("unsquashfs", &["-no-progress", "-dest", "unpacked", "code.sqfs"]).status.success());
+    let mut names: Vec<_> =
+        std::fs::read_dir(directory.path("unpacked")).unwrap().map(|entry| entry.unwrap()).collect();
+    names.sort_by_key(std::fs::DirEntry::file_name);
+    let names: Vec<_> = names.iter().map(std::fs::DirEntry::file_name).collect();
+    assert_eq!(names, ["code.ful", "code.ful-increment.1"]);
+    assert_eq!(references(&directory, "unpacked/code.ful"), found);
+    std::fs::create_dir(directory.path("mounted")).unwrap();
+    let mounted = run("mount", &["-t", "squashfs", "-o", "loop,ro", "code.sqfs", "mounted"]);
+    if !mounted.status.success() {
+        let said = String::from_utf8_lossy(&mounted.stderr).into_owned();
+        eprintln!("SKIPPED: opening a mounted image, which needs the right to mount: {said}");
+        return;
+    }
+    let there = directory.run(&["facts", "references", "mounted/code.ful", "area", "--format", "ndjson"]);
+    let valid = directory.run(&["facts", "validate", "mounted/code.ful"]);
+    directory.run(&["facts", "restore", "mounted/code.ful", "again.ful"]).ok();
+    // First, so that nothing stays mounted if the test fails.
+    assert!(run("umount", &["mounted"]).status.success());
+    assert_eq!(lines(&there).len(), found);
+    valid.ok();
+    assert_eq!(references(&directory, "again.ful"), found);
+}
+
+#[test]
+fn a_damaged_increment_is_replaced_by_the_next_index_run() {
+    let (directory, found) = increased();
+    let bytes = directory.read("code.ful-increment.1");
+    directory.file("code.ful-increment.1", &bytes[..bytes.len() / 2]);
+    let failed = directory.run(&["facts", "references", "code.ful", "area"]);
+    assert_ne!(failed.code, 0);
+    assert!(failed.messages.contains("`fulgurite facts index` replaces it"), "{}", failed.messages);
+    let replaced = directory.run(&["facts", "index", "--scip", "index.scip"]);
+    assert!(replaced.messages.contains("code.ful-increment.1: was damaged, and is replaced"), "{}", replaced.messages);
+    replaced.ok();
+    assert_eq!(references(&directory, "code.ful"), found);
+    directory.file("code.ful-increment.1", &bytes[..100]);
+    directory.run(&["facts", "delete", "code.ful", "--yes"]).ok();
+    assert!(!directory.names().iter().any(|name| name.starts_with("code.ful")), "{:?}", directory.names());
+}

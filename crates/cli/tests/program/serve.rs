@@ -23,7 +23,12 @@ impl Drop for Serving {
 
 impl Serving {
     fn start(place: &TestDirectory, arguments: &[&str]) -> Self {
-        let arguments = [&["rdf", "serve", "people.ful", "--bind", "127.0.0.1:0", "-v"], arguments].concat();
+        Self::of(place, &[&["rdf", "serve", "people.ful"], arguments].concat())
+    }
+
+    /// With these verbs and arguments.
+    fn of(place: &TestDirectory, arguments: &[&str]) -> Self {
+        let arguments = [arguments, &["--bind", "127.0.0.1:0", "-v"]].concat();
         let mut child = place.spawn(&arguments);
         let mut messages = BufReader::new(child.stderr.take().unwrap());
         let mut first_line = String::new();
@@ -164,4 +169,44 @@ fn verbs_and_servers_ask_the_endpoints_that_they_are_told_to() {
         let refused = place.run(&[&query[..], &["--service", wrong]].concat()).fails(1);
         assert!(refused.starts_with(&format!("--service {wrong}: ")), "{refused}");
     }
+}
+
+const JSON: &str = "Content-Type: application/json\r\n";
+
+#[cfg(unix)]
+#[test]
+fn databases_of_facts_are_served_by_the_names_of_their_files_until_an_interrupt() {
+    let place = TestDirectory::new();
+    place.file("a.angle", "schema src.1 { predicate File : string }");
+    place.file("facts.json", r#"[{"predicate":"src.File.1","facts":[{"key":"a.rs"}]}]"#);
+    for name in ["one.ful", "two.ful"] {
+        place.run(&["facts", "create", name, "--schema", "a.angle"]).ok();
+    }
+    place.run(&["facts", "write", "one.ful", "facts.json"]).ok();
+    place.run(&["facts", "finish", "one.ful"]).ok();
+    let serving = Serving::of(&place, &["facts", "serve", "one.ful", "two.ful"]);
+    assert!(serving.first_line.starts_with("serving one.ful, two.ful at http://127.0.0.1:"), "{}", serving.first_line);
+    let query = r#"{"query": "F where src.File F"}"#;
+    let answer = serving.ask("POST", "/userQuery?repo=one", JSON, query);
+    assert!(answer.0 == 200 && answer.1.starts_with(r#"{"facts":["a.rs"],"#), "{answer:?}");
+    let answer = serving.ask("POST", "/userQuery?repo=two", JSON, query);
+    assert!(answer.0 == 200 && answer.1.starts_with(r#"{"facts":[],"#), "{answer:?}");
+    let answer = serving.ask("GET", "/getDatabase?repo=one", "", "");
+    assert!(answer.1.contains(r#""status":"Complete""#), "{answer:?}");
+    let printed = serving.interrupt();
+    assert!(printed.contains("200 POST /userQuery ") && printed.ends_with("stopped\n"), "{printed}");
+}
+
+#[test]
+fn databases_of_facts_that_cannot_be_served_are_named() {
+    let place = TestDirectory::new();
+    place.file("a.angle", "schema src.1 { predicate File : string }");
+    place.run(&["facts", "create", "a.ful", "--schema", "a.angle"]).ok();
+    std::fs::create_dir(place.path("other")).unwrap();
+    std::fs::copy(place.path("a.ful"), place.path("other/a.ful")).unwrap();
+    let serve = |arguments: &[&str]| place.run(&[&["facts", "serve", "--bind", "127.0.0.1:0"], arguments].concat());
+    assert!(serve(&["missing.ful"]).fails(1).contains("missing.ful: no such database"));
+    assert!(serve(&["a.ful", "other/a.ful"]).fails(1).contains("two databases have this name"));
+    assert!(serve(&["a.ful", "b.ful", "--base", "c.ful"]).fails(1).contains("--base is for one"));
+    assert!(serve(&["a.ful", "--host-name", "http://a"]).fails(1).contains("not a host name"));
 }

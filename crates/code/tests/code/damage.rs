@@ -3,6 +3,8 @@
 use protobuf::Message;
 use scip::types::symbol_information::Kind;
 
+use fulgurite_code::{Error, open_index};
+
 use crate::support::{Project, everything, index, info};
 
 fn project() -> Project {
@@ -126,4 +128,60 @@ fn one_update_at_a_time_writes_an_index() {
     assert!(error.contains("another process is indexing"), "{error}");
     drop(held);
     project.try_update(true).unwrap();
+}
+
+#[test]
+fn a_damaged_increment_is_an_error_to_readers_and_is_replaced_by_the_next_update() {
+    let project = project();
+    let whole = |project: &Project| {
+        project.write(&[
+            ("a.rs", "fn «a().»a() {}", vec![info("a().", Kind::Function, "a")]),
+            ("b.rs", "fn «b().»b() {}", vec![info("b().", Kind::Function, "b")]),
+            ("c.rs", "fn «c().»c() {}", vec![info("c().", Kind::Function, "c")]),
+        ]);
+    };
+    whole(&project);
+    project.try_update(true).unwrap();
+    let changed = |project: &Project| {
+        project.write(&[
+            ("a.rs", "fn «a().»a() {}", vec![info("a().", Kind::Function, "a")]),
+            ("b.rs", "fn «b().»b() {}", vec![info("b().", Kind::Function, "b")]),
+            ("c.rs", "\nfn «c().»c() {}", vec![info("c().", Kind::Function, "c")]),
+        ]);
+    };
+    changed(&project);
+    project.update();
+    let expected = everything(&project.reader());
+    let increment = fulgurite_code::increment_path(&project.database(), 1);
+    let bytes = std::fs::read(&increment).unwrap();
+    let flipped: Vec<u8> =
+        bytes.iter().enumerate().map(|(at, byte)| if at >= bytes.len() / 2 { !byte } else { *byte }).collect();
+    let damages: [&[u8]; 5] = [&[], &vec![0; bytes.len()], &bytes[..bytes.len() / 2], &bytes[..100], &flipped];
+    for (number, damaged) in damages.into_iter().enumerate() {
+        std::fs::write(&increment, damaged).unwrap();
+        match open_index(&project.database()) {
+            Err(failed) => {
+                assert!(matches!(failed, Error::DamagedIncrement { .. }), "{number}: {failed}");
+                assert!(failed.to_string().contains("-increment.1") && failed.to_string().contains("facts index"));
+            }
+            // Its pages are verified when they are read.
+            Ok(_) => assert_eq!(number, 4),
+        }
+        let updated = project.update();
+        assert_eq!((updated.damaged.as_ref(), updated.changed), (Some(&increment), 1), "{number}");
+        assert_eq!(updated.written.as_ref(), Some(&increment), "{number}");
+        assert_eq!(everything(&project.reader()), expected, "{number}");
+        assert_eq!(project.update().damaged, None, "{number}");
+    }
+    // If the sources are as they were before it, it is only removed.
+    whole(&project);
+    std::fs::write(&increment, &bytes[..bytes.len() / 2]).unwrap();
+    let updated = project.update();
+    assert_eq!((updated.damaged, updated.written), (Some(increment.clone()), None));
+    assert!(!increment.exists());
+    // A file that is no database stays, as it is not known to be ours.
+    changed(&project);
+    std::fs::write(&increment, "a text").unwrap();
+    project.try_update(false).unwrap_err();
+    assert_eq!(std::fs::read(&increment).unwrap(), b"a text");
 }

@@ -16,24 +16,54 @@ pub struct Derived {
     pub new: u64,
 }
 
+/// How far [`FactDatabase::derive_all_within`] goes. A predicate that is derived from itself, with values that a
+/// primitive computes, may have new facts in every round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DerivationLimits {
+    /// How many rounds may have new facts: the longest chain of facts that are derived from each other. By default
+    /// 10,000.
+    pub rounds_max: u64,
+    /// How many facts may be new in all rounds. A round ends before it is looked at. By default a billion.
+    pub facts_max: u64,
+}
+
+impl Default for DerivationLimits {
+    fn default() -> Self {
+        Self { rounds_max: 10_000, facts_max: 1_000_000_000 }
+    }
+}
+
 impl FactDatabase {
     /// Derives the facts of all predicates that the schema derives into the database, by id, and again as long as there
     /// are new facts: predicates may be derived from others.
     ///
     /// # Errors
-    /// As [`FactDatabase::derive`].
+    /// As [`FactDatabase::derive_all_within`], with the default limits.
     pub fn derive_all(&self) -> Result<Vec<Derived>> {
+        self.derive_all_within(&DerivationLimits::default())
+    }
+
+    /// As [`FactDatabase::derive_all`], within limits.
+    ///
+    /// # Errors
+    /// [`Error::DerivationLimit`], if there are still new facts at a limit: those that were derived stay, and the next
+    /// derivation continues from them. As [`FactDatabase::derive`].
+    pub fn derive_all_within(&self, limits: &DerivationLimits) -> Result<Vec<Derived>> {
         let predicates: Vec<PredicateId> = self.compiler.stored_derivations().collect();
         let mut derived: Vec<Derived> = predicates.iter().map(|id| Derived { predicate: *id, new: 0 }).collect();
+        let mut rounds = 0;
         loop {
-            let mut new = 0;
+            let mut grown = None;
             for derived in &mut derived {
                 let of_one = self.derive(derived.predicate)?.new;
                 derived.new += of_one;
-                new += of_one;
+                grown = if of_one > 0 { Some(derived.predicate) } else { grown };
             }
-            if new == 0 {
-                return Ok(derived);
+            let Some(grown) = grown else { return Ok(derived) };
+            rounds += 1;
+            let facts = derived.iter().map(|derived| derived.new).sum();
+            if rounds > limits.rounds_max || facts > limits.facts_max {
+                return Err(Error::DerivationLimit { name: self.schema().name_of(grown), rounds, facts });
             }
         }
     }

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use crate::cancellation::CancellationToken;
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::query::matcher::{Expression, Matcher};
@@ -50,12 +51,14 @@ impl DerivedFacts {
 }
 
 /// Bounds of one run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Bounds {
     /// When it has to end.
     pub deadline: Option<Instant>,
     /// How many bytes of derived facts and sets it may keep.
     pub memory_bytes_max: usize,
+    /// Ends it from another thread.
+    pub cancellation: CancellationToken,
 }
 
 /// What is called for each match. It may end the page.
@@ -93,7 +96,7 @@ pub struct Execution<'a> {
     buffers: Vec<Vec<u8>>,
 }
 
-/// How many facts and elements are searched between looks at the clock.
+/// How many facts and elements are searched between looks at the clock and the cancellation.
 const TICKS_PER_CLOCK: u64 = 128;
 
 /// Positions of `if`: in the condition, which has not held; in the first branch, or after it; in the second branch.
@@ -436,11 +439,13 @@ impl<'a> Execution<'a> {
     /// Looks at the clock from time to time. `true`: the page has to end.
     fn tick(&mut self) -> Result<bool> {
         self.ticks += 1;
-        if let Some(deadline) = self.bounds.deadline
-            && self.ticks.is_multiple_of(TICKS_PER_CLOCK)
-            && Instant::now() >= deadline
-        {
-            self.time_is_up = true;
+        if self.ticks.is_multiple_of(TICKS_PER_CLOCK) {
+            if self.bounds.cancellation.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
+            if self.bounds.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                self.time_is_up = true;
+            }
         }
         // Sets and negations cannot be continued later.
         if self.time_is_up && self.atomic > 0 { Err(Error::QueryTime) } else { Ok(self.time_is_up) }

@@ -185,6 +185,7 @@ impl Planner<'_> {
                 let compiled = self.compile(&steps[left[at]], &mut after, &around(left[at])).ok()?;
                 Some((at, compiled, after))
             });
+            let taken = taken.or_else(|| self.choice_that_searches(steps, &left, bound, &around));
             let (at, (operation, matches), after) = taken.ok_or(NoOrder)?;
             left.remove(at);
             *bound = after;
@@ -193,6 +194,25 @@ impl Planner<'_> {
             operations.push(operation);
         }
         Ok((operations, total))
+    }
+
+    /// An `if` whose condition searches for values that nothing else gives: the second part is for each match, and the
+    /// third if there is none. Both must give these values, or else other steps would take them from the condition's
+    /// last match. It is the last that is tried, so that its condition is asked about values that are there.
+    fn choice_that_searches(
+        &mut self,
+        steps: &[Step],
+        left: &[usize],
+        bound: &HashSet<usize>,
+        around: &dyn Fn(usize) -> HashSet<usize>,
+    ) -> Option<(usize, (Operation, f64), HashSet<usize>)> {
+        left.iter().enumerate().find_map(|(at, &index)| {
+            let Step::If(parts) = &steps[index] else { return None };
+            let (mut after, around) = (bound.clone(), around(index));
+            let compiled = self.compile(&steps[index], &mut after, &around).ok()?;
+            let searched = parts[0].iter().flat_map(slots_of).filter(|slot| around.contains(slot));
+            searched.into_iter().all(|slot| after.contains(&slot)).then_some((at, compiled, after))
+        })
     }
 
     /// What a step costs now, or [`CANNOT`]. The cost of an `only` step does not matter.
@@ -346,7 +366,12 @@ impl Planner<'_> {
         let (then, rows_then) = self.steps(&parts[1], &mut in_then, around)?;
         let mut in_otherwise = bound.clone();
         let (otherwise, rows_otherwise) = self.steps(&parts[2], &mut in_otherwise, around)?;
-        *bound = in_then.intersection(&in_otherwise).copied().collect();
+        *bound = match [&parts[1], &parts[2]].map(|part| part.iter().any(is_never)) {
+            // What is behind a part that never holds does not matter.
+            [_, true] => in_then,
+            [true, false] => in_otherwise,
+            [false, false] => in_then.intersection(&in_otherwise).copied().collect(),
+        };
         Ok((Operation::If(Box::new([condition, then, otherwise])), (rows * rows_then).max(rows_otherwise)))
     }
 

@@ -10,6 +10,7 @@ use crate::angle::diagnostic::Diagnostic;
 use crate::angle::parser::parse_query;
 use crate::angle::source::{Source, Span};
 use crate::angle::tree::DeriveWhen;
+use crate::cancellation::CancellationToken;
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::query::checker::{check_derivation, check_query};
@@ -212,11 +213,19 @@ pub struct QueryLimits {
     pub time_max: Option<Duration>,
     /// How many bytes derived facts, sets and results may take.
     pub memory_bytes_max: usize,
+    /// Ends it from another thread.
+    pub cancellation: CancellationToken,
 }
 
 impl Default for QueryLimits {
     fn default() -> QueryLimits {
-        QueryLimits { results_max: None, bytes_max: None, time_max: None, memory_bytes_max: 1 << 30 }
+        QueryLimits {
+            results_max: None,
+            bytes_max: None,
+            time_max: None,
+            memory_bytes_max: 1 << 30,
+            cancellation: CancellationToken::new(),
+        }
     }
 }
 
@@ -271,7 +280,8 @@ impl Query {
     ///
     /// As [`Query::run`]; those of `each`.
     pub(crate) fn each_match(&self, reads: &dyn Reads, each: &mut EachMatch<'_>) -> Result<()> {
-        let bounds = Bounds { deadline: None, memory_bytes_max: QueryLimits::default().memory_bytes_max };
+        let QueryLimits { memory_bytes_max, cancellation, .. } = QueryLimits::default();
+        let bounds = Bounds { deadline: None, memory_bytes_max, cancellation };
         let mut execution = Execution::new(reads, self.slots, reads.first_free_id()?, bounds);
         execution.run(&self.operations, &mut |execution| {
             let key = execution.value(&self.head);
@@ -311,7 +321,8 @@ impl Query {
 
     fn page(&self, reads: &dyn Reads, limits: &QueryLimits, from: Continuation) -> Result<Page> {
         let deadline = limits.time_max.and_then(|time| Instant::now().checked_add(time));
-        let bounds = Bounds { deadline, memory_bytes_max: limits.memory_bytes_max };
+        let bounds =
+            Bounds { deadline, memory_bytes_max: limits.memory_bytes_max, cancellation: limits.cancellation.clone() };
         let mut execution = Execution::new(reads, self.slots, from.next_id, bounds);
         execution.resume = from.positions;
         execution.skip_first = from.skip_first;

@@ -121,6 +121,12 @@ impl Store {
         Ok(properties)
     }
 
+    /// A random number that no other database has. The databases stacked on it know it by this number.
+    #[must_use]
+    pub fn identity(&self) -> u128 {
+        self.inner.identity.0
+    }
+
     /// The database that it is stacked on.
     #[must_use]
     pub fn base(&self) -> Option<&Store> {

@@ -30,6 +30,7 @@ const QUERIES: &[&str] = &[
     "{ A, B } where p.Word A; p.Word B",
     "X where X = ([1, 2, 3][..] | (N where p.Number N; N > 40) | 99)",
     "{ W, N } where W = p.Word _; N = (if p.Use { word = W, number = p.Number 8 } then 1 else [4, 5][..])",
+    "{ W, N } where W = p.Word _; if p.Use { word = W, number = N } then {} else (N = p.Number 8)",
     "{ W, prim.size S } where W = p.Word _; S = all (N where p.Use { word = W, number = N })",
     "W where W = p.Word _; !(p.Use { word = W, number = p.Number 8 })",
 ];

@@ -117,6 +117,22 @@ const QUERIES: &[(&str, &[&str])] = &[
             r#"{"tuplefield0":"b","tuplefield1":"a"}"#,
         ],
     ),
+    ("if t.Name \"a\" then (if t.Name \"z\" then 1 else 2) else 3", &["2"]),
+    // A branch that gives no value leaves that of others, and a condition searches where nothing else does.
+    ("X where t.Name X; X = (if t.Name \"z\" then _ else \"b\")", &["\"b\""]),
+    ("X where t.Name X; if t.Pair { X, _ } then {} else never", &["\"a\"", "\"b\""]),
+    ("X where t.Name X; !(if t.Pair { X, _ } then {} else never)", &["\"Abc\""]),
+    ("X where if t.Name X then {} else never", &["\"Abc\"", "\"a\"", "\"b\""]),
+    ("X where if t.Pair { \"z\", X } then {} else (X = \"none\")", &["\"none\""]),
+    (
+        "{ A, B } where t.Name A; if t.Pair { A, B } then {} else (B = \"none\")",
+        &[
+            r#"{"tuplefield0":"Abc","tuplefield1":"none"}"#,
+            r#"{"tuplefield0":"a","tuplefield1":"b"}"#,
+            r#"{"tuplefield0":"a","tuplefield1":"c"}"#,
+            r#"{"tuplefield0":"b","tuplefield1":"a"}"#,
+        ],
+    ),
     ("N.* where t.Size N -> { bytes = 5 }", &["\"a\""]),
     ("B where t.Size \"b\" -> { B, _ }", &["9"]),
     ("t.Size _ where never", &[]),

@@ -1,6 +1,8 @@
 //! Stored derivations, their owners, and validation.
 
-use fulgurite_facts::{Error, Expansion, FactDatabase, QueryLimits, Schema, Store, Value, encode};
+use fulgurite_facts::{
+    CancellationToken, DerivationLimits, Error, Expansion, FactDatabase, QueryLimits, Schema, Store, Value, encode,
+};
 
 const SCHEMA: &str = r#"
 schema d.1 {
@@ -145,4 +147,49 @@ fn a_reference_to_a_fact_of_another_predicate_is_not_valid() {
     batch.commit(None).expect("written");
     let message = database.validate().expect_err("a path is no edge").to_string();
     assert!(message.contains("not a fact of d.Edge.1"), "{message}");
+}
+
+#[test]
+fn a_derivation_that_computes_ever_new_values_ends_at_a_limit_and_can_go_on() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = "schema d.1 { predicate N : nat predicate Next : nat stored M where N X | Next X; M = X + 1 }";
+    let database = FactDatabase::create(directory.path().join("a.ful"), schema(text)).expect("new");
+    database.write_json(&br#"[{"predicate":"d.N.1","facts":[{"key":1}]}]"#[..], None).expect("facts");
+    let limited = |rounds_max, facts_max| {
+        let failed =
+            database.derive_all_within(&DerivationLimits { rounds_max, facts_max }).expect_err("it has no end");
+        let Error::DerivationLimit { name, rounds, facts } = &failed else { panic!("{failed}") };
+        assert_eq!(name, "d.Next.1");
+        assert!(failed.to_string().contains(&format!("after {rounds} rounds, in which {facts} facts")), "{failed}");
+        (*rounds, *facts)
+    };
+    assert_eq!(limited(5, u64::MAX), (6, 6));
+    assert_eq!(limited(u64::MAX, 9), (10, 10));
+    assert_eq!(count(&database, "d.Next _"), 16);
+    // A chain that ends is derived whole.
+    let text = text.replace("M = X + 1", "M = X + 1; M < 50");
+    let database = FactDatabase::create(directory.path().join("b.ful"), schema(&text)).expect("new");
+    database.write_json(&br#"[{"predicate":"d.N.1","facts":[{"key":1}]}]"#[..], None).expect("facts");
+    let derived = database.derive_all_within(&DerivationLimits { rounds_max: 48, facts_max: 48 });
+    assert_eq!(derived.expect("it ends").iter().map(|derived| derived.new).sum::<u64>(), 48);
+}
+
+#[test]
+fn a_query_is_cancelled_by_its_token() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = "schema d.1 { predicate N : nat }";
+    let database = FactDatabase::create(directory.path().join("a.ful"), schema(text)).expect("new");
+    let facts: Vec<String> = (0..1000).map(|number| format!(r#"{{"key":{number}}}"#)).collect();
+    let facts = format!(r#"[{{"predicate":"d.N.1","facts":[{}]}}]"#, facts.join(","));
+    database.write_json(facts.as_bytes(), None).expect("facts");
+    let reader = database.reader().expect("it can be read");
+    let limits = QueryLimits { cancellation: CancellationToken::new(), ..QueryLimits::default() };
+    let query = "{ A, B, C } where d.N A; d.N B; d.N C; A + B + C > 1000000";
+    std::thread::scope(|scope| {
+        scope.spawn(|| limits.cancellation.cancel());
+        let failed = reader.query(query, &limits).expect_err("a billion facts are not searched meanwhile");
+        assert!(matches!(failed, Error::Cancelled), "{failed}");
+    });
+    let negated = reader.query(&format!("1 where !({})", query.split_once("where ").expect("it has one").1), &limits);
+    assert!(matches!(negated, Err(Error::Cancelled)), "{negated:?}");
 }

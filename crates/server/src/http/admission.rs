@@ -5,39 +5,42 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use fulgurite_rdf::CancellationToken;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::http::refusal::Refusal;
 
+/// What cancels an evaluation. Clones cancel the same one.
+pub trait Cancel: Clone + Default + Send + Sync + Unpin + 'static {
+    fn cancel(&self);
+}
+
 /// Admits requests to evaluation.
-pub struct Admission {
+pub struct Admission<K: Cancel> {
     permits: Arc<Semaphore>,
     permits_max: u32,
     uploads: Arc<Semaphore>,
     wait: Duration,
     /// Requests that wait for a permit. More than [`WAITING_MAX`] are refused at once.
     waiting: Semaphore,
-    tokens: Mutex<Tokens>,
+    tokens: Mutex<Tokens<K>>,
     stopping: AtomicBool,
 }
 
 /// The tokens of running evaluations, for cancellation at a shutdown. No other lock is taken while this is held.
-#[derive(Default)]
-struct Tokens {
+struct Tokens<K> {
     next: u64,
-    all: HashMap<u64, CancellationToken>,
+    all: HashMap<u64, K>,
 }
 
 /// An evaluation. Dropping it cancels it.
-pub struct Evaluation {
-    admission: Arc<Admission>,
+pub struct Evaluation<K: Cancel> {
+    admission: Arc<Admission<K>>,
     number: u64,
-    token: CancellationToken,
+    token: K,
 }
 
-impl Admission {
+impl<K: Cancel> Admission<K> {
     pub fn new(queries_max: usize, wait: Duration) -> Self {
         let permits_max = u32::try_from(queries_max).unwrap_or(u32::MAX).clamp(1, PERMITS_MAX);
         Self {
@@ -46,7 +49,7 @@ impl Admission {
             uploads: Arc::new(Semaphore::new(permits_max as usize)),
             wait,
             waiting: Semaphore::new(WAITING_MAX),
-            tokens: Mutex::default(),
+            tokens: Mutex::new(Tokens { next: 0, all: HashMap::new() }),
             stopping: AtomicBool::new(false),
         }
     }
@@ -60,7 +63,7 @@ impl Admission {
     ///
     /// # Errors
     /// 503 if the wait is too long, if too many wait, and while the server is shutting down.
-    pub async fn begin(self: &Arc<Self>) -> Result<(Evaluation, OwnedSemaphorePermit), Refusal> {
+    pub async fn begin(self: &Arc<Self>) -> Result<(Evaluation<K>, OwnedSemaphorePermit), Refusal> {
         let busy = || Refusal::busy("too many requests; retry later");
         let permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
@@ -70,7 +73,7 @@ impl Admission {
                 permit.map_err(|_| busy())?.map_err(|_| stopping())?
             }
         };
-        let token = CancellationToken::new();
+        let token = K::default();
         let number = {
             let mut tokens = self.lock();
             tokens.next += 1;
@@ -111,18 +114,18 @@ impl Admission {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Tokens> {
+    fn lock(&self) -> MutexGuard<'_, Tokens<K>> {
         self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Evaluation {
-    pub fn token(&self) -> CancellationToken {
+impl<K: Cancel> Evaluation<K> {
+    pub fn token(&self) -> K {
         self.token.clone()
     }
 }
 
-impl Drop for Evaluation {
+impl<K: Cancel> Drop for Evaluation<K> {
     fn drop(&mut self) {
         self.token.cancel();
         self.admission.lock().all.remove(&self.number);

@@ -15,13 +15,12 @@ use axum::body::{Body, Bytes};
 use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, VARY};
 use axum::response::Response;
-use fulgurite_rdf::{CancellationToken, Error};
 use hyper::body::{Frame, SizeHint};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::http::admission::{Admission, Evaluation};
+use crate::http::admission::{Admission, Cancel, Evaluation};
 use crate::http::panics;
 use crate::http::refusal::Refusal;
 
@@ -29,9 +28,9 @@ use crate::http::refusal::Refusal;
 ///
 /// # Errors
 /// As [`Admission::begin`], those of `work`, and 500 if it panics.
-pub async fn compute<T: Send + 'static>(
-    admission: &Arc<Admission>,
-    work: impl FnOnce(CancellationToken) -> Result<T, Refusal> + Send + 'static,
+pub async fn compute<K: Cancel, T: Send + 'static>(
+    admission: &Arc<Admission<K>>,
+    work: impl FnOnce(K) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
     let (evaluation, permit) = admission.begin().await?;
     let token = evaluation.token();
@@ -48,9 +47,9 @@ pub async fn compute<T: Send + 'static>(
 ///
 /// # Errors
 /// As [`compute`], of what happens before the first chunk is full.
-pub async fn stream(
-    admission: &Arc<Admission>,
-    work: impl FnOnce(CancellationToken, &mut AnswerWriter) -> Result<(), Refusal> + Send + 'static,
+pub async fn stream<K: Cancel>(
+    admission: &Arc<Admission<K>>,
+    work: impl FnOnce(K, &mut AnswerWriter) -> Result<(), Refusal> + Send + 'static,
 ) -> Result<Response, Refusal> {
     let (evaluation, permit) = admission.begin().await?;
     let token = evaluation.token();
@@ -225,26 +224,15 @@ impl Write for AnswerWriter {
     }
 }
 
-/// The refusal of an evaluation that was written to a client: if the client is gone, nobody reads it.
-pub fn written(outcome: Result<u64, Error>) -> Result<(), Refusal> {
-    match outcome {
-        Ok(_) => Ok(()),
-        Err(Error::Output { source }) if source.kind() == io::ErrorKind::BrokenPipe => {
-            Err(Refusal::bad_request("the client is gone"))
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// The body of an answer of several chunks. Dropping it cancels the evaluation.
-struct Streamed {
+struct Streamed<K: Cancel> {
     chunks: mpsc::Receiver<Piece>,
     failure: Failure,
     is_ended: bool,
-    _evaluation: Evaluation,
+    _evaluation: Evaluation<K>,
 }
 
-impl hyper::body::Body for Streamed {
+impl<K: Cancel> hyper::body::Body for Streamed<K> {
     type Data = Bytes;
     type Error = io::Error;
 

@@ -19,6 +19,8 @@ pub struct BodyLimits {
     pub bytes_max: usize,
     /// For the complete body.
     pub time: Duration,
+    /// What a client can do whose body is too large.
+    pub instead: &'static str,
 }
 
 /// Whether a body is known to be so small that it needs no permit.
@@ -31,16 +33,14 @@ pub fn is_small(body: &Body) -> bool {
 /// # Errors
 /// 413 if it is too large, 408 if it is too slow.
 pub async fn read(body: Body, bounds: BodyLimits) -> Result<Vec<u8>, Refusal> {
-    let BodyLimits { bytes_max, time } = bounds;
+    let BodyLimits { bytes_max, time, instead } = bounds;
     let mut body = pin!(body);
     let late = |_| Refusal::of(StatusCode::REQUEST_TIMEOUT, format!("the body was incomplete after {time:?}"));
     match timeout(time, collect(body.as_mut(), bytes_max)).await.map_err(late)?? {
         Some(bytes) => Ok(bytes),
         None => {
             discard(body).await;
-            let message = format!(
-                "the body is larger than {bytes_max} bytes; send it in parts, or load it with `fulgurite rdf load`"
-            );
+            let message = format!("the body is larger than {bytes_max} bytes; {instead}");
             Err(Refusal::of(StatusCode::PAYLOAD_TOO_LARGE, message))
         }
     }
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_body_that_always_goes_on_ends_with_the_time_for_all_of_it() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let bounds = BodyLimits { bytes_max: 1 << 30, time: Duration::from_millis(20) };
+        let bounds = BodyLimits { bytes_max: 1 << 30, time: Duration::from_millis(20), instead: "send less" };
         let refusal = runtime.block_on(read(Body::new(Dripping { is_next: true }), bounds)).unwrap_err();
         assert_eq!(refusal.status, 408);
         assert!(refusal.message.contains("20ms"), "{}", refusal.message);
@@ -189,7 +189,7 @@ mod tests {
     fn a_body_is_read_up_to_its_bound() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let read = |bytes_max| {
-            let bounds = BodyLimits { bytes_max, time: Duration::from_secs(100) };
+            let bounds = BodyLimits { bytes_max, time: Duration::from_secs(100), instead: "send less" };
             runtime.block_on(read(Body::from("12345"), bounds)).map_err(|refusal| refusal.status.as_u16())
         };
         assert_eq!(read(5), Ok(b"12345".to_vec()));

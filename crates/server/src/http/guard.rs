@@ -14,7 +14,6 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use axum::response::Response;
 
-use crate::http::paths;
 use crate::http::refusal::Refusal;
 
 /// What a server lets pass.
@@ -25,12 +24,20 @@ pub struct Guard {
     /// Of `ServerOptions::base`: `name` or `name:port`.
     base_authority: Option<String>,
     cors_origin: Option<HeaderValue>,
+    /// Which paths are those of the store, and not of its page.
+    is_of_store: fn(&str) -> bool,
 }
 
 impl Guard {
     pub fn new(address: SocketAddr, base: Option<&str>, cors_origin: Option<HeaderValue>) -> Self {
         let base_authority = base.and_then(authority_of).map(str::to_ascii_lowercase);
-        Self { is_loopback: address.ip().is_loopback(), host_names: Vec::new(), base_authority, cors_origin }
+        let is_loopback = address.ip().is_loopback();
+        Self { is_loopback, host_names: Vec::new(), base_authority, cors_origin, is_of_store: |_| true }
+    }
+
+    /// Which paths are those of the store. The others are of its page, which other sites may link to.
+    pub fn store_paths(self, is_of_store: fn(&str) -> bool) -> Self {
+        Self { is_of_store, ..self }
     }
 
     /// The server is known by these names too.
@@ -71,7 +78,7 @@ impl Guard {
             // Images, frames and links of pages have no `Origin`. Of them only `*` can be known to be allowed.
             let site = request.headers().get(FETCH_SITE).map(HeaderValue::as_bytes);
             let is_foreign =
-                matches!(site, Some(b"cross-site" | b"same-site")) && paths::is_of_store(request.uri().path());
+                matches!(site, Some(b"cross-site" | b"same-site")) && (self.is_of_store)(request.uri().path());
             let is_allowed = self.cors_origin.as_ref().is_some_and(|allowed| allowed == "*");
             return if is_foreign && !is_allowed { Err(refused()) } else { Ok(()) };
         };
@@ -227,20 +234,9 @@ mod tests {
         let asks =
             |guard: &Guard, path, site| status_of(path, guard, &[("host", "localhost:7878"), ("sec-fetch-site", site)]);
         let guard = Guard::new(address, None, Some(HeaderValue::from_static("https://good.example")));
+        let guard = guard.store_paths(|path| path != "/");
         for site in ["cross-site", "same-site"] {
-            for path in [
-                "/sparql",
-                "/sparql?query=ASK%20%7B%7D",
-                "/graphs?default",
-                "/graphs/a",
-                "/query",
-                "/query?query=ASK%20%7B%7D",
-                "/update",
-                "/store",
-                "/store?default",
-                "/store/a",
-                "/namespaces",
-            ] {
+            for path in ["/sparql", "/sparql?query=ASK%20%7B%7D", "/graphs/a"] {
                 assert_eq!(asks(&guard, path, site), 403, "{site} {path}");
             }
             assert_eq!(asks(&guard, "/", site), 200);

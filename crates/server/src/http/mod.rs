@@ -1,11 +1,11 @@
-//! HTTP below the protocols: parameters, bodies, content negotiation, answers, refusals, and limits.
+//! HTTP below the protocols: parameters, bodies, pages, answers, refusals, and limits.
 
 pub mod admission;
 pub mod answer;
 pub mod body;
+pub mod content;
 pub mod guard;
-pub mod negotiation;
+pub mod page;
 pub mod panics;
 pub mod parameters;
-pub mod paths;
 pub mod refusal;

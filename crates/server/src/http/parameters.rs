@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::http::Uri;
-use fulgurite_rdf::oxrdf::NamedNode;
 
 use crate::http::refusal::Refusal;
 
@@ -106,14 +105,6 @@ impl Parameters {
         }
     }
 
-    /// The IRIs of a parameter.
-    ///
-    /// # Errors
-    /// If one is no absolute IRI.
-    pub fn iris(&self, name: &str) -> Result<Vec<NamedNode>, Refusal> {
-        self.all(name).map(|value| iri(name, value)).collect()
-    }
-
     /// Refuses parameters that mean something elsewhere, but not here.
     ///
     /// # Errors
@@ -124,13 +115,6 @@ impl Parameters {
             Some(name) => Err(Refusal::bad_request(format!("the parameter {name} is not for this: {why}"))),
         }
     }
-}
-
-/// # Errors
-/// If the value of the parameter is no absolute IRI.
-pub fn iri(parameter: &str, value: &str) -> Result<NamedNode, Refusal> {
-    NamedNode::new(value)
-        .map_err(|error| Refusal::bad_request(format!("{parameter}=`{value}` is not an absolute IRI: {error}")))
 }
 
 /// The name, if it means something.
@@ -188,6 +172,10 @@ const NAMES: &[&str] = &[
     "queryLn",
     "remove-graph-uri",
     "subj",
+    // Those of stores of facts.
+    "id",
+    "recursive",
+    "repo",
 ];
 /// The prefix of names for values of variables in RDF4J's protocol.
 pub const BINDING: &str = "$";
@@ -209,7 +197,6 @@ mod tests {
         assert_eq!(parameters.at_most_one("update").unwrap(), Some(""));
         assert!(parameters.has("default") && !parameters.has("named-graph-uri"));
         assert!(parameters.at_most_one("graph").is_err() && parameters.take_one("graph").is_err());
-        assert!(parameters.iris("graph").is_err());
         assert_eq!(parameters.take_one("query").unwrap().as_deref(), Some("ASK {}"));
         assert_eq!(parameters.take_one("query").unwrap(), None);
     }

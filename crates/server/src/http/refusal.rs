@@ -6,7 +6,6 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use fulgurite_rdf::Error;
 
 /// The result of a handler.
 pub type Answer = Result<Response, Refusal>;
@@ -74,48 +73,19 @@ impl Refusal {
     }
 }
 
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        let text = error.to_string();
+/// Of the engine, below any store.
+impl From<&fulgurite::Error> for Refusal {
+    fn from(error: &fulgurite::Error) -> Self {
+        use fulgurite::Error as Engine;
         match error {
-            Error::SparqlSyntax { .. }
-            | Error::QueryTooDeep { .. }
-            | Error::AggregatesTooDeep { .. }
-            | Error::QueryTooLong { .. }
-            | Error::Syntax { .. }
-            | Error::Input { .. }
-            | Error::TooDeep { .. }
-            | Error::LimitReached { .. }
-            | Error::ServiceUnsupported { .. }
-            | Error::FunctionUnknown { .. }
-            | Error::PatternExhausted { .. }
-            | Error::Evaluation { .. }
-            | Error::Graph { .. }
-            | Error::Invalid { .. } => Self::bad_request(text),
-            Error::Unwritable { .. } => Self::of(StatusCode::NOT_ACCEPTABLE, text),
-            Error::Service { .. } => Self::of(StatusCode::BAD_GATEWAY, text),
-            Error::LoadRefused { .. } => Self::of(StatusCode::FORBIDDEN, text),
-            Error::TimedOut { .. } => Self::of(StatusCode::SERVICE_UNAVAILABLE, text),
-            Error::Cancelled => Self::of(StatusCode::SERVICE_UNAVAILABLE, "cancelled, because the server shuts down"),
-            Error::WriterBusy { .. } => {
-                Self::busy("a bulk load or another long change is running; retry after it has ended")
-            }
-            Error::Engine(error) => engine_refusal(&error),
-            _ => Self::failure(text),
+            error if error.is_retryable() => Self::busy("others changed the same again and again; nothing was done"),
+            Engine::ReadOnly { .. } => Self::read_only(),
+            Engine::DiskFull { .. } | Engine::QuotaExceeded { .. } => Self {
+                particulars: Some(error.to_string()),
+                ..Self::of(StatusCode::INSUFFICIENT_STORAGE, "there is no space left for this; nothing was done")
+            },
+            error => Self::failure(error.to_string()),
         }
-    }
-}
-
-fn engine_refusal(error: &fulgurite::Error) -> Refusal {
-    use fulgurite::Error as Engine;
-    match error {
-        error if error.is_retryable() => Refusal::busy("others changed the same again and again; nothing was done"),
-        Engine::ReadOnly { .. } => Refusal::read_only(),
-        Engine::DiskFull { .. } | Engine::QuotaExceeded { .. } => Refusal {
-            particulars: Some(error.to_string()),
-            ..Refusal::of(StatusCode::INSUFFICIENT_STORAGE, "there is no space left for this; nothing was done")
-        },
-        error => Refusal::failure(error.to_string()),
     }
 }
 

@@ -10,11 +10,12 @@ use axum::response::Response;
 use fulgurite_rdf::oxrdf::{GraphName, Term};
 use fulgurite_rdf::{CancellationToken, Error, IdPattern, Quads, StatementKinds, TermId, Transaction, dump};
 
-use crate::http::answer::{AnswerWriter, compute, stream, written};
-use crate::http::negotiation::{DATASETS, negotiate};
+use crate::http::answer::{AnswerWriter, compute, stream};
 use crate::http::refusal::Refusal;
 use crate::protocol::document::Change;
 use crate::protocol::document::{self, CancelCheck, Document, TargetGraph};
+use crate::protocol::failures::written;
+use crate::protocol::negotiation::{DATASETS, negotiate};
 use crate::protocol::service::Service;
 use crate::protocol::sparql_request::RequestLimits;
 

@@ -9,8 +9,8 @@ use fulgurite_rdf::oxrdf::{BlankNode, Literal, NamedNode, NamedOrBlankNode, Term
 use fulgurite_rdf::oxrdfio::RdfSerializer;
 use fulgurite_rdf::{GraphPattern, IdPattern, Quads};
 
-use crate::http::negotiation::{GRAPHS, negotiate};
 use crate::http::refusal::Refusal;
+use crate::protocol::negotiation::{GRAPHS, negotiate};
 use crate::protocol::service::ServedStore;
 
 /// Describes the endpoint at `endpoint`, in the form that the client wants.

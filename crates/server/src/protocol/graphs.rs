@@ -9,10 +9,11 @@ use axum::response::{IntoResponse, Response};
 use fulgurite_rdf::oxrdf::{BlankNode, GraphName, NamedNode, TermRef};
 use fulgurite_rdf::{Error, GraphPattern, IdPattern, Quads, StatementKinds, TermId, Transaction, dump};
 
-use crate::http::answer::{AnswerWriter, compute, stream, written};
-use crate::http::negotiation::{GRAPHS, negotiate};
+use crate::http::answer::{AnswerWriter, compute, stream};
 use crate::http::refusal::Refusal;
 use crate::protocol::document::{self, CancelCheck, Change, Document, TargetGraph};
+use crate::protocol::failures::written;
+use crate::protocol::negotiation::{GRAPHS, negotiate};
 use crate::protocol::service::{ServedStore, Service};
 use crate::protocol::sparql_request::RequestLimits;
 

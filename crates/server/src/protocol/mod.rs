@@ -3,8 +3,12 @@
 pub mod dataset;
 pub mod description;
 pub mod document;
+pub mod failures;
 pub mod graphs;
+pub mod iris;
 pub mod namespaces;
+pub mod negotiation;
+pub mod paths;
 pub mod query;
 pub mod service;
 pub mod sparql_request;

@@ -7,9 +7,10 @@ use axum::response::Response;
 use fulgurite_rdf::sparql::{Query, QueryForm, QueryResults};
 use fulgurite_rdf::{CancellationToken, Quads};
 
-use crate::http::answer::{AnswerWriter, stream, written};
-use crate::http::negotiation::{GRAPHS, RESULTS, negotiate};
+use crate::http::answer::{AnswerWriter, stream};
 use crate::http::refusal::Refusal;
+use crate::protocol::failures::written;
+use crate::protocol::negotiation::{GRAPHS, RESULTS, negotiate};
 use crate::protocol::service::{ServedStore, Service};
 use crate::protocol::sparql_request::{SparqlRequest, limits};
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::request::Parts;
-use fulgurite_rdf::Store;
+use fulgurite_rdf::{CancellationToken, Store};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::http::admission::Admission;
 use crate::http::body;
 use crate::http::body::BodyLimits;
-use crate::http::guard::{self, Guard};
+use crate::http::guard;
 use crate::http::panics;
 use crate::http::parameters::Parameters;
 use crate::http::refusal::Refusal;
@@ -25,8 +25,7 @@ pub struct ServedStore {
 /// The state that requests share.
 pub struct Service {
     pub served: Arc<ServedStore>,
-    pub admission: Arc<Admission>,
-    pub guard: Guard,
+    pub admission: Arc<Admission<CancellationToken>>,
 }
 
 /// A request body in memory.
@@ -62,7 +61,9 @@ impl Service {
     /// As [`body::read`]; 503 if too many large bodies are received at once.
     pub async fn receive(&self, body: Body, bytes_max: usize) -> Result<ReceivedBody, Refusal> {
         let options = &self.served.options;
-        let limits = BodyLimits { bytes_max: bytes_max.min(options.body_bytes_max), time: options.body_time };
+        let instead = "send it in parts, or load it with `fulgurite rdf load`";
+        let bytes_max = bytes_max.min(options.body_bytes_max);
+        let limits = BodyLimits { bytes_max, time: options.settings.body_time, instead };
         let upload = if body::is_small(&body) { None } else { Some(self.admission.receive().await?) };
         Ok(ReceivedBody { bytes: body::read(body, limits).await?, upload })
     }

@@ -5,9 +5,10 @@ use axum::http::request::Parts;
 use fulgurite_rdf::sparql::{QueryForm, QueryResults, Triples};
 use fulgurite_rdf::{CancellationToken, Error, Quads};
 
-use crate::http::answer::{AnswerWriter, written};
-use crate::http::negotiation::{GRAPHS, Offer, negotiate};
+use crate::http::answer::AnswerWriter;
 use crate::http::refusal::Refusal;
+use crate::protocol::failures::written;
+use crate::protocol::negotiation::{GRAPHS, Offer, negotiate};
 use crate::protocol::query;
 use crate::protocol::service::ServedStore;
 use crate::rdf4j::binary::{self, Writer};

@@ -8,9 +8,10 @@ use fulgurite_rdf::CancellationToken;
 use fulgurite_rdf::oxrdf::{GraphName, NamedNode, Term, Variable};
 use fulgurite_rdf::sparql::{DefaultTargets, DeletedFrom, Query, Update};
 
-use crate::http::negotiation::content_type;
-use crate::http::parameters::{BINDING, Parameters, iri};
+use crate::http::content::content_type;
+use crate::http::parameters::{BINDING, Parameters};
 use crate::http::refusal::Refusal;
+use crate::protocol::iris::iri;
 use crate::protocol::service::{ReceivedBody, ServedStore, Service};
 use crate::protocol::sparql_request::{QUERY_BYTES_MAX, RequestLimits, limits};
 use crate::rdf4j::{failures, terms};

@@ -13,9 +13,9 @@ use fulgurite_rdf::oxrdfio::RdfSerializer;
 use fulgurite_rdf::{IdPattern, Quads, StatementKinds, Transaction};
 
 use crate::http::answer::{compute, stream};
-use crate::http::negotiation::{GRAPHS, negotiate};
 use crate::http::parameters::Parameters;
 use crate::http::refusal::{Answer, Refusal};
+use crate::protocol::negotiation::{GRAPHS, negotiate};
 use crate::protocol::service::ReceivedBody;
 use crate::rdf4j::answer::QueryRequest;
 use crate::rdf4j::pattern::{StatementPattern, graphs, kinds};

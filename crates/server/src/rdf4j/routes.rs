@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::{MethodRouter, get, post, put};
 
-use crate::http::paths;
+use crate::protocol::paths;
 use crate::rdf4j::repository::Repository;
 use crate::rdf4j::transactions::actions;
 use crate::rdf4j::{repositories, statements};

@@ -8,11 +8,13 @@ use axum::response::IntoResponse;
 use fulgurite_rdf::oxrdf::Term;
 use fulgurite_rdf::{Error, Quads, RdfFormat, TermId, dump_patterns};
 
-use crate::http::answer::{AnswerWriter, compute, stream, written};
-use crate::http::negotiation::{DATASETS, GRAPHS, Offer, content_type, negotiate};
+use crate::http::answer::{AnswerWriter, compute, stream};
+use crate::http::content::content_type;
 use crate::http::parameters::Parameters;
 use crate::http::refusal::{Answer, Refusal};
 use crate::protocol::document::CancelCheck;
+use crate::protocol::failures::written;
+use crate::protocol::negotiation::{DATASETS, GRAPHS, Offer, negotiate};
 use crate::protocol::sparql_request::{RequestLimits, limits};
 use crate::rdf4j::binary::{self, Writer};
 use crate::rdf4j::pattern::{StatementPattern, kinds};

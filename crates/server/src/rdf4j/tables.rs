@@ -7,8 +7,8 @@ use axum::response::Response;
 use fulgurite_rdf::oxrdf::{Term, TermRef, Variable};
 use fulgurite_rdf::sparesults::QueryResultsSerializer;
 
-use crate::http::negotiation::{RESULTS, negotiate};
 use crate::http::refusal::Refusal;
+use crate::protocol::negotiation::{RESULTS, negotiate};
 
 /// The answer with these rows, in the format that the client wants.
 ///

@@ -26,7 +26,7 @@ pub fn term(parameter: &str, text: &str) -> Result<Term, Refusal> {
 /// 400 if it is none.
 pub fn iri(parameter: &str, text: &str) -> Result<NamedNode, Refusal> {
     let bare = text.trim().strip_prefix('<').and_then(|rest| rest.strip_suffix('>')).unwrap_or(text.trim());
-    crate::http::parameters::iri(parameter, bare)
+    crate::protocol::iris::iri(parameter, bare)
 }
 
 /// Parses the name of a graph; `null` is the default graph.

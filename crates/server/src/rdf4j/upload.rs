@@ -5,10 +5,11 @@ use axum::http::HeaderMap;
 use fulgurite_rdf::oxrdf::{GraphName, Term};
 use fulgurite_rdf::{Error, IdQuad, RdfFormat, TermId, Transaction, parse_document};
 
-use crate::http::negotiation::{content_type, graph_format};
+use crate::http::content::content_type;
 use crate::http::parameters::Parameters;
 use crate::http::refusal::Refusal;
 use crate::protocol::document::{CancelCheck, NewNodes};
+use crate::protocol::negotiation::graph_format;
 use crate::rdf4j::binary::{self, Statement};
 use crate::rdf4j::pattern::{StatementPattern, graphs};
 use crate::rdf4j::unpacked::{Part, read_all, unpack};

@@ -9,11 +9,12 @@ use fulgurite_rdf::oxrdf::GraphName;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::http::negotiation::graph_format;
-use crate::http::parameters::{Parameters, iri};
-use crate::http::paths;
+use crate::http::parameters::Parameters;
 use crate::http::refusal::{Answer, Refusal};
 use crate::protocol::document::{Change, Document};
+use crate::protocol::iris::iri;
+use crate::protocol::negotiation::graph_format;
+use crate::protocol::paths;
 use crate::protocol::service::{ReceivedBody, Service};
 use crate::protocol::sparql_request::RequestLimits;
 use crate::protocol::{dataset, graphs};

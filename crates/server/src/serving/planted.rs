@@ -1,57 +1,14 @@
-//! Panics planted where requests are worked on, and what becomes of the client, the connection, the server and its log.
+//! Panics planted where requests are worked on: what becomes of the client, the connection, the server and its log.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::Response;
-use axum::routing::get;
 use fulgurite_rdf::{Store, StoreOptions};
 
-use crate::http::answer::{compute, stream};
-use crate::http::refusal::Refusal;
-use crate::protocol::service::Service;
 use crate::{Event, Server, ServerOptions};
-
-/// Requests that panic, each in a place of its own.
-pub fn routes() -> Router<Arc<Service>> {
-    Router::new()
-        .route("/planted/handler", get(handler))
-        .route("/planted/work", get(work))
-        .route("/planted/first", get(first))
-        .route("/planted/later", get(later))
-}
-
-async fn handler() -> StatusCode {
-    panic!("planted in a handler")
-}
-
-async fn work(State(service): State<Arc<Service>>) -> Result<StatusCode, Refusal> {
-    compute(&service.admission, |_| panic!("planted in the work")).await
-}
-
-async fn first(State(service): State<Arc<Service>>) -> Result<Response, Refusal> {
-    stream(&service.admission, |_, out| {
-        let _ = out.write(b"a few rows");
-        panic!("planted before the first chunk")
-    })
-    .await
-}
-
-async fn later(State(service): State<Arc<Service>>) -> Result<Response, Refusal> {
-    stream(&service.admission, |_, out| {
-        for _ in 0..20 {
-            let _ = out.write(&[b'x'; 10_000]);
-        }
-        panic!("planted behind {} chunks", 6)
-    })
-    .await
-}
 
 /// Asks, on a connection that stays open, and reads the head.
 fn ask(stream: &mut BufReader<TcpStream>, target: &str) -> (u16, String) {

@@ -11,21 +11,22 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 
 use crate::http::answer::compute;
-use crate::http::negotiation::content_type;
+use crate::http::content::content_type;
 use crate::http::parameters::Parameters;
-use crate::http::paths;
 use crate::http::refusal::{Answer, Refusal};
+use crate::listening::front::Front;
+use crate::listening::request_log::surround;
 use crate::page;
+use crate::protocol::paths;
 use crate::protocol::service::{ReceivedBody, Service};
 use crate::protocol::sparql_request::{QUERY_BYTES_MAX, QUERY_GRAPHS, SparqlRequest, UPDATE_GRAPHS};
 use crate::protocol::{description, namespaces, query, update};
 use crate::rdf4j;
 use crate::rdf4j::repository::Repository;
 use crate::serving::graph_routes;
-use crate::serving::request_log::surround;
 
 /// The routes of a server.
-pub fn router(repository: Arc<Repository>) -> Router {
+pub fn router(repository: Arc<Repository>, front: Arc<Front>) -> Router {
     let service = Arc::clone(&repository.service);
     let mut router = Router::new().merge(page::routes()).route(paths::NAMESPACES, get(read_namespaces));
     for path in paths::SPARQL {
@@ -43,11 +44,11 @@ pub fn router(repository: Arc<Repository>) -> Router {
     }
     let router = router.merge(rdf4j::routes::routes(repository));
     #[cfg(test)]
-    let router = router.merge(crate::serving::planted::routes());
+    let router = router.merge(crate::listening::planted::routes(&service.admission));
     router
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(not_found)
-        .layer(from_fn_with_state(Arc::clone(&service), surround))
+        .layer(from_fn_with_state(front, surround))
         .with_state(service)
 }
 

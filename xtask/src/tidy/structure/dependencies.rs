@@ -122,10 +122,10 @@ const CRATES: &[Allowed] = &[
     },
     Allowed {
         directory: "crates/server",
-        ours: &["fulgurite", "fulgurite-rdf"],
+        ours: &["fulgurite", "fulgurite-facts", "fulgurite-rdf"],
         ours_in_tests: &[],
-        // RDF4J's clients send archives of documents.
-        outside: Outside::Only(&["axum", "hyper", "hyper-util", "tokio", "zip"]),
+        // RDF4J's clients send archives of documents; queries for facts are JSON.
+        outside: Outside::Only(&["axum", "hyper", "hyper-util", "serde_json", "tokio", "zip"]),
     },
     Allowed {
         directory: "crates/handles",
@@ -197,7 +197,7 @@ const CRATES: &[Allowed] = &[
     },
     Allowed {
         directory: "examples/demo",
-        ours: &["fulgurite", "fulgurite-keys", "fulgurite-rdf"],
+        ours: &["fulgurite", "fulgurite-code", "fulgurite-facts", "fulgurite-keys", "fulgurite-rdf"],
         ours_in_tests: &[],
         outside: Outside::AnyButEngines,
     },

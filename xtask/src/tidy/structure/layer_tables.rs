@@ -107,7 +107,7 @@ const EVENTS_LAYERS: &[&[&str]] =
 
 /// See [`Layered::layers`].
 const FACTS_LAYERS: &[&[&str]] = &[
-    &["ids", "state"],
+    &["cancellation", "ids", "state"],
     &["angle", "value"],
     &["error"],
     &["layout", "ownership", "schema"],
@@ -129,8 +129,15 @@ const CODE_LAYERS: &[&[&str]] = &[
 ];
 
 /// See [`Layered::layers`].
-const SERVER_LAYERS: &[&[&str]] =
-    &[&["error", "options", "page"], &["federation"], &["http"], &["protocol"], &["rdf4j"], &["serving"]];
+const SERVER_LAYERS: &[&[&str]] = &[
+    &["error", "settings"],
+    &["http"],
+    &["listening"],
+    &["facts", "federation", "options", "page"],
+    &["protocol"],
+    &["rdf4j"],
+    &["serving"],
+];
 
 /// See [`Layered::layers`].
 const CLI_LAYERS: &[&[&str]] = &[
@@ -229,7 +236,7 @@ const INSTRUCTIONS_LAYERS: &[&[&str]] =
 const DEMO_LAYERS: &[&[&str]] = &[
     &["debian", "error", "figures", "wordnet"],
     &["report", "schema"],
-    &["crash", "load", "packages", "questions"],
+    &["code", "crash", "load", "packages", "questions"],
     &["change"],
     &["run"],
 ];

@@ -12,6 +12,8 @@ use crate::progress::Progress;
 
 /// Copies the snapshot, and reports which commit the copy holds.
 pub fn run(arguments: &Backup) -> Result<(), Failure> {
+    #[cfg(feature = "facts")]
+    super::increments::refuse(&arguments.file.path, "fulgurite facts backup")?;
     let copy = &arguments.copy;
     reading(&arguments.file.path, |db, txn| {
         let monitor = Monitor::new();

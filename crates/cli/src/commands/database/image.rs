@@ -12,6 +12,8 @@ use crate::progress::Progress;
 
 /// Compresses the snapshot, and reports which commit the image holds.
 pub fn run(arguments: &Image) -> Result<(), Failure> {
+    #[cfg(feature = "facts")]
+    super::increments::refuse(&arguments.file.path, "fulgurite facts image")?;
     let image = &arguments.image;
     let options = ImageOptions::new().level(arguments.level).threads(arguments.threads);
     let options = options.block_bytes(arguments.block << 10);

@@ -5,6 +5,8 @@ pub mod changes;
 pub mod check;
 pub mod compact;
 pub mod image;
+#[cfg(feature = "facts")]
+mod increments;
 pub mod restore;
 pub mod stats;
 pub mod tables;

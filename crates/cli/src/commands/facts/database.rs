@@ -1,6 +1,6 @@
 //! Opening and closing databases of facts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fulgurite::Database;
 use fulgurite_code::{index_files, open_index};
@@ -20,18 +20,23 @@ pub fn reading(
     argument: &DatabaseArgument,
     work: impl FnOnce(&FactDatabase) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let database = match argument.base.is_empty() {
-        // Of an index of code, with what has changed since it was written whole.
-        true => open_index(&argument.path).map_err(explain_code)?,
-        false => {
-            let options = stacked(read_only(), &argument.base)?;
-            FactDatabase::open_with(options, &argument.path).map_err(explain_facts)?
-        }
-    };
+    let database = open(&argument.path, &argument.base)?;
     let outcome = work(&database);
     // Nothing was changed, so an error of closing loses nothing.
     let _ = database.close();
     outcome
+}
+
+/// Opens a database for reading, on those below it, the lowest first.
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn open(path: &Path, below: &[PathBuf]) -> Result<FactDatabase, Failure> {
+    match below.is_empty() {
+        // Of an index of code, with what has changed since it was written whole.
+        true => open_index(path).map_err(explain_code),
+        false => FactDatabase::open_with(stacked(read_only(), below)?, path).map_err(explain_facts),
+    }
 }
 
 /// Opens each database of a stack for reading on those below it, the lowest first, and calls `work` with it.

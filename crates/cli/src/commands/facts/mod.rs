@@ -8,6 +8,7 @@ mod finish;
 mod query;
 mod run;
 mod schema;
+mod serve;
 mod shell;
 mod stats;
 mod write;

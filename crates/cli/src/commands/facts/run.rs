@@ -1,8 +1,8 @@
 //! Which function does which verb of `facts`.
 
 use super::code::{describe, hierarchy, index, lsp, places, search, symbols};
-use super::files::{copy, delete, derive, dump, list, validate};
-use super::{create, finish, query, schema, shell, stats, write};
+use super::files::{copy, delete, derive, dump, image, list, validate};
+use super::{create, finish, query, schema, serve, shell, stats, write};
 use crate::arguments::facts::FactsVerb;
 use crate::failure::Failure;
 
@@ -25,6 +25,7 @@ pub fn run(verb: &FactsVerb) -> Result<(), Failure> {
         FactsVerb::List(arguments) => list::run(arguments),
         FactsVerb::Delete(arguments) => delete::run(arguments),
         FactsVerb::Backup(arguments) => copy::run(arguments, "copying"),
+        FactsVerb::Image(arguments) => image::run(arguments),
         FactsVerb::Restore(arguments) => copy::run(arguments, "restoring"),
         FactsVerb::Index(arguments) => index::run(arguments),
         FactsVerb::Symbols(arguments) => symbols::run(arguments),
@@ -34,5 +35,6 @@ pub fn run(verb: &FactsVerb) -> Result<(), Failure> {
         FactsVerb::Search(arguments) => search::run(arguments),
         FactsVerb::Hierarchy(arguments) => hierarchy::run(arguments),
         FactsVerb::Lsp(arguments) => lsp::run(arguments),
+        FactsVerb::Serve(arguments) => serve::run(arguments),
     }
 }

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use fulgurite_rdf::{IsolationLevel, Quads};
 
 use crate::http::answer::{compute, stream};
-use crate::http::negotiation::content_type;
+use crate::http::content::content_type;
 use crate::http::parameters::{Parameters, SETTING};
 use crate::http::refusal::{Answer, Refusal};
 use crate::protocol::document::CancelCheck;

@@ -27,6 +27,9 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
     let updated = lock.update(&*source, arguments.whole, &mut tell).map_err(explain_code)?;
     let elapsed = progress.borrow().elapsed();
     drop(progress);
+    if let Some(damaged) = &updated.damaged {
+        let _ = writeln!(std::io::stderr(), "{}: was damaged, and is replaced", damaged.display());
+    }
     let _ = writeln!(std::io::stderr(), "{} in {}", report(arguments, &updated), time(elapsed));
     Ok(())
 }

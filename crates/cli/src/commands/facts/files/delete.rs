@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use fulgurite::{Database, Error};
-use fulgurite_code::{IndexLock, increments, is_index};
+use fulgurite_code::{IndexLock, increments, is_damaged, is_index};
 use fulgurite_facts::{Backend, FactDatabase};
 
 use crate::arguments::facts_files::Delete;
@@ -19,7 +19,8 @@ pub fn run(arguments: &Delete) -> Result<(), Failure> {
     let is_index = is_index(path);
     let _lock = is_index.then(|| IndexLock::take(path)).transpose().map_err(explain_code)?;
     let mut files = if is_index { increments(path) } else { Vec::new() };
-    files.iter().try_for_each(|increment| check(increment))?;
+    // A damaged increment cannot be opened.
+    files.iter().filter(|increment| !is_damaged(increment)).try_for_each(|increment| check(increment))?;
     // Those that are left belong together at all times.
     files.reverse();
     files.push(path.clone());

@@ -1,6 +1,6 @@
 //! `facts derive`: writes the facts that the schema derives into the database.
 
-use fulgurite_facts::{Derived, FactDatabase};
+use fulgurite_facts::{DerivationLimits, Derived, FactDatabase};
 
 use crate::arguments::OutputFormat;
 use crate::arguments::facts_files::Derive;
@@ -12,7 +12,10 @@ use crate::output::{Cell, Printer};
 pub fn run(arguments: &Derive) -> Result<(), Failure> {
     changing(&arguments.database, arguments.writing, |database| {
         let derived = match arguments.predicate.is_empty() {
-            true => database.derive_all()?,
+            true => {
+                let (rounds_max, facts_max) = (arguments.rounds_max, arguments.facts_max);
+                database.derive_all_within(&DerivationLimits { rounds_max, facts_max })?
+            }
             false => {
                 let named = arguments.predicate.iter().map(|name| derive_one(database, name));
                 named.collect::<Result<Vec<_>, _>>()?

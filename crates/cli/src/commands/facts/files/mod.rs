@@ -4,5 +4,7 @@ pub mod copy;
 pub mod delete;
 pub mod derive;
 pub mod dump;
+pub mod image;
 pub mod list;
+mod stack;
 pub mod validate;

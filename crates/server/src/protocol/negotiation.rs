@@ -1,11 +1,12 @@
-//! Which form of an answer a client wants, by its `Accept`, and which form a body has, by its `Content-Type`.
+//! Which form of an answer a client wants, by its `Accept`, and which form of RDF a body has, by its `Content-Type`.
 
-use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::header::ACCEPT;
 use axum::http::{HeaderMap, StatusCode};
 use fulgurite_rdf::RdfFormat;
 use fulgurite_rdf::oxrdfio::JsonLdProfileSet;
 use fulgurite_rdf::sparesults::QueryResultsFormat;
 
+use crate::http::content::{content_type, essence};
 use crate::http::refusal::Refusal;
 
 /// A form that can be had: what it is sent as, what else it is asked for as, and what it is.
@@ -111,29 +112,6 @@ fn quality<F>(ranges: &[Range], offer: &Offer<F>) -> u16 {
     fitting.max().map_or(0, |(_, quality)| quality).max(aliases.unwrap_or(0))
 }
 
-/// A media type without its parameters.
-pub fn essence(media_type: &str) -> &str {
-    media_type.split(';').next().unwrap_or_default().trim()
-}
-
-/// The media type of a body, in small letters; empty if there is none.
-///
-/// # Errors
-/// If it is said to be in another encoding than UTF-8.
-pub fn content_type(headers: &HeaderMap) -> Result<String, Refusal> {
-    let unsupported = |message: String| Refusal::of(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
-    let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(String::new()) };
-    let value = value.to_str().map_err(|_| unsupported("the Content-Type is no text".into()))?;
-    let charset = value.split(';').skip(1).find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"').to_ascii_lowercase())
-    });
-    match charset.as_deref() {
-        None | Some("utf-8" | "utf8" | "us-ascii" | "ascii") => Ok(essence(value).to_ascii_lowercase()),
-        Some(other) => Err(unsupported(format!("the body is in {other}; send it as UTF-8"))),
-    }
-}
-
 /// The form of RDF that a body has.
 ///
 /// # Errors
@@ -190,16 +168,5 @@ mod tests {
             assert_eq!(chosen(accept), expected, "{accept}");
         }
         assert_eq!(negotiate(&HeaderMap::new(), RESULTS).unwrap().1, Json);
-    }
-
-    #[test]
-    fn a_body_in_another_encoding_is_refused() {
-        let kind = |text: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(CONTENT_TYPE, text.parse().unwrap());
-            content_type(&headers).ok()
-        };
-        assert_eq!(kind("Text/Turtle; Charset=\"UTF-8\"").as_deref(), Some("text/turtle"));
-        assert_eq!(kind("application/sparql-query; charset=UTF-16"), None);
     }
 }

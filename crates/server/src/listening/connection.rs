@@ -15,27 +15,32 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
 use crate::error::{Error, Result};
-use crate::options::Event;
-use crate::rdf4j::repository::Repository;
-use crate::rdf4j::transactions::registry::Registry;
-use crate::serving::routes::router;
-use crate::serving::write_timeout::WriteTimeout;
+use crate::http::admission::{Admission, Cancel};
+use crate::listening::front::Front;
+use crate::listening::write_timeout::WriteTimeout;
+use crate::settings::Event;
 
-/// Serves until `stop` is set.
+/// Serves until `stop` is set. Then it gives requests the time of [`Settings::grace`](crate::settings::Settings), and
+/// cancels those that are left.
 ///
 /// # Errors
 /// [`Error::System`].
-pub async fn serve(listener: TcpListener, repository: Arc<Repository>, stop: watch::Sender<bool>) -> Result<()> {
-    let (service, transactions) = (Arc::clone(&repository.service), Arc::clone(&repository.transactions));
+pub async fn serve<K: Cancel>(
+    listener: TcpListener,
+    router: axum::Router,
+    front: Arc<Front>,
+    admission: Arc<Admission<K>>,
+    stop: watch::Sender<bool>,
+) -> Result<()> {
+    let settings = &front.settings;
     let system = |what| move |source| Error::System { what, source };
     let listener = tokio::net::TcpListener::from_std(listener).map_err(system("sockets"))?;
-    if service.served.options.stop_on_signals {
+    if settings.stop_on_signals {
         stop_on_signals(stop.clone()).map_err(system("signals"))?;
     }
     let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX as usize));
     let mut stopping = stop.subscribe();
-    tokio::spawn(end_idle_transactions(Arc::clone(&transactions)));
-    let router = TowerToHyperService::new(router(repository));
+    let router = TowerToHyperService::new(router);
     loop {
         let next = async {
             let place = Arc::clone(&connections).acquire_owned().await;
@@ -44,8 +49,7 @@ pub async fn serve(listener: TcpListener, repository: Arc<Repository>, stop: wat
         let Either::Right((place, accepted)) = either(pin!(stopped(&mut stopping)), pin!(next)).await else { break };
         match accepted {
             Ok((stream, _)) => {
-                let (router, stopping) = (router.clone(), stop.subscribe());
-                let stall = service.served.options.stall;
+                let (router, stopping, stall) = (router.clone(), stop.subscribe(), settings.stall);
                 tokio::spawn(async move {
                     let _place = place;
                     serve_connection(stream, stall, router, stopping).await;
@@ -54,7 +58,7 @@ pub async fn serve(listener: TcpListener, repository: Arc<Repository>, stop: wat
             Err(error) => {
                 // Usually the process has no more file descriptors until other connections end.
                 let message = format!("a connection cannot be accepted: {error}");
-                service.served.options.notify(Event::Failed { message: &message });
+                settings.notify(Event::Failed { message: &message });
                 let _ = either(pin!(sleep(ACCEPT_PAUSE)), pin!(stopped(&mut stopping))).await;
             }
         }
@@ -62,25 +66,13 @@ pub async fn serve(listener: TcpListener, repository: Arc<Repository>, stop: wat
     drop(listener);
     let all_closed = connections.acquire_many(CONNECTIONS_MAX);
     let mut all_closed = pin!(all_closed);
-    if timeout(service.served.options.grace, all_closed.as_mut()).await.is_err() {
-        service.admission.cancel_all();
+    if timeout(settings.grace, all_closed.as_mut()).await.is_err() {
+        admission.cancel_all();
         let _ = timeout(CANCELLED, all_closed).await;
     }
-    service.admission.cancel_all();
-    let _ = timeout(CANCELLED, service.admission.all_ended()).await;
-    let _ = tokio::task::spawn_blocking(move || drop(transactions.take_all())).await;
+    admission.cancel_all();
+    let _ = timeout(CANCELLED, admission.all_ended()).await;
     Ok(())
-}
-
-/// Rolls transactions back for which no request comes.
-async fn end_idle_transactions(transactions: Arc<Registry>) {
-    loop {
-        sleep(IDLE_CHECK).await;
-        let idle = transactions.take_idle();
-        if !idle.is_empty() {
-            let _ = tokio::task::spawn_blocking(move || drop(idle)).await;
-        }
-    }
 }
 
 type Routes = TowerToHyperService<axum::Router>;
@@ -160,8 +152,6 @@ const INTERRUPTED: i32 = 130;
 const CONNECTIONS_MAX: u32 = 1024;
 /// Of each direction of a connection; the head of a request is no longer.
 const BUFFER_BYTES: usize = 64 << 10;
-/// How often idle transactions are looked for.
-const IDLE_CHECK: Duration = Duration::from_millis(500);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A client that does not send the head of a request for so long is cut off.
 const HEAD_TIME: Duration = Duration::from_secs(30);

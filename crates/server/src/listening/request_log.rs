@@ -17,14 +17,14 @@ use crate::http::answer::CutOff;
 use crate::http::body::KeptBody;
 use crate::http::panics::CatchPanic;
 use crate::http::refusal::{Particulars, Refusal};
-use crate::options::Event;
-use crate::protocol::service::Service;
+use crate::listening::front::Front;
+use crate::settings::Event;
 
 /// Refuses requests that the guard does not allow, and logs every request.
-pub async fn surround(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+pub async fn surround(State(front): State<Arc<Front>>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let mut log = RequestLog {
-        service: Arc::clone(&service),
+        front: Arc::clone(&front),
         method: request.method().to_string(),
         path: request.uri().path().to_owned(),
         status: 0,
@@ -32,18 +32,18 @@ pub async fn surround(State(service): State<Arc<Service>>, request: Request, nex
         is_whole: false,
         begun,
     };
-    let mut response = match service.guard.check(&request) {
+    let mut response = match front.guard.check(&request) {
         Err(refusal) => refusal.into_response(),
         Ok(()) => {
             let version = request.version();
-            let mut response = match service.guard.preflight(&request) {
+            let mut response = match front.guard.preflight(&request) {
                 Some(response) => response,
                 None => run(request, next).await,
             };
             if version < Version::HTTP_11 && response.body().size_hint().exact().is_none() {
                 response = no_end().into_response();
             }
-            service.guard.mark(response.headers_mut());
+            front.guard.mark(response.headers_mut());
             response
         }
     };
@@ -86,7 +86,7 @@ fn no_end() -> Refusal {
 
 /// The log entry of a request, written when its answer has ended.
 struct RequestLog {
-    service: Arc<Service>,
+    front: Arc<Front>,
     method: String,
     path: String,
     status: u16,
@@ -99,7 +99,7 @@ impl RequestLog {
     /// Logs a failure with the method and path only: parameters and body may be confidential.
     fn failed(&self, message: &str) {
         let message = format!("{} {}: {message}", self.method, self.path);
-        self.service.served.options.notify(Event::Failed { message: &message });
+        self.front.settings.notify(Event::Failed { message: &message });
     }
 }
 
@@ -107,7 +107,7 @@ impl Drop for RequestLog {
     fn drop(&mut self) {
         // There is no status if the client left before the head was sent.
         let status = if self.status == 0 { CLIENT_GONE } else { self.status };
-        self.service.served.options.notify(Event::Answered {
+        self.front.settings.notify(Event::Answered {
             method: &self.method,
             path: &self.path,
             status,

@@ -1,0 +1,90 @@
+//! All files of a database, copied together: the database itself, and the incremental databases of an index.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use fulgurite::{Database, ReadTxn};
+use fulgurite_code::{Error, INCREMENTS_MAX, IndexLock, increment_path, index_files, is_index};
+use fulgurite_facts::Backend;
+
+use crate::commands::facts::database::explain_code;
+use crate::database::explain;
+use crate::failure::Failure;
+
+/// A database that is copied as it was when it was opened.
+pub enum Opened {
+    /// A file of the engine, and the snapshot that is copied.
+    Engine { database: Database, txn: ReadTxn },
+    /// A file of LMDB. It is never one of an index, so it is alone.
+    Lmdb(PathBuf),
+}
+
+/// Copies each file of the database at `from` by `copy`, which returns how many bytes it has written. If a copy fails,
+/// those before it are removed. Returns the sum of the bytes.
+///
+/// # Errors
+/// If there is a file at `to`, or beside it where an increment would be; if one cannot be opened; the errors of `copy`.
+pub fn copy_all(
+    from: &Path,
+    to: &Path,
+    copy: &mut dyn FnMut(&Opened, &Path) -> Result<u64, Failure>,
+) -> Result<u64, Failure> {
+    // An update of the index between two copies would leave a stack that does not fit together.
+    let _lock = if is_index(from) { lock(from)? } else { None };
+    let sources = match is_index(from) {
+        true => index_files(from).map_err(explain_code)?,
+        false => vec![from.to_owned()],
+    };
+    // Increments of another index with this name would become a part of the copy.
+    let increments = (1..=INCREMENTS_MAX.max(sources.len())).map(|number| increment_path(to, number));
+    let targets: Vec<PathBuf> = std::iter::once(to.to_owned()).chain(increments).collect();
+    if let Some(existing) = targets.iter().find(|target| target.exists()) {
+        return Err(Failure::Message(format!("{}: exists; choose another file", existing.display())));
+    }
+    let opened = sources.iter().map(|source| Opened::at(source)).collect::<Result<Vec<_>, _>>()?;
+    let mut bytes = 0;
+    // The database itself comes last: what was cut off before is no database.
+    for (number, (source, target)) in opened.iter().zip(&targets).enumerate().rev() {
+        match copy(source, target) {
+            Ok(length) => bytes += length,
+            Err(failure) => {
+                targets[number + 1..].iter().for_each(|copied| drop(std::fs::remove_file(copied)));
+                return Err(failure);
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+/// How long a file is that was written.
+pub fn length_of(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+/// Locks an index, unless its directory cannot be written to: nothing is indexed there.
+fn lock(from: &Path) -> Result<Option<IndexLock>, Failure> {
+    match IndexLock::take(from) {
+        Err(Error::File { source, .. })
+            if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
+        {
+            Ok(None)
+        }
+        taken => taken.map(Some).map_err(explain_code),
+    }
+}
+
+impl Opened {
+    fn at(path: &Path) -> Result<Self, Failure> {
+        if Backend::of(path) == Backend::Lmdb {
+            return Ok(Self::Lmdb(path.to_owned()));
+        }
+        let database = Database::options().read_only(true).open(path).map_err(|error| explain(error, false))?;
+        let txn = database.read()?;
+        if txn.open_table("facts.meta").is_err() {
+            let message =
+                format!("{}: not a database of facts; use the verb of this name without `facts`", path.display());
+            return Err(Failure::Message(message));
+        }
+        Ok(Self::Engine { database, txn })
+    }
+}

@@ -1,0 +1,216 @@
+//! The routes of a server of facts: a path for each method of Glean's service that reads.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::middleware::from_fn_with_state;
+use axum::response::Response;
+use axum::routing::{get, post};
+use fulgurite_facts::{Compiler, Error, FactId, Schema};
+use serde_json::{Value as Json, json};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::facts::printing::{Nesting, PrintLimits, Printing};
+use crate::facts::requests::{UserQuery, UserQueryFacts, schema_of_body};
+use crate::facts::service::{FactService, ServedFacts};
+use crate::facts::{answer, databases, page};
+use crate::http::answer::{compute, stream};
+use crate::http::body::{self, BodyLimits};
+use crate::http::content::content_type;
+use crate::http::parameters::Parameters;
+use crate::http::refusal::{Answer, Refusal};
+use crate::listening::front::Front;
+use crate::listening::request_log::surround;
+
+type Shared = State<Arc<FactService>>;
+
+/// The routes of a server.
+pub fn router(service: Arc<FactService>, front: Arc<Front>) -> Router {
+    let router = Router::new()
+        .merge(page::routes())
+        .route("/listDatabases", get(list_databases))
+        .route("/getDatabase", get(get_database))
+        .route("/getSchemaInfo", get(schema_info))
+        .route("/predicateStats", get(predicate_stats))
+        .route("/factIdRange", get(fact_id_range))
+        .route("/firstFreeId", get(first_free_id))
+        .route("/queryFact", get(query_fact))
+        .route("/userQuery", post(user_query))
+        .route("/userQueryFacts", post(user_query_facts))
+        .route("/validateSchema", post(validate_schema));
+    #[cfg(test)]
+    let router = router.merge(crate::listening::planted::routes(&service.admission));
+    router
+        .method_not_allowed_fallback(method_not_allowed)
+        .fallback(not_found)
+        .layer(from_fn_with_state(front, surround))
+        .with_state(service)
+}
+
+async fn not_found(uri: Uri) -> Refusal {
+    let message = format!(
+        "there is no {}; there are /userQuery, /userQueryFacts, /queryFact, /listDatabases, /getDatabase, \
+         /getSchemaInfo, /predicateStats, /factIdRange, /firstFreeId, /validateSchema and / (a page with a query editor)",
+        uri.path()
+    );
+    Refusal::of(StatusCode::NOT_FOUND, message)
+}
+
+async fn method_not_allowed(request: Request) -> Refusal {
+    let (method, path) = (request.method(), request.uri().path());
+    let message = format!("{method} is not allowed for {path}; the header Allow lists the allowed methods");
+    Refusal::of(StatusCode::METHOD_NOT_ALLOWED, message)
+}
+
+async fn list_databases(State(service): Shared) -> Answer {
+    let shared = Arc::clone(&service);
+    compute(&service.admission, move |_| {
+        let all: Result<Vec<Json>, Refusal> = shared.databases.iter().map(databases::described).collect();
+        Ok(sent(&json!({ "databases": all? })))
+    })
+    .await
+}
+
+async fn get_database(State(service): Shared, uri: Uri) -> Answer {
+    look(&service, &uri, |served| Ok(json!({ "database": databases::described(served)? }))).await
+}
+
+async fn schema_info(State(service): Shared, uri: Uri) -> Answer {
+    look(&service, &uri, |served| {
+        let schema = served.database.schema();
+        let texts: Vec<&str> = schema.sources().iter().map(|source| source.text().trim_end()).collect();
+        let ids = schema.predicates().iter().map(|predicate| {
+            let named = json!({ "name": predicate.name, "version": predicate.version });
+            (predicate.id.get().to_string(), named)
+        });
+        Ok(json!({ "schema": texts.join("\n"), "predicateIds": Json::Object(ids.collect()) }))
+    })
+    .await
+}
+
+async fn predicate_stats(State(service): Shared, uri: Uri) -> Answer {
+    look(&service, &uri, |served| {
+        let all = served.database.store().snapshot()?.statistics()?;
+        let all = all.into_iter().map(|(predicate, statistics)| {
+            (predicate.get().to_string(), json!({ "count": statistics.count, "size": statistics.bytes }))
+        });
+        Ok(Json::Object(all.collect()))
+    })
+    .await
+}
+
+async fn fact_id_range(State(service): Shared, uri: Uri) -> Answer {
+    look(&service, &uri, |served| {
+        let snapshot = served.database.store().snapshot()?;
+        Ok(json!({ "start": snapshot.starting_id().get(), "finish": snapshot.first_free_id().get() }))
+    })
+    .await
+}
+
+async fn first_free_id(State(service): Shared, uri: Uri) -> Answer {
+    look(&service, &uri, |served| Ok(json!(served.database.store().snapshot()?.first_free_id().get()))).await
+}
+
+async fn query_fact(State(service): Shared, uri: Uri) -> Answer {
+    let parameters = Parameters::of_url(&uri)?;
+    let served = databases::chosen(&service.databases, &parameters)?.clone();
+    let id = parameters.at_most_one("id")?.and_then(|id| id.parse().ok()).and_then(FactId::new);
+    let id = id.ok_or_else(|| Refusal::bad_request("the parameter id must be the id of a fact, such as id=1024"))?;
+    let nesting = if parameters.flag("recursive")? == Some(true) { Nesting::InPlace } else { Nesting::Ids };
+    let (timeout, bytes_max) = (service.options.timeout, service.options.bytes_max);
+    compute(&service.admission, move |cancellation| {
+        let reader = served.database.reader()?;
+        let absent = || Refusal::of(StatusCode::NOT_FOUND, format!("there is no fact {id}"));
+        let predicate = reader.snapshot().predicate_by_id(id)?.ok_or_else(absent)?;
+        let until = PrintLimits::until(timeout);
+        let limits = PrintLimits { cancellation, until, bytes_max, result_bytes_max: bytes_max };
+        let mut printing = Printing::new(served.database.schema(), &reader, None, &limits);
+        printing.fact(id, nesting)?;
+        let text = String::from_utf8_lossy(&printing.text);
+        let members = text.strip_prefix('{').ok_or_else(absent)?;
+        Ok(sent(&format_args!("{{\"type\":{},{members}", predicate.get())))
+    })
+    .await
+}
+
+async fn user_query(State(service): Shared, request: Request) -> Answer {
+    let (served, body, permit) = service.receive(request).await?;
+    let shared = Arc::clone(&service);
+    stream(&service.admission, move |token, out| {
+        let query = UserQuery::of_body(&body)?;
+        drop((body, permit));
+        answer::query(&served, &query, &shared.options, token, out)
+    })
+    .await
+}
+
+async fn user_query_facts(State(service): Shared, request: Request) -> Answer {
+    let (served, body, permit) = service.receive(request).await?;
+    let shared = Arc::clone(&service);
+    stream(&service.admission, move |token, out| {
+        let query = UserQueryFacts::of_body(&body)?;
+        drop((body, permit));
+        answer::facts(&served, &query, &shared.options, token, out)
+    })
+    .await
+}
+
+async fn validate_schema(State(service): Shared, request: Request) -> Answer {
+    let (body, permit) = service.receive_body(request.headers().clone(), request.into_body()).await?;
+    compute(&service.admission, move |_| {
+        let text = schema_of_body(&body)?;
+        drop((body, permit));
+        let schema = Schema::parse("schema", &text).map_err(Error::from)?;
+        Compiler::new(Arc::new(schema))?;
+        Ok(sent(&json!({})))
+    })
+    .await
+}
+
+/// Answers with what `work` finds in the database that a URL names.
+async fn look(
+    service: &Arc<FactService>,
+    uri: &Uri,
+    work: impl FnOnce(&ServedFacts) -> Result<Json, Refusal> + Send + 'static,
+) -> Answer {
+    let served = databases::chosen(&service.databases, &Parameters::of_url(uri)?)?.clone();
+    compute(&service.admission, move |_| Ok(sent(&work(&served)?))).await
+}
+
+impl FactService {
+    /// The database that a request is about, its body, and the right to hold that in memory.
+    async fn receive(&self, request: Request) -> Result<(ServedFacts, Vec<u8>, Option<OwnedSemaphorePermit>), Refusal> {
+        let (parts, body) = request.into_parts();
+        let served = databases::chosen(&self.databases, &Parameters::of_url(&parts.uri)?)?.clone();
+        let (body, permit) = self.receive_body(parts.headers, body).await?;
+        Ok((served, body, permit))
+    }
+
+    async fn receive_body(
+        &self,
+        headers: HeaderMap,
+        body: Body,
+    ) -> Result<(Vec<u8>, Option<OwnedSemaphorePermit>), Refusal> {
+        if content_type(&headers)? != answer::JSON {
+            let message = format!("the Content-Type must be {}", answer::JSON);
+            return Err(Refusal::of(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+        }
+        let permit = if body::is_small(&body) { None } else { Some(self.admission.receive().await?) };
+        let (bytes_max, time) = (self.options.body_bytes_max, self.options.settings.body_time);
+        let limits = BodyLimits { bytes_max, time, instead: "send a shorter one" };
+        Ok((body::read(body, limits).await?, permit))
+    }
+}
+
+/// An answer with this text of JSON.
+fn sent(json: &impl std::fmt::Display) -> Response {
+    let mut response = Response::new(Body::from(format!("{json}\n")));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(answer::JSON));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}

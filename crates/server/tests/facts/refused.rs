@@ -1,0 +1,69 @@
+//! Requests that are refused: the status, and the message for the client.
+
+use fulgurite_server::{FactServer, FactServerOptions, ServedFacts};
+use serde_json::json;
+
+use crate::client::{Asked, get, post};
+use crate::fixture::Fixture;
+
+#[test]
+fn a_query_that_is_wrong_is_refused_with_its_place() {
+    let fixture = Fixture::new();
+    let refused = fixture.query("src.Fil _", &json!({})).expect(400);
+    assert!(refused.body.contains("query:1:1: there is no predicate src.Fil"), "{refused:?}");
+    assert!(refused.body.contains("did you mean `src.File`"), "{refused:?}");
+    assert_eq!(refused.media_type(), "text/plain");
+    let refused = fixture.query("src.Line {\n nmber = 1 }", &json!({})).expect(400);
+    assert!(refused.body.contains("query:2:2"), "{refused:?}");
+}
+
+#[test]
+fn a_body_that_is_no_query_is_refused() {
+    let fixture = Fixture::new();
+    let ask = |kind: &str, body: &str| post("/userQuery?repo=code", kind, body).ask(fixture.address);
+    let refused = ask("application/json", "{\"query\": \"src.File _\"").expect(400);
+    assert!(refused.body.contains("the body is not JSON") && refused.body.contains("line 1"), "{refused:?}");
+    ask("application/json", "").expect(400);
+    ask("application/json", "{}").expect(400);
+    ask("application/json", &"[".repeat(100_000)).expect(400);
+    let refused = ask("application/json", r#"{"query": "src.File _", "option": {}}"#).expect(400);
+    assert!(refused.body.contains("option is not a field"), "{refused:?}");
+    // As a form of another site would send it.
+    for kind in ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-16"] {
+        ask(kind, r#"{"query": "src.File _"}"#).expect(415);
+    }
+    ask("application/json; charset=UTF-8", r#"{"query": "src.File _"}"#).expect(200);
+}
+
+#[test]
+fn a_body_that_is_too_large_is_refused_and_the_server_goes_on() {
+    let fixture = Fixture::with(FactServerOptions::new().body_bytes_max(1000));
+    let refused = fixture.query(&"x".repeat(2000), &json!({})).expect(413);
+    assert!(refused.body.contains("1000 bytes"), "{refused:?}");
+    fixture.query("src.Number 1", &json!({})).expect(200);
+}
+
+#[test]
+fn other_paths_methods_names_and_sites_are_refused() {
+    let fixture = Fixture::new();
+    let refused = get("/sparql").ask(fixture.address).expect(404);
+    assert!(refused.body.contains("/userQuery"), "{refused:?}");
+    let refused = get("/userQuery?repo=code").ask(fixture.address).expect(405);
+    assert_eq!(refused.header("allow"), Some("POST"), "{refused:?}");
+    Asked::new("DELETE", "/getDatabase?repo=code").ask(fixture.address).expect(405);
+    get("/listDatabases").header("Host", "facts.example").ask(fixture.address).expect(421);
+    get("/listDatabases").header("Origin", "http://facts.example").ask(fixture.address).expect(403);
+    get("/listDatabases").header("Sec-Fetch-Site", "cross-site").ask(fixture.address).expect(403);
+    get("/").header("Sec-Fetch-Site", "cross-site").ask(fixture.address).expect(200);
+}
+
+#[test]
+fn databases_without_names_of_their_own_are_not_served() {
+    let fixture = Fixture::new();
+    let named = |name: &str| ServedFacts { name: name.into(), database: fixture.database.clone() };
+    for databases in [vec![], vec![named("a"), named("a")], vec![named("")], vec![named("a/b")]] {
+        assert!(FactServer::bind(databases, "127.0.0.1:0", FactServerOptions::new()).is_err());
+    }
+    let foreign = FactServerOptions::new().host_names(vec!["http://a".into()]);
+    assert!(FactServer::bind(vec![named("a")], "127.0.0.1:0", foreign).is_err());
+}
