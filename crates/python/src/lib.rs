@@ -11,9 +11,12 @@
 mod arrow;
 mod bounds;
 mod error;
+mod events;
 mod keys;
 mod kinds;
+mod lent;
 mod loads;
+mod names;
 mod rdf;
 mod scans;
 mod source;
@@ -34,5 +37,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<rdf::Store>()?;
     module.add_class::<rdf::Rows>()?;
     module.add_function(wrap_pyfunction!(source::open, module)?)?;
-    module.add_function(wrap_pyfunction!(rdf::open_store, module)?)
+    module.add_function(wrap_pyfunction!(rdf::open_store, module)?)?;
+    events::add_to(module)
 }

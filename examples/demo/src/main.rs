@@ -1,13 +1,15 @@
-//! Shows what Fulgurite does, on real data: WordNet as tables of a key-value store, and Debian's packages as RDF.
+//! Shows what Fulgurite does, on real data: WordNet as tables of a key-value store, Debian's packages as RDF, and the
+//! flights of a year as events.
 //!
 //! Reading order: [`run`] (the order of the acts), then an act each: [`load`], [`questions`], [`change`], [`crash`],
-//! [`packages`].
+//! [`packages`], [`flights`].
 
 mod change;
 mod crash;
 mod debian;
 mod error;
 mod figures;
+mod flights;
 mod load;
 mod packages;
 mod questions;
@@ -22,8 +24,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueHint};
 
-/// Load WordNet into a database, query it, crash it and recover it; then load Debian's packages as RDF and query them
-/// by SPARQL.
+/// Load WordNet into a database, query it, crash it and recover it; load Debian's packages as RDF and query them by
+/// SPARQL; append flights as events and replay them.
 ///
 /// `cargo xtask demo` builds this program and runs it on the data of the repository.
 #[derive(Debug, Parser)]
@@ -32,7 +34,7 @@ struct Arguments {
     /// The directory of the data: `data` in the repository.
     #[arg(long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     data: Option<PathBuf>,
-    /// The database to create. The RDF store is created next to it.
+    /// The database to create. The RDF store and the event store are created next to it.
     #[arg(long, value_name = "FILE", default_value = "wordnet.ful", value_hint = ValueHint::FilePath)]
     out: PathBuf,
     /// Replace the databases if they exist.

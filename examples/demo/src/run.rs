@@ -10,14 +10,15 @@ use crate::figures::{grouped, size, time};
 use crate::packages;
 use crate::report::Report;
 use crate::schema::Tables;
-use crate::{change, crash, load, questions};
+use crate::{change, crash, flights, load, questions};
 
 /// Runs all acts on the data in `directory`, with a new database at `path`. Databases that exist are replaced if `yes`.
 pub fn run(directory: Option<&Path>, path: &Path, yes: bool) -> Result<()> {
     let data = load::data_file(directory)?;
     let index = packages::data_file(directory).map(|index| (index, packages::store_file(path)));
-    let store = index.as_ref().map(|(_, store)| store.as_path());
-    for path in std::iter::once(path).chain(store).filter(|path| path.exists()) {
+    let events = flights::data_file(directory).map(|data| (data, flights::store_file(path)));
+    let stores = index.iter().chain(&events).map(|(_, store)| store.as_path());
+    for path in std::iter::once(path).chain(stores).filter(|path| path.exists()) {
         replace(path, yes)?;
     }
     let (report, begun) = (Report::new(), Instant::now());
@@ -40,6 +41,13 @@ pub fn run(directory: Option<&Path>, path: &Path, yes: bool) -> Result<()> {
         report.act("RDF", &format!("Debian's packages as RDF in {}, queried by SPARQL", from_here(store)))?;
         packages::load_and_ask(&report, data, store)?;
     }
+    if let Some((data, store)) = &events {
+        report.act(
+            "Events",
+            &format!("flights from New York as events in {}, and reports by replay", from_here(store)),
+        )?;
+        flights::show(&report, data, store)?;
+    }
 
     report.print(&format!(
         "\nDone in {}. Go on with the command line (cargo install --path crates/cli):",
@@ -49,12 +57,13 @@ pub fn run(directory: Option<&Path>, path: &Path, yes: bool) -> Result<()> {
     report.print(&format!("  fulgurite get {file} synsets n99999999"))?;
     report.print(&format!("  fulgurite scan {file} words --prefix lightning"))?;
     report.print(&format!("  fulgurite stats {file}"))?;
-    match &index {
-        Some((_, store)) => {
-            report.print(&format!("  fulgurite rdf query {} 'SELECT * {{ ?s ?p ?o }} LIMIT 9'", from_here(store)))
-        }
-        None => Ok(()),
+    if let Some((_, store)) = &index {
+        report.print(&format!("  fulgurite rdf query {} 'SELECT * {{ ?s ?p ?o }} LIMIT 9'", from_here(store)))?;
     }
+    if let Some((_, store)) = &events {
+        report.print(&format!("  fulgurite events read {} --type cancelled --limit 3", from_here(store)))?;
+    }
+    Ok(())
 }
 
 /// Makes the file small, and checks all of it.

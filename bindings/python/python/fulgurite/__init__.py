@@ -8,7 +8,7 @@
 ...         txn["people"]["ada"]
 'analytical engine'
 
-``fulgurite.rdf`` has an RDF store with SPARQL.
+``fulgurite.rdf`` has an RDF store with SPARQL, ``fulgurite.events`` an event store.
 """
 
 from fulgurite import errors

@@ -24,7 +24,7 @@ _ATTEMPTS = 100
 _YIELDS = 4
 
 
-def _type_name(kind: Any) -> str:
+def type_name(kind: Any) -> str:
     """The name of a type that is given as a Python type, a tuple of them, or a name."""
     if kind is None or kind is bytes:
         return ""
@@ -32,13 +32,13 @@ def _type_name(kind: Any) -> str:
         return kind
     if isinstance(kind, tuple):
         elements: tuple[Any, ...] = kind  # pyright: ignore[reportUnknownVariableType]
-        return "(" + ",".join(_type_name(element) or "bytes" for element in elements) + ")"
+        return "(" + ",".join(type_name(element) or "bytes" for element in elements) + ")"
     if kind in _NAMES:
         return _NAMES[kind]
     raise TypeError(f"{kind!r} is no type of keys or values; use int, float, str, bytes, bool, a tuple, or a name")
 
 
-class _Source:
+class Source:
     """What databases and transactions have in common: tables by name."""
 
     __slots__ = ("_source",)
@@ -69,7 +69,7 @@ class _Source:
         return self._source.sequence()
 
 
-class ReadTransaction(_Source):
+class ReadTransaction(Source):
     """A snapshot: one state of the database, whatever others commit.
 
     Use it as a context manager. Any number of threads may use it at once.
@@ -90,7 +90,7 @@ class ReadTransaction(_Source):
         self._source.end()
 
 
-class WriteTransaction(_Source):
+class WriteTransaction(Source):
     """Changes that are committed together or not at all.
 
     As a context manager, it commits at the end, and aborts if there is an exception.
@@ -124,7 +124,7 @@ class WriteTransaction(_Source):
         merge: str | None = None,
     ) -> Table:
         """Create a table, as ``Database.create_table``."""
-        made = self._source.create_table(name, _type_name(key), _type_name(value), counted, packed, merge)
+        made = self._source.create_table(name, type_name(key), type_name(value), counted, packed, merge)
         return Table(self._source, made)
 
     def drop_table(self, name: str) -> None:
@@ -153,7 +153,7 @@ class WriteTransaction(_Source):
         self._source.end()
 
 
-class Database(_Source):
+class Database(Source):
     """An open database. Any number of threads may use it at once."""
 
     __slots__ = ("_path",)
@@ -249,7 +249,7 @@ class Database(_Source):
                 return self[name]
             except TableNotFoundError:
                 pass
-        names = (_type_name(key), _type_name(value))
+        names = (type_name(key), type_name(value))
         return Table(self._source, self._source.open_or_create_table(name, *names, counted, packed, merge))
 
     def create_table(
@@ -263,7 +263,7 @@ class Database(_Source):
         merge: str | None = None,
     ) -> Table:
         """Create a table, which must not exist. The options are those of ``table``."""
-        made = self._source.create_table(name, _type_name(key), _type_name(value), counted, packed, merge)
+        made = self._source.create_table(name, type_name(key), type_name(value), counted, packed, merge)
         return Table(self._source, made)
 
     def drop_table(self, name: str) -> None:

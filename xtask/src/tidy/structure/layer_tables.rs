@@ -155,7 +155,9 @@ const C_LAYERS: &[&[&str]] = &[
 
 /// See [`Layered::layers`].
 const PYTHON_LAYERS: &[&[&str]] = &[
+    &["names"],
     &["error"],
+    &["lent"],
     &["keys", "kinds"],
     &["arrow", "tables", "values"],
     &["bounds"],
@@ -163,6 +165,15 @@ const PYTHON_LAYERS: &[&[&str]] = &[
     &["loads"],
     &["source"],
     &["rdf"],
+    &["events::arguments"],
+    &["events::recorded"],
+    &["events::columns"],
+    &["events::reading"],
+    &["events::transaction"],
+    &["events::store"],
+    &["events::following"],
+    &["events::views"],
+    &["events"],
 ];
 
 /// See [`Layered::layers`].
@@ -224,7 +235,10 @@ const INSTRUCTIONS_LAYERS: &[&[&str]] =
 const DEMO_LAYERS: &[&[&str]] = &[
     &["debian", "error", "figures", "wordnet"],
     &["report", "schema"],
-    &["crash", "load", "packages", "questions"],
+    &["flights::data"],
+    &["flights::append", "flights::reports"],
+    &["flights::act"],
+    &["crash", "flights", "load", "packages", "questions"],
     &["change"],
     &["run"],
 ];
