@@ -100,8 +100,10 @@ class FollowersTest(StoreCase):
     @unittest.skipIf(os.name == "nt", "no signals between processes")
     def test_an_interrupt_ends_waiting(self) -> None:
         program = """
-import sys
+import signal, sys
 from fulgurite import events
+# A shell that runs the tests in the background makes their children ignore interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 store = events.open(sys.argv[1], durability="log")
 def fold(txn, event):
     pass

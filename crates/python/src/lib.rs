@@ -10,6 +10,7 @@
 
 mod arrow;
 mod bounds;
+mod change_feed;
 mod error;
 mod events;
 mod keys;
@@ -34,6 +35,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<values::Value>()?;
     module.add_class::<scans::Scan>()?;
     module.add_class::<arrow::ArrowStream>()?;
+    module.add_class::<change_feed::ChangeFeed>()?;
     module.add_class::<rdf::Store>()?;
     module.add_class::<rdf::Rows>()?;
     module.add_function(wrap_pyfunction!(source::open, module)?)?;

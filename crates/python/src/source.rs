@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::arrow::{self, ArrowStream};
 use crate::bounds::Bounds;
+use crate::change_feed::{self, ChangeFeed};
 use crate::error::{Failure, Result};
 use crate::kinds::{Kind, OpenDatabase, Reading, Writing, reading};
 use crate::lent::Lent;
@@ -573,6 +574,15 @@ impl Source {
     }
 
     /// Loads the pairs of an iterable. Returns the numbers of inserted and replaced keys.
+    fn changes(&self, py: Python<'_>, after: u64) -> Result<ChangeFeed> {
+        let open = self.open_database()?;
+        py.detach(|| ChangeFeed::open(open, after))
+    }
+
+    fn wait_durable(&self, py: Python<'_>, after: u64, timeout: f64) -> Result<u64> {
+        change_feed::wait_durable(py, &*self.open_database()?, after, seconds(timeout)?)
+    }
+
     fn bulk_load(
         &self,
         py: Python<'_>,

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from fulgurite import _native
+from fulgurite._changes import ChangeFeed
 from fulgurite._table import Table
 from fulgurite.errors import ConflictError, TableNotFoundError
 
@@ -283,6 +284,28 @@ class Database(Source):
         ascend. Commits of others wait until it ends, so the iterable must not commit.
         """
         return self._source.bulk_load(table._table, pairs, is_sorted)  # pyright: ignore[reportPrivateUsage]
+
+    def changes(self, after: int = 0) -> ChangeFeed:
+        """Return the commits after the one with this sequence, in order, up to the newest durable one.
+
+        The database must be open with ``keep_log_bytes``. Store the sequence of the last commit that
+        you have processed, and continue after it. If the log begins later, this raises
+        ``ChangesGoneError``: copy the data from ``read(durable=True)``, and continue after its
+        ``sequence``.
+
+        >>> with db.changes(after=seen) as feed:
+        ...     for commit in feed:
+        ...         seen = commit.sequence
+        """
+        return ChangeFeed(self._source.changes(after))
+
+    def wait_durable(self, after: int, timeout: float) -> int:
+        """Wait for a durable commit after the one with this sequence, at most ``timeout`` seconds.
+
+        Return the sequence of the newest durable commit, which is ``after`` if none followed.
+        Commits that are visible but not durable are made durable.
+        """
+        return self._source.wait_durable(after, timeout)
 
     def sync(self) -> int:
         """Make all commits so far durable, and return the number of the newest one."""

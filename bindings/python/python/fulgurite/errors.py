@@ -6,6 +6,7 @@ Every exception has ``kind``, the name of the error in all bindings, such as ``C
 from __future__ import annotations
 
 __all__ = [
+    "ChangesGoneError",
     "ClosedError",
     "ConditionFailedError",
     "ConflictError",
@@ -62,6 +63,10 @@ class LockedError(Error):
 
 class ReadOnlyError(Error):
     """The database or transaction only reads."""
+
+
+class ChangesGoneError(Error):
+    """The log begins after the commit that a change feed was to continue after."""
 
 
 class StoppedError(Error):
@@ -130,6 +135,7 @@ _CLASSES: dict[str, type[Error]] = {
     "CORRUPT": CorruptError,
     "LOCKED": LockedError,
     "READ_ONLY": ReadOnlyError,
+    "CHANGES_GONE": ChangesGoneError,
     "STOPPED": StoppedError,
     "INPUT": SyntaxInputError,
     "INVALID": InvalidError,

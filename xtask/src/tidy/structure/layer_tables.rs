@@ -159,7 +159,7 @@ const PYTHON_LAYERS: &[&[&str]] = &[
     &["error"],
     &["lent"],
     &["keys", "kinds"],
-    &["arrow", "tables", "values"],
+    &["arrow", "change_feed", "tables", "values"],
     &["bounds"],
     &["scans"],
     &["loads"],
