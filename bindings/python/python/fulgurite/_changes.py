@@ -80,7 +80,13 @@ class ChangeFeed(Iterator[Commit]):
         if commit is None:
             raise StopIteration
         sequence, changes = commit
-        return Commit(sequence, [Change(cast(ChangeKind, kind), *rest) for kind, *rest in changes])
+        return Commit(
+            sequence,
+            [
+                Change(cast(ChangeKind, kind), table_id, table_name, key, value, value_length, previous_name)
+                for kind, table_id, table_name, key, value, value_length, previous_name in changes
+            ],
+        )
 
     def close(self) -> None:
         """Release the log. Does nothing the second time."""
