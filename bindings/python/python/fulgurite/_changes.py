@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Literal, Self, TypeAlias, cast
+from typing import Any, Literal, Self, cast
 
 from fulgurite import _native
 
-__all__ = ["Change", "ChangeFeed", "ChangeKind", "Commit"]
-
-ChangeKind: TypeAlias = Literal[
-    "put", "superseded", "delete", "table created", "table dropped", "table renamed", "bulk loaded"
-]
+__all__ = ["Change", "ChangeFeed", "Commit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +34,7 @@ class Change:
     what they mean in a table with types.
     """
 
-    kind: ChangeKind
+    kind: Literal["put", "superseded", "delete", "table created", "table dropped", "table renamed", "bulk loaded"]
     table_id: int | None
     table_name: str | None
     key: bytes | None
@@ -83,7 +79,7 @@ class ChangeFeed(Iterator[Commit]):
         return Commit(
             sequence,
             [
-                Change(cast(ChangeKind, kind), table_id, table_name, key, value, value_length, previous_name)
+                Change(cast(Any, kind), table_id, table_name, key, value, value_length, previous_name)
                 for kind, table_id, table_name, key, value, value_length, previous_name in changes
             ],
         )
