@@ -3,12 +3,13 @@
 import gc
 import tempfile
 import unittest
+import uuid
 from pathlib import Path
 from typing import Any
 
 import fulgurite
 import raw
-from fulgurite import rdf
+from fulgurite import events, rdf
 
 try:
     import pyarrow as pa
@@ -119,6 +120,33 @@ class ArrowTest(unittest.TestCase):
             self.assertEqual(read.to_pydict(), {
                 "o": ['"7"^^<http://www.w3.org/2001/XMLSchema#integer>', '"x"@en'], "none": [None, None],
             })
+
+    def test_events(self) -> None:
+        id = uuid.uuid4()
+        with events.open(Path(self.directory.name) / "events.ful", durability="log") as store:
+            for n in range(50):
+                tags = [f"tag{number}" for number in range(n % 3)]
+                store.append(f"s{n % 2}", events.NewEvent("x", b"%d" % n, id=id if n == 7 else None, tags=tags))
+            store.append("s2", events.NewEvent("y", schema=3, metadata=b"m"))
+            recorded = list(store.read())
+            read = self.read(store.read().arrow(batch_rows=9))
+            scan = store.read(query=events.Query(types=["y"]))
+            self.assertEqual(self.read(scan.arrow())["position"].to_pylist(), [50])
+            self.assertEqual(self.read(store.read(50, 50).arrow()).num_rows, 0)
+            store.append(b"\xff", events.NewEvent("y"))
+            with self.assertRaisesRegex(OSError, "stream.*UTF-8"):
+                self.read(store.read().arrow())
+        self.assertEqual(read.schema, pa.schema([
+            ("position", pa.uint64()), ("version", pa.uint64()), ("stream", pa.string()), ("type", pa.string()),
+            ("schema", pa.uint32()), ("time", pa.timestamp("us", "UTC")), ("id", pa.binary(16)),
+            ("data", pa.binary()), ("metadata", pa.binary()), ("tags", pa.list_(pa.string())),
+        ]))
+        self.assertEqual(read["id"].null_count, 50)
+        for name in ("position", "version", "stream", "type", "schema", "data", "metadata"):
+            self.assertEqual(read[name].to_pylist(), [getattr(event, name) for event in recorded], name)
+        self.assertEqual(read["tags"].to_pylist(), [list(event.tags) for event in recorded])
+        self.assertEqual(read["id"].to_pylist()[7], id.bytes)
+        self.assertEqual(read["time"].cast(pa.int64()).to_pylist(), [event.time_us for event in recorded])
 
 
 if __name__ == "__main__":

@@ -63,7 +63,58 @@ pub struct Built {
     null_count: i64,
     buffers: Vec<Vec<u64>>,
     has_nulls: bool,
+    /// The elements of lists.
+    child: Option<Box<Built>>,
 }
+
+impl Built {
+    /// A column of cells with a fixed width, without nulls.
+    pub fn fixed(length: usize, bytes: &[u8]) -> Self {
+        let buffers = vec![Vec::new(), aligned(bytes)];
+        Self { length: length as i64, null_count: 0, buffers, has_nulls: false, child: None }
+    }
+
+    /// A column of cells with a fixed width, or none for null.
+    pub fn fixed_or_null(width: usize, cells: impl Iterator<Item = Option<impl AsRef<[u8]>>>) -> Self {
+        let (mut bytes, mut validity, mut length, mut null_count) = (Vec::new(), Vec::new(), 0_usize, 0);
+        for cell in cells {
+            if length.is_multiple_of(8) {
+                validity.push(0);
+            }
+            match cell {
+                Some(cell) => {
+                    validity[length / 8] |= 1 << (length % 8);
+                    bytes.extend_from_slice(cell.as_ref());
+                }
+                None => {
+                    null_count += 1;
+                    bytes.extend(std::iter::repeat_n(0, width));
+                }
+            }
+            length += 1;
+        }
+        let buffers = vec![aligned(&validity), aligned(&bytes)];
+        Self { length: length as i64, null_count, buffers, has_nulls: null_count > 0, child: None }
+    }
+
+    /// A column of lists with these numbers of elements, which `elements` has one after the other.
+    ///
+    /// # Errors
+    /// If there are more elements than offsets of 32 bits can count.
+    pub fn lists(counts: impl Iterator<Item = usize>, elements: Self) -> Result<Self, String> {
+        let (mut offsets, mut length, mut end) = (0_i32.to_ne_bytes().to_vec(), 0, 0);
+        for count in counts {
+            (length, end) = (length + 1, end + count);
+            let end = i32::try_from(end).map_err(|_| TOO_LONG.to_owned())?;
+            offsets.extend_from_slice(&end.to_ne_bytes());
+        }
+        let buffers = vec![Vec::new(), aligned(&offsets)];
+        Ok(Self { length, null_count: 0, buffers, has_nulls: false, child: Some(Box::new(elements)) })
+    }
+}
+
+/// A batch is too long for offsets of 32 bits.
+const TOO_LONG: &str = "a batch has more than 2 GiB; ask for fewer rows by batch_rows";
 
 /// The next batch, one column for each field, or none after the last.
 pub type Next = Box<dyn FnMut() -> Result<Option<Vec<Built>>, String> + Send>;
@@ -76,6 +127,8 @@ pub struct Field {
     format: &'static str,
     /// The stored type of numbers and texts, and whether it is a key's.
     stored: Option<(Type, bool)>,
+    /// The elements of lists.
+    child: Option<Box<Field>>,
 }
 
 impl Field {
@@ -97,12 +150,22 @@ impl Field {
             _ => "z",
         };
         let stored = column.kind().filter(|_| format != "z" && format != "u");
-        Self { name: name.to_owned(), format, stored: stored.map(|kind| (kind.clone(), is_key)) }
+        Self { name: name.to_owned(), format, stored: stored.map(|kind| (kind.clone(), is_key)), child: None }
     }
 
     /// A column of texts.
     pub fn text(name: &str) -> Self {
-        Self { name: name.to_owned(), format: "u", stored: None }
+        Self::new(name, "u")
+    }
+
+    /// A column with a format of the interface.
+    pub fn new(name: &str, format: &'static str) -> Self {
+        Self { name: name.to_owned(), format, stored: None, child: None }
+    }
+
+    /// A column of lists of texts.
+    pub fn texts(name: &str) -> Self {
+        Self { child: Some(Box::new(Self::text("item"))), ..Self::new(name, "+l") }
     }
 
     /// The column of a batch.
@@ -131,8 +194,7 @@ impl Field {
                     let cell = cell.as_deref().unwrap_or_default();
                     self.check_text(cell)?;
                     bytes.extend_from_slice(cell);
-                    let end = i32::try_from(bytes.len())
-                        .map_err(|_| "a batch has more than 2 GiB; ask for fewer rows by batch_rows".to_owned())?;
+                    let end = i32::try_from(bytes.len()).map_err(|_| TOO_LONG.to_owned())?;
                     offsets.extend_from_slice(&end.to_ne_bytes());
                 }
                 buffers.push(aligned(&offsets));
@@ -140,7 +202,7 @@ impl Field {
             }
         }
         let length = cells.len() as i64;
-        Ok(Built { length, null_count: null_count as i64, buffers, has_nulls: null_count > 0 })
+        Ok(Built { length, null_count: null_count as i64, buffers, has_nulls: null_count > 0, child: None })
     }
 
     /// Readers of Arrow rely on columns of texts being UTF-8. Any program can store other bytes in the table.
@@ -189,7 +251,7 @@ fn aligned(bytes: &[u8]) -> Vec<u64> {
 /// The text of a failure, where no interpreter is.
 pub fn text_of(failure: &Failure) -> String {
     match failure {
-        Failure::Kind(_, text) => text.clone(),
+        Failure::Kind(_, text) | Failure::Detailed(_, text, _) => text.clone(),
         Failure::Python(error) => error.to_string(),
     }
 }
@@ -222,8 +284,11 @@ impl Schema {
     }
 
     fn of(fields: &[Field]) -> Self {
-        let children = fields.iter().map(|field| Self::new(field.format, &field.name, Vec::new())).collect();
-        Self::new("+s", "", children)
+        Self::new("+s", "", fields.iter().map(Self::of_field).collect())
+    }
+
+    fn of_field(field: &Field) -> Self {
+        Self::new(field.format, &field.name, field.child.iter().map(|child| Self::of_field(child)).collect())
     }
 }
 
@@ -282,10 +347,12 @@ impl Array {
 
     fn of(columns: Vec<Built>) -> Self {
         let length = columns.first().map_or(0, |column| column.length);
-        let children = columns
-            .into_iter()
-            .map(|column| Self::new(column.length, column.null_count, column.buffers, column.has_nulls, Vec::new()));
-        Self::new(length, 0, vec![Vec::new()], false, children.collect())
+        Self::new(length, 0, vec![Vec::new()], false, columns.into_iter().map(Self::of_column).collect())
+    }
+
+    fn of_column(column: Built) -> Self {
+        let children = column.child.into_iter().map(|child| Self::of_column(*child)).collect();
+        Self::new(column.length, column.null_count, column.buffers, column.has_nulls, children)
     }
 }
 

@@ -1,16 +1,32 @@
 //! Errors, and how they become exceptions of `fulgurite.errors`.
 
+use fulgurite_events::Expected;
 use fulgurite_handles::kind;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+
+use crate::names;
 
 /// Why a call failed.
 #[derive(Debug)]
 pub enum Failure {
     /// A kind of error and its text.
     Kind(&'static str, String),
+    /// As `Kind`, with attributes of the exception.
+    Detailed(&'static str, String, Vec<(&'static str, Detail)>),
     /// An exception of Python.
     Python(PyErr),
+}
+
+/// An attribute of an exception.
+#[derive(Debug)]
+pub enum Detail {
+    /// A name, such as that of a stream.
+    Name(Vec<u8>),
+    /// A number, or None.
+    Number(Option<u64>),
+    /// A word.
+    Word(&'static str),
 }
 
 /// The result of a call.
@@ -54,6 +70,50 @@ impl From<fulgurite_rdf::Error> for Failure {
     }
 }
 
+impl From<fulgurite_events::Error> for Failure {
+    fn from(error: fulgurite_events::Error) -> Self {
+        use fulgurite_events::Error as Store;
+        let text = error.to_string();
+        match error {
+            Store::Engine(error) => (*error).into(),
+            // What a function of Python raised is raised again.
+            Store::Program(source) | Store::Codec { source } => match source.downcast::<PyErr>() {
+                Ok(error) => Self::Python(*error),
+                Err(_) => Self::Kind("DECODE", text),
+            },
+            Store::WrongVersion { stream, expected, actual } => {
+                let expected = match expected {
+                    Expected::Exact(version) => Detail::Number(Some(version.0)),
+                    Expected::Any => Detail::Word("any"),
+                    Expected::NoStream => Detail::Word("no stream"),
+                    Expected::StreamExists => Detail::Word("stream exists"),
+                };
+                let actual = Detail::Number(actual.map(|version| version.0));
+                let details = vec![("stream", Detail::Name(stream)), ("expected", expected), ("actual", actual)];
+                Self::Detailed("WRONG_VERSION", text, details)
+            }
+            Store::ConditionFailed { position } => {
+                Self::Detailed("CONDITION_FAILED", text, vec![("position", Detail::Number(Some(position.0)))])
+            }
+            Store::IdReused { stream, version } => {
+                let version = Detail::Number(Some(version.0));
+                Self::Detailed("ID_REUSED", text, vec![("stream", Detail::Name(stream)), ("version", version)])
+            }
+            Store::StreamNotFound { stream } => {
+                Self::Detailed("STREAM_NOT_FOUND", text, vec![("stream", Detail::Name(stream))])
+            }
+            Store::Tombstone { stream } => Self::Detailed("TOMBSTONE", text, vec![("stream", Detail::Name(stream))]),
+            Store::Nested => Self::Kind("NESTED", text),
+            Store::NotEvents { .. } => Self::Kind("NOT_A_DATABASE", text),
+            Store::OtherOptions { .. } => Self::Kind("ALREADY_OPEN", text),
+            Store::Damaged { .. } => Self::Kind("CORRUPT", text),
+            Store::Socket { .. } => Self::Kind("SOCKET", text),
+            Store::Invalid { .. } => Self::Kind("INVALID", text),
+            _ => Self::Kind("OTHER", text),
+        }
+    }
+}
+
 impl From<fulgurite::keys::Error> for Failure {
     fn from(error: fulgurite::keys::Error) -> Self {
         Self::Kind("INVALID", error.to_string())
@@ -68,13 +128,25 @@ impl From<PyErr> for Failure {
 
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Python(error) => error,
-            Failure::Kind(kind, text) => Python::attach(|py| {
-                let made = py.import("fulgurite.errors").and_then(|errors| errors.call_method1("make", (kind, &text)));
-                // Without the package around it, as in a broken installation.
-                made.map_or_else(|_| PyRuntimeError::new_err(text.clone()), PyErr::from_value)
-            }),
-        }
+        let (kind, text, details) = match failure {
+            Failure::Python(error) => return error,
+            Failure::Kind(kind, text) => (kind, text, Vec::new()),
+            Failure::Detailed(kind, text, details) => (kind, text, details),
+        };
+        Python::attach(|py| {
+            let make = || {
+                let made = py.import("fulgurite.errors")?.call_method1("make", (kind, &text))?;
+                for (name, detail) in &details {
+                    match detail {
+                        Detail::Name(bytes) => made.setattr(*name, names::text_of(py, bytes)?)?,
+                        Detail::Number(number) => made.setattr(*name, *number)?,
+                        Detail::Word(word) => made.setattr(*name, *word)?,
+                    }
+                }
+                Ok::<_, PyErr>(PyErr::from_value(made))
+            };
+            // Without the package around it, as in a broken installation.
+            make().unwrap_or_else(|_| PyRuntimeError::new_err(text.clone()))
+        })
     }
 }

@@ -9,6 +9,7 @@ use fulgurite_handles::Opening;
 use pyo3::Python;
 
 use crate::error::{Failure, Result};
+use crate::lent::{Changer, Lent};
 
 /// An open database.
 pub struct OpenDatabase {
@@ -148,6 +149,8 @@ pub enum Kind {
     Read(Arc<Reading>),
     /// A write transaction.
     Write(Arc<Writing>),
+    /// A write transaction that belongs to the caller of a function.
+    Lent(Arc<Lent>),
 }
 
 impl Kind {
@@ -166,12 +169,19 @@ impl Kind {
     ///
     /// # Errors
     /// Those of `run` and of the commit.
-    pub fn change<R>(&self, mut run: impl FnMut(&mut WriteTxn) -> fulgurite::Result<R>) -> Result<R> {
+    pub fn change<R>(&self, mut run: impl FnMut(&mut Changer<'_>) -> fulgurite::Result<R>) -> Result<R> {
         match self {
-            Self::Database(open) => Ok(open.get()?.update(run)?),
+            Self::Database(open) => Ok(open.get()?.update(|txn| run(&mut Changer::Engine(txn)))?),
             Self::Read(_) => Err(Failure::read_only()),
-            Self::Write(writing) => writing.with(|changes| Ok(run(&mut changes.txn)?)),
+            Self::Write(writing) => writing.with(|changes| Ok(run(&mut Changer::Engine(&mut changes.txn))?)),
+            Self::Lent(lent) => lent.with(|changer| Ok(run(changer)?)),
         }
+    }
+
+    /// Calls `run` without the interpreter's lock, if it may wait for other threads. Only its own thread uses a lent
+    /// transaction, which waits for none.
+    pub fn released<R: Send>(&self, py: Python<'_>, run: impl FnOnce() -> R + Send) -> R {
+        if let Self::Lent(_) = self { run() } else { py.detach(run) }
     }
 }
 
@@ -189,6 +199,10 @@ macro_rules! reading {
             }
             $crate::kinds::Kind::Write(writing) => writing.with(|changes| {
                 let $txn = &changes.txn;
+                $body
+            }),
+            $crate::kinds::Kind::Lent(lent) => lent.with(|changer| {
+                let $txn: &fulgurite::WriteTxn = changer;
                 $body
             }),
         }

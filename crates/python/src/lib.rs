@@ -10,10 +10,14 @@
 
 mod arrow;
 mod bounds;
+mod change_feed;
 mod error;
+mod events;
 mod keys;
 mod kinds;
+mod lent;
 mod loads;
+mod names;
 mod rdf;
 mod scans;
 mod source;
@@ -31,8 +35,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<values::Value>()?;
     module.add_class::<scans::Scan>()?;
     module.add_class::<arrow::ArrowStream>()?;
+    module.add_class::<change_feed::ChangeFeed>()?;
     module.add_class::<rdf::Store>()?;
     module.add_class::<rdf::Rows>()?;
     module.add_function(wrap_pyfunction!(source::open, module)?)?;
-    module.add_function(wrap_pyfunction!(rdf::open_store, module)?)
+    module.add_function(wrap_pyfunction!(rdf::open_store, module)?)?;
+    events::add_to(module)
 }

@@ -11,8 +11,10 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::arrow::{self, ArrowStream};
 use crate::bounds::Bounds;
+use crate::change_feed::{self, ChangeFeed};
 use crate::error::{Failure, Result};
 use crate::kinds::{Kind, OpenDatabase, Reading, Writing, reading};
+use crate::lent::Lent;
 use crate::loads;
 use crate::scans::{Rest, Scan, What, snapshot_of};
 use crate::tables::{self, Table};
@@ -22,6 +24,29 @@ use crate::values::Value;
 #[pyclass(frozen, module = "fulgurite._native")]
 pub struct Source {
     kind: Kind,
+}
+
+impl Source {
+    /// A transaction that is lent to a function.
+    pub fn lent(lent: Arc<Lent>) -> Self {
+        Self { kind: Kind::Lent(lent) }
+    }
+
+    /// A database that another object has open.
+    pub fn of_database(open: Arc<OpenDatabase>) -> Self {
+        Self { kind: Kind::Database(open) }
+    }
+
+    /// The open database.
+    ///
+    /// # Errors
+    /// If this is a transaction.
+    pub fn open_database(&self) -> Result<Arc<OpenDatabase>> {
+        match &self.kind {
+            Kind::Database(open) => Ok(Arc::clone(open)),
+            _ => Err(Failure::invalid("this is a transaction, not a database")),
+        }
+    }
 }
 
 /// The options of an opening.
@@ -57,7 +82,11 @@ pub fn options(given: &Bound<'_, PyDict>) -> Result<Options> {
     Ok(options)
 }
 
-fn durability(name: &str) -> Result<Durability> {
+/// The durability with this name.
+///
+/// # Errors
+/// If there is none.
+pub fn durability(name: &str) -> Result<Durability> {
     match name {
         "memory" => Ok(Durability::Memory),
         "log" => Ok(Durability::Log),
@@ -74,7 +103,11 @@ fn isolation(name: &str) -> Result<Isolation> {
     }
 }
 
-fn seconds(given: f64) -> Result<Duration> {
+/// A number of seconds.
+///
+/// # Errors
+/// If it is negative or no number.
+pub fn seconds(given: f64) -> Result<Duration> {
     Duration::try_from_secs_f64(given).map_err(|_| Failure::invalid(format!("{given} is no number of seconds")))
 }
 
@@ -89,8 +122,8 @@ impl Source {
     /// The mutex of a write transaction is never awaited with the interpreter's lock held, nor the interpreter's lock
     /// with the mutex. Other transactions have no mutex, so their values are not copied.
     fn found<'py>(&self, py: Python<'py>, table: &Table, key: &[u8]) -> Result<Option<Bound<'py, PyAny>>> {
-        if let Kind::Write(_) = &self.kind {
-            let value = py.detach(|| copied(&self.kind, table, key))?;
+        if let Kind::Write(_) | Kind::Lent(_) = &self.kind {
+            let value = self.kind.released(py, || copied(&self.kind, table, key))?;
             return value.map(|value| table.values.decode(py, &value)).transpose();
         }
         reading!(&self.kind, txn => {
@@ -118,6 +151,7 @@ impl Source {
             Kind::Database(open) => open.get()?.tables()?,
             Kind::Read(reading) => reading.get()?.tables(),
             Kind::Write(writing) => py.detach(|| writing.with(|changes| Ok(changes.txn.tables())))?,
+            Kind::Lent(lent) => lent.with(|changer| Ok(changer.tables()))?,
         };
         Ok(tables.into_iter().map(Table::new).collect())
     }
@@ -128,6 +162,7 @@ impl Source {
             Kind::Database(open) => open.get()?.open_table(name)?,
             Kind::Read(reading) => reading.get()?.open_table(name)?,
             Kind::Write(writing) => py.detach(|| writing.with(|changes| Ok(changes.txn.open_table(name)?)))?,
+            Kind::Lent(lent) => lent.with(|changer| Ok(changer.open_table(name)?))?,
         };
         Ok(Table::new(table))
     }
@@ -138,6 +173,7 @@ impl Source {
             Kind::Database(open) => open.get()?.read()?.sequence().0,
             Kind::Read(reading) => reading.get()?.sequence().0,
             Kind::Write(writing) => py.detach(|| writing.with(|changes| Ok(changes.txn.sequence().0)))?,
+            Kind::Lent(lent) => lent.with(|changer| Ok(changer.sequence().0))?,
         })
     }
 
@@ -165,7 +201,7 @@ impl Source {
                 let value = HeldValue::get(&reading.get()?, &table.table, &key)?;
                 Ok(value.map(|value| Value::held(value, Arc::clone(&reading.has_ended))))
             }
-            kind => Ok(py.detach(|| copied(kind, table, &key))?.map(Value::owned)),
+            kind => Ok(kind.released(py, || copied(kind, table, &key))?.map(Value::owned)),
         }
     }
 
@@ -304,7 +340,7 @@ impl Source {
         merge: Option<&str>,
     ) -> Result<Table> {
         let options = tables::options(key, value, counted, packed, merge)?;
-        let created = py.detach(|| self.kind.change(|txn| txn.create_table(name, options.clone())))?;
+        let created = py.detach(|| self.kind.change(|txn| txn.engine()?.create_table(name, options.clone())))?;
         Ok(Table::new(created))
     }
 
@@ -328,30 +364,30 @@ impl Source {
 
     /// Removes a table.
     fn drop_table(&self, py: Python<'_>, table: &Table) -> Result<()> {
-        py.detach(|| self.kind.change(|txn| txn.drop_table(&table.table)))
+        py.detach(|| self.kind.change(|txn| txn.engine()?.drop_table(&table.table)))
     }
 
     /// Renames a table.
     fn rename_table(&self, py: Python<'_>, table: &Table, name: &str) -> Result<Table> {
-        Ok(Table::new(py.detach(|| self.kind.change(|txn| txn.rename_table(&table.table, name)))?))
+        Ok(Table::new(py.detach(|| self.kind.change(|txn| txn.engine()?.rename_table(&table.table, name)))?))
     }
 
     /// Stores a value.
     fn put(&self, py: Python<'_>, table: &Table, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Result<()> {
         let (key, value) = (table.keys.encode(key)?, table.values.encode(value)?);
-        py.detach(|| self.kind.change(|txn| txn.put(&table.table, &key, &value)))
+        self.kind.released(py, || self.kind.change(|txn| txn.put(&table.table, &key, &value)))
     }
 
     /// Stores a value if the key has none. Returns whether it did.
     fn insert(&self, py: Python<'_>, table: &Table, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Result<bool> {
         let (key, value) = (table.keys.encode(key)?, table.values.encode(value)?);
-        py.detach(|| self.kind.change(|txn| txn.insert(&table.table, &key, &value)))
+        self.kind.released(py, || self.kind.change(|txn| txn.insert(&table.table, &key, &value)))
     }
 
     /// Merges an operand into a value.
     fn merge(&self, py: Python<'_>, table: &Table, key: &Bound<'_, PyAny>, operand: &Bound<'_, PyAny>) -> Result<()> {
         let (key, operand) = (table.keys.encode(key)?, table.values.encode(operand)?);
-        py.detach(|| self.kind.change(|txn| txn.merge(&table.table, &key, &operand)))
+        self.kind.released(py, || self.kind.change(|txn| txn.merge(&table.table, &key, &operand)))
     }
 
     /// Stores the pairs of an iterable.
@@ -365,7 +401,7 @@ impl Source {
     /// Removes a key. Returns whether it had a value.
     fn delete(&self, py: Python<'_>, table: &Table, key: &Bound<'_, PyAny>) -> Result<bool> {
         let key = table.keys.encode(key)?;
-        py.detach(|| self.kind.change(|txn| txn.delete(&table.table, &key)))
+        self.kind.released(py, || self.kind.change(|txn| txn.delete(&table.table, &key)))
     }
 
     /// Removes a key. Returns its value, or `missing` if it has none: None may be a value.
@@ -400,8 +436,7 @@ impl Source {
     ) -> Result<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
         let popped = py.detach(|| {
             self.kind.change(|txn| {
-                let popped = if last { txn.pop_last(&table.table)? } else { txn.pop_first(&table.table)? };
-                let Some((key, value)) = popped else { return Ok(Ok(None)) };
+                let Some((key, value)) = txn.pop(&table.table, last)? else { return Ok(Ok(None)) };
                 // An entry that cannot be returned is not removed.
                 if let Err(failure) = table.keys.check(&key).and_then(|()| table.values.check(&value)) {
                     txn.put(&table.table, &key, &value)?;
@@ -425,7 +460,7 @@ impl Source {
         prefix: Option<&Bound<'_, PyAny>>,
     ) -> Result<u64> {
         let bounds = Bounds::new(table, start, stop, prefix)?;
-        py.detach(|| self.kind.change(|txn| txn.delete_range(&table.table, bounds.as_slices())))
+        self.kind.released(py, || self.kind.change(|txn| txn.delete_range(&table.table, bounds.as_slices())))
     }
 
     /// Makes a savepoint, and returns its number.
@@ -476,6 +511,7 @@ impl Source {
                 Ok(())
             }
             Kind::Write(writing) => writing.take().map(drop),
+            Kind::Lent(_) => Err(Failure::invalid("this transaction ends when the function returns")),
         })
     }
 
@@ -538,6 +574,15 @@ impl Source {
     }
 
     /// Loads the pairs of an iterable. Returns the numbers of inserted and replaced keys.
+    fn changes(&self, py: Python<'_>, after: u64) -> Result<ChangeFeed> {
+        let open = self.open_database()?;
+        py.detach(|| ChangeFeed::open(open, after))
+    }
+
+    fn wait_durable(&self, py: Python<'_>, after: u64, timeout: f64) -> Result<u64> {
+        change_feed::wait_durable(py, &*self.open_database()?, after, seconds(timeout)?)
+    }
+
     fn bulk_load(
         &self,
         py: Python<'_>,

@@ -52,6 +52,16 @@ impl Table {
         self.table.merge_operator().map(|operator| operator.to_string())
     }
 
+    /// The key of stored bytes.
+    fn decode_key<'py>(&self, py: Python<'py>, stored: &[u8]) -> Result<Bound<'py, PyAny>> {
+        self.keys.decode(py, stored)
+    }
+
+    /// The value of stored bytes.
+    fn decode_value<'py>(&self, py: Python<'py>, stored: &[u8]) -> Result<Bound<'py, PyAny>> {
+        self.values.decode(py, stored)
+    }
+
     fn __repr__(&self) -> String {
         format!("<fulgurite._native.Table {:?}>", self.table.name())
     }

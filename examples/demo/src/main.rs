@@ -1,8 +1,8 @@
-//! Shows what Fulgurite does, on real data: WordNet as tables of a key-value store, Debian's packages as RDF, and an
-//! index of code as facts.
+//! Shows what Fulgurite does, on real data: WordNet as tables of a key-value store, Debian's packages as RDF, an index
+//! of code as facts, and the flights of a year as events.
 //!
 //! Reading order: [`run`] (the order of the acts), then an act each: [`load`], [`questions`], [`change`], [`crash`],
-//! [`packages`], [`code`].
+//! [`packages`], [`code`], [`flights`].
 
 mod change;
 mod code;
@@ -10,6 +10,7 @@ mod crash;
 mod debian;
 mod error;
 mod figures;
+mod flights;
 mod load;
 mod packages;
 mod questions;
@@ -27,7 +28,7 @@ use clap::{Parser, ValueHint};
 use crate::run::Run;
 
 /// Load WordNet into a database, query it, crash it and recover it; load Debian's packages as RDF and query them by
-/// SPARQL; index code and ask about it.
+/// SPARQL; index code and ask about it; append flights as events and replay them.
 ///
 /// `cargo xtask demo` builds this program and runs it on the data of the repository.
 #[derive(Debug, Parser)]
@@ -36,7 +37,7 @@ struct Arguments {
     /// The directory of the data: `data` in the repository.
     #[arg(long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     data: Option<PathBuf>,
-    /// The database to create. The RDF store is created next to it.
+    /// The database to create. The RDF store and the event store are created next to it.
     #[arg(long, value_name = "FILE", default_value = "wordnet.ful", value_hint = ValueHint::FilePath)]
     out: PathBuf,
     /// Index an earlier output of rust-analyzer, also if this machine has rust-analyzer.

@@ -11,7 +11,7 @@ use crate::figures::{grouped, size, time};
 use crate::packages;
 use crate::report::Report;
 use crate::schema::Tables;
-use crate::{change, crash, load, questions};
+use crate::{change, crash, flights, load, questions};
 
 /// What is run.
 pub struct Run<'r> {
@@ -31,7 +31,8 @@ pub fn run(run: &Run<'_>) -> Result<()> {
     let data = load::data_file(directory)?;
     let index = packages::data_file(directory).map(|index| (index, packages::store_file(path)));
     let sample = act::data_file(directory).map(|sample| (sample, act::index_file(path)));
-    let others = index.iter().chain(&sample).map(|(_, file)| file.as_path());
+    let events = flights::data_file(directory).map(|data| (data, flights::store_file(path)));
+    let others = index.iter().chain(&sample).chain(&events).map(|(_, file)| file.as_path());
     for path in std::iter::once(path).chain(others).filter(|path| path.exists()) {
         replace(path, yes)?;
     }
@@ -59,6 +60,13 @@ pub fn run(run: &Run<'_>) -> Result<()> {
         report.act("Code", &format!("the crate keys as facts in {}, asked by verbs and in Angle", from_here(file)))?;
         act::index_and_ask(&report, sample, file, code_sample)?;
     }
+    if let Some((data, store)) = &events {
+        report.act(
+            "Events",
+            &format!("flights from New York as events in {}, and reports by replay", from_here(store)),
+        )?;
+        flights::show(&report, data, store)?;
+    }
 
     report.print(&format!(
         "\nDone in {}. Go on with the command line (cargo install --path crates/cli):",
@@ -73,6 +81,9 @@ pub fn run(run: &Run<'_>) -> Result<()> {
     }
     if let Some((_, file)) = &sample {
         report.print(&format!("  fulgurite facts search {} encode", from_here(file)))?;
+    }
+    if let Some((_, store)) = &events {
+        report.print(&format!("  fulgurite events read {} --type cancelled --limit 3", from_here(store)))?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use fulgurite::Database;
+use fulgurite_events::{EventStore, Version};
 use fulgurite_rdf::sparql::{Query, QueryResults};
 use fulgurite_rdf::{Quads, Store};
 use tempfile::TempDir;
@@ -201,4 +202,52 @@ fn code_is_indexed_from_the_sample_and_questions_about_it_are_answered() {
     std::fs::write(place.path("code/keys.scip.gz"), "no gzip").unwrap();
     let failed = place.fails(&["--data", ".", "--out", "w.ful", "--yes", "--code-sample"]);
     assert!(failed.contains("keys.scip.gz: cannot be unpacked"), "{failed}");
+}
+
+/// A flight that is late, one that is early, and one that is cancelled, on two aircraft.
+const FLIGHTS: &str = "\
+340\tAA\t1141\tN619AA\tJFK\tMIA\t2\t33\t160\t1089
+406\tUA\t556\tN497UA\tEWR\tPBI\t-3\t-18\t146\t1023
+500\tB6\t343\tN619AA\tEWR\tPBI\t\t\t\t1023
+";
+
+fn flights(place: &Place, text: &str) {
+    let _ = std::fs::create_dir(place.path("nycflights13"));
+    let file = std::fs::File::create(place.path("nycflights13/flights.tsv.gz")).unwrap();
+    let mut file = GzEncoder::new(file, Compression::fast());
+    file.write_all(text.as_bytes()).unwrap();
+    file.finish().unwrap();
+}
+
+#[test]
+fn where_there_are_flights_the_demo_appends_and_replays_them() {
+    let place = Place::new();
+    data(&place);
+    flights(&place, FLIGHTS);
+    let shown = place.shows(&["--data", ".", "--out", "w.ful"]);
+    for expected in [
+        "5 events to the streams of 2 aircraft",
+        "Jan       2 flights,   7.5 minutes late",
+        "N619AA       2 hours in the air, 1 flights, 1,089 miles",
+        "each event once",
+        "events read w-flights.ful --type cancelled",
+    ] {
+        assert!(shown.contains(expected), "{expected}\n{shown}");
+    }
+    assert_eq!(place.names(), ["nycflights13", "synsets.tsv.gz", "w-flights.ful", "w.ful"]);
+    let store = EventStore::create(place.path("w-flights.ful")).unwrap();
+    let snapshot = store.snapshot().unwrap();
+    let mut events = snapshot.read_stream("N619AA", Version(0)).unwrap();
+    let mut kinds = Vec::new();
+    while let Some(event) = events.next().unwrap() {
+        kinds.push((event.position.0, snapshot.event_type(event.kind).unwrap().name.to_string()));
+    }
+    assert_eq!(kinds, [(0, "departed".into()), (2, "cancelled".into()), (3, "landed".into())]);
+    drop(events);
+    drop((snapshot, store));
+    place.shows(&["--data", ".", "--out", "w.ful", "--yes"]);
+
+    flights(&place, "no flight\n");
+    let message = place.fails(&["--data", ".", "--out", "w.ful", "--yes"]);
+    assert!(message.ends_with("flights.tsv.gz: line 1 is no flight: no flight"), "{message}");
 }

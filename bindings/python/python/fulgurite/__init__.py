@@ -8,14 +8,16 @@
 ...         txn["people"]["ada"]
 'analytical engine'
 
-``fulgurite.rdf`` has an RDF store with SPARQL.
+``fulgurite.rdf`` has an RDF store with SPARQL, ``fulgurite.events`` an event store.
 """
 
 from fulgurite import errors
+from fulgurite._changes import Change, ChangeFeed, Commit
 from fulgurite._database import Database, ReadTransaction, WriteTransaction, open
 from fulgurite._native import ArrowStream, Value, __version__
 from fulgurite._table import Table
 from fulgurite.errors import (
+    ChangesGoneError,
     ClosedError,
     ConflictError,
     CorruptError,
@@ -30,7 +32,11 @@ from fulgurite.errors import (
 
 __all__ = [
     "ArrowStream",
+    "Change",
+    "ChangeFeed",
+    "ChangesGoneError",
     "ClosedError",
+    "Commit",
     "ConflictError",
     "CorruptError",
     "Database",

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from fulgurite import _native
+from fulgurite._changes import ChangeFeed
 from fulgurite._table import Table
 from fulgurite.errors import ConflictError, TableNotFoundError
 
@@ -24,7 +25,7 @@ _ATTEMPTS = 100
 _YIELDS = 4
 
 
-def _type_name(kind: Any) -> str:
+def type_name(kind: Any) -> str:
     """The name of a type that is given as a Python type, a tuple of them, or a name."""
     if kind is None or kind is bytes:
         return ""
@@ -32,13 +33,13 @@ def _type_name(kind: Any) -> str:
         return kind
     if isinstance(kind, tuple):
         elements: tuple[Any, ...] = kind  # pyright: ignore[reportUnknownVariableType]
-        return "(" + ",".join(_type_name(element) or "bytes" for element in elements) + ")"
+        return "(" + ",".join(type_name(element) or "bytes" for element in elements) + ")"
     if kind in _NAMES:
         return _NAMES[kind]
     raise TypeError(f"{kind!r} is no type of keys or values; use int, float, str, bytes, bool, a tuple, or a name")
 
 
-class _Source:
+class Source:
     """What databases and transactions have in common: tables by name."""
 
     __slots__ = ("_source",)
@@ -69,7 +70,7 @@ class _Source:
         return self._source.sequence()
 
 
-class ReadTransaction(_Source):
+class ReadTransaction(Source):
     """A snapshot: one state of the database, whatever others commit.
 
     Use it as a context manager. Any number of threads may use it at once.
@@ -90,7 +91,7 @@ class ReadTransaction(_Source):
         self._source.end()
 
 
-class WriteTransaction(_Source):
+class WriteTransaction(Source):
     """Changes that are committed together or not at all.
 
     As a context manager, it commits at the end, and aborts if there is an exception.
@@ -124,7 +125,7 @@ class WriteTransaction(_Source):
         merge: str | None = None,
     ) -> Table:
         """Create a table, as ``Database.create_table``."""
-        made = self._source.create_table(name, _type_name(key), _type_name(value), counted, packed, merge)
+        made = self._source.create_table(name, type_name(key), type_name(value), counted, packed, merge)
         return Table(self._source, made)
 
     def drop_table(self, name: str) -> None:
@@ -153,7 +154,7 @@ class WriteTransaction(_Source):
         self._source.end()
 
 
-class Database(_Source):
+class Database(Source):
     """An open database. Any number of threads may use it at once."""
 
     __slots__ = ("_path",)
@@ -249,7 +250,7 @@ class Database(_Source):
                 return self[name]
             except TableNotFoundError:
                 pass
-        names = (_type_name(key), _type_name(value))
+        names = (type_name(key), type_name(value))
         return Table(self._source, self._source.open_or_create_table(name, *names, counted, packed, merge))
 
     def create_table(
@@ -263,7 +264,7 @@ class Database(_Source):
         merge: str | None = None,
     ) -> Table:
         """Create a table, which must not exist. The options are those of ``table``."""
-        made = self._source.create_table(name, _type_name(key), _type_name(value), counted, packed, merge)
+        made = self._source.create_table(name, type_name(key), type_name(value), counted, packed, merge)
         return Table(self._source, made)
 
     def drop_table(self, name: str) -> None:
@@ -283,6 +284,28 @@ class Database(_Source):
         ascend. Commits of others wait until it ends, so the iterable must not commit.
         """
         return self._source.bulk_load(table._table, pairs, is_sorted)  # pyright: ignore[reportPrivateUsage]
+
+    def changes(self, after: int = 0) -> ChangeFeed:
+        """Return the commits after the one with this sequence, in order, up to the newest durable one.
+
+        The database must be open with ``keep_log_bytes``. Store the sequence of the last commit that
+        you have processed, and continue after it. If the log begins later, this raises
+        ``ChangesGoneError``: copy the data from ``read(durable=True)``, and continue after its
+        ``sequence``.
+
+        >>> with db.changes(after=seen) as feed:
+        ...     for commit in feed:
+        ...         seen = commit.sequence
+        """
+        return ChangeFeed(self._source.changes(after))
+
+    def wait_durable(self, after: int, timeout: float) -> int:
+        """Wait for a durable commit after the one with this sequence, at most ``timeout`` seconds.
+
+        Return the sequence of the newest durable commit, which is ``after`` if none followed.
+        Commits that are visible but not durable are made durable.
+        """
+        return self._source.wait_durable(after, timeout)
 
     def sync(self) -> int:
         """Make all commits so far durable, and return the number of the newest one."""

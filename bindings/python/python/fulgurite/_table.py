@@ -47,6 +47,14 @@ class Table(MutableMapping[Any, Any]):
         """The type of the values. Empty for bytes."""
         return self._table.value_type
 
+    def decode_key(self, stored: bytes) -> Any:
+        """Return the key that is stored as these bytes, such as ``Change.key``."""
+        return self._table.decode_key(stored)
+
+    def decode_value(self, stored: bytes) -> Any:
+        """Return the value that is stored as these bytes, such as ``Change.value``."""
+        return self._table.decode_value(stored)
+
     def __repr__(self) -> str:
         return f"<fulgurite.Table {self.name!r}>"
 

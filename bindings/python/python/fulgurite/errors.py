@@ -6,17 +6,25 @@ Every exception has ``kind``, the name of the error in all bindings, such as ``C
 from __future__ import annotations
 
 __all__ = [
+    "ChangesGoneError",
     "ClosedError",
+    "ConditionFailedError",
     "ConflictError",
     "CorruptError",
     "DatabaseNotFoundError",
     "Error",
+    "IdReusedError",
     "InvalidError",
     "LockedError",
+    "NestedError",
     "ReadOnlyError",
+    "SocketError",
     "StoppedError",
+    "StreamNotFoundError",
     "SyntaxInputError",
     "TableNotFoundError",
+    "TombstoneError",
+    "WrongVersionError",
 ]
 
 
@@ -57,6 +65,10 @@ class ReadOnlyError(Error):
     """The database or transaction only reads."""
 
 
+class ChangesGoneError(Error):
+    """The log begins after the commit that a change feed was to continue after."""
+
+
 class StoppedError(Error):
     """The operation was stopped, such as a query by its timeout."""
 
@@ -69,6 +81,51 @@ class InvalidError(Error, ValueError):
     """An argument is not valid."""
 
 
+class WrongVersionError(Error):
+    """A stream does not have the expected version. Nothing was appended: read it again, decide again."""
+
+    stream: str
+    expected: int | str
+    actual: int | None
+    """The version of its last event; None if the stream does not exist."""
+
+
+class ConditionFailedError(Error):
+    """An event matches the query of an append's condition. Nothing was appended."""
+
+    position: int
+
+
+class IdReusedError(Error, ValueError):
+    """Some events of an append have ids that the stream has already, but not all in this order."""
+
+    stream: str
+    version: int
+
+
+class StreamNotFoundError(Error, KeyError):
+    """There is no such stream, or it was deleted."""
+
+    stream: str
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)
+
+
+class TombstoneError(Error):
+    """The stream was deleted for ever: nothing can be appended to it again."""
+
+    stream: str
+
+
+class NestedError(Error, RuntimeError):
+    """A function within ``EventStore.transact`` has called the store instead of its transaction."""
+
+
+class SocketError(Error, OSError):
+    """A socket of an event store failed."""
+
+
 _CLASSES: dict[str, type[Error]] = {
     "CONFLICT": ConflictError,
     "TRANSACTION_TOO_OLD": ConflictError,
@@ -78,12 +135,20 @@ _CLASSES: dict[str, type[Error]] = {
     "CORRUPT": CorruptError,
     "LOCKED": LockedError,
     "READ_ONLY": ReadOnlyError,
+    "CHANGES_GONE": ChangesGoneError,
     "STOPPED": StoppedError,
     "INPUT": SyntaxInputError,
     "INVALID": InvalidError,
     "OUT_OF_ORDER": InvalidError,
     "KEY_TOO_LONG": InvalidError,
     "VALUE_TOO_LONG": InvalidError,
+    "WRONG_VERSION": WrongVersionError,
+    "CONDITION_FAILED": ConditionFailedError,
+    "ID_REUSED": IdReusedError,
+    "STREAM_NOT_FOUND": StreamNotFoundError,
+    "TOMBSTONE": TombstoneError,
+    "NESTED": NestedError,
+    "SOCKET": SocketError,
 }
 
 

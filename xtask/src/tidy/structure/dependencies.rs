@@ -142,7 +142,7 @@ const CRATES: &[Allowed] = &[
     Allowed { directory: "proofs/c-header", ours: &[], ours_in_tests: &[], outside: Outside::Only(&["cbindgen"]) },
     Allowed {
         directory: "crates/python",
-        ours: &["fulgurite", "fulgurite-handles", "fulgurite-rdf"],
+        ours: &["fulgurite", "fulgurite-events", "fulgurite-handles", "fulgurite-rdf"],
         ours_in_tests: &[],
         outside: Outside::Only(&["pyo3"]),
     },
@@ -197,7 +197,14 @@ const CRATES: &[Allowed] = &[
     },
     Allowed {
         directory: "examples/demo",
-        ours: &["fulgurite", "fulgurite-code", "fulgurite-facts", "fulgurite-keys", "fulgurite-rdf"],
+        ours: &[
+            "fulgurite",
+            "fulgurite-code",
+            "fulgurite-events",
+            "fulgurite-facts",
+            "fulgurite-keys",
+            "fulgurite-rdf",
+        ],
         ours_in_tests: &[],
         outside: Outside::AnyButEngines,
     },

@@ -164,14 +164,25 @@ const C_LAYERS: &[&[&str]] = &[
 
 /// See [`Layered::layers`].
 const PYTHON_LAYERS: &[&[&str]] = &[
+    &["names"],
     &["error"],
+    &["lent"],
     &["keys", "kinds"],
-    &["arrow", "tables", "values"],
+    &["arrow", "change_feed", "tables", "values"],
     &["bounds"],
     &["scans"],
     &["loads"],
     &["source"],
     &["rdf"],
+    &["events::arguments"],
+    &["events::recorded"],
+    &["events::columns"],
+    &["events::reading"],
+    &["events::transaction"],
+    &["events::store"],
+    &["events::following"],
+    &["events::views"],
+    &["events"],
 ];
 
 /// See [`Layered::layers`].
@@ -236,7 +247,10 @@ const INSTRUCTIONS_LAYERS: &[&[&str]] =
 const DEMO_LAYERS: &[&[&str]] = &[
     &["debian", "error", "figures", "wordnet"],
     &["report", "schema"],
-    &["code", "crash", "load", "packages", "questions"],
+    &["flights::data"],
+    &["flights::append", "flights::reports"],
+    &["flights::act"],
+    &["code", "crash", "flights", "load", "packages", "questions"],
     &["change"],
     &["run"],
 ];

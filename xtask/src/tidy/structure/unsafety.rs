@@ -55,6 +55,7 @@ const FILES: &[(&str, &str)] = &[
     ("crates/handles/src/held.rs", "cursors and values that keep their transaction"),
     ("crates/c/src/", "functions of C, and memory of their callers"),
     ("crates/python/src/arrow.rs", "the C data interface of Arrow"),
+    ("crates/python/src/lent.rs", "transactions that are lent to Python while a function runs"),
     ("crates/python/src/values.rs", "the buffer protocol of Python"),
     ("benchmarks/inventory/src/generated.rs", "the code that planus generates from a schema"),
     ("crates/rdf/src/meter.rs", "an allocator that counts, for limits of an evaluation's memory"),

@@ -1,0 +1,95 @@
+"""Followers of event stores."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from fulgurite import _native
+
+__all__ = ["Follower", "Server"]
+
+
+class Follower:
+    """An iterator over events that waits for new ones.
+
+    An iteration ends when no event has come for ``timeout`` seconds; another one continues there.
+    Without a timeout it never ends. Waiting lets other threads run, and an interrupt ends it.
+    """
+
+    __slots__ = ("_follower", "timeout")
+
+    def __init__(self, follower: _native.Follower, timeout: float | None) -> None:
+        """``EventStore.follow`` and ``connect`` make followers; programs do not."""
+        self._follower = follower
+        self.timeout = timeout
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> _native.Event:
+        event = self._follower.next(self.timeout)
+        if event is None:
+            raise StopIteration
+        return event
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.close()
+
+    def poll(self, timeout: float | None = None, *, limit: int = 10_000) -> list[_native.Event]:
+        """Return the next events, at most ``limit``. Wait for the first one, if there is none.
+
+        Returns an empty list if none has come within ``timeout`` seconds.
+        """
+        return self._follower.poll(timeout, limit)
+
+    @property
+    def position(self) -> int:
+        """The position after the last event that was returned. Store it to continue there later."""
+        return self._follower.position
+
+    @property
+    def missed(self) -> int:
+        """How many positions were skipped because retention had removed their events."""
+        return self._follower.missed
+
+    @property
+    def has_caught_up(self) -> bool:
+        """Whether it has returned all events, and has not fallen behind since."""
+        return self._follower.has_caught_up
+
+    def close(self) -> None:
+        """End the follower. A thread that waits for it gets ``ClosedError``."""
+        self._follower.close()
+
+
+class Server:
+    """Serves the events of a store to other processes. Use it as a context manager, or close it."""
+
+    __slots__ = ("_server",)
+
+    def __init__(self, server: _native.Server) -> None:
+        """``EventStore.serve`` makes servers; programs do not."""
+        self._server = server
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.close()
+
+    @property
+    def followers(self) -> int:
+        """How many followers are connected."""
+        return self._server.followers
+
+    def close(self) -> None:
+        """End the server, and remove its socket. Does nothing the second time."""
+        self._server.close()

@@ -1,0 +1,240 @@
+"""What programs do wrong with event stores raises exceptions, and harms nothing."""
+
+import gc
+import threading
+import unittest
+from typing import Any
+
+import fulgurite
+from fulgurite import events
+from fulgurite.events import NewEvent, Query
+from test_events import StoreCase
+
+
+class EventsMisuseTest(StoreCase):
+    def test_arguments_of_wrong_types(self) -> None:
+        store: Any = self.store
+        for use in (
+            lambda: store.append("a", "x"),
+            lambda: store.append("a", NewEvent("x", "text")),  # type: ignore[arg-type]
+            lambda: store.append(7, NewEvent("x")),
+            lambda: store.append("a", [("x", b"")]),
+            lambda: store.append("a", NewEvent("x", tags="tag")),
+            lambda: store.append("a", NewEvent("x", tags=[7])),  # type: ignore[list-item]
+            lambda: store.read(query=Query(types="x")),
+            lambda: store.read("a"),
+        ):
+            with self.assertRaises((TypeError, AttributeError)):
+                use()
+        for use in (
+            lambda: store.append("a", NewEvent("x"), expected="none"),
+            lambda: store.append("a", NewEvent("x"), expected=-1),
+            lambda: store.append("a", NewEvent("x", id=b"short")),
+            lambda: store.append("", NewEvent("x")),
+            lambda: store.append("a", NewEvent("")),
+            lambda: store.append("a", NewEvent("x", tags=[""])),
+            lambda: store.append("a", NewEvent("x"), after=3),
+            lambda: store.follow(timeout=-1).poll(-1),
+            lambda: store.truncate_before("a", 1),
+        ):
+            with self.assertRaises((ValueError, KeyError)):
+                use()
+        self.assertEqual(store.head, 0)
+
+    def test_calls_of_the_store_within_a_transaction(self) -> None:
+        uses = (
+            lambda: self.store.append("a", NewEvent("x")),
+            lambda: self.store.transact(lambda txn: None),
+            lambda: self.store.delete_stream("a"),
+        )
+
+        def change(txn: events.Transaction) -> None:
+            for use in uses:
+                with self.assertRaises(fulgurite.errors.NestedError):
+                    use()
+            self.assertEqual(self.store.head, 0)
+            txn.append("a", NewEvent("x"))
+            self.assertEqual(list(self.store.read()), [])
+
+        self.store.transact(change)
+        self.assertEqual(self.store.head, 1)
+
+    def test_a_transaction_that_is_kept_has_ended(self) -> None:
+        kept: list[Any] = []
+        self.store.table("t", key=int)
+        self.fill(3)
+        view = events.View("v").table("v", key=int)
+
+        def keep(txn: Any, event: Any = None) -> None:
+            txn["t"][1] = b""
+            kept.extend((txn, txn["t"], iter(txn["t"].items())))
+
+        self.store.transact(keep)
+        self.store.run_view(view, keep)
+        for txn, table, scan in zip(kept[::3], kept[1::3], kept[2::3]):
+            uses = [
+                lambda table=table: table[1],
+                lambda table=table: table.update({2: b""}),
+                lambda scan=scan: next(scan),
+                txn.tables,
+                lambda txn=txn: txn["t"],
+            ]
+            if isinstance(txn, events.Transaction):
+                uses += [lambda txn=txn: txn.append("a", NewEvent("x")), lambda txn=txn: txn.require(Query())]
+            for use in uses:
+                with self.assertRaises(fulgurite.ClosedError):
+                    use()
+
+    def test_transactions_belong_to_their_thread(self) -> None:
+        self.store.table("t", key=int)
+        errors: list[Exception] = []
+
+        def run(txn: events.Transaction, table: fulgurite.Table) -> None:
+            for use in (lambda: table.get(1), lambda: table.update({1: b""}), lambda: txn.append("a", NewEvent("x"))):
+                try:
+                    use()
+                except fulgurite.InvalidError as error:
+                    errors.append(error)
+
+        def change(txn: events.Transaction) -> None:
+            thread = threading.Thread(target=run, args=(txn, txn["t"]))
+            thread.start()
+            thread.join()
+            txn.append("a", NewEvent("y"))
+
+        self.store.transact(change)
+        self.assertEqual(len(errors), 3)
+        self.assertIn("thread", str(errors[0]))
+        self.assertEqual([event.type for event in self.store.read()], ["y"])
+
+    def test_an_iterable_may_use_the_transaction_that_reads_it(self) -> None:
+        self.store.table("t", key=int, value=int)
+
+        def change(txn: events.Transaction) -> None:
+            table = txn["t"]
+
+            def pairs() -> Any:
+                table[7] = 7
+                yield 8, 8
+
+            table.put_many(pairs())
+            self.assertEqual(dict(table), {7: 7, 8: 8})
+
+        self.store.transact(change)
+        self.assertEqual(dict(self.store.table("t")), {7: 7, 8: 8})
+
+    def test_a_transaction_cannot_change_the_list_of_tables(self) -> None:
+        self.store.table("t")
+
+        def change(txn: events.Transaction) -> None:
+            source = txn._source  # noqa: SLF001
+            for use in (
+                lambda: source.create_table("n", "", "", False, False),
+                lambda: source.drop_table(source.open_table("t")),
+                lambda: source.rename_table(source.open_table("t"), "u"),
+            ):
+                with self.assertRaisesRegex(fulgurite.InvalidError, "before"):
+                    use()
+            for use in (source.savepoint, source.commit):
+                with self.assertRaises(fulgurite.Error):
+                    use()
+            with self.assertRaisesRegex(fulgurite.InvalidError, "function returns"):
+                source.end()
+
+        self.store.transact(change)
+
+    def test_a_view_cannot_append(self) -> None:
+        self.fill(2)
+
+        def fold(txn: events.ViewTransaction, event: events.Event) -> None:
+            self.assertFalse(hasattr(txn, "append"))
+            self.store.append("other", NewEvent("echo"))
+
+        # Appending to the store is another transaction: the view does not see its events in the same run.
+        self.assertEqual(self.store.run_view(events.View("v"), fold).events, 2)
+
+    def test_use_after_close(self) -> None:
+        self.fill(2000)
+        scan, snapshot, follower = self.store.read(), self.store.snapshot(), self.store.follow(timeout=0)
+        next(scan)
+        self.store.close()
+        self.store.close()
+        for use in (
+            lambda: self.store.append("a", NewEvent("x")),
+            lambda: self.store.head,
+            lambda: self.store.transact(lambda txn: None),
+            lambda: self.store.follow(),
+            lambda: self.store.run_view(events.View("v"), lambda txn, event: None),
+            lambda: self.store.apply_retention(),
+            lambda: next(follower),
+        ):
+            with self.assertRaises(fulgurite.ClosedError):
+                use()
+        self.assertEqual(len(list(scan)), 1999)
+        self.assertEqual(snapshot.head, 2000)
+        snapshot.end()
+        del scan, snapshot
+        gc.collect()
+
+    def test_upcasters_that_fail(self) -> None:
+        self.fill(3)
+        with fulgurite.open(self.path) as db:
+            for upcaster, expected in ((lambda data: 1 // 0, ZeroDivisionError), (lambda data: "text", TypeError)):
+                store = events.open_in(db, durability="log", upcasters={("t1", 0): upcaster})
+                scan = store.read(1)
+                with self.assertRaises(expected):
+                    next(scan)
+                follower = store.follow(timeout=0)
+                self.assertEqual(follower.position, 0)
+                with self.assertRaises(expected):
+                    list(follower)
+
+    def test_many_threads_use_everything_at_once(self) -> None:
+        view = events.View("counts", batch_events=50).table("counts", key=str, value=int)
+        requests = self.store.table("requests", key=str, value=int)
+        failures: list[BaseException] = []
+        shared = self.store.read()
+
+        def fold(txn: events.ViewTransaction, event: events.Event) -> None:
+            counts = txn["counts"]
+            counts[event.stream] = counts.get(event.stream, 0) + 1
+
+        def run(number: int) -> None:
+            def both(txn: events.Transaction) -> None:
+                txn.append("both", NewEvent("y"))
+                table = txn["requests"]
+                table["n"] = table.get("n", 0) + 1
+
+            try:
+                for _ in range(20):
+                    self.store.append(f"s{number}", [NewEvent("x")] * 3)
+                    self.store.transact(both)
+                    positions = [event.position for event in self.store.read()]
+                    self.assertEqual(positions, list(range(len(positions))))
+                    next(shared, None)
+                    self.store.run_view(view, fold)
+            except BaseException as error:  # noqa: BLE001
+                failures.append(error)
+
+        def follow() -> None:
+            try:
+                seen = [next(follower).position for _ in range(320)]
+                self.assertEqual(seen, list(range(320)))
+            except BaseException as error:  # noqa: BLE001
+                failures.append(error)
+
+        follower = self.store.follow()
+        threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
+        threads.append(threading.Thread(target=follow))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+        self.store.run_view(view, fold)
+        self.assertEqual(dict(self.store.table("counts")), {"both": 80, **{f"s{n}": 60 for n in range(4)}})
+        self.assertEqual((requests["n"], self.store.head), (80, 320))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,175 @@
+"""Followers: in this process, in another one, and what interrupts them."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import fulgurite
+from fulgurite import events
+from fulgurite.events import NewEvent
+from test_events import StoreCase
+
+
+class FollowersTest(StoreCase):
+    def test_a_follower_returns_what_there_is_and_then_what_comes(self) -> None:
+        self.fill(100)
+        follower = self.store.follow(90, timeout=0)
+        self.assertEqual([event.position for event in follower], list(range(90, 100)))
+        self.assertTrue(follower.has_caught_up)
+        self.assertEqual((follower.position, follower.missed), (100, 0))
+        self.assertEqual(list(follower), [])
+        self.fill(3)
+        self.assertEqual([event.position for event in follower], [100, 101, 102])
+        self.assertEqual(follower.poll(0), [])
+
+    def test_position_counts_only_what_was_returned(self) -> None:
+        self.fill(10)
+        follower = self.store.follow()
+        self.assertEqual([event.position for event in follower.poll(limit=4)], [0, 1, 2, 3])
+        self.assertEqual(follower.position, 4)
+        self.assertEqual((next(follower).position, follower.position), (4, 5))
+        self.assertEqual(len(follower.poll()), 5)
+
+    def test_a_follower_waits_for_another_thread(self) -> None:
+        with self.store.follow(timeout=60) as follower:
+            self.assertEqual(follower.poll(0), [])
+            thread = threading.Thread(target=self.fill, args=(5,))
+            thread.start()
+            seen = [next(follower).position for _ in range(5)]
+            thread.join()
+        self.assertEqual(seen, [0, 1, 2, 3, 4])
+        with self.assertRaises(fulgurite.ClosedError):
+            next(follower)
+
+    def test_members_of_a_group_get_different_streams(self) -> None:
+        self.fill(100)
+        seen = [[event.stream for event in self.store.follow(timeout=0, partition=(n, 2))] for n in range(2)]
+        self.assertEqual(len(seen[0]) + len(seen[1]), 100)
+        self.assertFalse(set(seen[0]) & set(seen[1]))
+
+    def test_missed_positions_are_counted(self) -> None:
+        for _ in range(20):
+            self.store.append("a", [NewEvent("x", bytes(900))] * 10)
+        start = self.store.apply_retention(max_count=50).start
+        follower = self.store.follow(timeout=0)
+        self.assertEqual((next(follower).position, follower.missed), (start, start))
+
+    def test_closing_wakes_a_waiting_thread(self) -> None:
+        for close in (lambda follower: follower.close(), lambda _: self.store.close()):
+            follower, raised = self.store.follow(), threading.Event()
+
+            def wait(follower: events.Follower = follower, raised: threading.Event = raised) -> None:
+                try:
+                    next(follower)
+                except fulgurite.ClosedError:
+                    raised.set()
+
+            thread = threading.Thread(target=wait)
+            thread.start()
+            close(follower)
+            thread.join()
+            self.assertTrue(raised.is_set())
+
+    def test_a_view_follows_until_it_is_stopped(self) -> None:
+        self.fill(10)
+        stop, caught_up, counts = threading.Event(), threading.Semaphore(0), []
+        seen = self.store.table("seen", key=int)
+        view = events.View("follow")
+
+        def fold(txn: events.ViewTransaction, event: events.Event) -> None:
+            txn["seen"][event.position] = b""
+
+        def follow() -> None:
+            counts.append(self.store.follow_view(view, fold, stop=stop, on_caught_up=caught_up.release).events)
+
+        thread = threading.Thread(target=follow)
+        thread.start()
+        caught_up.acquire()
+        self.fill(5)
+        while self.store.consumer_position("follow") < 15:
+            caught_up.acquire()
+        stop.set()
+        thread.join()
+        self.assertEqual((counts, len(seen)), ([15], 15))
+
+    @unittest.skipIf(os.name == "nt", "no signals between processes")
+    def test_an_interrupt_ends_waiting(self) -> None:
+        program = """
+import signal, sys
+from fulgurite import events
+# A shell that runs the tests in the background makes their children ignore interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+store = events.open(sys.argv[1], durability="log")
+def fold(txn, event):
+    pass
+try:
+    print("waiting", flush=True)
+    if sys.argv[2] == "view":
+        store.follow_view(events.View("v"), fold)
+    else:
+        next(store.follow())
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    store.close()
+"""
+        for what in ("follower", "view"):
+            path = str(Path(self.directory.name) / f"{what}.ful")
+            child = subprocess.Popen([sys.executable, "-c", program, path, what], stdout=subprocess.PIPE, text=True)
+            assert child.stdout is not None
+            self.assertEqual(child.stdout.readline(), "waiting\n")
+            child.send_signal(signal.SIGINT)
+            self.assertEqual(child.stdout.read(), "interrupted\n")
+            child.stdout.close()
+            self.assertEqual(child.wait(), 0)
+
+
+@unittest.skipIf(os.name == "nt", "no Unix sockets")
+class ServersTest(StoreCase):
+    def test_another_process_follows(self) -> None:
+        program = """
+import sys
+from fulgurite import events
+for event in events.connect(sys.argv[1], 2):
+    print(event.position, event.stream, event.type, event.data, event.tags, flush=True)
+    if event.data == b"9":
+        break
+"""
+        socket = str(Path(self.directory.name) / "s.sock")
+        self.fill(5)
+        with self.store.serve(socket) as server:
+            child = subprocess.Popen([sys.executable, "-c", program, socket], stdout=subprocess.PIPE, text=True)
+            assert child.stdout is not None
+            first = child.stdout.readline()
+            self.assertEqual(first, "2 s2 t2 b'2' ('tag0',)\n")
+            self.assertEqual(server.followers, 1)
+            self.fill(10)
+            rest = child.stdout.read().splitlines()
+            child.stdout.close()
+            self.assertEqual(child.wait(), 0)
+        self.assertEqual([int(line.split()[0]) for line in rest], list(range(3, 15)))
+        with self.assertRaises(fulgurite.ClosedError):
+            _ = server.followers
+
+    def test_errors_of_sockets(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            socket = Path(directory) / "s.sock"
+            with self.assertRaises(fulgurite.errors.SocketError):
+                events.connect(socket)
+            with self.assertRaises(OSError):
+                self.store.serve(Path(directory) / "none" / "s.sock")
+            with self.store.serve(socket):
+                with self.assertRaisesRegex(fulgurite.InvalidError, "position 7"):
+                    next(events.connect(socket, 7))
+                follower = events.connect(socket, timeout=0)
+                self.assertEqual(list(follower), [])
+            with self.assertRaises(fulgurite.errors.SocketError):
+                follower.poll()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,271 @@
+//! Followers in this process and of another one, and the server for them.
+//!
+//! A follower waits in slices, without the interpreter's lock, and handles signals of the system between them. Its
+//! mutex is held during a slice, so what a thread may ask meanwhile is in atomics beside it.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use fulgurite_events::{Position, Signal};
+use pyo3::prelude::*;
+
+use crate::error::{Failure, Result};
+use crate::events::arguments;
+use crate::events::recorded::{Event, Recorded, StreamNames};
+use crate::events::store::EventStore;
+use crate::kinds::OpenDatabase;
+
+/// How long a follower waits at once. New events and the end of the slice wake it.
+pub const SLICE: Duration = Duration::from_millis(50);
+
+/// What delivers events.
+enum Feed {
+    Local {
+        follower: Box<fulgurite_events::Follower>,
+        open: Arc<OpenDatabase>,
+        names: StreamNames,
+    },
+    #[cfg(unix)]
+    Remote(Box<fulgurite_events::RemoteFollower>),
+}
+
+impl Feed {
+    /// Waits at most `wait` for events, and adds them to the queue. Returns a signal, if there is one, and how many
+    /// positions were skipped.
+    fn poll(&mut self, wait: Duration, queue: &mut VecDeque<Recorded>) -> Result<(Option<Signal>, u64)> {
+        match self {
+            Self::Local { follower, open, names } => {
+                open.get()?;
+                let delivered = follower.poll(wait, |snapshot, event| {
+                    queue.push_back(names.record(snapshot, event)?);
+                    Ok(())
+                })?;
+                Ok((delivered.signal, delivered.missed))
+            }
+            #[cfg(unix)]
+            Self::Remote(follower) => {
+                let missed = follower.missed();
+                let signal = follower.poll(wait, |remote| {
+                    let payload = remote.event.payload.to_vec();
+                    queue.push_back(Recorded::new(&remote.event, remote.stream.into(), remote.kind, payload));
+                    Ok(())
+                })?;
+                Ok((signal, follower.missed() - missed))
+            }
+        }
+    }
+
+    fn position(&self) -> u64 {
+        match self {
+            Self::Local { follower, .. } => follower.position().0,
+            #[cfg(unix)]
+            Self::Remote(follower) => follower.position().0,
+        }
+    }
+}
+
+struct State {
+    feed: Feed,
+    queue: VecDeque<Recorded>,
+    /// What the feed has said at the end of the queue.
+    signal: Option<Signal>,
+}
+
+/// A follower.
+#[pyclass(frozen, module = "fulgurite._native")]
+pub struct Follower {
+    /// None after closing.
+    state: Mutex<Option<State>>,
+    position: AtomicU64,
+    missed: AtomicU64,
+    has_caught_up: AtomicBool,
+    is_closed: AtomicBool,
+}
+
+impl Follower {
+    fn new(feed: Feed) -> Self {
+        Self {
+            position: AtomicU64::new(feed.position()),
+            state: Mutex::new(Some(State { feed, queue: VecDeque::new(), signal: None })),
+            missed: AtomicU64::new(0),
+            has_caught_up: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+        }
+    }
+
+    /// Takes at most `most` events, and waits at most `wait` for the first.
+    fn take(&self, wait: Duration, most: usize) -> Result<Vec<Recorded>> {
+        let mut state = self.state.lock().map_err(|_| Failure::broken())?;
+        if self.is_closed.load(Ordering::SeqCst) {
+            *state = None;
+        }
+        let State { feed, queue, signal } = state.as_mut().ok_or_else(|| Failure::closed("follower"))?;
+        if queue.is_empty() {
+            let (new, missed) = feed.poll(wait, queue)?;
+            *signal = new.or(*signal);
+            self.missed.fetch_add(missed, Ordering::Relaxed);
+        }
+        let taken: Vec<Recorded> = queue.drain(..most.min(queue.len())).collect();
+        if queue.is_empty() {
+            if let Some(signal) = signal.take() {
+                self.has_caught_up.store(signal == Signal::CaughtUp, Ordering::Relaxed);
+            }
+            self.position.store(feed.position(), Ordering::SeqCst);
+        } else if let Some(last) = taken.last() {
+            self.position.store(last.position + 1, Ordering::SeqCst);
+        }
+        Ok(taken)
+    }
+
+    /// As [`Follower::take`], and handles signals of the system while it waits. `None` waits for ever.
+    fn wait(&self, py: Python<'_>, timeout: Option<f64>, most: usize) -> Result<Vec<Recorded>> {
+        let deadline = arguments::wait(timeout)?.and_then(|wait| Instant::now().checked_add(wait));
+        loop {
+            let left = deadline.map_or(SLICE, |deadline| deadline.saturating_duration_since(Instant::now()));
+            let had_caught_up = self.has_caught_up.load(Ordering::Relaxed);
+            let taken = py.detach(|| self.take(left.min(SLICE), most))?;
+            if !taken.is_empty() {
+                return Ok(taken);
+            }
+            py.check_signals()?;
+            // A call that has only learned that there are no events was one without waiting.
+            if left.is_zero() && had_caught_up == self.has_caught_up.load(Ordering::Relaxed) {
+                return Ok(taken);
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Follower {
+    /// The next event, or None after the time.
+    #[pyo3(signature = (timeout=None))]
+    fn next(&self, py: Python<'_>, timeout: Option<f64>) -> Result<Option<Event>> {
+        Ok(self.wait(py, timeout, 1)?.pop().map(Event))
+    }
+
+    /// The next events, at most `most`; none after the time.
+    #[pyo3(signature = (timeout=None, most=10_000))]
+    fn poll(&self, py: Python<'_>, timeout: Option<f64>, most: usize) -> Result<Vec<Event>> {
+        Ok(self.wait(py, timeout, most.max(1))?.into_iter().map(Event).collect())
+    }
+
+    /// The position after the last event that was returned.
+    #[getter]
+    fn position(&self) -> u64 {
+        self.position.load(Ordering::SeqCst)
+    }
+
+    /// How many positions were skipped because retention had removed their events.
+    #[getter]
+    fn missed(&self) -> u64 {
+        self.missed.load(Ordering::Relaxed)
+    }
+
+    /// Whether all events that there are were returned.
+    #[getter]
+    fn has_caught_up(&self) -> bool {
+        self.has_caught_up.load(Ordering::Relaxed)
+    }
+
+    /// Ends the follower. A thread that waits for it gets `ClosedError` soon.
+    fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+        // A thread that waits drops the rest.
+        if let Ok(mut state) = self.state.try_lock() {
+            *state = None;
+        }
+    }
+}
+
+/// Follows a store from a position on.
+#[pyfunction]
+pub fn follow(
+    store: &EventStore,
+    start: u64,
+    batch_events: u64,
+    behind_max: u64,
+    partition: Option<(u32, u32)>,
+) -> Result<Follower> {
+    let follower = store.get()?.follow(Position(start)).batch_events(batch_events).behind_max(behind_max);
+    let follower = Box::new(follower.partition(arguments::partition(partition)?));
+    Ok(Follower::new(Feed::Local { follower, open: store.open(), names: StreamNames::default() }))
+}
+
+/// Serves the events of a store at a Unix socket.
+#[cfg(unix)]
+#[pyfunction]
+pub fn serve(py: Python<'_>, store: &EventStore, socket: PathBuf) -> Result<Server> {
+    let store = store.get()?;
+    Ok(Server(Mutex::new(Some(py.detach(|| store.serve(socket))?))))
+}
+
+/// Serves the events of a store at a Unix socket.
+#[cfg(not(unix))]
+#[pyfunction]
+pub fn serve(store: &EventStore, socket: PathBuf) -> Result<Server> {
+    store.get()?;
+    Err(no_sockets(&socket))
+}
+
+/// Follows a store that another process serves.
+#[cfg(unix)]
+#[pyfunction]
+pub fn connect(py: Python<'_>, socket: PathBuf, start: u64) -> Result<Follower> {
+    let follower = py.detach(|| fulgurite_events::RemoteFollower::connect(socket, Position(start)))?;
+    Ok(Follower::new(Feed::Remote(Box::new(follower))))
+}
+
+/// Follows a store that another process serves.
+#[cfg(not(unix))]
+#[pyfunction]
+pub fn connect(socket: PathBuf, start: u64) -> Result<Follower> {
+    let _ = start;
+    Err(no_sockets(&socket))
+}
+
+#[cfg(not(unix))]
+fn no_sockets(socket: &std::path::Path) -> Failure {
+    let text = format!("{}: followers in other processes need Unix sockets, which Windows has not", socket.display());
+    Failure::Kind("SOCKET", text)
+}
+
+/// Serves the events of a store.
+#[pyclass(frozen, module = "fulgurite._native")]
+pub struct Server(#[cfg(unix)] Mutex<Option<fulgurite_events::Server>>);
+
+#[cfg(unix)]
+#[pymethods]
+impl Server {
+    /// How many followers are connected.
+    #[getter]
+    fn followers(&self) -> Result<usize> {
+        let server = self.0.lock().map_err(|_| Failure::broken())?;
+        Ok(server.as_ref().ok_or_else(|| Failure::closed("server"))?.followers())
+    }
+
+    /// Ends the server. Does nothing the second time.
+    fn close(&self, py: Python<'_>) -> Result<()> {
+        py.detach(|| {
+            let server = self.0.lock().map_err(|_| Failure::broken())?.take();
+            drop(server);
+            Ok(())
+        })
+    }
+}
+
+#[cfg(not(unix))]
+#[pymethods]
+impl Server {
+    /// How many followers are connected.
+    #[getter]
+    fn followers(&self) -> usize {
+        0
+    }
+
+    /// Ends the server.
+    fn close(&self) {}
+}

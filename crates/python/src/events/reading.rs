@@ -1,0 +1,276 @@
+//! Reading: snapshots, and iterators over events. Events are read in batches, each with a new start after the last one.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fulgurite_events::{EventQuery, Events, Position, Snapshot, StreamInfo, StreamState, Version};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::arrow::{ArrowStream, text_of};
+use crate::error::{Failure, Result};
+use crate::events::arguments;
+use crate::events::columns;
+use crate::events::recorded::{Event, Recorded, StreamNames};
+use crate::names;
+
+/// Which events an iterator reads.
+enum Selection {
+    All,
+    Stream(Vec<u8>),
+    Query(EventQuery),
+}
+
+/// Events that were not read yet.
+struct Rest {
+    snapshot: Snapshot,
+    selection: Selection,
+    /// The first position, or version of a stream, that is still to come.
+    start: u64,
+    /// The one after the last.
+    stop: u64,
+    is_reverse: bool,
+    has_ended: bool,
+    names: StreamNames,
+}
+
+impl Rest {
+    fn cursor(&self) -> fulgurite_events::Result<Events<'_>> {
+        let (snapshot, start, stop) = (&self.snapshot, self.start, self.stop);
+        match (&self.selection, self.is_reverse) {
+            (Selection::All, false) => snapshot.read_all(Position(start)),
+            (Selection::All, true) => snapshot.read_all_backwards(Position(stop)),
+            (Selection::Stream(name), false) => snapshot.read_stream(name, Version(start)),
+            (Selection::Stream(name), true) => snapshot.read_stream_backwards(name, Version(stop)),
+            (Selection::Query(query), false) => snapshot.read_query(query, Position(start)),
+            (Selection::Query(query), true) => snapshot.read_query_backwards(query, Position(stop)),
+        }
+    }
+
+    /// Reads the next batch: at most `most` events, and no more after so many bytes.
+    fn read(&mut self, most: usize) -> Result<Vec<Recorded>> {
+        let (mut recorded, mut bytes, mut names) = (Vec::new(), 0, std::mem::take(&mut self.names));
+        if self.has_ended || self.start >= self.stop {
+            return Ok(recorded);
+        }
+        let mut cursor = self.cursor()?;
+        let has_ended = loop {
+            if recorded.len() >= most || bytes > BATCH_BYTES_MAX {
+                break false;
+            }
+            let Some(event) = cursor.next()? else { break true };
+            let number = if let Selection::Stream(_) = self.selection { event.version.0 } else { event.position.0 };
+            if !(self.start..self.stop).contains(&number) {
+                break true;
+            }
+            let event = names.record(&self.snapshot, &event)?;
+            bytes += event.bytes();
+            recorded.push(event);
+        };
+        drop(cursor);
+        if let Some(last) = recorded.last() {
+            let number = if let Selection::Stream(_) = self.selection { last.version } else { last.position };
+            if self.is_reverse { self.stop = number } else { self.start = number + 1 }
+        }
+        (self.has_ended, self.names) = (has_ended, names);
+        Ok(recorded)
+    }
+}
+
+/// The events of the first batch; each further one has twice as many, up to the most.
+const FIRST_BATCH: usize = 16;
+const BATCH_MAX: usize = 1024;
+const BATCH_BYTES_MAX: usize = 4 << 20;
+
+struct State {
+    rest: Rest,
+    batch: usize,
+    events: VecDeque<Recorded>,
+}
+
+/// An iterator over events.
+#[pyclass(frozen, module = "fulgurite._native")]
+pub struct EventScan(Arc<Mutex<State>>);
+
+#[pymethods]
+impl EventScan {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> Result<Option<Event>> {
+        let event = py.detach(|| -> Result<_> {
+            let mut state = self.0.lock().map_err(|_| Failure::broken())?;
+            let State { rest, batch, events } = &mut *state;
+            if events.is_empty() {
+                events.extend(rest.read(*batch)?);
+                *batch = (2 * *batch).min(BATCH_MAX);
+            }
+            Ok(events.pop_front())
+        })?;
+        Ok(event.map(Event))
+    }
+
+    /// The events that are left, as record batches.
+    #[pyo3(signature = (batch_rows=65536))]
+    fn arrow(&self, batch_rows: usize) -> ArrowStream {
+        let state = Arc::clone(&self.0);
+        let next = move || {
+            let mut state = state.lock().map_err(|_| text_of(&Failure::broken()))?;
+            let State { rest, events, .. } = &mut *state;
+            let mut batch: Vec<Recorded> = std::mem::take(events).into();
+            while batch.len() < batch_rows.max(1) {
+                let more = rest.read(batch_rows.max(1) - batch.len()).map_err(|failure| text_of(&failure))?;
+                if more.is_empty() {
+                    break;
+                }
+                batch.extend(more);
+            }
+            if batch.is_empty() { Ok(None) } else { columns::columns(&batch).map(Some) }
+        };
+        ArrowStream::new(columns::fields(), Box::new(next))
+    }
+}
+
+/// One state of a store.
+#[pyclass(frozen, module = "fulgurite._native")]
+pub struct EventSnapshot(Mutex<Option<Snapshot>>);
+
+impl EventSnapshot {
+    /// A snapshot.
+    pub fn new(snapshot: Snapshot) -> Self {
+        Self(Mutex::new(Some(snapshot)))
+    }
+
+    fn get(&self) -> Result<Snapshot> {
+        let snapshot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        snapshot.clone().ok_or_else(|| Failure::closed("snapshot"))
+    }
+
+    fn scan(&self, selection: Selection, start: u64, stop: Option<u64>, is_reverse: bool) -> Result<EventScan> {
+        let (snapshot, stop) = (self.get()?, stop.unwrap_or(u64::MAX));
+        let rest =
+            Rest { snapshot, selection, start, stop, is_reverse, has_ended: false, names: StreamNames::default() };
+        Ok(EventScan(Arc::new(Mutex::new(State { rest, batch: FIRST_BATCH, events: VecDeque::new() }))))
+    }
+}
+
+#[pymethods]
+impl EventSnapshot {
+    /// Ends the snapshot. Iterators of it continue.
+    fn end(&self, py: Python<'_>) {
+        let snapshot = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| drop(snapshot));
+    }
+
+    /// The position that the next event gets.
+    fn head(&self, py: Python<'_>) -> Result<u64> {
+        let snapshot = self.get()?;
+        Ok(py.detach(|| snapshot.head())?.0)
+    }
+
+    /// The first position that retention has kept.
+    fn start(&self, py: Python<'_>) -> Result<u64> {
+        let snapshot = self.get()?;
+        Ok(py.detach(|| snapshot.start())?.0)
+    }
+
+    /// The position of the first event at a time, in microseconds since 1970, or later.
+    fn position_at(&self, py: Python<'_>, time_us: u64) -> Result<u64> {
+        let snapshot = self.get()?;
+        Ok(py.detach(|| snapshot.position_at(arguments::timestamp(time_us)))?.0)
+    }
+
+    /// An iterator over the events that match a query, or over all.
+    #[pyo3(signature = (query, start=0, stop=None, reverse=false))]
+    fn read(
+        &self,
+        query: Option<&Bound<'_, PyAny>>,
+        start: u64,
+        stop: Option<u64>,
+        reverse: bool,
+    ) -> Result<EventScan> {
+        let selection = match query {
+            Some(query) => Selection::Query(arguments::query(query)?),
+            None => Selection::All,
+        };
+        self.scan(selection, start, stop, reverse)
+    }
+
+    /// An iterator over the events of a stream.
+    #[pyo3(signature = (stream, start=0, stop=None, reverse=false))]
+    fn read_stream(
+        &self,
+        py: Python<'_>,
+        stream: &Bound<'_, PyAny>,
+        start: u64,
+        stop: Option<u64>,
+        reverse: bool,
+    ) -> Result<EventScan> {
+        let name = names::bytes_of(stream)?;
+        let snapshot = self.get()?;
+        // A stream that does not exist is an error here, and not at the first event.
+        py.detach(|| snapshot.read_stream(&name, Version(start)).map(drop))?;
+        self.scan(Selection::Stream(name), start, stop, reverse)
+    }
+
+    /// What is known of a stream, or None.
+    fn stream<'py>(&self, py: Python<'py>, stream: &Bound<'_, PyAny>) -> Result<Option<Bound<'py, PyTuple>>> {
+        let (snapshot, name) = (self.get()?, names::bytes_of(stream)?);
+        let info = py.detach(|| snapshot.stream(&name))?;
+        Ok(info.map(|info| tuple_of(py, &info)).transpose()?)
+    }
+
+    /// The streams whose names begin with a prefix.
+    fn streams<'py>(&self, py: Python<'py>, prefix: &Bound<'_, PyAny>) -> Result<Vec<Bound<'py, PyTuple>>> {
+        let (snapshot, prefix) = (self.get()?, names::bytes_of(prefix)?);
+        let infos = py.detach(|| snapshot.streams(&prefix)?.collect::<fulgurite_events::Result<Vec<_>>>())?;
+        Ok(infos.iter().map(|info| tuple_of(py, info)).collect::<PyResult<_>>()?)
+    }
+
+    /// The newest stored state of an aggregate at a version or before it: its version, schema and bytes.
+    #[pyo3(signature = (stream, version=None))]
+    fn aggregate_state<'py>(
+        &self,
+        py: Python<'py>,
+        stream: &Bound<'_, PyAny>,
+        version: Option<u64>,
+    ) -> Result<Option<(u64, u32, Bound<'py, PyBytes>)>> {
+        let (snapshot, name) = (self.get()?, names::bytes_of(stream)?);
+        let version = Version(version.unwrap_or(u64::MAX));
+        let state = py.detach(|| snapshot.aggregate_state(&name, version))?;
+        Ok(state.map(|state| (state.version.0, state.schema, PyBytes::new(py, &state.state))))
+    }
+
+    /// The position of a consumer.
+    fn consumer_position(&self, py: Python<'_>, consumer: &str) -> Result<u64> {
+        let snapshot = self.get()?;
+        Ok(py.detach(|| snapshot.consumer_position(consumer))?.0)
+    }
+
+    /// The consumers and their positions.
+    fn consumers(&self, py: Python<'_>) -> Result<Vec<(String, u64)>> {
+        let snapshot = self.get()?;
+        let consumers = py.detach(|| snapshot.consumers())?;
+        Ok(consumers.into_iter().map(|(name, position)| (name, position.0)).collect())
+    }
+
+    /// The types of events: names and schema versions.
+    fn types(&self) -> Result<Vec<(String, u32)>> {
+        let snapshot = self.get()?;
+        Ok(snapshot.event_types().iter().map(|kind| (kind.name.to_string(), kind.schema)).collect())
+    }
+}
+
+/// A stream as a tuple.
+fn tuple_of<'py>(py: Python<'py>, info: &StreamInfo) -> PyResult<Bound<'py, PyTuple>> {
+    let state = match info.state {
+        StreamState::Open => "open",
+        StreamState::Deleted => "deleted",
+        StreamState::Tombstone => "tombstone",
+    };
+    let metadata = &info.metadata;
+    let custom = PyBytes::new(py, &metadata.custom);
+    let name = names::text_of(py, &info.name)?;
+    (name, state, info.first.0, info.next.0, metadata.age_us_max, metadata.count_max, custom).into_pyobject(py)
+}

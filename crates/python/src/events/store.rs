@@ -1,0 +1,193 @@
+//! Event stores: opening, appending, transactions, retention.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use fulgurite_events::{Error, Expected, Retention, StoreOptions};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::{Failure, Result};
+use crate::events::arguments;
+use crate::events::reading::EventSnapshot;
+use crate::events::transaction::{AppendedTuple, EventTransaction, tuple_of};
+use crate::kinds::OpenDatabase;
+use crate::lent::Lent;
+use crate::names;
+use crate::source::{Source, durability, options};
+
+/// An event store.
+#[pyclass(frozen, module = "fulgurite._native")]
+pub struct EventStore {
+    /// None after closing. Dropped before the database.
+    store: Mutex<Option<fulgurite_events::EventStore>>,
+    open: Arc<OpenDatabase>,
+    /// Whether closing the store closes the database.
+    owns_database: bool,
+}
+
+impl EventStore {
+    /// The store.
+    ///
+    /// # Errors
+    /// If it or its database is closed.
+    pub fn get(&self) -> Result<fulgurite_events::EventStore> {
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let store = store.ok_or_else(|| Failure::closed("store"))?;
+        self.open.get()?;
+        Ok(store)
+    }
+
+    /// The open database, for objects that end with it.
+    pub fn open(&self) -> Arc<OpenDatabase> {
+        Arc::clone(&self.open)
+    }
+}
+
+/// The options of a store, and whether the word is one of its options.
+fn set_option(options: StoreOptions, name: &str, value: &Bound<'_, PyAny>) -> Result<StoreOptions> {
+    Ok(match name {
+        "name" => options.name(value.extract::<String>()?),
+        "durability" => options.durability(durability(value.extract()?)?),
+        "id_window" => options.id_window(value.extract()?),
+        "states_kept" => options.states_kept(value.extract()?),
+        "upcasters" => options.upcasters(arguments::upcasters(value.cast::<PyDict>().map_err(PyErr::from)?)?),
+        _ => return Err(Failure::invalid(format!("there is no option {name}"))),
+    })
+}
+
+fn store_options(given: &Bound<'_, PyDict>) -> Result<StoreOptions> {
+    let mut options = StoreOptions::default();
+    for (name, value) in given {
+        if !value.is_none() {
+            options = set_option(options, name.extract()?, &value)?;
+        }
+    }
+    Ok(options)
+}
+
+/// Opens the store of a database at a path. `given` has options of the store, `engine` those of the database.
+#[pyfunction]
+pub fn open_events(
+    py: Python<'_>,
+    path: PathBuf,
+    given: &Bound<'_, PyDict>,
+    engine: &Bound<'_, PyDict>,
+) -> Result<EventStore> {
+    let (given, engine) = (store_options(given)?, options(engine)?);
+    let (open, store) = py.detach(|| {
+        OpenDatabase::open(&path, || {
+            let database = engine.open(&path)?;
+            Ok((database.clone(), given.open_in(&database)?))
+        })
+    })?;
+    Ok(EventStore { store: Mutex::new(Some(store)), open: Arc::new(open), owns_database: true })
+}
+
+/// Opens the store of an open database.
+#[pyfunction]
+pub fn open_events_in(py: Python<'_>, database: &Source, given: &Bound<'_, PyDict>) -> Result<EventStore> {
+    let (given, open) = (store_options(given)?, database.open_database()?);
+    let database = open.get()?;
+    let store = py.detach(|| given.open_in(&database))?;
+    Ok(EventStore { store: Mutex::new(Some(store)), open, owns_database: false })
+}
+
+#[pymethods]
+impl EventStore {
+    /// The name.
+    #[getter]
+    fn name(&self) -> Result<String> {
+        Ok(self.get()?.name().to_owned())
+    }
+
+    /// The open database, for its tables.
+    fn source(&self) -> Source {
+        Source::of_database(Arc::clone(&self.open))
+    }
+
+    /// A snapshot of everything that was appended, or of what is durable.
+    fn snapshot(&self, py: Python<'_>, durable: bool) -> Result<EventSnapshot> {
+        let store = self.get()?;
+        let snapshot = py.detach(|| if durable { store.durable_snapshot() } else { store.snapshot() })?;
+        Ok(EventSnapshot::new(snapshot))
+    }
+
+    /// Appends events to a stream, unless an event after a position matches a query.
+    #[pyo3(signature = (stream, events, expected, unless=None, after=None))]
+    fn append(
+        &self,
+        py: Python<'_>,
+        stream: &Bound<'_, PyAny>,
+        events: &Bound<'_, PyAny>,
+        expected: &Bound<'_, PyAny>,
+        unless: Option<&Bound<'_, PyAny>>,
+        after: Option<u64>,
+    ) -> Result<AppendedTuple> {
+        let (name, expected) = (names::bytes_of(stream)?, arguments::expected(expected)?);
+        let condition = unless.map(|unless| arguments::condition(unless, after)).transpose()?;
+        let events = arguments::new_events(events)?;
+        let store = self.get()?;
+        let appended = py.detach(|| {
+            arguments::with_events(&events, |events| match (condition, expected) {
+                (None, _) => store.append(&name, expected, events),
+                (Some(condition), Expected::Any) => store.append_if(&condition, &name, events),
+                (Some(condition), _) => store.transact(|transaction| {
+                    transaction.require(&condition)?;
+                    transaction.append(&name, expected, events)
+                }),
+            })
+        })?;
+        Ok(tuple_of(&appended))
+    }
+
+    /// Calls a function with a transaction, and commits it. Returns what the function returned.
+    fn transact(&self, py: Python<'_>, change: Py<PyAny>) -> Result<Py<PyAny>> {
+        let store = self.get()?;
+        Ok(py.detach(|| {
+            let lent = Lent::new();
+            store.transact(|transaction| {
+                lent.during_events(transaction, || {
+                    Python::attach(|py| {
+                        let lent = EventTransaction::new(Arc::clone(&lent));
+                        change.call1(py, (lent,)).map_err(|error| raised(py, error))
+                    })
+                })
+            })
+        })?)
+    }
+
+    /// Removes events from the log. Returns the first position that is kept, and the numbers of chunks that were
+    /// removed and rewritten.
+    fn apply_retention(
+        &self,
+        py: Python<'_>,
+        age_us_max: Option<u64>,
+        count_max: Option<u64>,
+        bytes_max: Option<u64>,
+    ) -> Result<(u64, u64, u64)> {
+        let store = self.get()?;
+        let retention = Retention { age_max: age_us_max.map(Duration::from_micros), count_max, bytes_max };
+        let report = py.detach(|| store.apply_retention(&retention))?;
+        Ok((report.start.0, report.chunks_removed, report.chunks_rewritten))
+    }
+
+    /// Closes the store, and the database if the store has opened it. Does nothing the second time.
+    fn close(&self, py: Python<'_>) -> Result<()> {
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| {
+            drop(store);
+            if self.owns_database { self.open.close() } else { Ok(()) }
+        })
+    }
+}
+
+/// An exception of a function that has a transaction. A conflict repeats the transaction.
+pub fn raised(py: Python<'_>, error: PyErr) -> Error {
+    let kind = error.value(py).getattr("kind").and_then(|kind| kind.extract::<String>());
+    match kind.as_deref() {
+        Ok("CONFLICT" | "TRANSACTION_TOO_OLD") => fulgurite::Error::TransactionTooOld.into(),
+        _ => Error::program(error),
+    }
+}
