@@ -43,6 +43,8 @@ pub fn scip(sample: &Path, beside: &Path, uses_sample: bool) -> Result<Indexed> 
             },
         },
     };
+    // The sample is of other sources than those that may have been copied.
+    let _ = std::fs::remove_dir_all(&sources);
     let packed = File::open(sample).map_err(|error| format!("{}: cannot be read: {error}", sample.display()))?;
     let mut unpacked = File::create(&scip).map_err(|error| format!("{}: {error}", scip.display()))?;
     io::copy(&mut MultiGzDecoder::new(BufReader::new(packed)), &mut unpacked)
@@ -72,6 +74,8 @@ fn run_indexer(repository: &Path, sources: &Path, scip: &Path) -> Result<()> {
     copy_workspace(repository, sources)?;
     let mut command = Command::new(INDEXER);
     command.args(["scip", ".", "--output"]).arg(std::path::absolute(scip)?).current_dir(sources);
+    // It runs cargo, which would wait for another one that builds in the same directory.
+    command.env("CARGO_TARGET_DIR", std::path::absolute(sources.join("target"))?);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let (begun, mut child) = (Instant::now(), command.spawn()?);
     loop {
