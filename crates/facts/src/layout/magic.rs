@@ -14,4 +14,4 @@ pub fn is_lmdb(path: &Path) -> bool {
 
 /// LMDB's magic number, and where it is in the first page.
 const MAGIC: u32 = 0xBEEF_C0DE;
-const MAGIC_AT: usize = 2 * size_of::<usize>();
+const MAGIC_AT: usize = size_of::<usize>() + 8;

@@ -158,15 +158,14 @@ pub type Entry = (Side, Vec<u8>, Vec<u8>);
 
 /// Opens the file at `path`, whichever backend it is of.
 pub fn open_backing(engine: &Options, path: &Path) -> Result<Backing> {
-    match engine.clone().open(path) {
-        Ok(db) => match Tables::open(&db)? {
-            Some(tables) => Ok(Backing::Engine(db, RwLock::new(tables))),
-            None => Err(Error::NotFacts { path: path.to_owned() }),
-        },
-        Err(error) => match open_in_lmdb(path, engine.is_read_only())? {
-            Some(backing) => Ok(backing),
-            None => Err(error.into()),
-        },
+    // The engine does not see a file of LMDB: both have a file for locks with the same name.
+    if is_lmdb(path) {
+        return open_in_lmdb(path, engine.is_read_only());
+    }
+    let db = engine.clone().open(path)?;
+    match Tables::open(&db)? {
+        Some(tables) => Ok(Backing::Engine(db, RwLock::new(tables))),
+        None => Err(Error::NotFacts { path: path.to_owned() }),
     }
 }
 
@@ -184,18 +183,12 @@ pub fn create_in_lmdb(path: &Path, entries: &[Entry]) -> Result<Backing> {
     Ok(Backing::Lmdb(environment))
 }
 
-/// `None`, if the file at `path` is none of LMDB.
 #[cfg(feature = "lmdb")]
-fn open_in_lmdb(path: &Path, read_only: bool) -> Result<Option<Backing>> {
+fn open_in_lmdb(path: &Path, read_only: bool) -> Result<Backing> {
     use crate::lmdb::environment::Environment;
 
-    if !is_lmdb(path) {
-        return Ok(None);
-    }
-    match Environment::open(path, read_only)? {
-        Some(environment) => Ok(Some(Backing::Lmdb(environment))),
-        None => Err(Error::NotFacts { path: path.to_owned() }),
-    }
+    let environment = Environment::open(path, read_only)?;
+    environment.map(Backing::Lmdb).ok_or_else(|| Error::NotFacts { path: path.to_owned() })
 }
 
 /// This program cannot create a file of LMDB.
@@ -204,11 +197,8 @@ pub fn create_in_lmdb(path: &Path, _entries: &[Entry]) -> Result<Backing> {
     Err(Error::LmdbNotBuilt { path: path.to_owned() })
 }
 
-/// Without LMDB, its files are recognised all the same.
+/// This program cannot open a file of LMDB.
 #[cfg(not(feature = "lmdb"))]
-fn open_in_lmdb(path: &Path, _read_only: bool) -> Result<Option<Backing>> {
-    match is_lmdb(path) {
-        true => Err(Error::LmdbNotBuilt { path: path.to_owned() }),
-        false => Ok(None),
-    }
+fn open_in_lmdb(path: &Path, _read_only: bool) -> Result<Backing> {
+    Err(Error::LmdbNotBuilt { path: path.to_owned() })
 }

@@ -136,7 +136,11 @@ fn load(
 ) -> Result<()> {
     let own = snapshot.own();
     let no_keys = || Error::Damaged { what: "a database that is not complete has no entries by key" };
-    let View::Engine { txn, tables } = &own.view else { return Err(no_keys()) };
+    let (txn, tables) = match &own.view {
+        View::Engine { txn, tables } => (txn, tables),
+        #[cfg(feature = "lmdb")]
+        View::Lmdb(_) => return Err(no_keys()),
+    };
     let Form::Growing { keys, .. } = &tables.form else { return Err(no_keys()) };
     let mut load = db.begin_bulk_load(Duration::MAX)?.ok_or_else(|| Error::Damaged { what: "no load began" })?;
     let written = Rc::new(RefCell::new(Written::new(own.end.get() - own.first.get())?));

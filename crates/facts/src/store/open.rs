@@ -127,6 +127,9 @@ impl StoreOptions {
         let hidden = self.hidden_slice()?;
         let entries = self.new_entries(hidden.as_deref())?;
         let backing = match self.backend {
+            Backend::Fulgurite if Backend::of(path) == Backend::Lmdb => {
+                return Err(Error::Exists { path: path.to_owned() });
+            }
             Backend::Fulgurite => {
                 let db = self.engine.clone().create(true).open(path)?;
                 if Tables::open(&db)?.is_some() {
