@@ -68,20 +68,19 @@ impl AuctionCodec for FlatBufferAuctions {
 
     fn encode(&mut self, event: &AuctionEvent, out: &mut Vec<u8>) {
         self.builder.clear();
-        let table = tables::AuctionEvent::create(
-            &mut self.builder,
-            event.auction,
-            event.user,
-            event.time_us,
-            event.campaign,
-            event.creative,
-            event.bid_micros,
-            event.price_micros,
-            event.exchange,
-            event.country,
-            event.kind,
-            event.site.as_str(),
-        );
+        let facts = tables::AuctionFacts {
+            auction: event.auction,
+            user: event.user,
+            time_us: event.time_us,
+            campaign: event.campaign,
+            creative: event.creative,
+            bid_micros: event.bid_micros,
+            price_micros: event.price_micros,
+            exchange: event.exchange,
+            country: event.country,
+            kind: event.kind,
+        };
+        let table = tables::AuctionEvent::create(&mut self.builder, facts, event.site.as_str());
         out.clear();
         out.extend_from_slice(self.builder.finish(table, None));
     }
@@ -89,8 +88,8 @@ impl AuctionCodec for FlatBufferAuctions {
     #[inline(always)]
     fn add(payload: &[u8], report: &mut AuctionReport) -> Result<(), Malformed> {
         let mut read = || {
-            let event = tables::AuctionEventRef::read_as_root(payload)?;
-            report.add(event.campaign()?, event.kind()?.into(), event.bid_micros()?, event.price_micros()?);
+            let facts = tables::AuctionEventRef::read_as_root(payload)?.facts()?;
+            report.add(facts.campaign(), facts.kind().into(), facts.bid_micros(), facts.price_micros());
             Ok(())
         };
         read().map_err(|error: planus::Error| Malformed::new("an event in FlatBuffers", error))

@@ -57,7 +57,12 @@ pub fn append<C: AuctionCodec>(
 }
 
 /// Sites of equal length, so that all events have the same size.
-const SITES: [&str; 4] = ["a.example", "b.example", "c.example", "d.example"];
+const SITES: [&str; 4] = [
+    "news.publisher-0001.example",
+    "blog.publisher-0002.example",
+    "shop.publisher-0003.example",
+    "mail.publisher-0004.example",
+];
 /// The stream of all events.
 const STREAM: &str = "auctions";
 /// The type of all events.

@@ -118,11 +118,11 @@ fn here(store: &EventStore, events: usize) -> Result<(Times, Vec<u64>)> {
     std::thread::scope(|scope| {
         let follower = scope.spawn(|| -> Result<Vec<u64>> {
             let (mut seen, mut follower) = (Vec::with_capacity(events), store.follow(Position::START));
-            while seen.len() < events {
-                let delivered = follower.poll(PATIENCE, |_, event| note(&mut seen, event.position));
-                if delivered.map_err(failed("follow"))? == Default::default() {
-                    break;
-                }
+            let begun = Instant::now();
+            // A call may return early without events.
+            while seen.len() < events && begun.elapsed() < PATIENCE {
+                let delivered = follower.poll(WAIT, |_, event| note(&mut seen, event.position));
+                delivered.map_err(failed("follow"))?;
                 has_caught_up.store(true, Ordering::SeqCst);
             }
             Ok(seen)
@@ -166,7 +166,7 @@ pub fn work(arguments: &[String]) -> Result<()> {
     let mut seen = Vec::with_capacity(events);
     let begun = Instant::now();
     while seen.len() < events && begun.elapsed() < PATIENCE {
-        let polled = follower.poll(Duration::from_secs(1), |event| note(&mut seen, event.event.position));
+        let polled = follower.poll(WAIT, |event| note(&mut seen, event.event.position));
         polled.map_err(failed("follow"))?;
     }
     seen.iter().for_each(|time| println!("{time}"));
@@ -194,7 +194,9 @@ const RATE: u32 = 100_000;
 const EVENTS: usize = 300_000;
 /// What is appended.
 const PAYLOAD: &[u8] = &[7; 100];
-/// A follower that waits so long has missed something.
+/// How long a follower waits for events at once.
+const WAIT: Duration = Duration::from_secs(1);
+/// A follower that takes so long has missed something.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// See [`elsewhere`].
 const SETTLING: Duration = Duration::from_millis(20);
