@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::command::{Command, Failure};
 use crate::launch::{wait, without_dashes};
-use crate::{java, tools, workspace};
+use crate::{bindings, java, tools, workspace};
 
 /// `cargo xtask bench`
 pub const BENCH: Command = Command {
@@ -32,6 +32,9 @@ Builds the benchmark and the other engines with full optimisation, and runs one 
   java      gets, scans and puts from Java beside lmdbjava and rocksdbjni (`Engines`), and values of GeaFlow's states
             beside rocksdbjni (`KeyStates`), by JMH, whose arguments follow: `bench java -p records=100000 Engines.get`.
             Needs a JDK (11 or later), Maven, 2 GB of memory and 1 GB of disk
+  bindings  calls from C beside LMDB, from Go beside bbolt and Pebble, from Python beside py-lmdb and rocksdict. `c`, `go` or
+            `python` after it chooses one, and its arguments follow: `bench bindings python --records 10000`. Needs
+            liblmdb-dev, the Go module proxy, or PyPI
   limits    what this machine can do at best: loads, bandwidth, page faults, page cache, disk, huge pages, calls, threads.
             Every other suite reports six of these floors, measured before and after its run
 
@@ -49,6 +52,9 @@ Example: cargo xtask bench core --format json",
 fn bench(arguments: &[String]) -> Result<(), Failure> {
     let root = workspace::root()?;
     let arguments = without_dashes(arguments);
+    if let Some((&"bindings", rest)) = arguments.split_first() {
+        return bindings::bench(&root, rest);
+    }
     if let Some((&"java", jmh)) = arguments.split_first() {
         return bench_java(&root, jmh);
     }

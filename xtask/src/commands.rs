@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::command::{Command, Failure};
-use crate::{bench, bindings, ci, docs, instructions, java, launch, miri, page, tidy};
+use crate::{bench, bindings, ci, docs, events, instructions, java, launch, miri, page, tidy};
 
 /// Every command, in the order in which a newcomer meets them.
 const COMMANDS: &[&Command] = &[
@@ -28,6 +28,7 @@ const COMMANDS: &[&Command] = &[
     &launch::W3C,
     &launch::READERS,
     &launch::QUADS,
+    &events::EVENTS,
     &miri::MIRI,
 ];
 

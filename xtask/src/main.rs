@@ -12,6 +12,7 @@ mod ci;
 mod command;
 mod commands;
 mod docs;
+mod events;
 mod instructions;
 mod java;
 mod lanes;

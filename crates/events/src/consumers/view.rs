@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::ids::Position;
 use crate::layout::keys;
+use crate::reading::locate;
 use crate::reading::partition::Partition;
 use crate::reading::snapshot::{Snapshot, parse_position};
 use crate::store::handle::EventStore;
@@ -247,15 +248,19 @@ impl EventStore {
         let before = self.position_in(&txn, &consumer)?;
         let head = snapshot.head()?;
         let from = before.max(snapshot.start()?);
-        let position = Position(head.0.min(from.0.saturating_add(view.batch_events))).max(from);
-        let (context, mut events) = (ViewContext { tables: &tables, snapshot: &snapshot }, 0);
+        let mut position = Position(head.0.min(from.0.saturating_add(view.batch_events))).max(from);
+        let (context, mut events, mut has_seen) = (ViewContext { tables: &tables, snapshot: &snapshot }, 0, false);
         snapshot.try_scan(from..position, |event| {
+            has_seen = true;
             if view.partition.contains(event.stream) {
                 events += 1;
                 fold(&mut txn, &context, event)?;
             }
             Ok::<(), Error>(())
         })?;
+        if !has_seen && position < head {
+            position = locate::after_gap(snapshot.txn(), &self.shared.tables, position, head)?;
+        }
         if position > before {
             txn.put(&self.shared.tables.consumers, &consumer, keys::number(position.0))?;
         }

@@ -66,6 +66,22 @@ pub fn parse<'c>(tables: &Tables, key: &[u8], value: &'c [u8]) -> Result<Chunk<'
     Chunk::parse(key, value).ok_or_else(|| tables.damaged(&tables.log, "a chunk of events is malformed"))
 }
 
+/// The position at which a reader continues that has seen no event before `position`: the next chunk's, if no chunk has
+/// this one, and at most `end`. Retention leaves gaps in the log; damage can leave one of any width.
+///
+/// # Errors
+/// Those of the engine; damage.
+pub fn after_gap(txn: &impl Read, tables: &Tables, position: Position, end: Position) -> Result<Position> {
+    if let Some((key, value)) = chunk_at(txn, tables, position)?
+        && parse(tables, &key, &value)?.end() > position
+    {
+        return Ok(position);
+    }
+    let Some(entry) = txn.range(&tables.log, keys::number(position.0)..)?.next() else { return Ok(end) };
+    let chunk = keys::chunk_of(&entry?.0).ok_or_else(|| tables.damaged(&tables.log, "a key is malformed"))?;
+    Ok(chunk.min(end))
+}
+
 /// The number of a stream.
 ///
 /// # Errors

@@ -261,7 +261,7 @@ const XTASK_LAYERS: &[&[&str]] = &[
     &["workspace"],
     &["tidy", "tools"],
     &["launch"],
-    &["docs", "instructions", "lanes", "page"],
+    &["docs", "events", "instructions", "lanes", "page"],
     &["miri", "step"],
     &["bindings", "java"],
     &["bench", "ci"],
