@@ -79,12 +79,12 @@ mod tests {
     fn options_are_read_and_what_is_not_understood_is_named() {
         let (options, records) = parsed("--records 7_000 --seed=3 --directory /d --quick").unwrap();
         let options = options.unwrap();
-        assert!(records == 7000 && options.seed == 3 && options.quick && options.directory == PathBuf::from("/d"));
+        assert!(records == 7000 && options.seed == 3 && options.quick && options.directory == *"/d");
         assert!(parsed("--quick --help").unwrap().0.is_none());
         for (line, named) in
             [("--swim", "`--swim`"), ("--seed", "--seed"), ("--records 0", "`0`"), ("--records x", "`x`")]
         {
-            let error = parsed(line).err().expect(line).to_string();
+            let error = parsed(line).expect_err(line).to_string();
             assert!(error.contains(named), "{error}");
         }
     }
