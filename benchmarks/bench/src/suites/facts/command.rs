@@ -104,12 +104,15 @@ fn parse(arguments: Vec<String>) -> Result<Option<Options>> {
     }))
 }
 
+/// The figures of each round.
+type Figures = Vec<Vec<f64>>;
+
 /// The figures of rounds, ours and LMDB's. The backend that begins changes from round to round.
 fn in_turns(
     options: &Options,
     what: &'static str,
     mut measure: impl FnMut(Backend, &Path) -> Result<Vec<f64>, fulgurite_facts::Error>,
-) -> Result<(Vec<Vec<f64>>, Vec<Vec<f64>>)> {
+) -> Result<(Figures, Figures)> {
     let (mut ours, mut lmdb) = (Vec::new(), Vec::new());
     for round in 0..options.rounds {
         eprintln!("{what}: round {} of {}", round + 1, options.rounds);
