@@ -11,9 +11,9 @@ use crate::harness::row::Row;
 use crate::measure::space;
 use crate::suites::storagebench::bins::Bins;
 use crate::suites::storagebench::contestant::{Entry, PIECES};
-use crate::suites::storagebench::inventory::figures;
+use crate::suites::storagebench::inventory::{figures, value_bytes};
 use crate::suites::storagebench::suite::Suite;
-use crate::suites::storagebench::workload::{SUITE, Workload};
+use crate::suites::storagebench::workload::{FLATBUFFERS, SUITE, Workload};
 
 /// Measures Fulgurite and LMDB.
 ///
@@ -66,7 +66,7 @@ fn of_size(suite: &mut Suite<'_>, entry: &Entry, entities: u64) -> Result<Row> {
         suite: SUITE,
         workload: name,
         shape: "u64",
-        value_bytes: (size / entities) as usize,
+        value_bytes: value_bytes(bins, FLATBUFFERS),
         claims: &[],
         records: entities as usize,
         level: Level::Log.name(),
@@ -81,7 +81,6 @@ fn of_size(suite: &mut Suite<'_>, entry: &Entry, entities: u64) -> Result<Row> {
         let reads = contestant.turn(Workload::Read, &choices)?;
         let changes = contestant.turn(Workload::Add, &choices)?;
         pieces += PIECES * operations as i64;
-        contestant.settle()?;
         let mut figures = figures(&reads.sample);
         figures.set("size_bytes", size as f64);
         figures.set("entities", entities as f64);
