@@ -36,7 +36,7 @@ const (
 	ChangeBulkLoaded ChangeKind = C.FULGURITE_CHANGE_BULK_LOADED
 )
 
-// NoTableID is the ID of a table that is dropped and whose creation is not part of the feed.
+// NoTableID is the ID of a dropped table that was created before the feed begins.
 const NoTableID uint64 = C.FULGURITE_NO_TABLE_ID
 
 // Change is one change of a commit.
@@ -73,8 +73,9 @@ type Changes struct {
 // database must be open with Options.KeepLogBytes.
 //
 // Store the sequence of the last commit that you have processed, and continue after it. If the log begins
-// later, the error is ErrChangesGone: copy the data from a read transaction, and continue after its
-// Sequence.
+// later, the error is ErrChangesGone: copy the data from a transaction of ReadDurable, and continue
+// after its Sequence. A transaction of Read may show commits that a power cut undoes, and that the feed then
+// never reports again.
 func (db *DB) Changes(after uint64) (*Changes, error) {
 	var feed C.fulgurite_changes
 	err := db.do(func(c C.fulgurite_database) C.int {
@@ -183,7 +184,7 @@ const waitSlice = 20 * time.Millisecond
 
 // WaitDurable waits for a durable commit after the one with this sequence, and returns the sequence of the
 // newest durable commit. Commits that are visible but not durable are made durable. If the context ends
-// first, its error is returned.
+// first, its error is returned. The error is ErrInvalid if after is above the newest commit.
 func (db *DB) WaitDurable(ctx context.Context, after uint64) (uint64, error) {
 	for {
 		if err := ctx.Err(); err != nil {

@@ -3,8 +3,10 @@ package fulgurite
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -81,6 +83,10 @@ func TestWaitingForACommitEndsWithTheContext(t *testing.T) {
 	defer cancel()
 	_, err = db.WaitDurable(ctx, seen)
 	wantError(t, err, context.DeadlineExceeded)
+	for _, beyond := range []uint64{seen + 1, math.MaxUint64} {
+		_, err = db.WaitDurable(background, beyond)
+		wantError(t, err, ErrInvalid)
+	}
 	done := make(chan uint64)
 	go func() {
 		next, _ := db.WaitDurable(background, seen)
@@ -100,10 +106,15 @@ func TestAFeedThatIsClosedMeanwhileReturnsWholeCommits(t *testing.T) {
 		feed, err := db.Changes(1)
 		must(t, err)
 		var group sync.WaitGroup
+		var read atomic.Int64
+		var once sync.Once
+		first := make(chan struct{})
 		for range 3 {
 			group.Add(1)
 			go func() {
 				defer group.Done()
+				// Also without a commit, so that the test ends.
+				defer once.Do(func() { close(first) })
 				for {
 					commit, err := feed.Next()
 					if err != nil {
@@ -112,10 +123,14 @@ func TestAFeedThatIsClosedMeanwhileReturnsWholeCommits(t *testing.T) {
 					if len(commit.Changes) != 600 {
 						t.Errorf("%d changes", len(commit.Changes))
 					}
+					read.Add(1)
+					once.Do(func() { close(first) })
 				}
 			}()
 		}
+		<-first
 		must(t, feed.Close())
 		group.Wait()
+		want(t, read.Load() > 0, true)
 	}
 }

@@ -10,4 +10,5 @@ cp "$repository/Cargo.lock" "$scratch/"
 sed -e 's|^members = .*|members = ["crates/keys"]|' -e '/^default-members/d' "$repository/Cargo.toml" > "$scratch/Cargo.toml"
 cd "$scratch"
 rust-analyzer scip . --output keys.scip
-gzip -9 -n < keys.scip > "$repository/data/code/keys.scip.gz"
+python3 "$repository/data/code/without_root.py" < keys.scip > stripped.scip
+gzip -9 -n < stripped.scip > "$repository/data/code/keys.scip.gz"

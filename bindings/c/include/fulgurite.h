@@ -24,7 +24,7 @@
 // The version of this interface. Programs that were compiled with another one must not use the library.
 #define FULGURITE_ABI_VERSION 1
 
-// The id of a table that is dropped and whose creation is not part of the feed.
+// The id of a dropped table that was created before the feed begins.
 #define FULGURITE_NO_TABLE_ID UINT64_MAX
 
 // What a function returns. The numbers never change.
@@ -278,7 +278,7 @@ typedef struct fulgurite_load_summary {
   uint64_t replaced;
 } fulgurite_load_summary;
 
-// A change feed. 0 is none.
+// A handle of a change feed. An id of 0 means no feed.
 typedef struct fulgurite_changes {
   // Do not use it.
   uint64_t id;
@@ -734,8 +734,10 @@ int fulgurite_bulk_load(struct fulgurite_database database,
 // first commit. The database must be opened with `keep_log_bytes`.
 //
 // Store the sequence of the last commit that you have processed, and continue after it. If the log
-// begins later, the result is FULGURITE_CHANGES_GONE: copy the data from a read transaction, and
-// continue after its fulgurite_sequence. A feed keeps its part of the log until it is closed.
+// begins later, the result is FULGURITE_CHANGES_GONE: copy the data from a transaction of
+// fulgurite_begin_read_durable, and continue after its fulgurite_sequence. A transaction of
+// fulgurite_begin_read may show commits that a power cut undoes, and that the feed then never reports
+// again. A feed keeps its part of the log until it is closed.
 int fulgurite_open_changes(struct fulgurite_database database,
                            uint64_t after,
                            struct fulgurite_changes *feed);
@@ -761,7 +763,7 @@ int fulgurite_read_changes(struct fulgurite_changes feed,
 
 // Waits at most `timeout_ms` for a durable commit after `after`, and returns the sequence of the
 // newest durable commit, which is `after` if none followed. Commits that are visible but not durable
-// are made durable.
+// are made durable. FULGURITE_INVALID if `after` is above the newest commit.
 int fulgurite_wait_durable(struct fulgurite_database database,
                            uint64_t after,
                            uint64_t timeout_ms,

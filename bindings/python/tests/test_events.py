@@ -30,6 +30,15 @@ class StoreCase(unittest.TestCase):
 
 
 class EventsTest(StoreCase):
+    def test_a_repeated_append_is_returned_although_its_condition_no_longer_holds(self) -> None:
+        event = NewEvent("placed", id=uuid.uuid4())
+        for expected in ("any", "no stream"):
+            appended = self.store.append("a", event, expected=expected, unless=Query(types=["placed"]))
+            self.assertEqual(appended.position, 0)
+        self.assertEqual(self.store.head, 1)
+        with self.assertRaises(fulgurite.errors.ConditionFailedError):
+            self.store.append("a", NewEvent("placed"), unless=Query(types=["placed"]))
+
     def test_appended_events_are_read_with_all_their_parts(self) -> None:
         id = uuid.uuid4()
         before = datetime.now(timezone.utc) - timedelta(seconds=1)

@@ -66,8 +66,11 @@ class EventsMisuseTest(StoreCase):
         view = events.View("v").table("v", key=int)
 
         def keep(txn: Any, event: Any = None) -> None:
-            txn["t"][1] = b""
-            kept.extend((txn, txn["t"], iter(txn["t"].items())))
+            txn["t"].update({1: b"", 2: b"", 3: b""})
+            scan = iter(txn["t"].items())
+            # It has read more entries ahead.
+            next(scan)
+            kept.extend((txn, txn["t"], scan))
 
         self.store.transact(keep)
         self.store.run_view(view, keep)
@@ -85,25 +88,65 @@ class EventsMisuseTest(StoreCase):
                 with self.assertRaises(fulgurite.ClosedError):
                     use()
 
+    def test_objects_of_an_attempt_do_not_refer_to_the_next_one(self) -> None:
+        table = self.store.table("t", key=int)
+        table[1] = b""
+        first: list[Any] = []
+
+        def change(txn: events.Transaction) -> None:
+            if first:
+                for use in (lambda: first[0].get(1), lambda: next(first[1])):
+                    with self.assertRaises(fulgurite.ClosedError):
+                        use()
+                return
+            first.extend((txn["t"], iter(txn["t"])))
+            raise fulgurite.errors.make("CONFLICT", "again")
+
+        self.store.transact(change)
+        self.assertEqual(len(first), 2)
+
+    def test_an_iterator_of_a_view_ends_with_its_event(self) -> None:
+        self.fill(2)
+        self.store.table("t", key=int).update({1: b"", 2: b"", 3: b""})
+        scans: list[Any] = []
+
+        def fold(txn: events.ViewTransaction, event: events.Event) -> None:
+            for scan in scans:
+                with self.assertRaises(fulgurite.ClosedError):
+                    next(scan)
+            scans.append(iter(txn["t"]))
+            next(scans[-1])
+
+        self.store.run_view(events.View("v"), fold)
+        self.assertEqual(len(scans), 2)
+
     def test_transactions_belong_to_their_thread(self) -> None:
         self.store.table("t", key=int)
         errors: list[Exception] = []
 
-        def run(txn: events.Transaction, table: fulgurite.Table) -> None:
-            for use in (lambda: table.get(1), lambda: table.update({1: b""}), lambda: txn.append("a", NewEvent("x"))):
+        def run(txn: events.Transaction, table: fulgurite.Table, scan: Any) -> None:
+            for use in (
+                lambda: table.get(1),
+                lambda: table.update({1: b""}),
+                lambda: txn.append("a", NewEvent("x")),
+                lambda: next(scan),
+            ):
                 try:
                     use()
                 except fulgurite.InvalidError as error:
                     errors.append(error)
 
         def change(txn: events.Transaction) -> None:
-            thread = threading.Thread(target=run, args=(txn, txn["t"]))
+            txn["t"].update({1: b"", 2: b"", 3: b""})
+            scan = iter(txn["t"])
+            next(scan)
+            thread = threading.Thread(target=run, args=(txn, txn["t"], scan))
             thread.start()
             thread.join()
             txn.append("a", NewEvent("y"))
 
         self.store.transact(change)
-        self.assertEqual(len(errors), 3)
+        self.assertEqual(len(errors), 4)
         self.assertIn("thread", str(errors[0]))
         self.assertEqual([event.type for event in self.store.read()], ["y"])
 
@@ -189,6 +232,67 @@ class EventsMisuseTest(StoreCase):
                 with self.assertRaises(expected):
                     list(follower)
 
+    def test_events_before_one_that_fails_are_returned(self) -> None:
+        for n in range(5):
+            self.store.append("a", NewEvent("bad" if n == 3 else "good"))
+        with fulgurite.open(self.path) as db:
+            store = events.open_in(db, durability="log", upcasters={("bad", 0): lambda data: 1 // 0})
+            scans = [
+                (store.read(), [0, 1, 2]),
+                (store.read_stream("a"), [0, 1, 2]),
+                (store.read(reverse=True), [4]),
+                (store.follow(timeout=0), [0, 1, 2]),
+            ]
+            for scan, expected in scans:
+                self.assertEqual([next(scan).position for _ in expected], expected)
+                for _ in range(2):
+                    with self.assertRaises(ZeroDivisionError):
+                        next(scan)
+            follower = store.follow(timeout=0)
+            self.assertEqual((len(follower.poll(0)), follower.position), (3, 3))
+            with self.assertRaises(ZeroDivisionError):
+                follower.poll(0)
+
+    def test_an_upcaster_cannot_use_the_iterator_that_calls_it(self) -> None:
+        self.fill(3)
+        users: list[Any] = []
+
+        def upcast(data: bytes) -> bytes:
+            next(users[-1])
+            return data
+
+        with fulgurite.open(self.path) as db:
+            store = events.open_in(db, durability="log", upcasters={("t0", 0): upcast})
+            for user in (store.read(), store.follow(timeout=0)):
+                users.append(user)
+                with self.assertRaisesRegex(fulgurite.InvalidError, "upcaster"):
+                    next(user)
+
+    def test_a_stream_that_does_not_exist_is_named_as_text(self) -> None:
+        for name in ("x", b"x"):
+            with self.assertRaises(fulgurite.errors.StreamNotFoundError) as raised:
+                self.store.stream(name)
+            self.assertEqual(raised.exception.stream, "x")
+            self.assertIn("'x'", str(raised.exception))
+
+    def test_a_group_without_members_is_refused(self) -> None:
+        with self.assertRaisesRegex(fulgurite.InvalidError, "1 member or more, not 0"):
+            self.store.follow(partition=(0, 0))
+
+    def test_a_view_has_the_names_that_it_declares(self) -> None:
+        self.fill(1)
+        self.store.table("other")
+        view = events.View("v").table("counts")
+        seen: list[list[str]] = []
+
+        def fold(txn: events.ViewTransaction, event: events.Event) -> None:
+            self.assertIn("counts", txn)
+            seen.append([name for name in txn.tables() if not name.startswith("events")])
+
+        self.store.run_view(view, fold)
+        self.store.rebuild_view(view, fold)
+        self.assertEqual(seen, [["counts", "other"]] * 2)
+
     def test_many_threads_use_everything_at_once(self) -> None:
         view = events.View("counts", batch_events=50).table("counts", key=str, value=int)
         requests = self.store.table("requests", key=str, value=int)
@@ -228,8 +332,12 @@ class EventsMisuseTest(StoreCase):
         threads.append(threading.Thread(target=follow))
         for thread in threads:
             thread.start()
-        for thread in threads:
+        for thread in threads[:-1]:
             thread.join()
+        if failures:
+            # Events are missing, for which the follower would wait.
+            follower.close()
+        threads[-1].join()
         self.assertEqual(failures, [])
         self.store.run_view(view, fold)
         self.assertEqual(dict(self.store.table("counts")), {"both": 80, **{f"s{n}": 60 for n in range(4)}})

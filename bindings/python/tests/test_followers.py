@@ -52,6 +52,26 @@ class FollowersTest(StoreCase):
         self.assertEqual(len(seen[0]) + len(seen[1]), 100)
         self.assertFalse(set(seen[0]) & set(seen[1]))
 
+    def test_a_follower_passes_the_events_of_other_members(self) -> None:
+        for n in range(40):
+            self.store.append("one", NewEvent("x"))
+            if n % 10 == 9:
+                self.store.append("two", NewEvent("x"))
+        seen = []
+        for member in range(2):
+            follower = self.store.follow(timeout=0, batch_events=1, partition=(member, 2))
+            seen += [event.position for event in follower]
+            self.assertTrue(follower.has_caught_up)
+        self.assertEqual(sorted(seen), list(range(44)))
+        follower = self.store.follow(batch_events=1, partition=(0, 2))
+        while follower.poll(0):
+            pass
+        self.assertEqual(follower.position, 44)
+
+    def test_a_limit_of_no_events_is_refused(self) -> None:
+        with self.assertRaisesRegex(fulgurite.InvalidError, "limit"):
+            self.store.follow().poll(0, limit=0)
+
     def test_missed_positions_are_counted(self) -> None:
         for _ in range(20):
             self.store.append("a", [NewEvent("x", bytes(900))] * 10)

@@ -34,7 +34,7 @@ pub enum fulgurite_change_kind {
     FULGURITE_CHANGE_BULK_LOADED = 7,
 }
 
-/// The id of a table that is dropped and whose creation is not part of the feed.
+/// The id of a dropped table that was created before the feed begins.
 pub const FULGURITE_NO_TABLE_ID: u64 = u64::MAX;
 
 /// One change of a commit.
@@ -102,8 +102,10 @@ fn with_feed<R>(feed: fulgurite_changes, run: impl FnOnce(MutexGuard<'_, OpenCha
 /// first commit. The database must be opened with `keep_log_bytes`.
 ///
 /// Store the sequence of the last commit that you have processed, and continue after it. If the log
-/// begins later, the result is FULGURITE_CHANGES_GONE: copy the data from a read transaction, and
-/// continue after its fulgurite_sequence. A feed keeps its part of the log until it is closed.
+/// begins later, the result is FULGURITE_CHANGES_GONE: copy the data from a transaction of
+/// fulgurite_begin_read_durable, and continue after its fulgurite_sequence. A transaction of
+/// fulgurite_begin_read may show commits that a power cut undoes, and that the feed then never reports
+/// again. A feed keeps its part of the log until it is closed.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_open_changes(
@@ -124,7 +126,11 @@ pub extern "C" fn fulgurite_open_changes(
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_close_changes(feed: fulgurite_changes) -> c_int {
     guarded(|| {
-        with_feed(feed, |_| Ok(()))?;
+        // Also a feed whose call has panicked is closed.
+        with(feed.id, "change feed", |object| match object {
+            Object::Changes(_) => Ok(()),
+            other => Err(other.is_not("change feed")),
+        })?;
         OBJECTS.take(feed.id).map(drop).ok_or_else(|| Failure::closed("change feed"))
     })
 }
@@ -187,7 +193,7 @@ pub unsafe extern "C" fn fulgurite_read_changes(
 
 /// Waits at most `timeout_ms` for a durable commit after `after`, and returns the sequence of the
 /// newest durable commit, which is `after` if none followed. Commits that are visible but not durable
-/// are made durable.
+/// are made durable. FULGURITE_INVALID if `after` is above the newest commit.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_wait_durable(

@@ -39,7 +39,7 @@ pub struct fulgurite_cursor {
     pub id: u64,
 }
 
-/// A change feed. 0 is none.
+/// A handle of a change feed. An id of 0 means no feed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct fulgurite_changes {

@@ -408,8 +408,8 @@ impl Error {
             ),
             Self::ChangesGone { path, after, oldest } => write!(
                 out,
-                "{}: the changes after commit {} are gone, the oldest that is kept is {}; copy what a snapshot shows and go on \
-                 after its sequence, and keep more of the log",
+                "{}: the changes after commit {} are gone, the oldest that is kept is {}; copy what a transaction of \
+                 read_durable shows and continue after its sequence, and keep more of the log",
                 path.display(),
                 after.0,
                 oldest.0

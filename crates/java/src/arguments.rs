@@ -15,7 +15,7 @@ thread_local! {
 }
 
 /// The longest array that every virtual machine can allocate, if there is memory for it.
-const ARRAY_BYTES_MAX: usize = i32::MAX as usize - 16;
+pub const ARRAY_BYTES_MAX: usize = i32::MAX as usize - 16;
 
 /// Larger buffers are freed after their call.
 const KEPT_BYTES: usize = 64 << 10;

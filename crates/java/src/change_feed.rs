@@ -8,7 +8,7 @@ use jni::objects::{JByteArray, JClass};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
-use crate::arguments::array;
+use crate::arguments::{ARRAY_BYTES_MAX, array};
 use crate::error::{Failure, Result, Throw};
 use crate::packed_changes::PackedChanges;
 use crate::registry::{Object, REGISTRY};
@@ -36,14 +36,23 @@ fn sequence(number: jlong) -> Result<Sequence> {
 
 fn open_changes<'l>(_: &mut Env<'l>, _: JClass<'l>, database: jlong, after: jlong) -> Result<jlong> {
     let changes = REGISTRY.database(database)?.changes(sequence(after)?)?;
-    Ok(REGISTRY.add(Object::Changes(Box::new(Mutex::new(PackedChanges::new(changes))))))
+    Ok(REGISTRY.add(Object::Changes(Box::new(Mutex::new(PackedChanges::new(changes, ARRAY_BYTES_MAX))))))
 }
 
 /// The next commits: at least one, and more until they have so many bytes. Null at the end of the feed.
 fn next_changes<'l>(env: &mut Env<'l>, _: JClass<'l>, feed: jlong, bytes: jint) -> Result<JByteArray<'l>> {
     let bytes_wanted = usize::try_from(bytes).unwrap_or_default();
-    let batch = REGISTRY.with(feed, |object| object.changes()?.next_batch(bytes_wanted))?;
-    if batch.is_empty() { Ok(JByteArray::null()) } else { array(env, &batch) }
+    REGISTRY.with(feed, |object| {
+        let mut feed = object.changes()?;
+        let batch = feed.next_batch(bytes_wanted)?;
+        if batch.is_empty() {
+            return Ok(JByteArray::null());
+        }
+        let batch = array(env, batch)?;
+        // Without memory for the array, the next call returns these commits.
+        feed.take();
+        Ok(batch)
+    })
 }
 
 /// Waits for a durable commit after `after`, and returns the newest one.

@@ -27,6 +27,8 @@ pub enum Failure {
     Closed,
     /// An argument is not valid.
     Invalid(String),
+    /// An earlier call failed with an error of this kind and text, behind which its object cannot continue.
+    Repeated(&'static str, String),
     /// A call into the virtual machine failed.
     Java(jni::errors::Error),
 }
@@ -72,7 +74,8 @@ fn kind_of_checkpoint(error: &CheckpointError) -> &'static str {
 }
 
 impl Failure {
-    fn kind_and_text(&self) -> (&'static str, String) {
+    /// The kind of the error, and its text.
+    pub fn kind_and_text(&self) -> (&'static str, String) {
         match self {
             Self::Engine(error) => (kind::of(error), error.to_string()),
             Self::Store(error) => (kind::of_store(error), error.to_string()),
@@ -82,6 +85,7 @@ impl Failure {
             }
             Self::Closed => ("CLOSED", "this object is closed; open or begin a new one".to_owned()),
             Self::Invalid(text) => ("INVALID", text.clone()),
+            Self::Repeated(kind, text) => (kind, text.clone()),
             Self::Java(error) => ("INTERNAL", format!("a call into the virtual machine failed: {error}")),
         }
     }

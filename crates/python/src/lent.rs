@@ -10,6 +10,7 @@
 
 use std::ops::Deref;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread::{self, ThreadId};
 
@@ -40,12 +41,18 @@ unsafe impl Send for Target {}
 pub struct Lent {
     target: Mutex<Option<Target>>,
     thread: ThreadId,
+    /// How many loans have begun.
+    loans: AtomicU64,
 }
+
+/// One loan of a [`Lent`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loan(u64);
 
 impl Lent {
     /// Lends nothing yet. Transactions can be lent on this thread only.
     pub fn new() -> Arc<Self> {
-        Arc::new(Self { target: Mutex::new(None), thread: thread::current().id() })
+        Arc::new(Self { target: Mutex::new(None), thread: thread::current().id(), loans: AtomicU64::new(0) })
     }
 
     /// Lends a transaction of the engine while `run` runs.
@@ -60,6 +67,7 @@ impl Lent {
 
     fn lend<R>(&self, target: Target, run: impl FnOnce() -> R) -> R {
         assert_eq!(self.thread, thread::current().id(), "a transaction is lent on its own thread");
+        self.loans.fetch_add(1, Ordering::Relaxed);
         self.set(Some(target));
         // Ends the loan also when `run` panics.
         let _end = End(self);
@@ -98,6 +106,22 @@ impl Lent {
                 run(&mut Changer::Events(unsafe { transaction.cast().as_mut() }))
             }
         }
+    }
+
+    /// The loan that goes on, for what was read of it.
+    ///
+    /// # Errors
+    /// As [`Lent::with`].
+    pub fn loan(&self) -> Result<Loan> {
+        self.with(|_| Ok(Loan(self.loans.load(Ordering::Relaxed))))
+    }
+
+    /// Fails if a loan has ended, or on another thread.
+    ///
+    /// # Errors
+    /// As [`Lent::with`].
+    pub fn check(&self, loan: Loan) -> Result<()> {
+        if self.loan()? == loan { Ok(()) } else { Err(Failure::closed("transaction")) }
     }
 
     /// Calls `run` with the transaction of an event store.
@@ -152,8 +176,8 @@ impl Changer<'_> {
         match self {
             Self::Engine(txn) => Ok(txn),
             Self::Events(_) => {
-                let message = "a transaction of an event store cannot create, remove or rename tables; do it before, by \
-                               the database";
+                let message = "a transaction of an event store cannot create, remove or rename tables; change tables through \
+                               the database, before the transaction";
                 Err(fulgurite::Error::Invalid { message: message.to_owned() })
             }
         }

@@ -54,7 +54,8 @@ fn format_of(name: &str) -> Result<RdfFormat> {
 fn limits(timeout: Option<f64>) -> Result<Limits> {
     let Some(seconds) = timeout else { return Ok(Limits::new()) };
     let timeout = Duration::try_from_secs_f64(seconds);
-    let timeout = timeout.map_err(|_| Failure::invalid(format!("{seconds} is no number of seconds")))?;
+    let timeout = timeout
+        .map_err(|_| Failure::invalid(format!("the timeout must be a number of seconds, 0 or more, not {seconds}")))?;
     Ok(Limits::new().timeout(timeout))
 }
 

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use crate::bounds::Bounds;
 use crate::error::{Failure, Result};
 use crate::kinds::{Kind, Reading, reading};
+use crate::lent::Loan;
 use crate::tables::Table;
 
 /// A key and its value.
@@ -92,6 +93,8 @@ pub struct Scan {
     kind: Kind,
     table: Py<Table>,
     what: What,
+    /// The loan of a lent transaction, with which the iterator ends.
+    loan: Option<Loan>,
     state: Mutex<State>,
 }
 
@@ -102,7 +105,8 @@ impl Scan {
     /// If the source is closed.
     pub fn new(kind: &Kind, table: Py<Table>, rest: Rest, what: What) -> Result<Self> {
         let state = Mutex::new(State { rest, entries: VecDeque::new() });
-        Ok(Self { kind: snapshot_of(kind)?, table, what, state })
+        let loan = if let Kind::Lent(lent) = kind { Some(lent.loan()?) } else { None };
+        Ok(Self { kind: snapshot_of(kind)?, table, what, loan, state })
     }
 }
 
@@ -128,6 +132,9 @@ impl Scan {
         let entry = py.detach(|| -> Result<Option<Entry>> {
             let mut state = self.state.lock().map_err(|_| Failure::broken())?;
             let State { rest, entries } = &mut *state;
+            if let (Kind::Lent(lent), Some(loan)) = (&self.kind, self.loan) {
+                lent.check(loan)?;
+            }
             if entries.is_empty() {
                 let batch = rest.batch;
                 entries.extend(rest.read(&self.kind, &table.table, batch)?);

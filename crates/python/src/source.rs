@@ -108,7 +108,8 @@ fn isolation(name: &str) -> Result<Isolation> {
 /// # Errors
 /// If it is negative or no number.
 pub fn seconds(given: f64) -> Result<Duration> {
-    Duration::try_from_secs_f64(given).map_err(|_| Failure::invalid(format!("{given} is no number of seconds")))
+    Duration::try_from_secs_f64(given)
+        .map_err(|_| Failure::invalid(format!("the timeout must be a number of seconds, 0 or more, not {given}")))
 }
 
 /// The value of a key, copied.

@@ -26,8 +26,8 @@ class Change:
     - ``"bulk loaded"``: a bulk load, or a transaction that was too large for memory, may have
       changed any keys of the table. Read the whole table again, and replace your copy.
 
-    ``table_id`` is the number of the table, which renaming does not change; None for a table whose
-    creation is not part of the feed and that is dropped. ``table_name`` is None for a table that a
+    ``table_id`` is the number of the table, which renaming does not change; None for a dropped table
+    that was created before the feed begins. ``table_name`` is None for a table that a
     later commit of the feed drops.
 
     ``key`` and ``value`` are the stored bytes. ``Table.decode_key`` and ``decode_value`` return

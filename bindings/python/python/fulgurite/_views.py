@@ -29,6 +29,12 @@ class ViewTransaction(Source):
     def __getitem__(self, name: str) -> Table:
         return super().__getitem__(self._names.get(name, name))
 
+    def tables(self) -> list[str]:
+        """Return the names of all tables, sorted; those of the view as it declares them."""
+        stored = set(super().tables())
+        own = {declared for declared, name in self._names.items() if name in stored}
+        return sorted(own | stored.difference(self._names, self._names.values()))
+
 
 Fold: TypeAlias = Callable[[ViewTransaction, _native.Event], object]
 """A function that folds an event into the tables of a view."""

@@ -82,7 +82,10 @@ class InvalidError(Error, ValueError):
 
 
 class WrongVersionError(Error):
-    """A stream does not have the expected version. Nothing was appended: read it again, decide again."""
+    """A stream does not have the expected version. Nothing was appended.
+
+    Read the stream again before you retry.
+    """
 
     stream: str
     expected: int | str

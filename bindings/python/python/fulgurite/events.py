@@ -132,8 +132,9 @@ class _Reads:
         """
         info = self._snapshot().stream(stream)
         if info is None:
-            error = StreamNotFoundError(f"stream {stream!r} does not exist; check the name")
-            error.kind, error.stream = "STREAM_NOT_FOUND", str(stream)
+            name = stream if isinstance(stream, str) else stream.decode("utf-8", "surrogateescape")
+            error = StreamNotFoundError(f"stream {name!r} does not exist; check the name")
+            error.kind, error.stream = "STREAM_NOT_FOUND", name
             raise error
         return _info(info)
 
@@ -285,13 +286,13 @@ class EventStore(_Reads):
         """Append an event or several to a stream, all or none.
 
         ``expected`` is the version of the last event of the stream, or ``"no stream"``, ``"stream
-        exists"`` or ``"any"``; if it is wrong, ``WrongVersionError`` is raised. If an event after
-        position ``after`` matches the query ``unless``, ``ConditionFailedError`` is raised: something
-        has happened that the caller has not read. Events whose ids the stream has already, in this
-        order, are not appended again.
+        exists"`` or ``"any"``; if it is wrong, ``WrongVersionError`` is raised. ``unless`` is a query;
+        the append fails with ``ConditionFailedError`` if an event after position ``after`` matches it.
+        Events whose ids the stream has already, in this order, are not appended again, and the result
+        is that of the first append, also if ``expected`` or ``unless`` no longer hold.
         """
         if unless is None and after is not None:
-            raise ValueError("after says from where on unless is checked; give unless too")
+            raise ValueError("after needs unless: it is the position after which events are checked")
         condition = None if unless is None else unless.items()
         return Appended(*self._store.append(stream, parts_of(events), expected, condition, after))
 
@@ -411,8 +412,8 @@ class EventStore(_Reads):
         """Iterate over all events from a position on, and wait for new ones.
 
         With ``timeout``, an iteration ends when no event has come for so many seconds; another one
-        continues there. A follower sees events that an append of may return. ``partition`` is a
-        member of a group, such as ``(0, 4)``: it gets only the events of its streams.
+        continues there. A follower sees an event as soon as its append may return. ``partition`` is
+        a member of a group, such as ``(0, 4)``: it gets only the events of its streams.
         """
         return Follower(_native.follow(self._store, start, batch_events, behind_max, partition), timeout)
 
@@ -480,6 +481,7 @@ def open_in(
 def connect(socket: str | os.PathLike[str], start: int = 0, *, timeout: float | None = None) -> Follower:
     """Follow a store that another process serves, as ``EventStore.follow``.
 
+    The events are those of the log: upcasters are not called. Check ``Event.schema``.
     After ``SocketError``, connect again at ``Follower.position``.
     """
     return Follower(_native.connect(os.fspath(socket), start), timeout)

@@ -280,6 +280,10 @@ fn a_commit_comes_when_it_is_durable_and_not_before() {
         assert_eq!(sequences(&db, before), [sequence.0]);
     }
     let newest = db.sync().unwrap();
+    for beyond in [newest.0 + 1, u64::MAX] {
+        let refused = db.wait_durable(Sequence(beyond), Duration::from_secs(600));
+        assert!(matches!(refused, Err(Error::Invalid { .. })), "no commit {beyond} exists: {refused:?}");
+    }
     assert_eq!(db.wait_durable(newest, Duration::from_millis(2)).unwrap(), newest);
     let waiting = {
         let db = db.clone();
@@ -305,7 +309,9 @@ fn what_cannot_be_given_is_an_error_that_says_what_to_do() {
     assert_eq!((gone(&db, 1), sequences(&db, 2)), (3, vec![3]));
     let error = db.changes(Sequence(1)).unwrap_err().to_string();
     assert!(
-        error.contains("after commit 1 are gone, the oldest that is kept is 3; copy what a snapshot shows"),
+        error.contains(
+            "after commit 1 are gone, the oldest that is kept is 3; copy what a transaction of read_durable shows"
+        ),
         "{error}"
     );
     let error = db.changes(Sequence(4)).unwrap_err().to_string();

@@ -45,11 +45,37 @@ impl Transaction<'_> {
         let name = stream.as_ref();
         Self::check_name(name)?;
         events.iter().try_for_each(check_event)?;
-        self.change_store(|transaction| transaction.append_checked(name, expected, events))
+        self.change_store(|transaction| transaction.append_checked(name, expected, None, events))
+    }
+
+    /// As [`Transaction::append`], but fails if an event after the condition's position matches its query.
+    ///
+    /// Ids are compared first: a repeated append is returned as such, also if the condition no longer holds, as after
+    /// the first append of the same events.
+    ///
+    /// # Errors
+    /// [`Error::ConditionFailed`], and as [`Transaction::append`].
+    pub fn append_if(
+        &mut self,
+        condition: &AppendCondition,
+        stream: impl AsRef<[u8]>,
+        expected: Expected,
+        events: &[EventData<'_>],
+    ) -> Result<Appended> {
+        let name = stream.as_ref();
+        Self::check_name(name)?;
+        events.iter().try_for_each(check_event)?;
+        self.change_store(|transaction| transaction.append_checked(name, expected, Some(condition), events))
     }
 
     /// Requires: the name and the events are in their limits.
-    fn append_checked(&mut self, name: &[u8], expected: Expected, events: &[EventData<'_>]) -> Result<Appended> {
+    fn append_checked(
+        &mut self,
+        name: &[u8],
+        expected: Expected,
+        condition: Option<&AppendCondition>,
+        events: &[EventData<'_>],
+    ) -> Result<Appended> {
         let has_ids = events.iter().any(|event| event.id.is_some());
         if has_ids {
             self.load_ids()?;
@@ -63,6 +89,7 @@ impl Transaction<'_> {
         {
             return Ok(Appended { position, version, count: events.len() as u64, repeated: true });
         }
+        condition.map_or(Ok(()), |condition| self.require(condition))?;
         if head.is_some_and(|head| head.state == StreamState::Tombstone) {
             return Err(Error::Tombstone { stream: name.to_vec() });
         }

@@ -129,7 +129,8 @@ impl EventStore {
     }
 
     /// As [`EventStore::append`], but fails if an event after the condition's position matches its query: the caller
-    /// decided without having read it.
+    /// decided without having read it. A repeated append with ids is returned as such before the condition is checked,
+    /// so it can be tried again when the outcome of the first try is unknown.
     ///
     /// # Errors
     /// [`Error::ConditionFailed`](crate::Error::ConditionFailed), and as [`EventStore::append`].
@@ -141,8 +142,7 @@ impl EventStore {
     ) -> Result<Appended> {
         let stream = stream.as_ref();
         self.run(Isolation::Snapshot, &mut |transaction| {
-            transaction.require(condition)?;
-            transaction.append(stream, Expected::Any, events)
+            transaction.append_if(condition, stream, Expected::Any, events)
         })
     }
 

@@ -113,6 +113,26 @@ fn a_condition_fails_if_an_event_was_not_read() {
 }
 
 #[test]
+fn a_repeated_append_is_returned_although_its_own_events_break_its_condition() {
+    let (_directory, store) = store();
+    let condition = AppendCondition { query: EventQuery::kind("enrolled"), after: None };
+    let events = [event("enrolled").id([1; 16])];
+    let first = store.append_if(&condition, "s", &events).unwrap();
+    let again = store.append_if(&condition, "s", &events).unwrap();
+    assert_eq!((again.position, again.version, again.repeated), (first.position, first.version, true));
+    let within = store.transact(|t| t.append_if(&condition, "s", Expected::NoStream, &events)).unwrap();
+    assert!(within.repeated);
+    let other = store.append_if(&condition, "s", &[event("enrolled").id([2; 16])]);
+    assert!(matches!(other, Err(Error::ConditionFailed { position: Position(0) })));
+    let wrong = store.transact(|t| {
+        let nothing = AppendCondition { query: EventQuery::kind("never"), after: None };
+        t.append_if(&nothing, "s", Expected::NoStream, &[event("x")])
+    });
+    assert!(matches!(wrong, Err(Error::WrongVersion { .. })));
+    assert_eq!(texts(&store.snapshot().unwrap(), "s"), ["enrolled"]);
+}
+
+#[test]
 fn queries_find_events_by_type_tag_and_stream_both_ways() {
     let (_directory, store) = store();
     for round in 0..50 {

@@ -117,6 +117,9 @@ pub fn condition(unless: &Bound<'_, PyAny>, after: Option<u64>) -> Result<Append
 pub fn partition(given: Option<(u32, u32)>) -> Result<Partition> {
     let Some((index, count)) = given else { return Ok(Partition::ALL) };
     Partition::new(index, count).ok_or_else(|| {
+        if count == 0 {
+            return Failure::invalid("a group has 1 member or more, not 0");
+        }
         Failure::invalid(format!("a group of {count} has the members 0 to {}, not {index}", i64::from(count) - 1))
     })
 }

@@ -5,8 +5,10 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::Arc;
+#[cfg(unix)]
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use fulgurite_events::{Position, Signal};
@@ -14,6 +16,7 @@ use pyo3::prelude::*;
 
 use crate::error::{Failure, Result};
 use crate::events::arguments;
+use crate::events::exclusive::Exclusive;
 use crate::events::recorded::{Event, Recorded, StreamNames};
 use crate::events::store::EventStore;
 use crate::kinds::OpenDatabase;
@@ -72,13 +75,22 @@ struct State {
     queue: VecDeque<Recorded>,
     /// What the feed has said at the end of the queue.
     signal: Option<Signal>,
+    /// An error behind the queue.
+    failure: Option<Failure>,
+}
+
+/// What a call has taken.
+struct Taken {
+    events: Vec<Recorded>,
+    /// Whether the feed has moved: it may have more events, also if none was taken.
+    moved: bool,
 }
 
 /// A follower.
 #[pyclass(frozen, module = "fulgurite._native")]
 pub struct Follower {
     /// None after closing.
-    state: Mutex<Option<State>>,
+    state: Exclusive<Option<State>>,
     position: AtomicU64,
     missed: AtomicU64,
     has_caught_up: AtomicBool,
@@ -89,7 +101,7 @@ impl Follower {
     fn new(feed: Feed) -> Self {
         Self {
             position: AtomicU64::new(feed.position()),
-            state: Mutex::new(Some(State { feed, queue: VecDeque::new(), signal: None })),
+            state: Exclusive::new(Some(State { feed, queue: VecDeque::new(), signal: None, failure: None })),
             missed: AtomicU64::new(0),
             has_caught_up: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
@@ -97,27 +109,41 @@ impl Follower {
     }
 
     /// Takes at most `most` events, and waits at most `wait` for the first.
-    fn take(&self, wait: Duration, most: usize) -> Result<Vec<Recorded>> {
-        let mut state = self.state.lock().map_err(|_| Failure::broken())?;
-        if self.is_closed.load(Ordering::SeqCst) {
-            *state = None;
-        }
-        let State { feed, queue, signal } = state.as_mut().ok_or_else(|| Failure::closed("follower"))?;
+    fn take(&self, wait: Duration, most: usize) -> Result<Taken> {
+        self.state.with("follower", |state| {
+            if self.is_closed.load(Ordering::SeqCst) {
+                *state = None;
+            }
+            self.take_from(state.as_mut().ok_or_else(|| Failure::closed("follower"))?, wait, most)
+        })
+    }
+
+    fn take_from(&self, state: &mut State, wait: Duration, most: usize) -> Result<Taken> {
+        let State { feed, queue, signal, failure } = state;
+        let before = feed.position();
         if queue.is_empty() {
-            let (new, missed) = feed.poll(wait, queue)?;
-            *signal = new.or(*signal);
-            self.missed.fetch_add(missed, Ordering::Relaxed);
+            if let Some(failure) = failure.take() {
+                return Err(failure);
+            }
+            match feed.poll(wait, queue) {
+                Ok((new, missed)) => {
+                    *signal = new.or(*signal);
+                    self.missed.fetch_add(missed, Ordering::Relaxed);
+                }
+                Err(new) if queue.is_empty() => return Err(new),
+                Err(new) => *failure = Some(new),
+            }
         }
-        let taken: Vec<Recorded> = queue.drain(..most.min(queue.len())).collect();
+        let events: Vec<Recorded> = queue.drain(..most.min(queue.len())).collect();
         if queue.is_empty() {
             if let Some(signal) = signal.take() {
                 self.has_caught_up.store(signal == Signal::CaughtUp, Ordering::Relaxed);
             }
             self.position.store(feed.position(), Ordering::SeqCst);
-        } else if let Some(last) = taken.last() {
+        } else if let Some(last) = events.last() {
             self.position.store(last.position + 1, Ordering::SeqCst);
         }
-        Ok(taken)
+        Ok(Taken { events, moved: feed.position() != before })
     }
 
     /// As [`Follower::take`], and handles signals of the system while it waits. `None` waits for ever.
@@ -127,13 +153,14 @@ impl Follower {
             let left = deadline.map_or(SLICE, |deadline| deadline.saturating_duration_since(Instant::now()));
             let had_caught_up = self.has_caught_up.load(Ordering::Relaxed);
             let taken = py.detach(|| self.take(left.min(SLICE), most))?;
-            if !taken.is_empty() {
-                return Ok(taken);
+            if !taken.events.is_empty() {
+                return Ok(taken.events);
             }
             py.check_signals()?;
-            // A call that has only learned that there are no events was one without waiting.
-            if left.is_zero() && had_caught_up == self.has_caught_up.load(Ordering::Relaxed) {
-                return Ok(taken);
+            // A call that has only learned that there are no events was one without waiting. One that has only passed
+            // events of other members of the group, or removed ones, continues behind them.
+            if left.is_zero() && !taken.moved && had_caught_up == self.has_caught_up.load(Ordering::Relaxed) {
+                return Ok(taken.events);
             }
         }
     }
@@ -147,10 +174,13 @@ impl Follower {
         Ok(self.wait(py, timeout, 1)?.pop().map(Event))
     }
 
-    /// The next events, at most `most`; none after the time.
+    /// The next events, at most `most`, which is 1 or more; none after the time.
     #[pyo3(signature = (timeout=None, most=10_000))]
     fn poll(&self, py: Python<'_>, timeout: Option<f64>, most: usize) -> Result<Vec<Event>> {
-        Ok(self.wait(py, timeout, most.max(1))?.into_iter().map(Event).collect())
+        if most == 0 {
+            return Err(Failure::invalid("limit must be 1 or more, not 0"));
+        }
+        Ok(self.wait(py, timeout, most)?.into_iter().map(Event).collect())
     }
 
     /// The position after the last event that was returned.
@@ -175,7 +205,7 @@ impl Follower {
     fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
         // A thread that waits drops the rest.
-        if let Ok(mut state) = self.state.try_lock() {
+        if let Some(mut state) = self.state.try_lock() {
             *state = None;
         }
     }
@@ -229,7 +259,10 @@ pub fn connect(socket: PathBuf, start: u64) -> Result<Follower> {
 
 #[cfg(not(unix))]
 fn no_sockets(socket: &std::path::Path) -> Failure {
-    let text = format!("{}: followers in other processes need Unix sockets, which Windows has not", socket.display());
+    let text = format!(
+        "{}: followers in other processes need Unix sockets, which are not available on Windows",
+        socket.display()
+    );
     Failure::Kind("SOCKET", text)
 }
 

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod columns;
+mod exclusive;
 mod following;
 mod reading;
 mod recorded;

@@ -11,6 +11,7 @@ use crate::arrow::{ArrowStream, text_of};
 use crate::error::{Failure, Result};
 use crate::events::arguments;
 use crate::events::columns;
+use crate::events::exclusive::Exclusive;
 use crate::events::recorded::{Event, Recorded, StreamNames};
 use crate::names;
 
@@ -31,6 +32,8 @@ struct Rest {
     stop: u64,
     is_reverse: bool,
     has_ended: bool,
+    /// An error at the next event. The events before it are returned first.
+    failure: Option<Failure>,
     names: StreamNames,
 }
 
@@ -47,33 +50,48 @@ impl Rest {
         }
     }
 
-    /// Reads the next batch: at most `most` events, and no more after so many bytes.
+    /// Reads the next batch: at most `most` events, and no more after so many bytes. Events before one that fails are
+    /// a batch; the next call returns the error, and a call after it tries the event again.
     fn read(&mut self, most: usize) -> Result<Vec<Recorded>> {
-        let (mut recorded, mut bytes, mut names) = (Vec::new(), 0, std::mem::take(&mut self.names));
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        let mut recorded = Vec::new();
         if self.has_ended || self.start >= self.stop {
             return Ok(recorded);
         }
-        let mut cursor = self.cursor()?;
-        let has_ended = loop {
-            if recorded.len() >= most || bytes > BATCH_BYTES_MAX {
-                break false;
-            }
-            let Some(event) = cursor.next()? else { break true };
-            let number = if let Selection::Stream(_) = self.selection { event.version.0 } else { event.position.0 };
-            if !(self.start..self.stop).contains(&number) {
-                break true;
-            }
-            let event = names.record(&self.snapshot, &event)?;
-            bytes += event.bytes();
-            recorded.push(event);
-        };
-        drop(cursor);
+        let mut names = std::mem::take(&mut self.names);
+        let outcome = self.read_into(&mut recorded, &mut names, most);
+        self.names = names;
         if let Some(last) = recorded.last() {
             let number = if let Selection::Stream(_) = self.selection { last.version } else { last.position };
             if self.is_reverse { self.stop = number } else { self.start = number + 1 }
         }
-        (self.has_ended, self.names) = (has_ended, names);
+        match outcome {
+            Ok(has_ended) => self.has_ended = has_ended,
+            Err(failure) if recorded.is_empty() => return Err(failure),
+            Err(failure) => self.failure = Some(failure),
+        }
         Ok(recorded)
+    }
+
+    /// Reads events, and returns whether there are no more.
+    fn read_into(&self, recorded: &mut Vec<Recorded>, names: &mut StreamNames, most: usize) -> Result<bool> {
+        let mut bytes = 0;
+        let mut cursor = self.cursor()?;
+        loop {
+            if recorded.len() >= most || bytes > BATCH_BYTES_MAX {
+                return Ok(false);
+            }
+            let Some(event) = cursor.next()? else { return Ok(true) };
+            let number = if let Selection::Stream(_) = self.selection { event.version.0 } else { event.position.0 };
+            if !(self.start..self.stop).contains(&number) {
+                return Ok(true);
+            }
+            let event = names.record(&self.snapshot, &event)?;
+            bytes += event.bytes();
+            recorded.push(event);
+        }
     }
 }
 
@@ -88,9 +106,12 @@ struct State {
     events: VecDeque<Recorded>,
 }
 
+/// What errors call it.
+const ITERATOR: &str = "iterator";
+
 /// An iterator over events.
 #[pyclass(frozen, module = "fulgurite._native")]
-pub struct EventScan(Arc<Mutex<State>>);
+pub struct EventScan(Arc<Exclusive<State>>);
 
 #[pymethods]
 impl EventScan {
@@ -99,14 +120,14 @@ impl EventScan {
     }
 
     fn __next__(&self, py: Python<'_>) -> Result<Option<Event>> {
-        let event = py.detach(|| -> Result<_> {
-            let mut state = self.0.lock().map_err(|_| Failure::broken())?;
-            let State { rest, batch, events } = &mut *state;
-            if events.is_empty() {
-                events.extend(rest.read(*batch)?);
-                *batch = (2 * *batch).min(BATCH_MAX);
-            }
-            Ok(events.pop_front())
+        let event = py.detach(|| {
+            self.0.with(ITERATOR, |State { rest, batch, events }| {
+                if events.is_empty() {
+                    events.extend(rest.read(*batch)?);
+                    *batch = (2 * *batch).min(BATCH_MAX);
+                }
+                Ok(events.pop_front())
+            })
         })?;
         Ok(event.map(Event))
     }
@@ -116,16 +137,25 @@ impl EventScan {
     fn arrow(&self, batch_rows: usize) -> ArrowStream {
         let state = Arc::clone(&self.0);
         let next = move || {
-            let mut state = state.lock().map_err(|_| text_of(&Failure::broken()))?;
-            let State { rest, events, .. } = &mut *state;
-            let mut batch: Vec<Recorded> = std::mem::take(events).into();
-            while batch.len() < batch_rows.max(1) {
-                let more = rest.read(batch_rows.max(1) - batch.len()).map_err(|failure| text_of(&failure))?;
-                if more.is_empty() {
-                    break;
+            let batch = state.with(ITERATOR, |State { rest, events, .. }| {
+                let mut batch: Vec<Recorded> = std::mem::take(events).into();
+                while batch.len() < batch_rows.max(1) && (batch.is_empty() || rest.failure.is_none()) {
+                    let more = match rest.read(batch_rows.max(1) - batch.len()) {
+                        Ok(more) => more,
+                        Err(failure) if batch.is_empty() => return Err(failure),
+                        Err(failure) => {
+                            rest.failure = Some(failure);
+                            break;
+                        }
+                    };
+                    if more.is_empty() {
+                        break;
+                    }
+                    batch.extend(more);
                 }
-                batch.extend(more);
-            }
+                Ok(batch)
+            });
+            let batch = batch.map_err(|failure| text_of(&failure))?;
             if batch.is_empty() { Ok(None) } else { columns::columns(&batch).map(Some) }
         };
         ArrowStream::new(columns::fields(), Box::new(next))
@@ -149,9 +179,9 @@ impl EventSnapshot {
 
     fn scan(&self, selection: Selection, start: u64, stop: Option<u64>, is_reverse: bool) -> Result<EventScan> {
         let (snapshot, stop) = (self.get()?, stop.unwrap_or(u64::MAX));
-        let rest =
-            Rest { snapshot, selection, start, stop, is_reverse, has_ended: false, names: StreamNames::default() };
-        Ok(EventScan(Arc::new(Mutex::new(State { rest, batch: FIRST_BATCH, events: VecDeque::new() }))))
+        let (has_ended, failure, names) = (false, None, StreamNames::default());
+        let rest = Rest { snapshot, selection, start, stop, is_reverse, has_ended, failure, names };
+        Ok(EventScan(Arc::new(Exclusive::new(State { rest, batch: FIRST_BATCH, events: VecDeque::new() }))))
     }
 }
 

@@ -133,10 +133,9 @@ impl EventStore {
             arguments::with_events(&events, |events| match (condition, expected) {
                 (None, _) => store.append(&name, expected, events),
                 (Some(condition), Expected::Any) => store.append_if(&condition, &name, events),
-                (Some(condition), _) => store.transact(|transaction| {
-                    transaction.require(&condition)?;
-                    transaction.append(&name, expected, events)
-                }),
+                (Some(condition), _) => {
+                    store.transact(|transaction| transaction.append_if(&condition, &name, expected, events))
+                }
             })
         })?;
         Ok(tuple_of(&appended))
@@ -146,8 +145,9 @@ impl EventStore {
     fn transact(&self, py: Python<'_>, change: Py<PyAny>) -> Result<Py<PyAny>> {
         let store = self.get()?;
         Ok(py.detach(|| {
-            let lent = Lent::new();
             store.transact(|transaction| {
+                // Objects of an attempt do not refer to the transaction of the next one.
+                let lent = Lent::new();
                 lent.during_events(transaction, || {
                     Python::attach(|py| {
                         let lent = EventTransaction::new(Arc::clone(&lent));

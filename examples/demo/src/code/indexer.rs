@@ -31,7 +31,7 @@ pub fn scip(sample: &Path, beside: &Path, uses_sample: bool) -> Result<Indexed> 
     let scratch = Scratch::beside(beside)?;
     let (scip, sources) = (scratch.0.join("keys.scip"), scratch.0.join("sources"));
     let why = match uses_sample {
-        true => "as --code-sample says".to_owned(),
+        true => "chosen by --code-sample".to_owned(),
         false => match repository(sample).ok_or_else(|| "the repository is not there".to_owned()) {
             Err(why) => why,
             Ok(repository) => match run_indexer(&repository, &sources, &scip) {

@@ -16,7 +16,8 @@ pub struct Flight {
     /// The airports.
     pub from: [u8; 3],
     pub to: [u8; 3],
-    /// The minute of the year at which the event happened; for `cancelled`, the scheduled one.
+    /// The minute of the year at which the event happened; for `cancelled`, the scheduled one. For `landed` an
+    /// estimate: the data has no times of arrival, so it is the departure plus the minutes in the air, without taxiing.
     pub minute: u32,
     /// Minutes later than scheduled; negative for earlier.
     pub delay: i16,

@@ -174,7 +174,7 @@ const PYTHON_LAYERS: &[&[&str]] = &[
     &["loads"],
     &["source"],
     &["rdf"],
-    &["events::arguments"],
+    &["events::arguments", "events::exclusive"],
     &["events::recorded"],
     &["events::columns"],
     &["events::reading"],

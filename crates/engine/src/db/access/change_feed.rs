@@ -202,12 +202,22 @@ impl Database {
     /// which is `after` if none followed. Commits that are visible but not durable are made durable.
     ///
     /// # Errors
-    /// Errors of the disk; [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::Closed`].
+    /// [`Error::Invalid`] if `after` is above the newest commit; errors of the disk; [`Error::ReadOnly`],
+    /// [`Error::Poisoned`], [`Error::Closed`].
     pub fn wait_durable(&self, after: Sequence, timeout: Duration) -> Result<Sequence> {
         check_not_merging()?;
         let core = &self.inner.core;
         let now = Instant::now();
         let deadline = now.checked_add(timeout).unwrap_or(now + FAR_AWAY);
+        core.writer()?;
+        let newest = core.published.visible();
+        if after > newest {
+            let message = format!(
+                "cannot wait for a commit after {}: the newest commit is {}; wait after one that was read or written here",
+                after.0, newest.0
+            );
+            return Err(Error::Invalid { message });
+        }
         loop {
             core.writer()?;
             let durable = core.durable_snapshot()?.sequence;
@@ -223,7 +233,7 @@ impl Database {
                 return Ok(durable);
             }
             // Closing wakes no waiting thread.
-            core.published.wait_until(Sequence(after.0 + 1), deadline.min(now + LOOK_INTERVAL));
+            core.published.wait_until(Sequence(after.0.saturating_add(1)), deadline.min(now + LOOK_INTERVAL));
         }
     }
 

@@ -180,7 +180,7 @@ public final class Database implements AutoCloseable {
      * @return the transaction, or nothing if the previous one has not ended in time
      */
     public Optional<WriteTransaction> beginExclusive(Duration timeout) {
-        long raw = Native.beginExclusive(handle.raw(), timeout.toMillis());
+        long raw = Native.beginExclusive(handle.raw(), millisOf(timeout));
         return raw == 0 ? Optional.empty() : Optional.of(new WriteTransaction(this, raw));
     }
 
@@ -400,13 +400,13 @@ public final class Database implements AutoCloseable {
     /**
      * Waits for a durable commit after a given one. Commits that are visible but not durable are made durable.
      *
-     * @param after the sequence of a commit, or 0
+     * @param after the sequence of a commit, or 0; one above the newest commit is not valid
      * @param timeout how long to wait
      * @return the sequence of the newest durable commit, which is {@code after} if none followed in time
      * @throws InterruptedException if this thread is interrupted
      */
     public long awaitDurable(long after, Duration timeout) throws InterruptedException {
-        long left = timeout.toMillis();
+        long left = millisOf(timeout);
         while (true) {
             if (Thread.interrupted()) {
                 throw new InterruptedException();
@@ -418,6 +418,15 @@ public final class Database implements AutoCloseable {
                 return durable;
             }
         }
+    }
+
+    /** The milliseconds of a duration: none of a negative one, and at most as many as a number can have. */
+    private static long millisOf(Duration duration) {
+        if (duration.isNegative()) {
+            return 0;
+        }
+        boolean fits = duration.compareTo(Duration.ofMillis(Long.MAX_VALUE)) < 0;
+        return fits ? duration.toMillis() : Long.MAX_VALUE;
     }
 
     /**

@@ -54,13 +54,23 @@ public final class ChangeFeed implements Iterator<Commit>, AutoCloseable {
         if (!hasNext()) {
             throw new NoSuchElementException();
         }
-        long sequence = batch.getLong();
-        int count = batch.getInt();
-        List<Change> changes = new ArrayList<>(count);
-        for (int index = 0; index < count; index++) {
-            changes.add(change());
+        int start = batch.position();
+        boolean isRead = false;
+        try {
+            long sequence = batch.getLong();
+            int count = batch.getInt();
+            List<Change> changes = new ArrayList<>(count);
+            for (int index = 0; index < count; index++) {
+                changes.add(change());
+            }
+            isRead = true;
+            return new Commit(sequence, changes);
+        } finally {
+            if (!isRead) {
+                // Without memory for the commit, the next call returns it.
+                batch.position(start);
+            }
         }
-        return new Commit(sequence, changes);
     }
 
     private Change change() {

@@ -22,7 +22,7 @@ import org.fulgurite.internal.Exceptions;
  * <tr><td>{@code i128}, {@code u128}</td><td>BigInteger</td><td>numeric</td></tr>
  * <tr><td>{@code bool}</td><td>Boolean</td><td>false first</td></tr>
  * <tr><td>{@code char}</td><td>Integer, a Unicode scalar value</td><td>numeric</td></tr>
- * <tr><td>{@code f32}, {@code f64}</td><td>Float, Double</td><td>numeric, −0 before 0, NaN last</td></tr>
+ * <tr><td>{@code f32}, {@code f64}</td><td>Float, Double</td><td>numeric, −0 before 0, NaN last, but first with the sign bit set</td></tr>
  * <tr><td>{@code string}</td><td>String</td><td>by Unicode scalar values</td></tr>
  * <tr><td>{@code bytes}, {@code bytes[N]}</td><td>byte[]</td><td>by unsigned bytes</td></tr>
  * <tr><td>{@code bytes[16]}</td><td>UUID</td><td>by unsigned bytes</td></tr>
