@@ -14,7 +14,7 @@ pub struct Serve {
     /// The database files. For clients, a database has the name of its file without the extension.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
-    /// The databases below, the lowest first, if the served one is stacked. Then there is one FILE.
+    /// The databases below, the lowest first, if the served one is stacked. Only with a single FILE.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub base: Vec<PathBuf>,
     /// The address or host name to listen on, and the port. Port 0 is any free port.
@@ -26,7 +26,7 @@ pub struct Serve {
     /// Return at most this many results on a page.
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub results_max: u32,
-    /// End a page at the result with which it has this many MiB.
+    /// End a page with the result that brings it to this many MiB.
     #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1 << 11))]
     pub bytes_max: u32,
     /// Stop a query that needs more than this many MiB of memory. Several may run at once.

@@ -6,7 +6,7 @@ use crate::angle::diagnostic::Diagnostic;
 use crate::angle::source::{Source, Span};
 use crate::angle::tree::{Pattern, PatternKind, Query};
 use crate::query::typed::{CheckedQuery, Node, NodeKind, TypedQuery};
-use crate::query::types::{Mismatch, Ty, Unknowns};
+use crate::query::types::{Built, Mismatch, Ty, Unknowns};
 use crate::schema::definition::{Predicate, Schema};
 use crate::schema::scopes::Scope;
 use crate::value::types::Type;
@@ -131,15 +131,28 @@ impl<'a> Checker<'a> {
 
     /// A type for a message.
     pub fn text(&self, ty: &Ty) -> String {
+        let mut parts = PARTS_IN_MESSAGE;
+        self.text_of_parts(ty, &mut parts)
+    }
+
+    fn text_of_parts(&self, ty: &Ty, parts: &mut usize) -> String {
+        let Some(left) = parts.checked_sub(1) else { return "…".to_owned() };
+        *parts = left;
         match self.unknowns.shallow(ty) {
             Ty::Unknown(_) => "a type that is not known".to_owned(),
             Ty::Known(ty) => self.schema.short_type_text(&ty),
-            Ty::Array(element) => format!("[{}]", self.text(&element)),
-            Ty::Set(element) => format!("set {}", self.text(&element)),
-            Ty::Maybe(element) => format!("maybe {}", self.text(&element)),
+            Ty::Array(element) => format!("[{}]", self.text_of_parts(&element, parts)),
+            Ty::Set(element) => format!("set {}", self.text_of_parts(&element, parts)),
+            Ty::Maybe(element) => format!("maybe {}", self.text_of_parts(&element, parts)),
             Ty::Tuple(fields) => {
-                let fields: Vec<String> = fields.iter().map(|ty| self.text(ty)).collect();
-                format!("{{ {} }}", fields.join(", "))
+                let mut texts: Vec<String> = Vec::new();
+                for ty in &fields {
+                    texts.push(self.text_of_parts(ty, parts));
+                    if *parts == 0 {
+                        break;
+                    }
+                }
+                format!("{{ {} }}", texts.join(", "))
             }
         }
     }
@@ -261,11 +274,17 @@ impl<'a> Checker<'a> {
                 let _ = self.unknowns.unify(&ty, &Ty::Known(Type::unit()));
             }
         }
-        let mut change = |ty: Ty, span: Span| {
-            self.unknowns.known(&ty).ok_or_else(|| {
+        let mut built = Built::default();
+        let mut change = |ty: Ty, span: Span| match self.unknowns.known(&ty, &mut built) {
+            Ok(Some(known)) => Ok(known),
+            Ok(None) => {
                 let hint = "write its type: `(pattern : type)`";
-                self.error(span, "the type of this cannot be found out", hint)
-            })
+                Err(self.error(span, "the type of this cannot be found out", hint))
+            }
+            Err(mismatch) => {
+                let hint = "return parts of it";
+                Err(self.error(span, mismatch.0.unwrap_or_default(), hint))
+            }
         };
         let query = query.map(&mut change)?;
         let value = value.map(|value| value.map(&mut change)).transpose()?;
@@ -316,6 +335,9 @@ impl<'a> Checker<'a> {
         Node { kind: NodeKind::Promoted(Box::new(node)), ty: to, span }
     }
 }
+
+/// How many parts of a type a message shows.
+const PARTS_IN_MESSAGE: usize = 50;
 
 /// The variables that a query mentions, but for those only in `|`, `if` and `!`.
 fn names_of_query(query: &Query) -> HashSet<String> {

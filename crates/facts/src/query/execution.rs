@@ -15,6 +15,7 @@ use crate::query::plan::Operation;
 use crate::query::reads::Reads;
 use crate::value::bytes::{Cursor, put_elements};
 use crate::value::nat::{nat_at, put_nat};
+use crate::value::types::Type;
 use crate::value::values::StoredFact;
 
 /// Where a loop is.
@@ -55,7 +56,7 @@ impl DerivedFacts {
 pub struct Bounds {
     /// When it has to end.
     pub deadline: Option<Instant>,
-    /// How many bytes of derived facts and sets it may keep.
+    /// How many bytes of derived facts, sets, values and results it may keep.
     pub memory_bytes_max: usize,
     /// Ends it from another thread.
     pub cancellation: CancellationToken,
@@ -91,13 +92,22 @@ pub struct Execution<'a> {
     bounds: Bounds,
     /// How many operations that cannot be interrupted are in progress.
     atomic: usize,
-    ticks: u64,
+    /// Since the last look at the clock.
+    ticks: usize,
     time_is_up: bool,
     buffers: Vec<Vec<u8>>,
+    /// What slots take, as of the last value of [`LARGE_BYTES`].
+    bytes_in_slots: usize,
+    /// What the values take that loops go through.
+    bytes_in_loops: usize,
 }
 
 /// How many facts and elements are searched between looks at the clock and the cancellation.
-const TICKS_PER_CLOCK: u64 = 128;
+const TICKS_PER_CLOCK: usize = 128;
+/// So many bytes that are copied count as one more fact.
+const BYTES_PER_TICK: usize = 16 << 10;
+/// Values from this size on are counted where they are kept. Smaller ones take less than the plan does.
+const LARGE_BYTES: usize = 4 << 10;
 
 /// Positions of `if`: in the condition, which has not held; in the first branch, or after it; in the second branch.
 const IF_CONDITION: u64 = 0;
@@ -124,6 +134,8 @@ impl<'a> Execution<'a> {
             ticks: 0,
             time_is_up: false,
             buffers: Vec::new(),
+            bytes_in_slots: 0,
+            bytes_in_loops: 0,
         }
     }
 
@@ -138,35 +150,16 @@ impl<'a> Execution<'a> {
             Operation::Seek { predicate, prefix, id, key, value } => {
                 self.seek(*predicate, prefix, [id, key], value.as_ref(), rest, emit)
             }
-            Operation::Elements { of, ty, item } => {
-                let bytes = self.value(of);
-                let mut cursor = Cursor::new(&bytes);
-                let (from, mut index) = (self.resume_index(), 0);
-                for _ in 0..cursor.nat()? {
-                    let start = cursor.offset();
-                    cursor.skip(ty)?;
-                    let element = cursor.since(start);
-                    if index >= from {
-                        if self.tick()? {
-                            return Ok(self.time_out(Position::Index(index)));
-                        }
-                        if item.matches(&mut Cursor::new(element), &mut self.slots)?
-                            && self.run(rest, emit)? == Flow::Break
-                        {
-                            return Ok(self.leave(Position::Index(index)));
-                        }
-                        self.resume.clear();
-                    }
-                    index += 1;
-                }
-                Ok(Flow::Continue)
-            }
+            Operation::Elements { of, ty, item } => self.elements(of, ty, item, rest, emit),
             Operation::Or(branches) => {
                 let from = self.resume_index();
                 for (index, branch) in branches.iter().enumerate() {
                     let index = index as u64;
                     if index < from {
                         continue;
+                    }
+                    if self.tick()? {
+                        return Ok(self.time_out(Position::Index(index)));
                     }
                     if self.run(branch, &mut |execution| execution.run(rest, emit))? == Flow::Break {
                         return Ok(self.leave(Position::Index(index)));
@@ -186,11 +179,11 @@ impl<'a> Execution<'a> {
                 Ok(if self.ends_page { ended } else { flow })
             }
             Operation::Derive { predicate, inner, key, value, id } => self.run(inner, &mut |execution| {
-                let (key, value) = (execution.value(key), execution.value(value));
+                let (key, value) = (execution.value(key)?, execution.value(value)?);
                 let fact = execution.derive(*predicate, key, value)?;
                 let mut bytes = Vec::new();
                 put_nat(&mut bytes, fact.get());
-                if !id.matches(&mut Cursor::new(&bytes), &mut execution.slots)? {
+                if !execution.matches(id, &bytes)? {
                     return Ok(Flow::Continue);
                 }
                 execution.run(rest, emit)
@@ -211,31 +204,39 @@ impl<'a> Execution<'a> {
     fn single(&mut self, operation: &Operation) -> Result<bool> {
         match operation {
             Operation::Match(expression, matcher) => {
-                let bytes = self.value(expression);
-                let matches = matcher.matches(&mut Cursor::new(&bytes), &mut self.slots);
-                self.buffers.push(bytes);
+                self.tick()?;
+                let bytes = self.value(expression)?;
+                let matches = self.matches(matcher, &bytes);
+                self.give_back(bytes);
                 matches
             }
             Operation::ByKey { predicate, key, id, value } => {
                 self.count(*predicate)?;
-                let key = self.value(key);
+                let key = self.value(key)?;
                 let found = match self.reads.id_by_key(*predicate, &key)? {
                     Some(found) => Some(found),
                     None => self.derived.by_key.get(&(*predicate, key.clone())).copied(),
                 };
-                self.buffers.push(key);
+                self.give_back(key);
                 let Some(found) = found else { return Ok(false) };
                 self.sources.push(found);
                 Ok(self.matches_id(id, found)? && self.matches_value(value.as_ref(), found)?)
             }
             Operation::ById { predicate, id, key, value } => self.by_id(*predicate, id, key, value.as_ref()),
             Operation::Primitive { primitive, arguments, types, result } => {
-                let arguments: Vec<Vec<u8>> = arguments.iter().map(|argument| self.value(argument)).collect();
+                self.tick()?;
                 // Results are about as long as arguments. Nested ones could grow without a bound.
-                self.check_memory(arguments.iter().map(Vec::len).sum())?;
+                let length: usize = arguments.iter().map(|argument| argument.length(&self.slots)).sum();
+                self.check_memory(2 * length)?;
+                let arguments: Vec<Vec<u8>> =
+                    arguments.iter().map(|argument| self.value(argument)).collect::<Result<_>>()?;
                 let mut bytes = Vec::new();
-                Ok(primitive.evaluate(types, &arguments, &mut bytes)?
-                    && result.matches(&mut Cursor::new(&bytes), &mut self.slots)?)
+                if !primitive.evaluate(types, &arguments, &mut bytes)? {
+                    return Ok(false);
+                }
+                self.check_memory(length + bytes.len())?;
+                arguments.into_iter().for_each(|argument| self.give_back(argument));
+                self.matches(result, &bytes)
             }
             Operation::Not(inner) => {
                 let mut found = false;
@@ -248,7 +249,7 @@ impl<'a> Execution<'a> {
             Operation::All { inner, item, slot } => {
                 let (mut elements, mut bytes) = (HashSet::new(), 0);
                 self.atomically(inner, &mut |execution| {
-                    let element = execution.value(item);
+                    let element = execution.value(item)?;
                     bytes += element.len() + BYTES_PER_ENTRY;
                     execution.check_memory(bytes)?;
                     elements.insert(element);
@@ -258,7 +259,10 @@ impl<'a> Execution<'a> {
                 elements.sort_unstable();
                 let mut set = Vec::new();
                 put_elements(&mut set, elements.len(), elements.iter().map(Vec::as_slice));
+                drop(elements);
+                let length = set.len();
                 self.slots[*slot] = set;
+                self.account_for(length)?;
                 Ok(true)
             }
             _ => unreachable!("the other operations are loops"),
@@ -274,25 +278,62 @@ impl<'a> Execution<'a> {
         value: Option<&Matcher>,
     ) -> Result<bool> {
         self.count(predicate)?;
-        let bytes = self.value(id);
+        let bytes = self.value(id)?;
         let Some(fact) = FactId::new(nat_at(&bytes, 0)?.0) else { return Ok(false) };
         self.sources.push(fact);
         let slots = &mut self.slots;
-        let mut matches = |(other, of_key, of_value): &StoredFact| {
-            Ok(*other == predicate
+        let mut matches = |(other, of_key, of_value): &StoredFact| -> Result<(bool, usize)> {
+            let matches = *other == predicate
                 && key.matches(&mut Cursor::new(of_key), slots)?
                 && match value {
                     Some(value) => value.matches(&mut Cursor::new(of_value), slots)?,
                     None => true,
-                })
+                };
+            Ok((matches, of_key.len().max(of_value.len())))
         };
-        match self.derived.get(fact) {
-            Some(found) => matches(found),
+        let (matches, length) = match self.derived.get(fact) {
+            Some(found) => matches(found)?,
             None => match self.reads.fact_by_id(fact)? {
-                Some(found) => matches(&found),
-                None => Ok(false),
+                Some(found) => matches(&found)?,
+                None => (false, 0),
             },
+        };
+        self.account_for(length)?;
+        Ok(matches)
+    }
+
+    /// Each element of an array or a set.
+    fn elements(
+        &mut self,
+        of: &Expression,
+        ty: &Type,
+        item: &Matcher,
+        rest: &[Operation],
+        emit: &mut Emit<'_>,
+    ) -> Result<Flow> {
+        let bytes = self.value(of)?;
+        self.bytes_in_loops += bytes.len();
+        let mut cursor = Cursor::new(&bytes);
+        let from = self.resume_index();
+        let mut flow = Flow::Continue;
+        for index in 0..cursor.nat()? {
+            let start = cursor.offset();
+            cursor.skip(ty)?;
+            if index < from {
+                continue;
+            }
+            if self.tick()? {
+                flow = self.time_out(Position::Index(index));
+                break;
+            }
+            if self.matches(item, cursor.since(start))? && self.run(rest, emit)? == Flow::Break {
+                flow = self.leave(Position::Index(index));
+                break;
+            }
+            self.resume.clear();
         }
+        self.bytes_in_loops -= bytes.len();
+        Ok(flow)
     }
 
     /// All facts with a prefix.
@@ -305,7 +346,8 @@ impl<'a> Execution<'a> {
         rest: &[Operation],
         emit: &mut Emit<'_>,
     ) -> Result<Flow> {
-        let prefix = self.value(prefix);
+        let prefix = self.value(prefix)?;
+        self.bytes_in_loops += prefix.len();
         let from = match self.resume.pop() {
             Some(Position::Fact(from)) => Some(from),
             Some(Position::Index(_)) => return Err(Error::Continuation("it is of another query")),
@@ -321,9 +363,7 @@ impl<'a> Execution<'a> {
                 flow = self.time_out(Position::Fact(fact));
                 return Ok(ControlFlow::Break(()));
             }
-            let mut cursor = Cursor::new(bytes);
-            cursor.advance(prefix.len());
-            let matches = key.matches(&mut cursor, &mut self.slots)?
+            let matches = self.matches(key, bytes.get(prefix.len()..).unwrap_or_default())?
                 && self.matches_id(id, fact)?
                 && self.matches_value(value, fact)?;
             self.sources.push(fact);
@@ -336,10 +376,17 @@ impl<'a> Execution<'a> {
             Ok(ControlFlow::Continue(()))
         });
         *self.searched.entry(predicate).or_default() += searched;
-        outcome?;
+        outcome.map_err(|error| match error {
+            // Positions are from the client.
+            Error::NoSuchFact { id } if from == Some(id) && searched == 0 => {
+                Error::Continuation("it has a fact that there is not: it was changed, or is of another database")
+            }
+            error => error,
+        })?;
         // A loop that ends early may be one in `First`, after which others go on.
         self.sources.truncate(depth);
-        self.buffers.push(prefix);
+        self.bytes_in_loops -= prefix.len();
+        self.give_back(prefix);
         Ok(flow)
     }
 
@@ -400,11 +447,43 @@ impl<'a> Execution<'a> {
     }
 
     /// The value of an expression.
-    pub fn value(&mut self, expression: &Expression) -> Vec<u8> {
+    ///
+    /// # Errors
+    ///
+    /// If it would take more memory than there may be.
+    pub fn value(&mut self, expression: &Expression) -> Result<Vec<u8>> {
+        let length = expression.length(&self.slots);
+        if length >= LARGE_BYTES {
+            self.check_memory(length)?;
+            self.ticks = self.ticks.saturating_add(length / BYTES_PER_TICK);
+        }
         let mut bytes = self.buffers.pop().unwrap_or_default();
         bytes.clear();
         expression.write(&self.slots, &mut bytes);
-        bytes
+        Ok(bytes)
+    }
+
+    /// Keeps a buffer for later values, unless it is large.
+    fn give_back(&mut self, buffer: Vec<u8>) {
+        if buffer.capacity() < LARGE_BYTES {
+            self.buffers.push(buffer);
+        }
+    }
+
+    /// Matches a value, which gives values to slots.
+    fn matches(&mut self, matcher: &Matcher, bytes: &[u8]) -> Result<bool> {
+        let matches = matcher.matches(&mut Cursor::new(bytes), &mut self.slots)?;
+        self.account_for(bytes.len())?;
+        Ok(matches)
+    }
+
+    /// Counts what slots take, after a value of this length may have gone into some.
+    fn account_for(&mut self, length: usize) -> Result<()> {
+        if length < LARGE_BYTES {
+            return Ok(());
+        }
+        self.bytes_in_slots = self.slots.iter().map(Vec::capacity).sum();
+        self.check_memory(0)
     }
 
     fn matches_id(&mut self, matcher: &Matcher, id: FactId) -> Result<bool> {
@@ -414,18 +493,21 @@ impl<'a> Execution<'a> {
         let mut bytes = self.buffers.pop().unwrap_or_default();
         bytes.clear();
         put_nat(&mut bytes, id.get());
-        let matches = matcher.matches(&mut Cursor::new(&bytes), &mut self.slots);
-        self.buffers.push(bytes);
+        let matches = self.matches(matcher, &bytes);
+        self.give_back(bytes);
         matches
     }
 
     fn matches_value(&mut self, matcher: Option<&Matcher>, id: FactId) -> Result<bool> {
         let Some(matcher) = matcher else { return Ok(true) };
         if let Some((_, _, value)) = self.derived.by_id.get(&id) {
-            return matcher.matches(&mut Cursor::new(value), &mut self.slots);
+            let (length, mut cursor) = (value.len(), Cursor::new(value));
+            let matches = matcher.matches(&mut cursor, &mut self.slots)?;
+            self.account_for(length)?;
+            return Ok(matches);
         }
         match self.reads.fact_by_id(id)? {
-            Some((_, _, value)) => matcher.matches(&mut Cursor::new(&value), &mut self.slots),
+            Some((_, _, value)) => self.matches(matcher, &value),
             None => Ok(false),
         }
     }
@@ -438,8 +520,13 @@ impl<'a> Execution<'a> {
 
     /// Looks at the clock from time to time. `true`: the page has to end.
     fn tick(&mut self) -> Result<bool> {
+        // Loops on the way to where the last page ended do not end this one: each page has to get on.
+        if !self.resume.is_empty() {
+            return Ok(false);
+        }
         self.ticks += 1;
-        if self.ticks.is_multiple_of(TICKS_PER_CLOCK) {
+        if self.ticks >= TICKS_PER_CLOCK {
+            self.ticks = 0;
             if self.bounds.cancellation.is_cancelled() {
                 return Err(Error::Cancelled);
             }
@@ -451,9 +538,11 @@ impl<'a> Execution<'a> {
         if self.time_is_up && self.atomic > 0 { Err(Error::QueryTime) } else { Ok(self.time_is_up) }
     }
 
-    fn check_memory(&self, bytes: usize) -> Result<()> {
-        let limit = self.bounds.memory_bytes_max;
-        if self.derived.bytes + bytes > limit { Err(Error::QueryMemory { limit_bytes: limit }) } else { Ok(()) }
+    /// Whether there may be so many bytes more.
+    pub fn check_memory(&self, bytes: usize) -> Result<()> {
+        let kept = self.derived.bytes + self.bytes_in_slots + self.bytes_in_loops;
+        let limit_bytes = self.bounds.memory_bytes_max;
+        if kept.saturating_add(bytes) > limit_bytes { Err(Error::QueryMemory { limit_bytes }) } else { Ok(()) }
     }
 
     /// The id of a fact that is derived: of the database, if it has the fact, or a new one.

@@ -134,6 +134,21 @@ fn alternatives(mut branches: Vec<Vec<Step>>, steps: &mut Vec<Step>) -> Lower<()
     }
 }
 
+/// Appends an `if` to steps, unless neither of its branches can match.
+fn choice(
+    condition: Vec<Step>,
+    then: Option<Vec<Step>>,
+    otherwise: Option<Vec<Step>>,
+    steps: &mut Vec<Step>,
+) -> Lower<()> {
+    if then.is_none() && otherwise.is_none() {
+        return Err(Stop::Never);
+    }
+    let [then, otherwise] = [then, otherwise].map(|branch| branch.unwrap_or_else(never_steps));
+    steps.push(Step::If(Box::new([condition, then, otherwise])));
+    Ok(())
+}
+
 impl Lowering<'_> {
     fn slot(&mut self) -> usize {
         self.slots += 1;
@@ -186,10 +201,7 @@ impl Lowering<'_> {
             NodeKind::Or(branches) => {
                 let mut lowered = Vec::with_capacity(branches.len());
                 for branch in branches {
-                    let mut inner = Vec::new();
-                    if possible(self.discarded(branch, frame, &mut inner))?.is_some() {
-                        lowered.push(inner);
-                    }
+                    lowered.extend(possible(self.discarded_branch(branch, frame))?);
                 }
                 alternatives(lowered, steps)
             }
@@ -198,15 +210,9 @@ impl Lowering<'_> {
                 if possible(self.discarded(&parts[0], frame, &mut condition))?.is_none() {
                     return self.discarded(&parts[2], frame, steps);
                 }
-                let mut branches = [Vec::new(), Vec::new()];
-                for (part, inner) in parts[1..].iter().zip(&mut branches) {
-                    if possible(self.discarded(part, frame, inner))?.is_none() {
-                        *inner = never_steps();
-                    }
-                }
-                let [then, otherwise] = branches;
-                steps.push(Step::If(Box::new([condition, then, otherwise])));
-                Ok(())
+                let then = possible(self.discarded_branch(&parts[1], frame))?;
+                let otherwise = possible(self.discarded_branch(&parts[2], frame))?;
+                choice(condition, then, otherwise, steps)
             }
             _ => {
                 let term = self.node(node, frame, steps)?;
@@ -216,6 +222,12 @@ impl Lowering<'_> {
                 Ok(())
             }
         }
+    }
+
+    fn discarded_branch(&mut self, node: &Node<Type>, frame: Frame) -> Lower<Vec<Step>> {
+        let mut steps = Vec::new();
+        self.discarded(node, frame, &mut steps)?;
+        Ok(steps)
     }
 
     fn node(&mut self, node: &Node<Type>, frame: Frame, steps: &mut Vec<Step>) -> Lower<Term> {
@@ -299,9 +311,9 @@ impl Lowering<'_> {
                     steps.append(&mut self.branch(&parts[2], &slot, frame)?);
                     return Ok(slot);
                 }
-                let then = possible(self.branch(&parts[1], &slot, frame))?.unwrap_or_else(never_steps);
-                let otherwise = possible(self.branch(&parts[2], &slot, frame))?.unwrap_or_else(never_steps);
-                steps.push(Step::If(Box::new([condition, then, otherwise])));
+                let then = possible(self.branch(&parts[1], &slot, frame))?;
+                let otherwise = possible(self.branch(&parts[2], &slot, frame))?;
+                choice(condition, then, otherwise, steps)?;
                 Ok(slot)
             }
             NodeKind::Not(statements) => {

@@ -63,6 +63,15 @@ impl Expression {
         }
     }
 
+    /// How many bytes the value has.
+    pub fn length(&self, slots: &[Vec<u8>]) -> usize {
+        let of_piece = |piece: &Piece| match piece {
+            Piece::Bytes(bytes) => bytes.len(),
+            Piece::Slot(slot) => slots[*slot].len(),
+        };
+        self.pieces.iter().map(of_piece).fold(0, usize::saturating_add)
+    }
+
     /// Appends the value.
     pub fn write(&self, slots: &[Vec<u8>], out: &mut Vec<u8>) {
         for piece in &self.pieces {

@@ -20,6 +20,7 @@ use crate::query::lowering::{Derivations, Lowered, lower};
 use crate::query::matcher::Expression;
 use crate::query::plan::{Counts, Operation, order};
 use crate::query::reads::Reads;
+use crate::query::steps::Step;
 use crate::schema::definition::Schema;
 use crate::value::nat::nat_at;
 use crate::value::types::Type;
@@ -147,6 +148,8 @@ fn operations_of(
     span: Span,
     counts: &Counts<'_>,
 ) -> std::result::Result<Vec<Operation>, Diagnostic> {
+    // Before planning, whose time grows faster than the number of steps.
+    check_depth(depth_of_steps(&lowered.steps), source, span)?;
     let mut slots = Vec::new();
     lowered.head.slots(&mut slots);
     lowered.value.iter().for_each(|value| value.slots(&mut slots));
@@ -163,12 +166,12 @@ fn operations_of(
         let hint = "the head of a query cannot have `_`, `..`, or variables without a value";
         return Err(source.error(span, "the query returns something that is not complete", hint));
     }
-    check_depth(&operations, source, span)?;
+    check_depth(depth(&operations), source, span)?;
     Ok(operations)
 }
 
-fn check_depth(operations: &[Operation], source: &Source, span: Span) -> std::result::Result<(), Diagnostic> {
-    if depth(operations) > LOOPS_MAX {
+fn check_depth(depth: usize, source: &Source, span: Span) -> std::result::Result<(), Diagnostic> {
+    if depth > LOOPS_MAX {
         let message = format!("the query has more than {LOOPS_MAX} statements in each other");
         return Err(source.error(span, message, "store a part of it: a predicate with `stored` before its query"));
     }
@@ -189,6 +192,18 @@ fn depth(operations: &[Operation]) -> usize {
     operations.iter().map(of_one).sum()
 }
 
+/// As [`depth`], of the operations that steps will be at least.
+fn depth_of_steps(steps: &[Step]) -> usize {
+    let of_one = |step: &Step| match step {
+        Step::Or(branches) => 1 + branches.iter().map(|branch| depth_of_steps(branch)).max().unwrap_or(0),
+        Step::If(parts) => 1 + (depth_of_steps(&parts[0]) + depth_of_steps(&parts[1])).max(depth_of_steps(&parts[2])),
+        Step::Not(steps) | Step::All { steps, .. } => 1 + depth_of_steps(steps),
+        // Facts with known ids are looked up, and not derived.
+        _ => 1,
+    };
+    steps.iter().map(of_one).sum()
+}
+
 /// A query that is compiled.
 #[derive(Debug)]
 pub struct Query {
@@ -207,11 +222,11 @@ pub struct Query {
 pub struct QueryLimits {
     /// How many results a page has at most.
     pub results_max: Option<usize>,
-    /// How many bytes of results a page has: the result that reaches it is the last.
+    /// The size of a page's results in bytes. The page ends with the result that reaches it.
     pub bytes_max: Option<usize>,
     /// How long a page may take.
     pub time_max: Option<Duration>,
-    /// How many bytes derived facts, sets and results may take.
+    /// How many bytes derived facts, sets, values of variables and results may take.
     pub memory_bytes_max: usize,
     /// Ends it from another thread.
     pub cancellation: CancellationToken,
@@ -284,8 +299,8 @@ impl Query {
         let bounds = Bounds { deadline: None, memory_bytes_max, cancellation };
         let mut execution = Execution::new(reads, self.slots, reads.first_free_id()?, bounds);
         execution.run(&self.operations, &mut |execution| {
-            let key = execution.value(&self.head);
-            let value = self.value.as_ref().map(|value| execution.value(value)).unwrap_or_default();
+            let key = execution.value(&self.head)?;
+            let value = self.value.as_ref().map(|value| execution.value(value)).transpose()?.unwrap_or_default();
             each(&key, &value, &execution.sources)?;
             Ok(Flow::Continue)
         })?;
@@ -334,15 +349,13 @@ impl Query {
                 execution.resume.clear();
                 return Ok(Flow::Continue);
             }
-            let bytes = execution.value(&self.head);
-            let value = self.value.as_ref().map(|value| execution.value(value)).unwrap_or_default();
+            let bytes = execution.value(&self.head)?;
+            let value = self.value.as_ref().map(|value| execution.value(value)).transpose()?.unwrap_or_default();
             if seen.contains(&bytes) {
                 return Ok(Flow::Continue);
             }
             bytes_of_results += bytes.len() + value.len();
-            if 2 * bytes_of_results > limits.memory_bytes_max {
-                return Err(Error::QueryMemory { limit_bytes: limits.memory_bytes_max });
-            }
+            execution.check_memory(bytes_of_results.saturating_mul(2))?;
             seen.insert(bytes.clone());
             results.push((bytes, value));
             let full = limits.results_max.is_some_and(|max| results.len() >= max)
@@ -352,7 +365,8 @@ impl Query {
         })?;
         let continuation = execution.ends_page.then(|| {
             let positions = std::mem::take(&mut execution.noted);
-            let (next_id, skip_first) = (execution.next_id, !execution.timed_out);
+            // A page that has not come to the first match yet leaves it to the next one to skip.
+            let (next_id, skip_first) = (execution.next_id, execution.skip_first || !execution.timed_out);
             Continuation { hash: self.identity(), next_id, skip_first, positions }.encode()
         });
         let mut searched: Vec<_> = execution.searched.into_iter().collect();

@@ -1,8 +1,10 @@
 //! Types that are not yet known, and their unification.
 
+use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::value::types::Type;
+use crate::value::types::{Field, Type};
 
 /// A type with unknown parts.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +51,17 @@ pub enum Shape {
 #[derive(Debug, Default)]
 pub struct Unknowns {
     states: Vec<State>,
+    /// How many parts of types were walked.
+    walked: Cell<usize>,
+    /// How many types are being made the same, each in the one before.
+    depth: usize,
 }
+
+/// The most parts of a type, and how deep it may be nested, as in schemas: see [`crate::schema::typing`].
+const PARTS_MAX: usize = 200_000;
+const DEPTH_MAX: usize = 150;
+/// The most parts of types that are walked for one query. Types share parts, and each is walked where it is mentioned.
+const WALKED_MAX: usize = 20_000_000;
 
 /// Two types that are not the same; how they differ, if it is about a name.
 #[derive(Debug)]
@@ -57,7 +69,30 @@ pub struct Mismatch(pub Option<String>);
 
 type Same = Result<(), Mismatch>;
 
+/// A type that became known, with the numbers that are bounded.
+#[derive(Debug, Clone)]
+struct Sized {
+    ty: Type,
+    parts: usize,
+    depth: usize,
+}
+
+/// The types of unknowns that became known, so that what is mentioned often is built once.
+#[derive(Debug, Default)]
+pub struct Built(HashMap<usize, Option<Sized>>);
+
+fn too_large() -> Mismatch {
+    let message = format!("the type is too large: types have at most {PARTS_MAX} parts, and {DEPTH_MAX} in each other");
+    Mismatch(Some(message))
+}
+
 impl Unknowns {
+    /// Counts a part that is walked.
+    fn walk(&self) -> Same {
+        self.walked.set(self.walked.get() + 1);
+        if self.walked.get() > WALKED_MAX { Err(too_large()) } else { Ok(()) }
+    }
+
     /// A type that is not known at all.
     pub fn fresh(&mut self) -> Ty {
         self.push(State::Free)
@@ -96,52 +131,124 @@ impl Unknowns {
     }
 
     /// The type, if all of it is known.
-    pub fn known(&self, ty: &Ty) -> Option<Type> {
-        Some(match self.shallow(ty) {
-            Ty::Unknown(index) => match &self.states[index] {
-                // It may be a set as well: arrays are more common.
-                State::ElementsOf(element) => Type::array(self.known(element)?),
-                State::Has(fields, Shape::Record) => {
-                    let fields = fields.iter().map(|(name, ty)| {
-                        Some(crate::value::types::Field { name: Arc::from(name.as_str()), ty: self.known(ty)? })
-                    });
-                    Type::record(fields.collect::<Option<Vec<_>>>()?)
-                }
-                _ => return None,
-            },
-            Ty::Known(ty) => ty,
-            Ty::Array(element) => Type::array(self.known(&element)?),
-            Ty::Set(element) => Type::set(self.known(&element)?),
-            Ty::Maybe(element) => Type::maybe(self.known(&element)?),
-            Ty::Tuple(fields) => {
-                let fields = fields.iter().enumerate().map(|(index, ty)| {
-                    let name = Arc::from(format!("tuplefield{index}"));
-                    Some(crate::value::types::Field { name, ty: self.known(ty)? })
-                });
-                Type::record(fields.collect::<Option<Vec<_>>>()?)
-            }
-        })
+    ///
+    /// # Errors
+    ///
+    /// If it is too large.
+    pub fn known(&self, ty: &Ty, built: &mut Built) -> Result<Option<Type>, Mismatch> {
+        if let Ty::Known(ty) = ty {
+            return Ok(Some(ty.clone()));
+        }
+        Ok(self.sized(ty, 0, built)?.map(|sized| sized.ty))
     }
 
-    /// Whether a type is known to be a tuple or a record, and has as many fields.
-    fn occurs(&self, index: usize, ty: &Ty) -> bool {
-        match self.shallow(ty) {
-            Ty::Unknown(other) => {
-                other == index
-                    || match &self.states[other] {
-                        State::Has(fields, _) => fields.iter().any(|(_, ty)| self.occurs(index, ty)),
-                        State::ElementsOf(element) => self.occurs(index, element),
-                        _ => false,
-                    }
+    fn sized(&self, ty: &Ty, level: usize, built: &mut Built) -> Result<Option<Sized>, Mismatch> {
+        if level > DEPTH_MAX {
+            return Err(too_large());
+        }
+        if let Ty::Unknown(index) = ty
+            && let Some(sized) = built.0.get(index)
+        {
+            return Ok(sized.clone());
+        }
+        self.walk()?;
+        let level = level + 1;
+        let sized = match self.shallow(ty) {
+            Ty::Unknown(index) => match &self.states[index] {
+                // It may be a set as well: arrays are more common.
+                State::ElementsOf(element) => self.sized(element, level, built)?.map(|of| of.within(Type::array)),
+                State::Has(fields, Shape::Record) => {
+                    let fields = fields.iter().map(|(name, ty)| (Arc::from(name.as_str()), ty));
+                    self.sized_record(fields, level, built)?
+                }
+                _ => None,
+            },
+            Ty::Known(ty) => {
+                let (mut parts, mut depth) = (0, 0);
+                measure(&ty, 1, &mut parts, &mut depth);
+                Some(Sized { ty, parts, depth })
             }
-            Ty::Known(_) => false,
-            Ty::Array(element) | Ty::Set(element) | Ty::Maybe(element) => self.occurs(index, &element),
-            Ty::Tuple(fields) => fields.iter().any(|ty| self.occurs(index, ty)),
+            Ty::Array(element) => self.sized(&element, level, built)?.map(|of| of.within(Type::array)),
+            Ty::Set(element) => self.sized(&element, level, built)?.map(|of| of.within(Type::set)),
+            Ty::Maybe(element) => self.sized(&element, level, built)?.map(|of| of.within(Type::maybe)),
+            Ty::Tuple(fields) => {
+                let fields = fields.iter().enumerate();
+                let fields = fields.map(|(index, ty)| (Arc::from(format!("tuplefield{index}")), ty));
+                self.sized_record(fields, level, built)?
+            }
+        };
+        if sized.as_ref().is_some_and(|sized| sized.parts > PARTS_MAX || sized.depth > DEPTH_MAX) {
+            return Err(too_large());
+        }
+        if let Ty::Unknown(index) = ty {
+            built.0.insert(*index, sized.clone());
+        }
+        Ok(sized)
+    }
+
+    fn sized_record<'t>(
+        &self,
+        fields: impl Iterator<Item = (Arc<str>, &'t Ty)>,
+        level: usize,
+        built: &mut Built,
+    ) -> Result<Option<Sized>, Mismatch> {
+        let (mut of_record, mut parts, mut depth) = (Vec::new(), 0_usize, 0);
+        for (name, ty) in fields {
+            let Some(sized) = self.sized(ty, level, built)? else { return Ok(None) };
+            parts += sized.parts;
+            depth = depth.max(sized.depth);
+            if parts > PARTS_MAX {
+                return Err(too_large());
+            }
+            of_record.push(Field { name, ty: sized.ty });
+        }
+        Ok(Some(Sized { ty: Type::record(of_record), parts: parts + 1, depth: depth + 1 }))
+    }
+
+    /// Whether a type has this unknown one in it.
+    ///
+    /// # Errors
+    ///
+    /// If the type is too large.
+    fn occurs(&self, index: usize, ty: &Ty, level: usize) -> Result<bool, Mismatch> {
+        if level > DEPTH_MAX {
+            return Err(too_large());
+        }
+        self.walk()?;
+        let any = |types: &mut dyn Iterator<Item = &Ty>| {
+            for ty in types {
+                if self.occurs(index, ty, level + 1)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        match self.shallow(ty) {
+            Ty::Unknown(other) if other == index => Ok(true),
+            Ty::Unknown(other) => match &self.states[other] {
+                State::Has(fields, _) => any(&mut fields.iter().map(|(_, ty)| ty)),
+                State::ElementsOf(element) => any(&mut std::iter::once(element)),
+                _ => Ok(false),
+            },
+            Ty::Known(_) => Ok(false),
+            Ty::Array(element) | Ty::Set(element) | Ty::Maybe(element) => any(&mut std::iter::once(&*element)),
+            Ty::Tuple(fields) => any(&mut fields.iter()),
         }
     }
 
     /// Makes two types the same.
     pub fn unify(&mut self, a: &Ty, b: &Ty) -> Same {
+        self.walk()?;
+        if self.depth > DEPTH_MAX {
+            return Err(too_large());
+        }
+        self.depth += 1;
+        let same = self.unify_within(a, b);
+        self.depth -= 1;
+        same
+    }
+
+    fn unify_within(&mut self, a: &Ty, b: &Ty) -> Same {
         let (a, b) = (self.shallow(a), self.shallow(b));
         match (&a, &b) {
             (Ty::Unknown(a), Ty::Unknown(b)) if a == b => Ok(()),
@@ -171,7 +278,7 @@ impl Unknowns {
     }
 
     fn bind(&mut self, index: usize, ty: &Ty) -> Same {
-        if self.occurs(index, ty) {
+        if self.occurs(index, ty, 0)? {
             return Err(Mismatch(Some("the type would contain itself".to_owned())));
         }
         let state = std::mem::replace(&mut self.states[index], State::Is(ty.clone()));
@@ -238,7 +345,7 @@ impl Unknowns {
 
     /// The type of a field or an alternative of a type; `Some(None)` for one of any type.
     fn field(&self, ty: &Ty, name: &str, shape: Shape) -> Option<Option<Ty>> {
-        let of = |fields: &[crate::value::types::Field]| {
+        let of = |fields: &[Field]| {
             fields.iter().find(|field| *field.name == *name).map(|field| Some(Ty::Known(field.ty.clone())))
         };
         match (self.shallow(ty), shape) {
@@ -260,7 +367,30 @@ impl Unknowns {
     }
 }
 
-fn is_tuple(fields: &[crate::value::types::Field]) -> bool {
+impl Sized {
+    /// A type of such elements.
+    fn within(self, outside: fn(Type) -> Type) -> Sized {
+        Sized { ty: outside(self.ty), parts: self.parts + 1, depth: self.depth + 1 }
+    }
+}
+
+/// The parts and the depth of a type, as far as they are bounded.
+fn measure(ty: &Type, level: usize, parts: &mut usize, depth: &mut usize) {
+    *parts += 1;
+    *depth = level.max(*depth);
+    if *parts > PARTS_MAX {
+        return;
+    }
+    match ty {
+        Type::Array(element) | Type::Set(element) | Type::Maybe(element) => measure(element, level + 1, parts, depth),
+        Type::Record(fields) | Type::Sum(fields) => {
+            fields.iter().for_each(|field| measure(&field.ty, level + 1, parts, depth));
+        }
+        _ => {}
+    }
+}
+
+fn is_tuple(fields: &[Field]) -> bool {
     fields.iter().all(|field| field.name.starts_with("tuplefield"))
 }
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use fulgurite_facts::{Error, QueryLimits};
+use fulgurite_facts::{CancellationToken, Error, QueryLimits};
 
 use crate::memory::Database;
 
 const SCHEMA: &str = "schema p.1 {
 predicate Number : nat
 predicate Word : string
+predicate Empty : nat
 predicate Use : { word : Word, number : Number }
 predicate Both : { word : string, number : nat } { W, N } where Use { Word W, Number N }
 }";
@@ -95,6 +96,126 @@ fn memory_is_bounded() {
         let error = compiled.run(&database.memory, &limits).expect_err("it needs more");
         assert!(matches!(error, Error::QueryMemory { limit_bytes: 1000 }), "{query}: {error}");
     }
+}
+
+#[test]
+fn a_choice_between_predicates_without_facts_has_no_results() {
+    let database = database(3);
+    for query in [
+        "X where X = (if p.Number _ then p.Empty 1 else p.Empty 2)",
+        "M where if p.Number _ then p.Empty M else p.Empty M",
+        "{ N, X } where p.Number N; X = (p.Empty _ | (if p.Word _ then p.Empty 1 else p.Empty 2))",
+    ] {
+        assert_eq!(database.results(query).len(), 0, "{query}");
+    }
+    assert_eq!(database.results("N where p.Number N; !(if p.Number _ then p.Empty 1 else p.Empty 2)").len(), 3);
+}
+
+#[test]
+fn a_query_whose_types_or_steps_are_too_many_is_refused() {
+    let database = database(1);
+    let chain = |variable: &str, count: usize, next: &dyn Fn(String) -> String| -> Vec<String> {
+        let statement = |n: usize| format!("{variable}{n} = {}", next(format!("{variable}{}", n - 1)));
+        std::iter::once(format!("{variable}0 = 1")).chain((1..=count).map(statement)).collect()
+    };
+    let backwards = |mut statements: Vec<String>| {
+        statements.reverse();
+        statements
+    };
+    let pairs = |variable: &str, count| chain(variable, count, &|inner| format!("{{ {inner}, {inner} }}"));
+    let arrays = |count| chain("A", count, &|inner| format!("[{inner}]"));
+    for (statements, last) in [
+        (pairs("A", 40), "A40"),
+        (backwards(pairs("A", 40)), "A40"),
+        ([backwards(pairs("A", 40)), backwards(pairs("B", 40)), vec!["A40 = B40".to_owned()]].concat(), "A40"),
+        (arrays(400), "A400"),
+        (backwards(arrays(400)), "A400"),
+    ] {
+        let query = format!("{last} where {}", statements.join("; "));
+        let error = database.error(&query);
+        assert!(error.contains("the type is too large"), "{}: {error}", &query[..80]);
+        assert!(error.len() < 10_000, "{} bytes", error.len());
+    }
+    let fits = chain("A", 12, &|inner| format!("{{ {inner}, [{inner}] }}"));
+    assert_eq!(database.page(&format!("A12 where {}", fits.join("; "))).results.len(), 1);
+
+    let facts = format!("N where p.Number N; {}", vec!["p.Number N"; 30_000].join("; "));
+    let tuple = format!("{{ {} }}", vec!["p.Number _"; 30_000].join(", "));
+    for query in [facts, tuple] {
+        let error = database.error(&query);
+        assert!(error.contains("more than 500 statements"), "{error}");
+    }
+}
+
+/// As many branches as it has variables, each within all before it.
+fn branches(count: usize, condition: &str) -> String {
+    let names: Vec<String> = (0..count).map(|number| format!("V{number}")).collect();
+    let bound: Vec<String> = names.iter().map(|name| format!("{name} = (0 | 1)")).collect();
+    format!("{{ {} }} where {}; {} {condition}", names.join(", "), bound.join("; "), names.join(" + "))
+}
+
+#[test]
+fn a_query_that_searches_no_facts_keeps_to_its_time_and_is_cancelled() {
+    let database = database(1);
+    let time = QueryLimits { time_max: Some(Duration::ZERO), ..QueryLimits::default() };
+    let compiled = database.query(&branches(10, "> 1000")).expect("the query compiles");
+    let page = compiled.run(&database.memory, &time).expect("it runs");
+    assert!(page.timed_out && page.results.is_empty() && page.continuation.is_some());
+    let cancellation = CancellationToken::new();
+    cancellation.cancel();
+    let limits = QueryLimits { cancellation, ..QueryLimits::default() };
+    assert!(matches!(compiled.run(&database.memory, &limits), Err(Error::Cancelled)));
+
+    let query = branches(10, ">= 2");
+    let whole: Vec<Vec<u8>> = database.page(&query).results.into_iter().map(|result| result.bytes).collect();
+    assert_eq!(whole.len(), 1024 - 11);
+    let compiled = database.query(&query).expect("the query compiles");
+    let (mut paged, mut pages) = (Vec::new(), 1);
+    let mut page = compiled.run(&database.memory, &time).expect("it runs");
+    loop {
+        paged.extend(page.results.into_iter().map(|result| result.bytes));
+        let Some(continuation) = page.continuation else { break };
+        page = compiled.continue_from(&database.memory, &time, &continuation).expect("it continues");
+        pages += 1;
+    }
+    assert_eq!(paged, whole);
+    assert!(pages > 5, "{pages} pages");
+}
+
+#[test]
+fn values_of_variables_and_of_loops_count_as_memory() {
+    let database = database(1);
+    // Each array is twice as long as the one before.
+    let doubled: Vec<String> = (1..=12).map(|n| format!("A{n} = prim.concat A{} A{}", n - 1, n - 1)).collect();
+    let copies: Vec<String> = (0..20).map(|n| format!("B{n} = prim.concat A12 [{n}]")).collect();
+    let sum: Vec<String> = (0..20).map(|n| format!("prim.length B{n}")).collect();
+    let large = format!("A0 = [1, 2, 3, 4]; {}", doubled.join("; "));
+    let loops = vec!["_ = A12[..]"; 20].join("; ");
+    let limits = QueryLimits { memory_bytes_max: 200_000, ..QueryLimits::default() };
+    let (copies, sum) = (copies.join("; "), sum.join(" + "));
+    for (query, fits) in [
+        (format!("prim.length A12 where {large}"), true),
+        (format!("{sum} where {large}; {copies}"), false),
+        (format!("{{ A12, A12, A12, A12, A12, A12, A12, A12, A12, A12, A12, A12 }} where {large}"), false),
+        (format!("1 where {large}; {loops}"), false),
+    ] {
+        let compiled = database.query(&query).expect("the query compiles");
+        match compiled.run(&database.memory, &limits) {
+            Ok(page) => assert!(fits && page.results.len() == 1, "{query}"),
+            Err(error) => assert!(!fits && matches!(error, Error::QueryMemory { .. }), "{query}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn a_continuation_at_a_fact_that_there_is_not_is_refused() {
+    let (large, small) = (database(45), database(3));
+    let limits = QueryLimits { results_max: Some(40), ..QueryLimits::default() };
+    // Queries without numbers in their plans: the continuation of one database fits the plan of the other.
+    let page = large.query("p.Number _").unwrap().run(&large.memory, &limits).unwrap();
+    let refused = small.query("p.Number _").unwrap().continue_from(&small.memory, &limits, &page.continuation.unwrap());
+    let error = refused.expect_err("it is of another database");
+    assert!(matches!(error, Error::Continuation(reason) if reason.contains("another database")), "{error}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use fulgurite_facts::{CancellationToken, FactReader, Page, QueryLimits};
 use serde_json::{Map, Value as Json, json};
 
 use crate::facts::options::FactServerOptions;
-use crate::facts::printing::{Nesting, PrintLimits, Printing};
+use crate::facts::printing::{Nesting, PrintLimits, Printed, Printing};
 use crate::facts::requests::{Options, UserQuery, UserQueryFacts};
 use crate::facts::service::ServedFacts;
 use crate::http::answer::AnswerWriter;
@@ -30,37 +30,44 @@ pub fn query(
     let begun = Instant::now();
     let reader = served.database.reader()?;
     let (options, limits) = (&query.options, query_limits(&query.options, maxima, token.clone()));
-    let page = page(&reader, query, &limits)?;
+    let mut page = page(&reader, query, &limits)?;
     let executed = begun.elapsed();
-    let print_limits = print_limits(options, maxima, token);
-    let mut printing = Printing::new(served.database.schema(), &reader, Some(&page.derived), &print_limits);
-    let mut continuation = page.continuation.clone();
+    let mut print_limits = print_limits(options, maxima, token);
+    // With what is left of the query's time, and not all of it: the page may have to be made again.
+    let time = maxima.timeout.saturating_sub(executed).max(maxima.timeout / 4);
+    print_limits.until = PrintLimits::until(time);
+    let mut printed = Printed::default();
     if !options.omits_results {
+        let mut printing = Printing::new(served.database.schema(), &reader, Some(&page.derived), &print_limits);
         printing.page(&page.ty, &page.results, nesting(options.recursive, options.expands))?;
-        if printing.results() < page.results.len() {
-            // A page goes on where it ends: one with as many results as were printed.
-            let limits = QueryLimits { results_max: Some(printing.results()), ..limits };
-            let shorter = self::page(&reader, query, &limits)?;
-            printing.truncate(shorter.results.len());
-            continuation = shorter.continuation;
+        printed = printing.printed();
+        if printed.results() < page.results.len() {
+            // A page goes on where it ends: one with as many results as were printed. It takes no longer than before,
+            // and memory holds one page at a time.
+            drop(page);
+            let time_max = Some(maxima.timeout.saturating_sub(begun.elapsed()).max(executed));
+            let limits = QueryLimits { results_max: Some(printed.results()), time_max, ..limits };
+            page = self::page(&reader, query, &limits)?;
+            printed.truncate(page.results.len());
         }
     }
-    let results = if options.omits_results { page.results.len() } else { printing.results() };
-    let mut stats = stats(begun, &printing, results);
+    let mut stats = stats(begun, &printed, page.results.len());
     stats.insert("execute_time_ns".to_owned(), nanoseconds(executed));
     if options.collects_searched {
         let searched = page.searched.iter().map(|(predicate, count)| (predicate.get().to_string(), json!(count)));
         stats.insert("facts_searched".to_owned(), Json::Object(searched.collect()));
     }
     let mut rest = Map::new();
-    if let Some(continuation) = continuation {
-        rest.insert("continuation".to_owned(), json!({ "continuation": hexadecimal(&continuation) }));
+    if let Some(continuation) = &page.continuation {
+        rest.insert("continuation".to_owned(), json!({ "continuation": hexadecimal(continuation) }));
     }
     let diagnostics =
         if page.timed_out { json!(["the query was cut off, because its time was up"]) } else { json!([]) };
     rest.insert("diagnostics".to_owned(), diagnostics);
     rest.insert("type".to_owned(), Json::String(served.database.schema().type_text(&page.ty)));
-    send(out, &printing, stats, rest)
+    // All is printed: a client that reads slowly holds nothing else.
+    drop((page, reader));
+    send(out, &printed, stats, rest)
 }
 
 /// Answers a query for facts by their ids: as many results, `null` for those that there are not.
@@ -78,16 +85,19 @@ pub fn facts(
     let reader = served.database.reader()?;
     let limits = print_limits(&query.options, maxima, token);
     let mut printing = Printing::new(served.database.schema(), &reader, None, &limits);
-    for (id, recursive) in &query.facts {
+    let to_print = if query.options.omits_results { &[][..] } else { &query.facts[..] };
+    for (id, recursive) in to_print {
         printing.fact(*id, nesting(*recursive || query.options.recursive, query.options.expands))?;
-        let bytes = printing.text.len() + printing.nested.len();
+        let bytes = printing.bytes();
         if bytes > limits.bytes_max {
             let message = format!("the facts have more than {} bytes as JSON; ask for fewer at once", limits.bytes_max);
             return Err(Refusal::bad_request(message));
         }
     }
-    let stats = stats(begun, &printing, printing.results());
-    send(out, &printing, stats, Map::new())
+    let printed = printing.printed();
+    drop(reader);
+    let stats = stats(begun, &printed, query.facts.len());
+    send(out, &printed, stats, Map::new())
 }
 
 fn page(reader: &FactReader, query: &UserQuery, limits: &QueryLimits) -> Result<Page, Refusal> {
@@ -102,7 +112,7 @@ fn query_limits(options: &Options, maxima: &FactServerOptions, cancellation: Can
     QueryLimits {
         results_max: Some(at_most(options.results_max, maxima.results_max)),
         bytes_max: Some(at_most(options.bytes_max, maxima.bytes_max)),
-        time_max: Some(options.time_max.unwrap_or(maxima.timeout).min(maxima.timeout)),
+        time_max: Some(time(options, maxima)),
         memory_bytes_max: maxima.memory_bytes_max,
         cancellation,
     }
@@ -111,10 +121,14 @@ fn query_limits(options: &Options, maxima: &FactServerOptions, cancellation: Can
 fn print_limits(options: &Options, maxima: &FactServerOptions, cancellation: CancellationToken) -> PrintLimits {
     PrintLimits {
         cancellation,
-        until: PrintLimits::until(maxima.timeout),
+        until: PrintLimits::until(time(options, maxima)),
         bytes_max: at_most(options.bytes_max, maxima.bytes_max),
         result_bytes_max: maxima.bytes_max,
     }
+}
+
+fn time(options: &Options, maxima: &FactServerOptions) -> Duration {
+    options.time_max.unwrap_or(maxima.timeout).min(maxima.timeout)
 }
 
 fn at_most(asked: Option<u64>, maximum: usize) -> usize {
@@ -131,10 +145,10 @@ fn nesting(recursive: bool, expands: bool) -> Nesting {
 }
 
 /// `UserQueryStats`.
-fn stats(begun: Instant, printing: &Printing<'_>, results: usize) -> Map<String, Json> {
+fn stats(begun: Instant, printed: &Printed, results: usize) -> Map<String, Json> {
     let mut stats = Map::new();
     stats.insert("result_count".to_owned(), json!(results));
-    stats.insert("num_facts".to_owned(), json!(printing.facts()));
+    stats.insert("num_facts".to_owned(), json!(printed.facts));
     stats.insert("elapsed_ns".to_owned(), nanoseconds(begun.elapsed()));
     stats
 }
@@ -146,7 +160,7 @@ fn nanoseconds(time: Duration) -> Json {
 /// Writes `UserQueryResults`.
 fn send(
     out: &mut AnswerWriter,
-    printing: &Printing<'_>,
+    printed: &Printed,
     stats: Map<String, Json>,
     rest: Map<String, Json>,
 ) -> Result<(), Refusal> {
@@ -155,7 +169,9 @@ fn send(
     let stats = Json::Object(stats);
     // A client that is gone reads no error.
     let gone = |_| Refusal::bad_request("the client is gone");
-    let parts: [&[u8]; 5] = [b"{\"facts\":[", &printing.text, b"],\"nestedFacts\":{", &printing.nested, b"},"];
+    let parts: [&[u8]; 5] = [b"{\"facts\":[", &printed.text, b"],\"nestedFacts\":{", &printed.nested, b"},"];
+    let bytes = u32::try_from(printed.text.len() + printed.nested.len()).unwrap_or(u32::MAX);
+    out.all_within(SENDING_MIN + Duration::from_secs(1) * (bytes / SENDING_BYTES_PER_SECOND));
     // In parts: writing each may wait for the client.
     for part in parts.into_iter().flat_map(|part| part.chunks(PART_BYTES)) {
         out.write_all(part).map_err(gone)?;
@@ -177,3 +193,6 @@ fn hexadecimal(bytes: &[u8]) -> String {
 /// The media type of all answers.
 pub const JSON: &str = "application/json";
 const PART_BYTES: usize = 32 << 10;
+/// A client has this time to read an answer, and more for a long one: a slow client holds a place that others wait for.
+const SENDING_MIN: Duration = Duration::from_secs(60);
+const SENDING_BYTES_PER_SECOND: u32 = 128 << 10;

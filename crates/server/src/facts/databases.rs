@@ -18,7 +18,7 @@ pub fn chosen<'d>(databases: &'d [ServedFacts], parameters: &Parameters) -> Resu
     let Some(repo) = parameters.at_most_one("repo")? else {
         return match databases {
             [only] => Ok(only),
-            _ => Err(Refusal::bad_request(format!("the parameter repo is missing; there are {}", names()))),
+            _ => Err(Refusal::bad_request(format!("the parameter repo is missing; available: {}", names()))),
         };
     };
     let (name, hash) = repo.split_once('/').map_or((repo, None), |(name, hash)| (name, Some(hash)));
@@ -27,11 +27,12 @@ pub fn chosen<'d>(databases: &'d [ServedFacts], parameters: &Parameters) -> Resu
         (Some(served), None) => Ok(served),
         (Some(served), Some(hash)) if hash == hash_of(&served.database) => Ok(served),
         (Some(served), Some(_)) => {
-            let message = format!("the database {name} has the hash {}; ask for the newest", hash_of(&served.database));
+            let hash = hash_of(&served.database);
+            let message = format!("the database {name} has the hash {hash}; leave out the hash, or use this one");
             Err(Refusal::of(StatusCode::NOT_FOUND, message))
         }
         (None, _) => {
-            Err(Refusal::of(StatusCode::NOT_FOUND, format!("there is no database {name}; there are {}", names())))
+            Err(Refusal::of(StatusCode::NOT_FOUND, format!("there is no database {name}; available: {}", names())))
         }
     }
 }

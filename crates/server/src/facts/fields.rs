@@ -45,13 +45,13 @@ impl Fields {
         }
     }
 
-    /// A whole number from 0 on.
+    /// A non-negative integer.
     pub fn number(&mut self, name: &str) -> Result<Option<u64>, Refusal> {
         let Some(value) = self.take(name) else { return Ok(None) };
-        value.as_u64().map(Some).ok_or_else(|| self.wrong(name, "must be a whole number from 0 on"))
+        value.as_u64().map(Some).ok_or_else(|| self.wrong(name, "must be a non-negative integer"))
     }
 
-    /// A limit: a whole number from 1 on.
+    /// A limit: an integer of at least 1.
     pub fn limit(&mut self, name: &str) -> Result<Option<u64>, Refusal> {
         match self.number(name)? {
             Some(0) => Err(self.wrong(name, "must be at least 1")),
@@ -127,7 +127,11 @@ impl Fields {
     pub fn end(self) -> Result<(), Refusal> {
         match self.fields.keys().next() {
             None => Ok(()),
-            Some(name) => Err(self.wrong(name, "is not a field that is known; see docs/reference/facts/serve.md")),
+            Some(name) => {
+                let path = &self.path;
+                let message = format!("unknown field `{path}{name}`; see docs/reference/facts/serve.md");
+                Err(Refusal::bad_request(message))
+            }
         }
     }
 }

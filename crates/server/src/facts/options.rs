@@ -9,19 +9,19 @@ options! {
     /// Options of a [`FactServer`](crate::FactServer). Clients may ask for less than these limits.
     struct FactServerOptions;
 
-    /// The longest time of a query. Then its page ends, with a continuation. Printing the page may take as long again.
-    /// Default: 60 seconds.
+    /// The longest time of a query. Then its page ends, with a continuation. With printing, a request takes up to
+    /// twice this time, and up to a quarter more if the page has to be made again. Default: 60 seconds.
     timeout: Duration = Duration::from_secs(60);
 
     /// The most results of a page. Default: 100,000.
     results_max: usize = 100_000;
 
-    /// The most bytes of a page's results as JSON: the result that reaches it is the last. The facts of one result have
-    /// at most as much memory while it is printed. Default: 16 MiB.
+    /// The most bytes of a page's results as JSON. The page ends with the result that reaches it. The facts of one
+    /// result have at most as much memory while it is printed. Default: 16 MiB.
     bytes_max: usize = 16 << 20;
 
-    /// The most memory of a query for derived facts, sets and results, in bytes. Each of the queries that run at once
-    /// may use this much. Default: 256 MiB.
+    /// The most memory of a query for derived facts, sets, values and results, in bytes. Each of the queries that run
+    /// at once may use this much. Default: 256 MiB.
     memory_bytes_max: usize = 256 << 20;
 
     /// The longest body of a request, in bytes. Default: 1 MiB.

@@ -16,7 +16,7 @@ use crate::facts::failures::{Stopped, stopped};
 pub struct PrintLimits {
     pub cancellation: CancellationToken,
     pub until: Option<Instant>,
-    /// Of the text: the result that reaches it is the last.
+    /// Of the text, which ends with the result that reaches it.
     pub bytes_max: usize,
     /// Of the facts of one result.
     pub result_bytes_max: usize,
@@ -38,13 +38,34 @@ pub struct Printing<'p> {
     /// Bytes of facts that the result may still have.
     bytes_left: Cell<usize>,
     facts_printed: Cell<u64>,
+    printed: Printed,
+    nested_ids: HashSet<FactId>,
+}
+
+/// What was printed.
+#[derive(Debug, Default)]
+pub struct Printed {
     /// Results, with commas between them.
     pub text: Vec<u8>,
     /// Where each result ends.
     ends: Vec<usize>,
     /// Facts that results refer to, as members of an object.
     pub nested: Vec<u8>,
-    nested_ids: HashSet<FactId>,
+    /// How many facts were printed, those within others included.
+    pub facts: u64,
+}
+
+impl Printed {
+    /// How many results were printed.
+    pub fn results(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Forgets results behind the first `count`.
+    pub fn truncate(&mut self, count: usize) {
+        self.ends.truncate(count);
+        self.text.truncate(self.ends.last().copied().unwrap_or_default());
+    }
 }
 
 /// How facts that a result refers to are printed.
@@ -73,21 +94,19 @@ impl<'p> Printing<'p> {
             limits,
             bytes_left: Cell::new(0),
             facts_printed: Cell::new(0),
-            text: Vec::new(),
-            ends: Vec::new(),
-            nested: Vec::new(),
+            printed: Printed::default(),
             nested_ids: HashSet::new(),
         }
     }
 
-    /// How many results were printed.
-    pub fn results(&self) -> usize {
-        self.ends.len()
+    /// How many bytes were printed.
+    pub fn bytes(&self) -> usize {
+        self.printed.text.len() + self.printed.nested.len()
     }
 
-    /// How many facts were printed, those within others included.
-    pub fn facts(&self) -> u64 {
-        self.facts_printed.get()
+    /// What was printed.
+    pub fn printed(self) -> Printed {
+        Printed { facts: self.facts_printed.get(), ..self.printed }
     }
 
     /// Prints results, up to the limits: the others are for another page. There is at least one, if there are any.
@@ -101,20 +120,14 @@ impl<'p> Printing<'p> {
                 None => self.value(ty, &result.bytes, nesting),
             };
             match printed {
-                Err(error) if stopped(&error).is_some() && !self.ends.is_empty() => return Ok(()),
+                Err(error) if stopped(&error).is_some() && !self.printed.ends.is_empty() => return Ok(()),
                 printed => printed?,
             }
-            if self.text.len() + self.nested.len() >= self.limits.bytes_max {
+            if self.bytes() >= self.limits.bytes_max {
                 break;
             }
         }
         Ok(())
-    }
-
-    /// Forgets results behind the first `count`.
-    pub fn truncate(&mut self, count: usize) {
-        self.ends.truncate(count);
-        self.text.truncate(self.ends.last().copied().unwrap_or_default());
     }
 
     /// Prints a fact; `null` if there is none.
@@ -162,8 +175,8 @@ impl<'p> Printing<'p> {
             }
             let json = self.as_json(|printer| printer.fact(id, Expansion::FLAT))?;
             found.extend(self.references(id)?);
-            let comma = if self.nested.is_empty() { "" } else { "," };
-            self.nested.extend_from_slice(format!("{comma}\"{}\":{json}", id.get()).as_bytes());
+            let comma = if self.printed.nested.is_empty() { "" } else { "," };
+            self.printed.nested.extend_from_slice(format!("{comma}\"{}\":{json}", id.get()).as_bytes());
         }
         Ok(())
     }
@@ -221,11 +234,12 @@ impl<'p> Printing<'p> {
     }
 
     fn end_result(&mut self, json: &Json) {
-        if !self.ends.is_empty() {
-            self.text.push(b',');
+        let printed = &mut self.printed;
+        if !printed.ends.is_empty() {
+            printed.text.push(b',');
         }
-        self.text.extend_from_slice(json.to_string().as_bytes());
-        self.ends.push(self.text.len());
+        printed.text.extend_from_slice(json.to_string().as_bytes());
+        printed.ends.push(printed.text.len());
     }
 }
 

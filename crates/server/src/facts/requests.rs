@@ -65,8 +65,14 @@ impl UserQueryFacts {
         }
         let options = options_and_others(&mut fields)?;
         fields.end()?;
-        if options.continuation.is_some() {
-            return Err(Refusal::bad_request("options.continuation is for queries; facts by id have no pages"));
+        let of_queries = [
+            ("continuation", options.continuation.is_some()),
+            ("max_results", options.results_max.is_some()),
+            ("collect_facts_searched", options.collects_searched),
+        ];
+        if let Some((name, _)) = of_queries.iter().find(|(_, is_set)| *is_set) {
+            let message = format!("options.{name} is for queries; facts by id have no pages and are not searched");
+            return Err(Refusal::bad_request(message));
         }
         Ok(Self { facts, options })
     }
@@ -192,10 +198,10 @@ mod tests {
     #[test]
     fn a_field_that_is_wrong_is_named() {
         for (text, expected) in [
-            (r#""options": {"max_result": 5}"#, "options.max_result is not a field"),
+            (r#""options": {"max_result": 5}"#, "unknown field `options.max_result`"),
             (r#""options": {"max_results": 0}"#, "options.max_results must be at least 1"),
-            (r#""options": {"max_results": -1}"#, "options.max_results must be a whole number"),
-            (r#""options": {"max_bytes": "5"}"#, "options.max_bytes must be a whole number"),
+            (r#""options": {"max_results": -1}"#, "options.max_results must be a non-negative integer"),
+            (r#""options": {"max_bytes": "5"}"#, "options.max_bytes must be a non-negative integer"),
             (r#""options": {"recursive": 1}"#, "options.recursive must be true or false"),
             (r#""options": {"syntax": 1}"#, "options.syntax must be \"ANGLE\""),
             (r#""options": {"store_derived_facts": true}"#, "options.store_derived_facts is not supported"),
@@ -213,7 +219,13 @@ mod tests {
         }
         let refused = |body: &str| UserQueryFacts::of_body(body.as_bytes()).err().unwrap().message;
         assert!(refused(r#"{"facts": [{"id": 1024}, {"id": 0}]}"#).contains("facts[1].id must be"));
-        assert!(refused(r#"{"facts": [{"id": 1024, "recursiv": true}]}"#).contains("facts[0].recursiv is not"));
+        assert!(
+            refused(r#"{"facts": [{"id": 1024, "recursiv": true}]}"#).contains("unknown field `facts[0].recursiv`")
+        );
+        for option in [r#""max_results": 5"#, r#""collect_facts_searched": true"#] {
+            let body = format!(r#"{{"facts": [{{"id": 1024}}], "options": {{{option}}}}}"#);
+            assert!(refused(&body).contains("is for queries"), "{option}");
+        }
         assert!(UserQuery::of_body(b"{\"query\": 1}").err().unwrap().message.contains("query must be a string"));
         assert!(UserQuery::of_body(b"{\n\"query\": }").err().unwrap().message.contains("line 2 column"));
         assert!(UserQuery::of_body(b"[]").err().unwrap().message.contains("object"));

@@ -130,7 +130,8 @@ async fn query_fact(State(service): Shared, uri: Uri) -> Answer {
         let limits = PrintLimits { cancellation, until, bytes_max, result_bytes_max: bytes_max };
         let mut printing = Printing::new(served.database.schema(), &reader, None, &limits);
         printing.fact(id, nesting)?;
-        let text = String::from_utf8_lossy(&printing.text);
+        let printed = printing.printed();
+        let text = String::from_utf8_lossy(&printed.text);
         let members = text.strip_prefix('{').ok_or_else(absent)?;
         Ok(sent(&format_args!("{{\"type\":{},{members}", predicate.get())))
     })

@@ -119,6 +119,8 @@ pub struct AnswerWriter {
     buffer: Vec<u8>,
     begun: Instant,
     writes: u32,
+    /// When a client that still reads is given up.
+    until: Option<Instant>,
     state: Sending,
     handle: Handle,
 }
@@ -138,6 +140,7 @@ impl AnswerWriter {
             buffer: Vec::new(),
             begun: Instant::now(),
             writes: 0,
+            until: None,
             state: Sending::Nothing(head),
             handle,
         }
@@ -145,6 +148,11 @@ impl AnswerWriter {
 
     pub fn media_type(&mut self, media_type: &'static str) {
         self.media_type = media_type;
+    }
+
+    /// Gives up a client that does not take the rest of the answer within this time.
+    pub fn all_within(&mut self, time: Duration) {
+        self.until = Instant::now().checked_add(time);
     }
 
     fn send_chunk(&mut self) -> io::Result<()> {
@@ -166,11 +174,13 @@ impl AnswerWriter {
     fn send(&mut self, piece: Piece) -> io::Result<()> {
         let gone = || io::Error::new(io::ErrorKind::BrokenPipe, "the client takes no more");
         let Sending::Chunks(sender, _) = &self.state else { return Err(gone()) };
+        let left = self.until.map_or(STALL, |until| until.saturating_duration_since(Instant::now()).min(STALL));
         let sent = match sender.try_send(piece) {
             Ok(()) => true,
             Err(mpsc::error::TrySendError::Closed(_)) => false,
+            Err(mpsc::error::TrySendError::Full(_)) if left.is_zero() => false,
             Err(mpsc::error::TrySendError::Full(piece)) => {
-                self.handle.block_on(async { matches!(timeout(STALL, sender.send(piece)).await, Ok(Ok(()))) })
+                self.handle.block_on(async { matches!(timeout(left, sender.send(piece)).await, Ok(Ok(()))) })
             }
         };
         if sent {
@@ -265,3 +275,31 @@ const CHUNK_TIME: Duration = Duration::from_millis(500);
 const WRITES_PER_LOOK: u32 = 16;
 /// A client that takes nothing for so long is given up.
 const STALL: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_reads_too_slowly_is_given_up_when_its_time_is_over() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let written = |time: Option<Duration>| {
+            let (head_sender, mut head) = oneshot::channel();
+            let mut writer = AnswerWriter::new(head_sender, runtime.handle().clone());
+            time.into_iter().for_each(|time| writer.all_within(time));
+            let chunk = vec![b'x'; CHUNK_BYTES];
+            // It takes what there is, and then nothing while the next chunks are written.
+            (0..CHUNKS_AHEAD).for_each(|_| writer.write_all(&chunk).expect("there is place"));
+            let Ok(Ok(Head { body: Content::Chunks(mut chunks, _), .. })) = head.try_recv() else {
+                panic!("the answer has begun")
+            };
+            if time.is_none() {
+                chunks.try_recv().map_err(drop).expect("a chunk");
+            }
+            writer.write_all(&chunk)
+        };
+        written(None).expect("it has read one");
+        let error = written(Some(Duration::ZERO)).expect_err("its time is over");
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+}

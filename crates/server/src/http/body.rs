@@ -65,7 +65,7 @@ async fn collect(mut body: Pin<&mut Body>, bytes_max: usize) -> Result<Option<Ve
 async fn next_data(mut body: Pin<&mut Body>) -> Result<Option<Bytes>, Refusal> {
     loop {
         let frame = timeout(STALL, poll_fn(|context| body.as_mut().poll_frame(context))).await;
-        let stalled = |_| Refusal::of(StatusCode::REQUEST_TIMEOUT, "the body did not go on");
+        let stalled = |_| Refusal::of(StatusCode::REQUEST_TIMEOUT, "no part of the body arrived for 30 seconds");
         match frame.map_err(stalled)? {
             None => return Ok(None),
             Some(Err(error)) => return Err(Refusal::bad_request(format!("the body cannot be read: {error}"))),

@@ -1,7 +1,7 @@
 //! The limits of requests: time, memory, clients that leave, and many at once.
 
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fulgurite_server::FactServerOptions;
 use serde_json::{Value as Json, json};
@@ -16,6 +16,17 @@ fn asked(query: &str, options: &Json) -> Asked {
 /// One request at a time, and no wait for others.
 fn single() -> FactServerOptions {
     FactServerOptions::new().queries_max(1).wait(Duration::ZERO)
+}
+
+/// Longer than any test waits: what ends before was cancelled.
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Waits until the only place is free again.
+fn answered(fixture: &Fixture) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while fixture.query("src.Number 1", &json!({})).status != 200 {
+        assert!(Instant::now() < end, "the place is not free a minute later");
+    }
 }
 
 #[test]
@@ -60,7 +71,7 @@ fn a_result_with_too_many_facts_in_it_is_refused_and_others_are_not() {
 
 #[test]
 fn a_query_whose_client_leaves_is_cancelled() {
-    let fixture = Fixture::with(single());
+    let fixture = Fixture::with(single().timeout(HOUR));
     let stream = asked(ENDLESS, &json!({})).send(fixture.address);
     // Until it runs, and there is no place for another.
     let refused = std::iter::repeat_with(|| fixture.query("src.Number 1", &json!({})))
@@ -68,10 +79,8 @@ fn a_query_whose_client_leaves_is_cancelled() {
         .expect("it is endless");
     assert_eq!(refused.header("retry-after"), Some("1"), "{refused:?}");
     drop(stream);
-    // Its place is free again: it does not run until its time is up, a minute later.
-    std::iter::repeat_with(|| fixture.query("src.Number 1", &json!({})))
-        .find(|answer| answer.status == 200)
-        .expect("it is endless");
+    // Its place is free again. Its time would be up after the test's, an hour later.
+    answered(&fixture);
     assert!(fixture.told.try_iter().any(|told| told.status == 499 && told.path == "/userQuery"));
 }
 
@@ -91,14 +100,40 @@ fn a_shutdown_cancels_queries_that_do_not_end() {
 
 #[test]
 fn a_client_that_leaves_half_of_its_answer_holds_nobody_up() {
-    let fixture = Fixture::with(single());
+    let fixture = Fixture::with(single().timeout(HOUR));
     let query = "{ A, B } where src.Number A; src.Number B";
     let begun = asked(query, &json!({ "max_results": 100_000 })).begin(fixture.address);
     assert_eq!(begun.status, 200);
     begun.leave();
+    answered(&fixture);
+}
+
+#[test]
+fn a_query_that_searches_no_facts_is_cancelled_and_keeps_to_its_time() {
+    let fixture = Fixture::with(single().timeout(HOUR));
+    let names: Vec<String> = (0..40).map(|number| format!("V{number}")).collect();
+    let bound: Vec<String> = names.iter().map(|name| format!("{name} = (0 | 1)")).collect();
+    let query = format!("1 where {}; {} > 1000", bound.join("; "), names.join(" + "));
+    let page = fixture.results(&query, &json!({ "max_time_ms": 50 }));
+    assert!(page["diagnostics"][0].as_str().unwrap().contains("its time was up"), "{page}");
+    let stream = asked(&query, &json!({})).send(fixture.address);
     std::iter::repeat_with(|| fixture.query("src.Number 1", &json!({})))
-        .find(|answer| answer.status == 200)
+        .find(|answer| answer.status == 503)
         .expect("it is endless");
+    drop(stream);
+    answered(&fixture);
+}
+
+#[test]
+fn facts_by_id_keep_to_the_limits_of_their_request() {
+    let fixture = Fixture::new();
+    let ask = |options: Json| {
+        fixture.post("/userQueryFacts?repo=code", &json!({ "facts": [{ "id": 1024 }], "options": options }))
+    };
+    let counted = json_of(&ask(json!({ "omit_results": true })).expect(200));
+    assert_eq!((&counted["facts"], &counted["stats"]["result_count"]), (&json!([]), &json!(1)));
+    let refused = ask(json!({ "max_results": 1 })).expect(400);
+    assert!(refused.body.contains("options.max_results is for queries"), "{refused:?}");
 }
 
 #[test]

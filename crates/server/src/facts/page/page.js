@@ -26,7 +26,12 @@ async function read(path) {
   return response.json();
 }
 
-const ofDatabase = (path) => `${path}?repo=${encodeURIComponent(find("repo").value)}`;
+const ofDatabase = (path, repo = find("repo").value) => `${path}?repo=${encodeURIComponent(repo)}`;
+
+// Numbers as they are written: those above 2^53 have no exact value here. Where the source of numbers cannot be had or
+// written, in older browsers, they are rounded.
+const parse = (text) => JSON.parse(text, (_, value, context) =>
+  typeof value === "number" && !Number.isSafeInteger(value) && context && JSON.rawJSON ? JSON.rawJSON(context.source) : value);
 
 async function listPredicates() {
   const [schema, stats] = await Promise.all([read(ofDatabase("getSchemaInfo")), read(ofDatabase("predicateStats"))]);
@@ -48,7 +53,12 @@ async function listDatabases() {
 
 async function run(continuation) {
   if (running) return;
-  const query = continuation ? rest.query : find("text").value;
+  // Later pages are of the same query, database and options, whatever is in the fields now.
+  const { query, repo, options } = continuation ? rest : {
+    query: find("text").value,
+    repo: find("repo").value,
+    options: { max_results: RESULTS_PER_PAGE, recursive: find("recursive").checked },
+  };
   running = new AbortController();
   find("run").disabled = find("more").disabled = true;
   find("stop").disabled = false;
@@ -61,20 +71,18 @@ async function run(continuation) {
   find("status").textContent = "Running …";
   const begun = performance.now();
   try {
-    const options = { max_results: RESULTS_PER_PAGE, recursive: find("recursive").checked };
-    if (continuation) options.continuation = continuation;
-    const response = await fetch(ofDatabase("userQuery"), {
+    const response = await fetch(ofDatabase("userQuery", repo), {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ query, options }),
+      body: JSON.stringify({ query, options: continuation ? { ...options, continuation } : options }),
       signal: running.signal,
     });
     if (!response.ok) return fail(await response.text());
-    const answer = await response.json();
+    const answer = parse(await response.text());
     const time = Math.round(performance.now() - begun);
     shown += answer.facts.length;
     find("answer").append(...answer.facts.map((fact) => element("pre", JSON.stringify(fact, null, 1))));
-    if (answer.continuation) rest = { query, continuation: answer.continuation };
+    if (answer.continuation) rest = { query, repo, options, continuation: answer.continuation };
     const more = rest ? "; there may be more" : "";
     const cut = answer.diagnostics.length > 0 ? ` (${answer.diagnostics.join("; ")})` : "";
     find("status").textContent = `${shown} ${shown === 1 ? "result" : "results"}, type ${answer.type}, in ${time} ms${more}${cut}.`;
