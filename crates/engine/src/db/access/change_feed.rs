@@ -54,7 +54,7 @@ pub struct Commit {
 /// The table of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedTable {
-    /// Its number: see [`Table::id`]. None for a table that is dropped and whose creation the feed has not told.
+    /// Its number: see [`Table::id`]. None for a dropped table that was created before the feed begins.
     pub id: Option<TableId>,
     /// Its name. None for a table that was created before the first commit of the feed and dropped before the feed
     /// was begun. A later commit of the same feed drops it, so its changes can be skipped.

@@ -18,7 +18,7 @@ public final class ChangedTable {
     /**
      * Returns the number of the table, which renaming does not change and which no later table gets.
      *
-     * @return the number; nothing for a table that is dropped and whose creation is not part of the feed
+     * @return the number; nothing for a dropped table that was created before the feed begins
      */
     public OptionalLong id() {
         return id == NO_ID ? OptionalLong.empty() : OptionalLong.of(id);
