@@ -46,7 +46,7 @@ impl FactReader {
     /// # Errors
     /// [`Error::Angle`], with the place of what is wrong; and what [`Query::run`](crate::Query::run) returns.
     pub fn query(&self, text: &str, limits: &QueryLimits) -> Result<Page> {
-        let query = self.compiler.query(text, &self.snapshot)?;
+        let query = self.compiler.query_within(text, &self.snapshot, limits)?;
         let page = query.run(&self.snapshot, limits)?;
         if page.continuation.is_some() {
             self.keep(text, Arc::new(query));
@@ -62,7 +62,7 @@ impl FactReader {
         let kept = self.kept(text);
         let query = match &kept {
             Some(query) => Arc::clone(query),
-            None => Arc::new(self.compiler.query(text, &self.snapshot)?),
+            None => Arc::new(self.compiler.query_within(text, &self.snapshot, limits)?),
         };
         let page = query.continue_from(&self.snapshot, limits, continuation)?;
         if kept.is_none() && page.continuation.is_some() {

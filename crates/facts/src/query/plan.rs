@@ -110,23 +110,27 @@ pub struct NoOrder;
 /// How many facts predicates have.
 pub type Counts<'a> = dyn Fn(PredicateId) -> u64 + 'a;
 
-/// Orders and compiles steps. `bound` are the slots that have values, before and after.
+/// Orders and compiles steps. `bound` are the slots that have values, before and after. `stops` says whether to give
+/// up.
 ///
 /// # Errors
 ///
-/// If there is no order.
+/// If there is no order, or it was given up.
 pub fn order(
     steps: &[Step],
     bound: &mut HashSet<usize>,
     outside: &HashSet<usize>,
     counts: &Counts<'_>,
+    stops: &dyn Fn() -> bool,
 ) -> Result<(Vec<Operation>, f64), NoOrder> {
-    let mut planner = Planner { counts, trials: 0 };
+    let mut planner = Planner { counts, stops, trials: 0 };
     planner.steps(steps, bound, outside)
 }
 
 struct Planner<'a> {
     counts: &'a Counts<'a>,
+    /// Whether to give up.
+    stops: &'a dyn Fn() -> bool,
     /// How many estimates are in progress, one within the other.
     trials: usize,
 }
@@ -163,6 +167,9 @@ impl Planner<'_> {
         }
         let (mut rows, mut total) = (1.0_f64, 1.0_f64);
         while !left.is_empty() {
+            if (self.stops)() {
+                return Err(NoOrder);
+            }
             let around = |index: usize| {
                 let mut around = outside.clone();
                 left.iter().filter(|&&other| other != index).for_each(|&other| around.extend(&slots[other]));

@@ -69,11 +69,20 @@ impl Compiler {
     ///
     /// What is wrong in the query, with its place; or if reading the counts fails.
     pub fn query(&self, text: &str, reads: &dyn Reads) -> Result<Query> {
+        self.query_within(text, reads, &QueryLimits::default())
+    }
+
+    /// As [`Compiler::query`], within the time of limits and until they are cancelled.
+    ///
+    /// # Errors
+    ///
+    /// As [`Compiler::query`]; [`Error::QueryTime`] and [`Error::Cancelled`].
+    pub fn query_within(&self, text: &str, reads: &dyn Reads, limits: &QueryLimits) -> Result<Query> {
         let source = Source::new("query", text)?;
         let tree = parse_query(&source)?;
         let checked = check_query(&self.schema, &source, &tree)?;
         let hash = xxh3_64(text.as_bytes());
-        self.plan(&source, &checked, checked.query.head.ty.clone(), hash, reads)
+        self.plan(&source, &checked, checked.query.head.ty.clone(), hash, reads, limits)
     }
 
     /// Compiles the query that derives a stored predicate: its results are the keys and values of facts.
@@ -87,9 +96,10 @@ impl Compiler {
             return Err(Error::NoDerivation { name: definition.full_name() });
         };
         let hash = xxh3_64(definition.full_name().as_bytes());
-        self.plan(&derivation.source, checked, definition.key.clone(), hash, reads)
+        self.plan(&derivation.source, checked, definition.key.clone(), hash, reads, &QueryLimits::default())
     }
 
+    #[allow(clippy::too_many_arguments, reason = "they are the parts of a query, and where it is planned")]
     fn plan(
         &self,
         source: &Source,
@@ -97,7 +107,18 @@ impl Compiler {
         ty: Type,
         hash: u64,
         reads: &dyn Reads,
+        limits: &QueryLimits,
     ) -> Result<Query> {
+        let (deadline, span) = (limits.deadline(), checked.query.head.span);
+        let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let stops = || limits.cancellation.is_cancelled() || is_late();
+        // What ends early has no order, and the reason is another one.
+        let planned = |lowered: &Lowered, count: &Counts<'_>| match operations_of(lowered, source, span, count, &stops)
+        {
+            Err(_) if limits.cancellation.is_cancelled() => Err(Error::Cancelled),
+            Err(_) if is_late() => Err(Error::QueryTime),
+            planned => planned.map_err(Error::from),
+        };
         // The counts are read once, and the first failure is kept.
         let failure = std::cell::RefCell::new(None);
         let cache = std::cell::RefCell::new(HashMap::new());
@@ -111,13 +132,12 @@ impl Compiler {
             })
         };
         let lowered = lower(&self.schema, &self.derivations, source, checked, &|predicate| count(predicate) == 0)?;
-        let span = checked.query.head.span;
         if lowered.is_partial {
             // What is wrong in a query is wrong whatever facts there are. Derivations were checked by themselves.
             let whole = lower(&self.schema, &Derivations::new(), source, checked, &|_| false)?;
-            operations_of(&whole, source, span, &count)?;
+            planned(&whole, &count)?;
         }
-        let operations = operations_of(&lowered, source, span, &count)?;
+        let operations = planned(&lowered, &count)?;
         if let Some(error) = failure.into_inner() {
             return Err(error);
         }
@@ -147,6 +167,7 @@ fn operations_of(
     source: &Source,
     span: Span,
     counts: &Counts<'_>,
+    stops: &dyn Fn() -> bool,
 ) -> std::result::Result<Vec<Operation>, Diagnostic> {
     // Before planning, whose time grows faster than the number of steps.
     check_depth(depth_of_steps(&lowered.steps), source, span)?;
@@ -155,7 +176,7 @@ fn operations_of(
     lowered.value.iter().for_each(|value| value.slots(&mut slots));
     let outside: HashSet<usize> = slots.into_iter().collect();
     let mut bound = HashSet::new();
-    let (operations, _) = order(&lowered.steps, &mut bound, &outside, counts).map_err(|_| {
+    let (operations, _) = order(&lowered.steps, &mut bound, &outside, counts, stops).map_err(|_| {
         let hint = "match every variable with something that has a value: a fact, an element, a literal";
         source.error(span, "a part of the query has no value to begin with", hint)
     })?;
@@ -230,6 +251,13 @@ pub struct QueryLimits {
     pub memory_bytes_max: usize,
     /// Ends it from another thread.
     pub cancellation: CancellationToken,
+}
+
+impl QueryLimits {
+    /// When a page that begins now has to end.
+    fn deadline(&self) -> Option<Instant> {
+        self.time_max.and_then(|time| Instant::now().checked_add(time))
+    }
 }
 
 impl Default for QueryLimits {
@@ -335,7 +363,7 @@ impl Query {
     }
 
     fn page(&self, reads: &dyn Reads, limits: &QueryLimits, from: Continuation) -> Result<Page> {
-        let deadline = limits.time_max.and_then(|time| Instant::now().checked_add(time));
+        let deadline = limits.deadline();
         let bounds =
             Bounds { deadline, memory_bytes_max: limits.memory_bytes_max, cancellation: limits.cancellation.clone() };
         let mut execution = Execution::new(reads, self.slots, from.next_id, bounds);

@@ -70,8 +70,9 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
-    /// Sets the options of the engine. Default: those of [`Database::options`] with [`Durability::Log`], so that a
-    /// batch survives a crash of the process. A completed database survives a power cut at every level.
+    /// Sets the options of the engine. Default: those of [`Database::options`](fulgurite::Database::options) with
+    /// [`Durability::Log`], so that a batch survives a crash of the process. A completed database survives a power cut
+    /// at every level.
     #[must_use]
     pub fn engine(mut self, options: Options) -> Self {
         self.engine = options;

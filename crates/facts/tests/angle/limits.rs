@@ -166,6 +166,11 @@ fn a_query_that_searches_no_facts_keeps_to_its_time_and_is_cancelled() {
     let limits = QueryLimits { cancellation, ..QueryLimits::default() };
     assert!(matches!(compiled.run(&database.memory, &limits), Err(Error::Cancelled)));
 
+    let planned = database.compiler.query_within(&branches(10, ">= 2"), &database.memory, &limits);
+    assert!(matches!(planned, Err(Error::Cancelled)));
+    let planned = database.compiler.query_within(&branches(10, ">= 2"), &database.memory, &time);
+    assert!(matches!(planned, Err(Error::QueryTime)));
+
     let query = branches(10, ">= 2");
     let whole: Vec<Vec<u8>> = database.page(&query).results.into_iter().map(|result| result.bytes).collect();
     assert_eq!(whole.len(), 1024 - 11);
