@@ -237,27 +237,13 @@ impl fmt::Display for Error {
                 "fact {fact} refers to fact {reference}, and a fact refers only to lower ids; define facts after those \
                  that they refer to"
             ),
-            Self::NoSuchUnit { name } => {
-                write!(out, "no fact has an owner `{name}`; Snapshot::units lists the units that there are")
-            }
-            Self::NotFacts { path } => write!(
-                out,
-                "{}: a Fulgurite database, but not one of facts; if creating it was cut off, create it again",
-                path.display()
-            ),
-            Self::NoSchema { path } => {
-                write!(out, "{}: the database has no schema; open it as a Store", path.display())
-            }
-            Self::OtherSchema { path } => {
-                write!(out, "{}: the base has another schema; give the same one to the database on it", path.display())
-            }
-            Self::Exists { path } => {
-                write!(out, "{}: there is a database of facts already; open it instead", path.display())
-            }
-            Self::WrongState { path, state, operation } => {
-                write!(out, "{}: cannot {operation}: the database is {state}", path.display())
-            }
-            Self::WrongBase { path, reason } => write!(out, "{}: {reason}", path.display()),
+            Self::NoSuchUnit { .. }
+            | Self::NotFacts { .. }
+            | Self::NoSchema { .. }
+            | Self::OtherSchema { .. }
+            | Self::Exists { .. }
+            | Self::WrongState { .. }
+            | Self::WrongBase { .. } => self.write_file(out),
             Self::Contended { attempts } => {
                 write!(out, "other writers committed each time of {attempts}; write larger batches, or try again")
             }
@@ -282,6 +268,34 @@ impl fmt::Display for Error {
 }
 
 impl Error {
+    /// The message about a file that is not the one that the call needs.
+    fn write_file(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchUnit { name } => {
+                write!(out, "no fact has an owner `{name}`; Snapshot::units lists the units that there are")
+            }
+            Self::NotFacts { path } => write!(
+                out,
+                "{}: a Fulgurite database, but not one of facts; if creating it was cut off, create it again",
+                path.display()
+            ),
+            Self::NoSchema { path } => {
+                write!(out, "{}: the database has no schema; open it as a Store", path.display())
+            }
+            Self::OtherSchema { path } => {
+                write!(out, "{}: the base has another schema; give the same one to the database on it", path.display())
+            }
+            Self::Exists { path } => {
+                write!(out, "{}: there is a database of facts already; open it instead", path.display())
+            }
+            Self::WrongState { path, state, operation } => {
+                write!(out, "{}: cannot {operation}: the database is {state}", path.display())
+            }
+            Self::WrongBase { path, reason } => write!(out, "{}: {reason}", path.display()),
+            _ => Ok(()),
+        }
+    }
+
     /// The message of a query or a derivation that went beyond what it may.
     fn write_limit(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -296,8 +310,8 @@ impl Error {
             ),
             Self::DerivationLimit { name, rounds, facts } => write!(
                 out,
-                "{name} still has new facts after {rounds} rounds, in which {facts} facts were derived and stored; if \
-                 its query computes ever new values, bound them there, else allow more rounds or facts"
+                "{name} had new facts in each of {rounds} rounds, in which {facts} facts were derived and stored; if its \
+                 query keeps computing new values, add a bound to it; otherwise raise --rounds-max or --facts-max"
             ),
             Self::DerivedReference { name } => write!(
                 out,

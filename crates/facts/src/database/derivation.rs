@@ -46,8 +46,8 @@ impl FactDatabase {
     /// As [`FactDatabase::derive_all`], within limits.
     ///
     /// # Errors
-    /// [`Error::DerivationLimit`], if there are still new facts at a limit: those that were derived stay, and the next
-    /// derivation continues from them. As [`FactDatabase::derive`].
+    /// [`Error::DerivationLimit`], if more rounds have new facts than may, or more facts are new than may be. Those
+    /// that were derived stay, and the next derivation continues from them. As [`FactDatabase::derive`].
     pub fn derive_all_within(&self, limits: &DerivationLimits) -> Result<Vec<Derived>> {
         let predicates: Vec<PredicateId> = self.compiler.stored_derivations().collect();
         let mut derived: Vec<Derived> = predicates.iter().map(|id| Derived { predicate: *id, new: 0 }).collect();

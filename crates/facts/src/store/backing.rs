@@ -174,9 +174,6 @@ pub fn open_backing(engine: &Options, path: &Path) -> Result<Backing> {
 pub fn create_in_lmdb(path: &Path, entries: &[Entry]) -> Result<Backing> {
     use crate::lmdb::environment::Environment;
 
-    if path.exists() {
-        return Err(Error::Exists { path: path.to_owned() });
-    }
     let environment = Environment::create(path, |changes| {
         entries.iter().try_for_each(|(side, key, value)| changes.put(*side, key, value))
     })?;

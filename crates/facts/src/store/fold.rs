@@ -25,7 +25,7 @@ use crate::reading::view::View;
 use crate::state::State;
 use crate::store::backing::Backing;
 use crate::store::folding::{Folding, Written};
-use crate::store::handle::Store;
+use crate::store::handle::{Store, read_state};
 
 impl Store {
     /// Ends the writing of facts: computes their owners, and rewrites them in the form that is best to read. The file
@@ -43,16 +43,13 @@ impl Store {
     /// returns; errors of the engine.
     pub fn complete(&self, references: impl FnMut(&Fact<'_>, &mut Vec<FactId>) -> Result<()>) -> Result<()> {
         let _commits = self.lock_commits();
-        match self.state()? {
-            State::Incomplete => self.put_meta(&[(STATE, &[State::Finalising as u8])])?,
-            State::Finalising => {}
-            state => return Err(self.wrong_state(state, "be completed")),
-        }
+        let can_begin = |state| matches!(state, State::Incomplete | State::Finalising);
+        self.put_meta(COMPLETING, can_begin, &[(STATE, &[State::Finalising as u8])])?;
         let (owners, sets) = compute_owners(&self.snapshot()?, references)?;
         let (db, tables) = match &self.inner.backing {
             Backing::Engine(db, tables) => (db, tables),
             #[cfg(feature = "lmdb")]
-            Backing::Lmdb(environment) => return complete_in_lmdb(environment, &owners, &sets),
+            Backing::Lmdb(environment) => return self.complete_in_lmdb(environment, &owners, &sets),
         };
         let packed = db.update(create_packed)?;
         load(db, &self.snapshot()?, &packed, &owners, &sets)?;
@@ -61,16 +58,53 @@ impl Store {
         let Form::Growing { keys, entities } = tables.form.clone() else {
             return Err(Error::Damaged { what: "a database that is not complete has no entries by key" });
         };
-        db.update(|txn| {
-            txn.drop_table(&keys)?;
-            txn.drop_table(&entities)?;
-            txn.put(&tables.meta, STATE, [State::Complete as u8])
+        let found = db.update(|txn| {
+            let found = txn.get(&tables.meta, STATE)?.map(|state| state.to_vec()).unwrap_or_default();
+            if found == [State::Finalising as u8] {
+                txn.drop_table(&keys)?;
+                txn.drop_table(&entities)?;
+                txn.put(&tables.meta, STATE, [State::Complete as u8])?;
+            }
+            Ok(found)
         })?;
+        self.require_finalising(&found)?;
         tables.form = Form::Packed(packed);
         drop(tables);
         db.compact().map(drop).map_err(|error| Error::NotCompacted(Box::new(error)))
     }
+
+    /// Completes a database in LMDB: one transaction writes the owners and the state. The form of facts stays.
+    #[cfg(feature = "lmdb")]
+    fn complete_in_lmdb(
+        &self,
+        environment: &crate::lmdb::environment::Environment,
+        owners: &OwnerIntervals,
+        sets: &[(u32, Vec<u8>)],
+    ) -> Result<()> {
+        use crate::layout::tables::Side;
+
+        let mut changes = environment.changes()?;
+        self.require_finalising(&changes.get(Side::Meta, STATE.as_bytes())?.unwrap_or_default())?;
+        sets.iter().try_for_each(|(number, set)| changes.put(Side::Sets, &number.to_be_bytes(), set))?;
+        owner_entries(owners).try_for_each(|(start, set)| changes.put(Side::Owners, &start, &set))?;
+        // The facts are on the disk before the state says so.
+        environment.sync()?;
+        changes.put(Side::Meta, STATE.as_bytes(), &[State::Complete as u8])?;
+        changes.commit()?;
+        environment.sync()
+    }
+
+    /// Refuses to end the completion if another handle has meanwhile ended it, or given the database up.
+    fn require_finalising(&self, entry: &[u8]) -> Result<()> {
+        match read_state(entry)? {
+            State::Finalising => Ok(()),
+            state => Err(self.wrong_state(state, COMPLETING)),
+        }
+    }
 }
+
+/// What [`Store::complete`] does, for errors.
+const COMPLETING: &str = "be completed";
 
 /// Creates the tables of a completed database, without what an attempt before left in them.
 fn create_packed(txn: &mut WriteTxn) -> fulgurite::Result<PackedTables> {
@@ -164,25 +198,6 @@ fn owner_entries(owners: &OwnerIntervals) -> impl Iterator<Item = ([u8; 8], Vec<
         let set = set.map(|set| set.0.to_le_bytes().to_vec()).unwrap_or_default();
         (start.to_be_bytes(), set)
     })
-}
-
-/// Completes a database in LMDB: one transaction writes the owners and the state. The form of facts stays.
-#[cfg(feature = "lmdb")]
-fn complete_in_lmdb(
-    environment: &crate::lmdb::environment::Environment,
-    owners: &OwnerIntervals,
-    sets: &[(u32, Vec<u8>)],
-) -> Result<()> {
-    use crate::layout::tables::Side;
-
-    let mut changes = environment.changes()?;
-    sets.iter().try_for_each(|(number, set)| changes.put(Side::Sets, &number.to_be_bytes(), set))?;
-    owner_entries(owners).try_for_each(|(start, set)| changes.put(Side::Owners, &start, &set))?;
-    // The facts are on the disk before the state says so.
-    environment.sync()?;
-    changes.put(Side::Meta, STATE.as_bytes(), &[State::Complete as u8])?;
-    changes.commit()?;
-    environment.sync()
 }
 
 /// Numbered entries that are taken from `written` when the first of them is read.

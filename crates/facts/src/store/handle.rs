@@ -63,9 +63,7 @@ impl Store {
     /// # Errors
     /// Errors of the engine; [`Error::Damaged`].
     pub fn state(&self) -> Result<State> {
-        let entry = self.meta(STATE)?.unwrap_or_default();
-        State::read(&entry)
-            .ok_or_else(|| Error::Damaged { what: "the state of the database is none that this version knows" })
+        read_state(&self.meta(STATE)?.unwrap_or_default())
     }
 
     /// Gives up an incomplete database. Nothing can be added to it any more, and it cannot be completed.
@@ -74,10 +72,8 @@ impl Store {
     /// [`Error::WrongState`], if it is complete; errors of the engine.
     pub fn mark_broken(&self, reason: &str) -> Result<()> {
         let _commits = self.lock_commits();
-        match self.state()? {
-            State::Complete => Err(self.wrong_state(State::Complete, "be marked as broken")),
-            _ => self.put_meta(&[(STATE, &[State::Broken as u8]), (BROKEN_REASON, reason.as_bytes())]),
-        }
+        let entries: [(&str, &[u8]); 2] = [(STATE, &[State::Broken as u8]), (BROKEN_REASON, reason.as_bytes())];
+        self.put_meta("be marked as broken", |state| state != State::Complete, &entries)
     }
 
     /// Why the program [gave it up](Store::mark_broken).
@@ -102,10 +98,8 @@ impl Store {
     /// [`Error::WrongState`], if the database is complete; errors of the engine.
     pub fn set_property(&self, name: &str, value: &[u8]) -> Result<()> {
         let _commits = self.lock_commits();
-        match self.state()? {
-            State::Complete => Err(self.wrong_state(State::Complete, "set a property")),
-            _ => self.put_meta(&[(&format!("{PROPERTY}{name}"), value)]),
-        }
+        let name = format!("{PROPERTY}{name}");
+        self.put_meta("set a property", |state| state != State::Complete, &[(&name, value)])
     }
 
     /// All properties, by name.
@@ -257,9 +251,22 @@ impl Store {
         Error::WrongState { path: self.path().to_owned(), state, operation }
     }
 
-    /// Writes entries of `facts.meta`. Batches that are under way conflict with it. Requires: the commits are locked.
-    pub(super) fn put_meta(&self, entries: &[(&str, &[u8])]) -> Result<()> {
+    /// Writes entries of `facts.meta`, if the database is then in a state that `allows` the operation: other handles
+    /// may have changed it. Batches that are under way conflict with it. Requires: the commits are locked.
+    pub(super) fn put_meta(
+        &self,
+        operation: &'static str,
+        allows: impl Fn(State) -> bool,
+        entries: &[(&str, &[u8])],
+    ) -> Result<()> {
+        let require = |state| match allows(state) {
+            true => Ok(()),
+            false => Err(self.wrong_state(state, operation)),
+        };
+        // Before a transaction is begun, which a database that is open for reading does not allow.
+        require(self.state()?)?;
         self.inner.backing.update(|changes| {
+            require(read_state(&changes.get(Side::Meta, STATE)?.unwrap_or_default())?)?;
             let free = changes.get(Side::Meta, FIRST_FREE_ID)?.unwrap_or_default();
             changes.put(Side::Meta, FIRST_FREE_ID, free)?;
             entries.iter().try_for_each(|(name, value)| changes.put(Side::Meta, name, value))
@@ -269,4 +276,9 @@ impl Store {
     fn meta(&self, name: &str) -> Result<Option<Vec<u8>>> {
         Ok(self.inner.backing.view()?.get(Side::Meta, name)?.map(|value| value.to_vec()))
     }
+}
+
+/// The state in an entry of a database.
+pub(super) fn read_state(entry: &[u8]) -> Result<State> {
+    State::read(entry).ok_or(Error::Damaged { what: "the state of the database is none that this version knows" })
 }

@@ -160,7 +160,7 @@ fn a_derivation_that_computes_ever_new_values_ends_at_a_limit_and_can_go_on() {
             database.derive_all_within(&DerivationLimits { rounds_max, facts_max }).expect_err("it has no end");
         let Error::DerivationLimit { name, rounds, facts } = &failed else { panic!("{failed}") };
         assert_eq!(name, "d.Next.1");
-        assert!(failed.to_string().contains(&format!("after {rounds} rounds, in which {facts} facts")), "{failed}");
+        assert!(failed.to_string().contains(&format!("each of {rounds} rounds, in which {facts} facts")), "{failed}");
         (*rounds, *facts)
     };
     assert_eq!(limited(5, u64::MAX), (6, 6));

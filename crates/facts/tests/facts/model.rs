@@ -102,7 +102,7 @@ fn check_seek(snapshot: &Snapshot, model: &Model, number: u64, key: &[u8], rando
     assert_eq!(found.map(plain).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
 }
 
-/// LMDB has an order of its own for keys that share their first 487 bytes.
+/// LMDB has an unspecified but stable order for keys that share their first 487 bytes.
 fn assert_same(mut found: Vec<Plain>, mut expected: Vec<Plain>) {
     if crate::BACKEND != Backend::Fulgurite {
         found.sort();

@@ -104,6 +104,10 @@ fn open_for_writing(options: Options, path: PathBuf) -> Result<Inner> {
     if !exists && !options.create {
         return Err(Error::DatabaseNotFound { path });
     }
+    // Another process may have removed it; that is found out when the lock is ours.
+    if exists && let Ok(file) = open_file(&*disk, &path, Access::Read) {
+        refuse_foreign(&*file, &path)?;
+    }
     let lock_path = lock_path(&path);
     let name = match disk.lock_writer(&lock_path).map_err(|error| Error::io("lock", &lock_path, error))? {
         WriterAttempt::Held(lock) => lock,
@@ -268,6 +272,7 @@ fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
     if let Some(image) = open_image(&file, &path)? {
         return show_image(options, &path, image);
     }
+    refuse_foreign(&*file, &path)?;
     let presence = Presence::of_reader(Arc::clone(&file));
     let presence = Arc::new(presence.map_err(|error| Error::io("announce a reader of", &path, error))?);
     let writer_lives = || presence.writer_lives().map_err(|error| Error::io("look for a writer of", &path, error));
@@ -322,6 +327,19 @@ fn open_image(file: &Arc<dyn File>, path: &Path) -> Result<Option<ImageFile>> {
 
 fn is_image(file: &dyn File, path: &Path) -> Result<bool> {
     ImageFile::is_in(file).map_err(|error| Error::io("read", path, error))
+}
+
+/// Refuses a file of another kind before a lock is taken: a lock file of this name may be another program's, as that of
+/// LMDB is.
+fn refuse_foreign(file: &dyn File, path: &Path) -> Result<()> {
+    match is_image(file, path)? {
+        true => Ok(()),
+        false => match metas::read(file, path) {
+            Err(error @ Error::NotADatabase { .. }) => Err(error),
+            // Other damage is reported when no writer changes the file.
+            _ => Ok(()),
+        },
+    }
 }
 
 /// Reads the newest meta and pins its checkpoint, so that a writer keeps its pages.
