@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use fulgurite::Database;
-use fulgurite_facts::{FactDatabase, Schema, Store, StoreOptions};
+use fulgurite_facts::{Backend, FactDatabase, Schema, Store, StoreOptions};
 
 use crate::error::{Error, Result};
 use crate::schema::code_schema;
@@ -144,6 +144,10 @@ fn open_sound(path: &Path) -> Result<Sound> {
 pub(crate) fn sound_files(path: &Path) -> Result<(Vec<PathBuf>, Option<PathBuf>)> {
     let Sound { mut files, damage, .. } = open_sound(path)?;
     for (number, file) in files.iter().enumerate().skip(1) {
+        // The engine checks its own files only.
+        if Backend::of(file) == Backend::Lmdb {
+            continue;
+        }
         let database = Database::options().read_only(true).open(file).map_err(fulgurite_facts::Error::from)?;
         let checked = database.check().map_err(fulgurite_facts::Error::from)?;
         if !checked.damages.is_empty() {

@@ -83,10 +83,11 @@ impl IndexLock {
             updated.written = Some(path.to_owned());
             return Ok(updated);
         }
-        remove_increments(path, below.len() - 1)?;
         let target = increment_path(path, below.len());
         let hidden = change.outdated.iter().chain(&change.removed).copied().collect();
         updated.facts = write(&target, &below, &parts(change.changed, hidden), progress)?;
+        // Those above do not fit the new one. Until they are removed, they are not read.
+        remove_increments(path, below.len())?;
         updated.written = Some(target);
         Ok(updated)
     }

@@ -15,10 +15,10 @@ pub struct Derive {
     /// Derive only this predicate, such as src.CalledBy.
     #[arg(long, value_name = "PREDICATE")]
     pub predicate: Vec<String>,
-    /// Stop if there are new facts in more than this many rounds, because predicates are derived from each other.
+    /// Stop if more than N rounds each derive new facts.
     #[arg(long, value_name = "N", default_value_t = 10_000, conflicts_with = "predicate")]
     pub rounds_max: u64,
-    /// Stop after the round in which this many facts are exceeded.
+    /// Stop after the round that brings the new facts above N.
     #[arg(long, value_name = "N", default_value_t = 1_000_000_000, conflicts_with = "predicate")]
     pub facts_max: u64,
     #[command(flatten)]
@@ -87,7 +87,7 @@ pub struct Image {
     /// The level of Zstandard: 1 is fast, 22 is small.
     #[arg(long, value_name = "LEVEL", default_value_t = 8, value_parser = clap::value_parser!(i32).range(1..=22))]
     pub level: i32,
-    /// The size of a block in KiB, a power of two from 4 to 1024. Larger blocks are smaller in sum, and slower to read.
+    /// The size of a block in KiB, a power of two from 4 to 1024. Larger blocks compress better and are slower to read.
     #[arg(long, value_name = "KIB", default_value_t = 16, value_parser = clap::value_parser!(u32).range(4..=1024))]
     pub block: u32,
     /// The number of threads that compress; 0 is one for each processor.

@@ -273,7 +273,7 @@ pub struct Image {
     /// The level of Zstandard: 1 is fast, 22 is small.
     #[arg(long, value_name = "LEVEL", default_value_t = 8, value_parser = clap::value_parser!(i32).range(1..=22))]
     pub level: i32,
-    /// The size of a block in KiB, a power of two from 4 to 1024. Larger blocks are smaller in sum, and slower to read.
+    /// The size of a block in KiB, a power of two from 4 to 1024. Larger blocks compress better and are slower to read.
     #[arg(long, value_name = "KIB", default_value_t = 16, value_parser = clap::value_parser!(u32).range(4..=1024))]
     pub block: u32,
     /// The number of threads that compress; 0 is one for each processor.

@@ -124,3 +124,24 @@ fn mistakes_have_places_and_leave_nothing_behind() {
     directory.file("text.ful", "not a database");
     refused(&directory.run(&["facts", "query", "text.ful", "src.File _"]), 3, "text.ful");
 }
+
+#[test]
+fn a_database_in_lmdb_needs_a_program_with_lmdb() {
+    let directory = created();
+    let arguments = ["facts", "create", "b.ful", "--schema", "src.angle", "--backend", "lmdb"];
+    let run = directory.run(&arguments);
+    if cfg!(feature = "lmdb") {
+        done(&run);
+        let before = directory.names();
+        // The engine's verbs refuse it, and leave its lock file.
+        for verb in ["stats", "check"] {
+            refused(&directory.run(&[verb, "b.ful"]), 3, "not a Fulgurite database");
+        }
+        refused(&directory.run(&["facts", "image", "b.ful", "c"]), 1, "images of LMDB databases are not supported");
+        assert_eq!(directory.names(), before);
+        refused(&directory.run(&arguments), 1, "there is a database of facts already");
+    } else {
+        refused(&run, 1, "build it with the feature `lmdb`");
+        assert!(!directory.path("b.ful").exists());
+    }
+}

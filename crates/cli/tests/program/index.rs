@@ -345,6 +345,20 @@ fn an_image_of_an_index_has_all_of_its_increments() {
     assert!(directory.run(&["facts", "image", "code.ful", "other", "--block", "5"]).fails(1).contains("power of two"));
 }
 
+#[test]
+fn a_squashfs_image_leaves_a_directory_that_looks_unfinished() {
+    let (directory, _) = increased();
+    let kept = directory.path("code.sqfs-unfinished");
+    std::fs::create_dir(&kept).unwrap();
+    std::fs::write(kept.join("file"), "kept").unwrap();
+    let before = directory.names().len();
+    // It fails without mksquashfs, after the copies.
+    let run = directory.run(&["facts", "image", "code.ful", "code.sqfs", "--squashfs"]);
+    assert_eq!(std::fs::read_to_string(kept.join("file")).unwrap(), "kept", "{run:?}");
+    let images = usize::from(directory.path("code.sqfs").exists());
+    assert_eq!(directory.names().len(), before + images, "{:?}", directory.names());
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_squashfs_image_has_the_whole_index_and_opens_where_it_is_mounted() {
@@ -391,7 +405,7 @@ fn a_damaged_increment_is_replaced_by_the_next_index_run() {
     assert_ne!(failed.code, 0);
     assert!(failed.messages.contains("`fulgurite facts index` replaces it"), "{}", failed.messages);
     let replaced = directory.run(&["facts", "index", "--scip", "index.scip"]);
-    assert!(replaced.messages.contains("code.ful-increment.1: was damaged, and is replaced"), "{}", replaced.messages);
+    assert!(replaced.messages.contains("code.ful-increment.1: was damaged, and was replaced"), "{}", replaced.messages);
     replaced.ok();
     assert_eq!(references(&directory, "code.ful"), found);
     directory.file("code.ful-increment.1", &bytes[..100]);

@@ -1,5 +1,6 @@
 //! [`Plan`]: the indexers for a directory, those that are missing, and running them.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -106,6 +107,9 @@ impl Plan {
                 "{name}" => name,
                 argument => argument.as_ref(),
             }));
+            if let Some(target) = cargo_target(&self.directory, std::env::var_os("CARGO_TARGET_DIR")) {
+                command.env("CARGO_TARGET_DIR", target);
+            }
             run(indexer.name, command, &self.directory, log.path(), &mut |time| waiting(indexer.name, time))?;
             indexed.sources.push(Box::new(ScipFile::new(output.path(), &self.directory)));
             indexed.files.push(output);
@@ -124,6 +128,14 @@ impl Plan {
         }
         Ok(indexed)
     }
+}
+
+/// Where an indexer that runs cargo builds: in a directory of its own within that of other builds, so that it does not
+/// wait until these end. `None`, if cargo finds that directory by itself.
+fn cargo_target(directory: &Path, inherited: Option<OsString>) -> Option<PathBuf> {
+    let of_workspace = || directory.join("Cargo.lock").is_file().then(|| directory.join("target"));
+    let shared = inherited.filter(|name| !name.is_empty()).map(PathBuf::from).or_else(of_workspace)?;
+    std::path::absolute(shared.join("fulgurite-index")).ok()
 }
 
 /// What indexers wrote. The files go when it is dropped.
@@ -168,6 +180,18 @@ mod tests {
             assert!(error.contains(part), "{error}");
         }
         assert!(Plan::of(&path.join("none")).is_err());
+    }
+
+    #[test]
+    fn cargo_builds_for_an_indexer_beside_other_builds() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let inherited = directory.path().join("shared");
+        let own = cargo_target(directory.path(), Some(inherited.clone().into()));
+        assert_eq!(own, Some(inherited.join("fulgurite-index")));
+        assert_eq!(cargo_target(directory.path(), None), None);
+        std::fs::write(directory.path().join("Cargo.lock"), "").expect("a file");
+        let own = directory.path().join("target").join("fulgurite-index");
+        assert_eq!(cargo_target(directory.path(), Some(OsString::new())), Some(own));
     }
 
     #[cfg(unix)]

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use flate2::bufread::MultiGzDecoder;
@@ -77,18 +77,28 @@ fn run_indexer(repository: &Path, sources: &Path, scip: &Path) -> Result<()> {
     // It runs cargo, which would wait for another one that builds in the same directory.
     command.env("CARGO_TARGET_DIR", std::path::absolute(sources.join("target"))?);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let (begun, mut child) = (Instant::now(), command.spawn()?);
     loop {
         if let Some(status) = child.try_wait()? {
             return if status.success() { Ok(()) } else { Err(format!("rust-analyzer failed: {status}").into()) };
         }
         if begun.elapsed() > TIME_MAX {
-            child.kill()?;
-            child.wait()?;
+            kill_group(&mut child)?;
             return Err(format!("rust-analyzer took more than {} seconds", TIME_MAX.as_secs()).into());
         }
         std::thread::sleep(BETWEEN_LOOKS);
     }
+}
+
+/// Ends a program and those that it runs, such as cargo, which would write into the directory that is removed.
+fn kill_group(child: &mut Child) -> Result<()> {
+    #[cfg(unix)]
+    Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).status()?;
+    child.kill()?;
+    child.wait()?;
+    Ok(())
 }
 
 /// Copies the crate, with a manifest of the workspace that has no other member.
@@ -121,20 +131,24 @@ impl Scratch {
     fn beside(path: &Path) -> Result<Self> {
         let mut name = path.as_os_str().to_owned();
         name.push("-sources");
-        let scratch = Self(name.into());
-        scratch.remove();
-        std::fs::create_dir_all(&scratch.0).map_err(|error| format!("{}: {error}", scratch.0.display()))?;
-        Ok(scratch)
-    }
-
-    fn remove(&self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        // One that is there already may be the user's, and stays.
+        for number in 0_u64.. {
+            let mut numbered = name.clone();
+            numbered.push(format!(".{}.{number}", std::process::id()));
+            let scratch = PathBuf::from(numbered);
+            match std::fs::create_dir(&scratch) {
+                Ok(()) => return Ok(Self(scratch)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(format!("{}: cannot be created: {error}", scratch.display()).into()),
+            }
+        }
+        Err("no name is free for the sources".into())
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        self.remove();
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -143,3 +157,20 @@ const INDEXER: &str = "rust-analyzer";
 const CRATE: &str = "crates/keys";
 const TIME_MAX: Duration = Duration::from_secs(60);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_that_are_there_stay() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("demo-code.ful");
+        let first = Scratch::beside(&path).expect("a directory");
+        std::fs::write(first.0.join("kept"), "").expect("a file");
+        drop(Scratch::beside(&path).expect("another directory"));
+        assert!(first.0.join("kept").is_file());
+        drop(first);
+        assert_eq!(std::fs::read_dir(directory.path()).expect("a directory").count(), 0);
+    }
+}

@@ -44,11 +44,14 @@ impl Row {
         let below = self.bar.is_none_or(|bar| ours <= bar);
         let faster = self.factor.is_none_or(|factor| lmdb.is_some_and(|lmdb| lmdb >= ours * factor));
         let is_met = below && faster;
+        // Without LMDB's figure, its factor says nothing.
+        let is_unknown = below && self.factor.is_some() && lmdb.is_none();
         let bars = [self.bar.map(|bar| format!("≤ {bar}")), self.factor.map(|factor| format!("≥ {factor} ×"))];
         let bars: Vec<String> = bars.into_iter().flatten().collect();
         let verdict = match (bars.is_empty(), is_met) {
             (true, _) => "",
             (_, true) => "met: ",
+            (_, false) if is_unknown => "not measured: ",
             (_, false) => "MISSED: ",
         };
         let number = |number: Option<f64>| number.map_or(String::new(), digits);
@@ -62,7 +65,7 @@ impl Row {
             number(self.glean),
             bars.join(", ")
         );
-        (line, is_met)
+        (line, is_met || is_unknown)
     }
 }
 
@@ -103,10 +106,12 @@ mod tests {
     fn bar_is_missed_by_a_figure_above_it_and_by_a_rival_that_is_near() {
         let row = Row::new("a").glean(9.0).at_most(2.0).times_less(2.5);
         assert!(row.judge(2.0, Some(5.0)).1);
-        for (ours, lmdb) in [(2.1, Some(50.0)), (2.0, Some(4.9)), (2.0, None)] {
+        for (ours, lmdb) in [(2.1, Some(50.0)), (2.0, Some(4.9)), (2.1, None)] {
             let (line, is_met) = row.judge(ours, lmdb);
             assert!(!is_met && line.contains("MISSED: ≤ 2, ≥ 2.5 ×"), "{line}");
         }
+        let (line, is_met) = row.judge(2.0, None);
+        assert!(is_met && line.contains("not measured: ≤ 2, ≥ 2.5 ×"), "{line}");
         assert!(Row::new("b").judge(1e9, None).1);
     }
 

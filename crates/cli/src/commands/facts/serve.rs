@@ -42,12 +42,21 @@ fn serve(databases: Vec<ServedFacts>, arguments: &Serve) -> Result<(), Failure> 
     let _ = writeln!(
         out,
         "try: curl 'http://{address}/predicateStats?repo={}', or open http://{address}/ in a browser",
-        printable(&first)
+        percent_encoded(&first)
     );
     drop(out);
     server.run().map_err(failed)?;
     let _ = writeln!(std::io::stderr(), "stopped");
     Ok(())
+}
+
+/// A text as the value of a parameter of a URL, which is also safe within quotes of a shell.
+fn percent_encoded(text: &str) -> String {
+    let encode = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(encode).collect()
 }
 
 fn options(arguments: &Serve) -> FactServerOptions {
@@ -63,4 +72,14 @@ fn options(arguments: &Serve) -> FactServerOptions {
 /// The name of a database for clients: that of its file without the extension.
 fn name_of(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent_encoded;
+
+    #[test]
+    fn names_are_encoded_for_a_parameter_in_quotes() {
+        assert_eq!(percent_encoded("my code&'é-1.2_~"), "my%20code%26%27%C3%A9-1.2_~");
+    }
 }

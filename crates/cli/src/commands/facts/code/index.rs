@@ -28,7 +28,8 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
     let elapsed = progress.borrow().elapsed();
     drop(progress);
     if let Some(damaged) = &updated.damaged {
-        let _ = writeln!(std::io::stderr(), "{}: was damaged, and is replaced", damaged.display());
+        let done = if updated.written.is_some() { "replaced" } else { "removed" };
+        let _ = writeln!(std::io::stderr(), "{}: was damaged, and was {done}", damaged.display());
     }
     let _ = writeln!(std::io::stderr(), "{} in {}", report(arguments, &updated), time(elapsed));
     Ok(())

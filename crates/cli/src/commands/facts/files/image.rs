@@ -1,6 +1,6 @@
 //! `facts image`: compressed images of a database with its incremental databases, or one SquashFS image of all of them.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -32,7 +32,7 @@ pub fn run(arguments: &Image) -> Result<(), Failure> {
 fn write_image(source: &Opened, target: &Path, arguments: &Image) -> Result<u64, Failure> {
     let Opened::Engine { database, txn } = source else {
         let message = format!(
-            "{}: a database of LMDB, which has no images; use --squashfs, or `fulgurite facts backup`",
+            "{}: images of LMDB databases are not supported; use --squashfs, or `fulgurite facts backup`",
             arguments.from.display()
         );
         return Err(Failure::Message(message));
@@ -59,7 +59,12 @@ fn write_squashfs(arguments: &Image) -> Result<u64, Failure> {
     copy_all(&arguments.from, &copies.join(name), &mut |source, target| copy_compact(source, target, "copying"))?;
     let packed = scratch.directory.join("image");
     pack(&copies, &packed, arguments)?;
-    std::fs::rename(&packed, to).map_err(|error| Failure::file(to, "cannot be written", &error))?;
+    // Unlike a rename, a link replaces nothing. Some file systems have no links.
+    match std::fs::hard_link(&packed, to) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists && !to.exists() => std::fs::rename(&packed, to),
+        linked => linked,
+    }
+    .map_err(|error| Failure::file(to, "cannot be written", &error))?;
     Ok(length_of(to))
 }
 
@@ -90,25 +95,25 @@ struct Scratch {
 }
 
 impl Scratch {
-    /// Beside a file. What a killed process has left there is removed.
+    /// A new one beside a file, with a name that no other file has.
     fn beside(path: &Path) -> Result<Self, Failure> {
-        let mut name = path.as_os_str().to_owned();
-        name.push("-unfinished");
-        let scratch = Self { directory: name.into() };
-        scratch.remove();
-        create_directory(&scratch.directory)?;
-        Ok(scratch)
-    }
-
-    fn remove(&self) {
-        // What is not removed is reported when the directory is created.
-        let _ = std::fs::remove_dir_all(&self.directory);
+        for number in 0_u64.. {
+            let mut name = path.as_os_str().to_owned();
+            name.push(format!("-unfinished.{}.{number}", std::process::id()));
+            let directory = PathBuf::from(name);
+            match std::fs::create_dir(&directory) {
+                Ok(()) => return Ok(Self { directory }),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Failure::file(&directory, "cannot be created", &error)),
+            }
+        }
+        Err(Failure::Message(format!("{}: no name is free for unfinished files", path.display())))
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        self.remove();
+        let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
