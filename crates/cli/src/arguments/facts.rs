@@ -89,7 +89,6 @@ pub struct Create {
     #[arg(long, value_name = "UNIT", requires = "base")]
     pub hide: Vec<String>,
     /// What stores the database. The other verbs find it by the file.
-    #[cfg(feature = "lmdb")]
     #[arg(long, value_enum, default_value_t)]
     pub backend: BackendArgument,
     #[command(flatten)]
@@ -97,13 +96,12 @@ pub struct Create {
 }
 
 /// A value of `--backend`.
-#[cfg(feature = "lmdb")]
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default)]
 pub enum BackendArgument {
     /// Fulgurite.
     #[default]
     Fulgurite,
-    /// LMDB.
+    /// LMDB, if the program was built with the feature `lmdb`.
     Lmdb,
 }
 

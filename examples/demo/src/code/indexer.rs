@@ -49,12 +49,7 @@ pub fn scip(sample: &Path, beside: &Path, uses_sample: bool) -> Result<Indexed> 
     let mut unpacked = File::create(&scip).map_err(|error| format!("{}: {error}", scip.display()))?;
     io::copy(&mut MultiGzDecoder::new(BufReader::new(packed)), &mut unpacked)
         .map_err(|error| format!("{}: cannot be unpacked: {error}", sample.display()))?;
-    Ok(Indexed {
-        scip,
-        sources,
-        told: format!("an earlier output of rust-analyzer for the crate keys ({why})"),
-        scratch,
-    })
+    Ok(Indexed { scip, sources, told: format!("the index of crate keys in data/code ({why})"), scratch })
 }
 
 /// The repository that the data is part of.

@@ -5,7 +5,6 @@ use std::path::Path;
 use fulgurite_facts::{FactDatabase, Schema, Source, Store};
 
 use super::database::stacked;
-#[cfg(feature = "lmdb")]
 use crate::arguments::facts::BackendArgument;
 use crate::arguments::facts::Create;
 use crate::database::to_write;
@@ -14,7 +13,6 @@ use crate::failure::Failure;
 /// Creates. If the schema is wrong, there is no file.
 pub fn run(arguments: &Create) -> Result<(), Failure> {
     let options = Store::options().engine(to_write(arguments.writing));
-    #[cfg(feature = "lmdb")]
     let options = options.backend(match arguments.backend {
         BackendArgument::Fulgurite => fulgurite_facts::Backend::Fulgurite,
         BackendArgument::Lmdb => fulgurite_facts::Backend::Lmdb,
