@@ -154,7 +154,7 @@ mod tests {
         let options = parse(words("--facts 7 --seed=3 --directory /d --quick --rounds 2")).unwrap().unwrap();
         assert!(options.facts == 7 && options.seed == 3 && options.quick && options.rounds == 2);
         assert!(parse(words("--quick --help")).unwrap().is_none());
-        for (line, expected) in [("--swim", "`--swim`"), ("--seed", "`--seed`"), ("--facts 0", "`0`")] {
+        for (line, expected) in [("--swim", "`--swim`"), ("--seed", "--seed"), ("--facts 0", "`0`")] {
             let error = parse(words(line)).err().expect(line).to_string();
             assert!(error.contains(expected), "{error}");
         }
