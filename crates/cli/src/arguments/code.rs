@@ -12,7 +12,7 @@ pub struct Index {
     /// The directory with the sources.
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, default_value = ".")]
     pub directory: PathBuf,
-    /// The database file. If it exists, only what has changed is written, to FILE.1, FILE.2 and so on.
+    /// The database file. If it exists, only what has changed is written, to FILE-increment.1 and so on.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "code.ful")]
     pub database: PathBuf,
     /// Read this SCIP file, which an indexer wrote for the directory, instead of running indexers.

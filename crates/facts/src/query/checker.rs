@@ -163,13 +163,19 @@ impl<'a> Checker<'a> {
     }
 
     pub fn mismatch(&self, mismatch: Mismatch, expected: &Ty, found: &Ty, span: Span) -> Diagnostic {
-        let message = format!("expected {}, found {}", self.text(expected), self.text(found));
-        let hint =
-            mismatch.0.unwrap_or_else(|| match (self.unknowns.shallow(expected), self.unknowns.shallow(found)) {
-                (_, Ty::Known(Type::Predicate(_))) => "`.*` is the key of a fact".to_owned(),
-                _ => "write another pattern, or a type after `:`".to_owned(),
-            });
-        self.error(span, message, hint)
+        let (wanted, given) = (self.text(expected), self.text(found));
+        let hint = match self.unknowns.shallow(found) {
+            Ty::Known(Type::Predicate(_)) => "`.*` is the key of a fact",
+            _ => "write another pattern, or a type after `:`",
+        };
+        match mismatch.0 {
+            // A pattern with a field where the type is known already.
+            Some(reason) if wanted == given => self.error(span, format!("{reason} in {wanted}"), hint.to_owned()),
+            reason => {
+                let message = format!("expected {wanted}, found {given}");
+                self.error(span, message, reason.unwrap_or_else(|| hint.to_owned()))
+            }
+        }
     }
 
     /// A variable at a place.

@@ -31,6 +31,7 @@ fn wrong_queries_are_errors_with_place_and_hint() {
         ("t.Nane _", "query:1:1: there is no predicate t.Nane, at `t.Nane`; did you mean `t.Name`?"),
         ("t.Colour _", "query:1:1: t.Colour is a type, not a predicate"),
         ("t.Name 12", "query:1:8: expected string, found nat, at `12`"),
+        ("t.Name { name = 12 }", "query:1:8: there is no field or alternative `name` in string, at `{ name = 12 }`"),
         ("t.Pair { fst = \"a\",\n  third = 1 }", "query:2:3: { fst : string, snd : nat } has no `third`, at `third`"),
         ("t.Shape { circel = 1 }", "did you mean `circle`?"),
         ("t.Shape { circle = 1, square = _ }", "expected one alternative"),
