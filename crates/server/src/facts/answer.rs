@@ -33,7 +33,8 @@ pub fn query(
     let mut page = page(&reader, query, &limits)?;
     let executed = begun.elapsed();
     let mut print_limits = print_limits(options, maxima, token);
-    // With what is left of the query's time, and not all of it: the page may have to be made again.
+    // Printing gets the rest of the query's time, and at least a quarter of the whole: a short query must not leave its
+    // results without time to be printed.
     let time = maxima.timeout.saturating_sub(executed).max(maxima.timeout / 4);
     print_limits.until = PrintLimits::until(time);
     let mut printed = Printed::default();
@@ -42,8 +43,9 @@ pub fn query(
         printing.page(&page.ty, &page.results, nesting(options.recursive, options.expands))?;
         printed = printing.printed();
         if printed.results() < page.results.len() {
-            // A page goes on where it ends: one with as many results as were printed. It takes no longer than before,
-            // and memory holds one page at a time.
+            // The continuation of a page starts after its last result, so the query runs again for the results that
+            // were printed. This run may take the rest of the time, or as long as the first run took. The first page is
+            // dropped before, so that memory holds one page at a time.
             drop(page);
             let time_max = Some(maxima.timeout.saturating_sub(begun.elapsed()).max(executed));
             let limits = QueryLimits { results_max: Some(printed.results()), time_max, ..limits };
@@ -65,7 +67,7 @@ pub fn query(
         if page.timed_out { json!(["the query was cut off, because its time was up"]) } else { json!([]) };
     rest.insert("diagnostics".to_owned(), diagnostics);
     rest.insert("type".to_owned(), Json::String(served.database.schema().type_text(&page.ty)));
-    // All is printed: a client that reads slowly holds nothing else.
+    // Everything is printed, so a client that reads slowly keeps neither the snapshot nor the page.
     drop((page, reader));
     send(out, &printed, stats, rest)
 }

@@ -94,7 +94,7 @@ impl Workload {
         }
     }
 
-    /// What the seed of this suite claims of it: LMDB from .NET Core on a laptop of 2015.
+    /// What StorageBench reports for it: LMDB from .NET Core on a laptop of 2015.
     pub fn claims(self, codec: &str) -> &'static [Claim] {
         const OF: &str = "StorageBench on LMDB, .NET Core";
         const UNIT: &str = "op/sec";
