@@ -85,5 +85,6 @@ pub use store::handle::Store;
 pub use store::open::StoreOptions;
 pub use value::codec::{decode, encode};
 pub use value::error::{ValueError, ValueFault};
+pub use value::references::references_of;
 pub use value::types::{Field, Type};
 pub use value::values::{StoredFact, Value};

@@ -71,7 +71,8 @@ impl FactDatabase {
     /// Derives the facts of a predicate from those that are there now. Each new fact is owned by the conjunction of the
     /// owners of the facts that it was derived from. Facts within negations and sets are not counted among these.
     ///
-    /// Deriving it again adds what newer facts give, and removes nothing.
+    /// Deriving it again adds what newer facts give, and removes nothing. If the schema of the predicate has evolved and
+    /// has no facts, nothing is derived: the facts of the newer schema answer for it.
     ///
     /// # Errors
     /// [`Error::NoDerivation`]; [`Error::DerivedReference`], if a fact would refer to one that is not stored;
@@ -79,6 +80,9 @@ impl FactDatabase {
     /// [`Batch::commit`](crate::Batch::commit). Until then, facts may have been added.
     pub fn derive(&self, predicate: PredicateId) -> Result<Derived> {
         let snapshot = self.store.snapshot()?;
+        if self.compiler.has_successor(predicate, &snapshot)? {
+            return Ok(Derived { predicate, new: 0 });
+        }
         let query = self.compiler.derivation(predicate, &snapshot)?;
         let (own, free) = (snapshot.own_starting_id(), snapshot.first_free_id());
         let mut batch = self.store.batch()?;

@@ -85,7 +85,7 @@ impl FactReader {
         plans.push((text.to_owned(), query));
     }
 
-    /// A fact as JSON. Null if there is none.
+    /// A fact as JSON, in the shape of its own predicate. Null if there is none.
     ///
     /// # Errors
     /// As [`Printer::fact`].
@@ -97,7 +97,8 @@ impl FactReader {
         Printer::new(self.compiler.schema(), &lookup).fact(id, expansion)
     }
 
-    /// The results of a page as JSON: facts as `{ "id", "key", "value" }`, other values by their types.
+    /// The results of a page as JSON: facts as `{ "id", "key", "value" }`, other values by their types. Facts have the
+    /// shape of the predicate that the query names, if their own predicate evolved from it.
     ///
     /// # Errors
     /// As [`Printer::fact`].
@@ -127,10 +128,7 @@ impl FactReader {
         };
         let mut printer = Printer::new(self.compiler.schema(), &lookup);
         for result in &page.results {
-            each(match result.fact {
-                Some(id) => printer.fact(id, expansion)?,
-                None => printer.value(&page.ty, &result.bytes, expansion)?,
-            })?;
+            each(printer.value(&page.ty, &result.bytes, expansion)?)?;
         }
         Ok(())
     }

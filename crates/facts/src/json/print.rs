@@ -7,7 +7,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::error::Result;
-use crate::ids::FactId;
+use crate::ids::{FactId, PredicateId};
 use crate::json::base64::encode_base64;
 use crate::schema::definition::Schema;
 use crate::value::bytes::{Cursor, unescape};
@@ -48,17 +48,28 @@ impl<'a> Printer<'a> {
         Printer { schema, lookup, facts_left: 0 }
     }
 
-    /// A fact.
+    /// A fact, in the shape of its own predicate.
     ///
     /// # Errors
     ///
     /// If reading fails, or bytes are no values of their types.
     pub fn fact(&mut self, id: FactId, expansion: Expansion) -> Result<Json> {
         self.facts_left = expansion.facts_max;
-        self.expand(id, expansion.depth)
+        self.expand(id, None, expansion.depth)
     }
 
-    /// A value that is encoded.
+    /// A fact, in the shape of a predicate that its own predicate evolved from, or of its own if it did not.
+    ///
+    /// # Errors
+    ///
+    /// As [`Printer::fact`].
+    pub fn fact_shaped_as(&mut self, predicate: PredicateId, id: FactId, expansion: Expansion) -> Result<Json> {
+        self.facts_left = expansion.facts_max;
+        self.expand(id, Some(predicate), expansion.depth)
+    }
+
+    /// A value that is encoded. A fact is in the shape of the predicate that the type names, if the fact's own predicate
+    /// evolved from that one; alternatives that the older type lacks are `{}`.
     ///
     /// # Errors
     ///
@@ -68,12 +79,13 @@ impl<'a> Printer<'a> {
         self.whole(ty, bytes, expansion.depth)
     }
 
-    fn expand(&mut self, id: FactId, depth: usize) -> Result<Json> {
+    fn expand(&mut self, id: FactId, shape: Option<PredicateId>, depth: usize) -> Result<Json> {
         let reference = json!({ "id": id.get() });
         if depth == 0 || self.facts_left == 0 {
             return Ok(reference);
         }
-        let Some((predicate, key, value)) = (self.lookup)(id)? else { return Ok(reference) };
+        let Some(fact) = (self.lookup)(id)? else { return Ok(reference) };
+        let (predicate, key, value) = self.schema.shaped_as(shape.unwrap_or(fact.0), fact)?;
         let Some(definition) = self.schema.predicate(predicate) else { return Ok(reference) };
         self.facts_left -= 1;
         let mut object = Map::new();
@@ -102,11 +114,14 @@ impl<'a> Printer<'a> {
                 Json::String(unescape(cursor.escaped_string()?, offset)?)
             }
             Type::Bool => Json::Bool(cursor.nat()? != 0),
-            Type::Enum(_) => json!(cursor.nat()?),
-            Type::Predicate(_) => {
+            Type::Enum(names) => match cursor.nat()? {
+                unknown if unknown == names.len() as u64 => Json::Object(Map::new()),
+                index => json!(index),
+            },
+            Type::Predicate(predicate) => {
                 let fault = cursor.fault(ValueFault::NoFact);
                 let id = FactId::new(cursor.nat()?).ok_or(fault)?;
-                self.expand(id, depth)?
+                self.expand(id, Some(*predicate), depth)?
             }
             Type::Array(element) | Type::Set(element) if **element == Type::Byte => {
                 let length = cursor.nat()?;
@@ -138,9 +153,12 @@ impl<'a> Printer<'a> {
                 Json::Object(object)
             }
             Type::Sum(alternatives) => {
-                let tag = usize::try_from(cursor.nat()?).ok();
-                let alternative = tag.and_then(|tag| alternatives.get(tag)).ok_or(unknown)?;
+                let tag = usize::try_from(cursor.nat()?).unwrap_or(usize::MAX);
                 let mut object = Map::new();
+                if tag == alternatives.len() {
+                    return Ok(Json::Object(object));
+                }
+                let alternative = alternatives.get(tag).ok_or(unknown)?;
                 object.insert(alternative.name.to_string(), self.json(&alternative.ty, cursor, depth)?);
                 Json::Object(object)
             }

@@ -12,6 +12,7 @@ use crate::ids::PredicateId;
 use crate::query::steps::{Step, Term};
 use crate::query::typed::{CheckedQuery, Node, NodeKind, TypedStatement};
 use crate::schema::definition::Schema;
+use crate::schema::evolution::Successors;
 use crate::value::bytes::{put_string, put_string_prefix};
 use crate::value::nat::{nat_bytes, put_nat};
 use crate::value::types::Type;
@@ -36,7 +37,8 @@ pub struct Lowered {
 /// The most derived predicates that a query may stand for, each time that one is used.
 const EXPANSIONS_MAX: usize = 20_000;
 
-/// Lowers a query. `is_empty` says whether a predicate has no facts.
+/// Lowers a query. `successors` has the predicates that others answer for, and `is_empty` says whether a predicate has
+/// no facts.
 ///
 /// # Errors
 ///
@@ -46,12 +48,14 @@ pub fn lower(
     derivations: &Derivations,
     source: &Source,
     query: &CheckedQuery,
+    successors: &Successors,
     is_empty: &dyn Fn(PredicateId) -> bool,
 ) -> Result<Lowered, Diagnostic> {
     let mut lowering = Lowering {
         schema,
         derivations,
         source,
+        successors,
         is_empty,
         slots: 0,
         path: Vec::new(),
@@ -71,16 +75,17 @@ pub fn lower(
     Ok(Lowered { steps, head, value, slots: lowering.slots, is_partial: lowering.is_partial })
 }
 
-struct Lowering<'a> {
+pub(super) struct Lowering<'a> {
     schema: &'a Schema,
     derivations: &'a Derivations,
     source: &'a Source,
+    successors: &'a Successors,
     is_empty: &'a dyn Fn(PredicateId) -> bool,
     slots: usize,
     /// The derived predicates that are being replaced.
     path: Vec<PredicateId>,
     expansions: usize,
-    is_partial: bool,
+    pub(super) is_partial: bool,
 }
 
 /// The slots of a query's variables begin here.
@@ -89,10 +94,10 @@ struct Frame {
     first_slot: usize,
 }
 
-type Lower<T> = Result<T, Stop>;
+pub(super) type Lower<T> = Result<T, Stop>;
 
 /// Why lowering stops.
-enum Stop {
+pub(super) enum Stop {
     /// What is being lowered matches nothing: it needs facts of a predicate that has none.
     Never,
     /// The query is wrong.
@@ -111,7 +116,7 @@ fn never_steps() -> Vec<Step> {
 }
 
 /// `None` for what matches nothing.
-fn possible<T>(lowered: Lower<T>) -> Lower<Option<T>> {
+pub(super) fn possible<T>(lowered: Lower<T>) -> Lower<Option<T>> {
     match lowered {
         Ok(lowered) => Ok(Some(lowered)),
         Err(Stop::Never) => Ok(None),
@@ -155,7 +160,7 @@ impl Lowering<'_> {
         self.slots - 1
     }
 
-    fn slot_term(&mut self, ty: &Type) -> Term {
+    pub(super) fn slot_term(&mut self, ty: &Type) -> Term {
         Term::Slot(self.slot(), ty.clone())
     }
 
@@ -488,7 +493,7 @@ impl Lowering<'_> {
         self.facts_of(predicate, id, key, value, span, steps)
     }
 
-    /// Facts of a predicate: stored ones, or the query that derives them.
+    /// Facts of a predicate or of its successor: stored ones, or the query that derives them.
     fn facts_of(
         &mut self,
         predicate: PredicateId,
@@ -498,6 +503,11 @@ impl Lowering<'_> {
         span: Span,
         steps: &mut Vec<Step>,
     ) -> Lower<()> {
+        if let Some(&successor) = self.successors.get(&predicate) {
+            let key = self.evolve(key, &self.key_type(predicate), &self.key_type(successor), steps)?;
+            let value = self.evolve(value, &self.value_type(predicate), &self.value_type(successor), steps)?;
+            return self.facts_of(successor, id, key, value, span, steps);
+        }
         let derives = self.schema.predicate(predicate).and_then(|predicate| predicate.derivation.as_ref());
         let derives = derives.is_some_and(|derivation| match derivation.when {
             DeriveWhen::OnDemand => true,
@@ -548,7 +558,7 @@ impl Lowering<'_> {
 }
 
 /// The tag of an alternative, and the type of its value.
-fn alternative(ty: &Type, name: &str) -> Option<(u64, Type)> {
+pub(super) fn alternative(ty: &Type, name: &str) -> Option<(u64, Type)> {
     let (index, ty) = match (ty, name) {
         (Type::Sum(alternatives), _) => {
             let index = alternatives.iter().position(|field| *field.name == *name)?;
@@ -564,7 +574,7 @@ fn alternative(ty: &Type, name: &str) -> Option<(u64, Type)> {
 }
 
 /// A term as bytes, if nothing in it is open.
-fn packed(term: Term) -> Term {
+pub(super) fn packed(term: Term) -> Term {
     match ground_bytes(&term) {
         Some(bytes) => Term::Bytes(bytes),
         None => term,
@@ -589,7 +599,7 @@ fn ground_bytes(term: &Term) -> Option<Vec<u8>> {
 }
 
 /// Makes two terms the same, part by part where both have parts.
-fn same(left: Term, right: Term, steps: &mut Vec<Step>) {
+pub(super) fn same(left: Term, right: Term, steps: &mut Vec<Step>) {
     match (left, right) {
         (Term::Wild(_), Term::Wild(_)) => {}
         // A wildcard matches every value that there is; `never` and parts that match nothing remain.

@@ -22,6 +22,7 @@ use crate::query::plan::{Counts, Operation, order};
 use crate::query::reads::Reads;
 use crate::query::steps::Step;
 use crate::schema::definition::Schema;
+use crate::schema::evolution::Successors;
 use crate::value::nat::nat_at;
 use crate::value::types::Type;
 
@@ -61,6 +62,24 @@ impl Compiler {
         predicates
             .filter(move |predicate| predicate.derivation.as_ref().is_some_and(stored))
             .map(|predicate| predicate.id)
+    }
+
+    /// Whether a successor answers for a predicate: see [`crate::schema::evolution`].
+    ///
+    /// # Errors
+    ///
+    /// If reading the counts fails.
+    pub(crate) fn has_successor(&self, predicate: PredicateId, reads: &dyn Reads) -> Result<bool> {
+        let mut failure = None;
+        let counted = std::cell::RefCell::new(&mut failure);
+        let successors = self.schema.successors(&|predicate| match reads.count(predicate) {
+            Ok(count) => count > 0,
+            Err(error) => {
+                counted.borrow_mut().get_or_insert(error);
+                false
+            }
+        });
+        failure.map_or(Ok(successors.contains_key(&predicate)), Err)
     }
 
     /// Compiles a query for a database: its plan depends on how many facts predicates have.
@@ -131,10 +150,12 @@ impl Compiler {
                 }
             })
         };
-        let lowered = lower(&self.schema, &self.derivations, source, checked, &|predicate| count(predicate) == 0)?;
+        let successors = self.schema.successors(&|predicate| count(predicate) > 0);
+        let is_empty = |predicate| count(predicate) == 0;
+        let lowered = lower(&self.schema, &self.derivations, source, checked, &successors, &is_empty)?;
         if lowered.is_partial {
             // What is wrong in a query is wrong whatever facts there are. Derivations were checked by themselves.
-            let whole = lower(&self.schema, &Derivations::new(), source, checked, &|_| false)?;
+            let whole = lower(&self.schema, &Derivations::new(), source, checked, &Successors::new(), &|_| false)?;
             planned(&whole, &count)?;
         }
         let operations = planned(&lowered, &count)?;

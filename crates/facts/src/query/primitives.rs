@@ -2,6 +2,7 @@
 
 use crate::angle::tree::Operator;
 use crate::value::bytes::{Cursor, put_elements, put_string, unescape};
+use crate::value::conversion::convert;
 use crate::value::error::ValueError;
 use crate::value::nat::{nat_at, put_nat};
 use crate::value::types::Type;
@@ -39,6 +40,9 @@ pub enum Primitive {
     NotEqualNat,
     /// Values of any type, compared.
     NotEqual,
+    /// A value of a newer type as one of the older type that it evolved from. The types are these two. It has no name:
+    /// queries have it where they match facts of an older predicate.
+    Convert,
 }
 
 /// The primitives by their names.
@@ -83,7 +87,8 @@ impl Primitive {
             | Primitive::Size
             | Primitive::Reverse
             | Primitive::RelToAbsByteSpans
-            | Primitive::UnpackByteSpans => 1,
+            | Primitive::UnpackByteSpans
+            | Primitive::Convert => 1,
             _ => 2,
         }
     }
@@ -110,6 +115,7 @@ impl Primitive {
                 out.extend_from_slice(&arguments[0][head..]);
                 out.extend_from_slice(&arguments[1][other_head..]);
             }
+            Primitive::Convert => convert(&mut Cursor::new(&arguments[0]), &types[0], &types[1], out)?,
             Primitive::RelToAbsByteSpans => rel_to_abs_byte_spans(&arguments[0], out)?,
             Primitive::UnpackByteSpans => unpack_byte_spans(&arguments[0], out)?,
             // Glean's sums wrap around too.

@@ -15,6 +15,20 @@ pub fn check_evolution(schema: &Schema, old: PredicateId) -> Result<(), String> 
     Ok(())
 }
 
+/// Checks that a predicate does not evolve from itself, by way of others. The error is a message.
+pub fn check_no_cycle(schema: &Schema, old: PredicateId) -> Result<(), String> {
+    let (mut at, mut steps) = (old, 0);
+    while let Some(next) = schema.evolved(at) {
+        steps += 1;
+        if next == old || steps > schema.predicates().len() {
+            let (old, at) = (schema.name_of(old), schema.name_of(at));
+            return Err(format!("{old} evolves itself, by way of {at}"));
+        }
+        at = next;
+    }
+    Ok(())
+}
+
 /// Checks two types. `path` is where they are.
 fn compatible(schema: &Schema, old: &Type, new: &Type, path: &str) -> Result<(), String> {
     match (old, new) {

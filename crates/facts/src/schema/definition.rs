@@ -10,6 +10,7 @@ use crate::angle::source::Source;
 use crate::angle::tree::{DeriveWhen, Query};
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
+use crate::schema::evolution::Evolution;
 use crate::schema::scopes::{Entry, Scope};
 use crate::value::codec::{decode, put_value};
 use crate::value::types::Type;
@@ -31,6 +32,8 @@ pub struct Schema {
     pub(super) by_name: HashMap<String, PredicateId>,
     /// Old predicates and those that evolved from them.
     pub(super) evolved: HashMap<PredicateId, PredicateId>,
+    /// The same by schema, in the order of the texts.
+    pub(super) evolutions: Vec<Evolution>,
 }
 
 /// A type with a name.

@@ -8,8 +8,9 @@ use crate::angle::parser::parse_schemas;
 use crate::angle::source::Source;
 use crate::angle::tree::{Declaration, Derivation, Name, SchemaDefinition, SourceType};
 use crate::ids::PredicateId;
-use crate::schema::compatibility::check_evolution;
+use crate::schema::compatibility::{check_evolution, check_no_cycle};
 use crate::schema::definition::{FIRST_PREDICATE_ID, NamedType, Predicate, PredicateDerivation, Schema};
+use crate::schema::evolution::Evolution;
 use crate::schema::names::{is_reserved, split_version};
 use crate::schema::scopes::{Entry, Scope};
 use crate::schema::similar::did_you_mean;
@@ -345,6 +346,7 @@ impl Loading {
             query_scope,
             by_name: HashMap::new(),
             evolved: HashMap::new(),
+            evolutions: Vec::new(),
         };
         for (declared, (key, value)) in self.predicates.iter().zip(predicates) {
             schema.add_predicate(declared, key, value, &texts)?;
@@ -376,23 +378,27 @@ impl Loading {
                 let message = format!("schema {} evolves twice", old.text);
                 return Err(source.error(old.span, message, "let the newest evolve the one before it"));
             }
+            let mut predicates = Vec::new();
             for (name, entry) in &self.schemas[old_index].exports {
                 let Entry::Predicate(old_id) = entry else { continue };
                 let Some(Entry::Predicate(new_id)) = self.schemas[new_index].exports.get(name) else {
                     let message = format!("schema {} has no predicate {name}, which {} has", new.text, old.text);
                     return Err(source.error(new.span, message, "the newer schema needs all predicates of the older"));
                 };
-                if old_id != new_id {
-                    schema.evolved.insert(*old_id, *new_id);
+                // Schemas can share a predicate; its successor is that of the first line.
+                if old_id != new_id && schema.evolved.entry(*old_id).or_insert(*new_id) == new_id {
+                    predicates.push((*old_id, *new_id));
                 }
             }
+            predicates.sort_unstable();
+            schema.evolutions.push(Evolution { old: old_index, new: new_index, predicates });
         }
         for (source, new, old) in &self.evolves {
             self.check_cycle(source, new, old)?;
             let old_index = self.find_schema(source, old)?;
             for entry in self.schemas[old_index].exports.values() {
                 let Entry::Predicate(old_id) = entry else { continue };
-                check_evolution(schema, *old_id).map_err(|message| {
+                check_no_cycle(schema, *old_id).and_then(|()| check_evolution(schema, *old_id)).map_err(|message| {
                     let hint = "keep the types of fields; add or remove only fields that have a default value";
                     source.error(new.span, message, hint)
                 })?;

@@ -2,6 +2,7 @@
 
 pub mod compatibility;
 pub mod definition;
+pub mod evolution;
 pub mod loading;
 pub mod names;
 pub mod scopes;

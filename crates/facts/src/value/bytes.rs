@@ -120,7 +120,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Skips a value of a type.
+    /// Skips a value of a type, which may have unknown alternatives: see [`crate::value::conversion`].
     ///
     /// # Errors
     ///
@@ -138,9 +138,12 @@ impl<'a> Cursor<'a> {
                 _ => Err(self.fault(ValueFault::UnknownAlternative)),
             },
             Type::Sum(alternatives) => {
-                let tag = self.nat()?;
-                let alternative = usize::try_from(tag).ok().and_then(|tag| alternatives.get(tag));
-                self.skip(&alternative.ok_or_else(|| self.fault(ValueFault::UnknownAlternative))?.ty)
+                let tag = usize::try_from(self.nat()?).unwrap_or(usize::MAX);
+                match alternatives.get(tag) {
+                    Some(alternative) => self.skip(&alternative.ty),
+                    None if tag == alternatives.len() => Ok(()),
+                    None => Err(self.fault(ValueFault::UnknownAlternative)),
+                }
             }
         }
     }

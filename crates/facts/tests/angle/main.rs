@@ -2,6 +2,7 @@
 
 mod benchmark;
 mod encodings;
+mod evolution;
 mod limits;
 mod memory;
 mod mistakes;

@@ -126,10 +126,7 @@ impl Database {
         let mut printer = Printer::new(self.compiler.schema(), &lookup);
         let mut printed = Vec::new();
         for result in &page.results {
-            let json = match result.fact {
-                Some(id) => printer.fact(id, Expansion::RECURSIVE),
-                None => printer.value(&page.ty, &result.bytes, Expansion::RECURSIVE),
-            };
+            let json = printer.value(&page.ty, &result.bytes, Expansion::RECURSIVE);
             printed.push(without_ids(json.expect("stored values print")));
         }
         printed

@@ -39,10 +39,8 @@ fn results(compiler: &Compiler, snapshot: &Snapshot, query: &str) -> Result<BTre
         page = compiled.continue_from(snapshot, &limits, &continuation)?;
     }
     assert_eq!(paged, whole, "{query}");
-    let print = |result: &fulgurite_facts::QueryResult| match result.fact {
-        Some(id) => printer.fact(id, Expansion::RECURSIVE),
-        None => printer.value(compiled.ty(), &result.bytes, Expansion::FLAT),
-    };
+    let print =
+        |result: &fulgurite_facts::QueryResult| printer.value(compiled.ty(), &result.bytes, Expansion::RECURSIVE);
     whole.iter().map(print).map(|json| json.map(|json| json.to_string())).collect()
 }
 

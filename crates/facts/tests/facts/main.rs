@@ -5,6 +5,7 @@ use fulgurite_facts::Backend;
 
 mod concurrent;
 mod engine;
+mod evolved;
 mod model;
 mod owners;
 mod stacked;

@@ -4,6 +4,8 @@ use fulgurite_facts::Backend;
 
 #[path = "../facts/concurrent.rs"]
 mod concurrent;
+#[path = "../facts/evolved.rs"]
+mod evolved;
 mod files;
 #[path = "../facts/model.rs"]
 mod model;
