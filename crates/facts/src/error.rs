@@ -300,8 +300,8 @@ impl Error {
     fn write_limit(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::QueryTime => out.write_str(
-                "the query took more time than it may in its planning, a negation or a set, which cannot be continued; \
-                 allow it more time, or make it search fewer facts",
+                "the query or schema took more time than it may in its checking, its planning, a negation or a set, which \
+                 cannot be continued; allow it more time, or make it search fewer facts",
             ),
             Self::QueryMemory { limit_bytes } => write!(
                 out,

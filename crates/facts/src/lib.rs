@@ -70,7 +70,7 @@ pub use json::print::{Expansion, FactLookup, Printer};
 pub use layout::fact::Fact;
 pub use ownership::slice::Slice;
 pub use query::execution::DerivedFacts;
-pub use query::prepared::{Compiler, Page, Query, QueryLimits, QueryResult};
+pub use query::prepared::{Compiler, EachResult, FoundResult, Page, PageFlow, Query, QueryLimits, QueryResult};
 pub use query::reads::{Reads, Visit};
 pub use reading::counts::Statistics;
 pub use reading::enumerate::Enumerate;

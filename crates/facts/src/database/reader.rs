@@ -8,7 +8,7 @@ use crate::database::handle::FactDatabase;
 use crate::error::{Error, Result};
 use crate::ids::FactId;
 use crate::json::print::{Expansion, Printer};
-use crate::query::prepared::{Compiler, Page, Query, QueryLimits};
+use crate::query::prepared::{Compiler, EachResult, Page, Query, QueryLimits};
 use crate::query::reads::Reads;
 use crate::reading::snapshot::Snapshot;
 
@@ -46,12 +46,7 @@ impl FactReader {
     /// # Errors
     /// [`Error::Angle`], with the place of what is wrong; and what [`Query::run`](crate::Query::run) returns.
     pub fn query(&self, text: &str, limits: &QueryLimits) -> Result<Page> {
-        let query = self.compiler.query_within(text, &self.snapshot, limits)?;
-        let page = query.run(&self.snapshot, limits)?;
-        if page.continuation.is_some() {
-            self.keep(text, Arc::new(query));
-        }
-        Ok(page)
+        self.compiled(text, limits, |query| query.run(&self.snapshot, limits))
     }
 
     /// Answers the rest of a query, from the continuation of a page of it on.
@@ -59,12 +54,35 @@ impl FactReader {
     /// # Errors
     /// [`Error::Continuation`], if it is not of this query; and as [`FactReader::query`].
     pub fn continue_query(&self, text: &str, limits: &QueryLimits, continuation: &[u8]) -> Result<Page> {
+        self.compiled(text, limits, |query| query.continue_from(&self.snapshot, limits, continuation))
+    }
+
+    /// Answers a query, or the rest of it, and calls `each` with one result after the other: it can end the page at any
+    /// of them. Its time is part of the query's time. The page that is returned is without its results.
+    ///
+    /// # Errors
+    /// As [`FactReader::query`] and [`FactReader::continue_query`]; what `each` returns.
+    pub fn query_each(
+        &self,
+        text: &str,
+        limits: &QueryLimits,
+        continuation: Option<&[u8]>,
+        each: &mut EachResult<'_>,
+    ) -> Result<Page> {
+        self.compiled(text, limits, |query| match continuation {
+            Some(continuation) => query.continue_each(&self.snapshot, limits, continuation, each),
+            None => query.run_each(&self.snapshot, limits, each),
+        })
+    }
+
+    /// Runs a query, compiled for an earlier page or now, and keeps it if there is a further page.
+    fn compiled(&self, text: &str, limits: &QueryLimits, run: impl FnOnce(&Query) -> Result<Page>) -> Result<Page> {
         let kept = self.kept(text);
         let query = match &kept {
             Some(query) => Arc::clone(query),
             None => Arc::new(self.compiler.query_within(text, &self.snapshot, limits)?),
         };
-        let page = query.continue_from(&self.snapshot, limits, continuation)?;
+        let page = run(&query)?;
         if kept.is_none() && page.continuation.is_some() {
             self.keep(text, query);
         }

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::angle::diagnostic::Diagnostic;
 use crate::angle::source::{Source, Span};
 use crate::angle::tree::{Pattern, PatternKind, Query};
+use crate::cancellation::Deadline;
 use crate::query::typed::{CheckedQuery, Node, NodeKind, TypedQuery};
 use crate::query::types::{Built, Mismatch, Ty, Unknowns};
 use crate::schema::definition::{Predicate, Schema};
@@ -16,9 +17,14 @@ use crate::value::types::Type;
 /// # Errors
 ///
 /// The first part of it that has no type, another type than it should, or an unknown name; and variables that are
-/// mentioned once or bound nowhere.
-pub fn check_query(schema: &Schema, source: &Source, query: &Query) -> Result<CheckedQuery, Diagnostic> {
-    let mut checker = Checker::new(schema, source, schema.query_scope(), Mode::Query);
+/// mentioned once or bound nowhere. An error after `deadline` may be any.
+pub fn check_query(
+    schema: &Schema,
+    source: &Source,
+    query: &Query,
+    deadline: &Deadline,
+) -> Result<CheckedQuery, Diagnostic> {
+    let mut checker = Checker::new(schema, source, schema.query_scope(), Mode::Query, deadline);
     checker.visible = names_of_query(query);
     let typed = checker.infer_query(query, Use::Binds)?;
     checker.finish(typed, None)
@@ -29,10 +35,14 @@ pub fn check_query(schema: &Schema, source: &Source, query: &Query) -> Result<Ch
 /// # Errors
 ///
 /// As [`check_query`], and if the query returns something else than facts of the predicate.
-pub fn check_derivation(schema: &Schema, predicate: &Predicate) -> Result<Option<CheckedQuery>, Diagnostic> {
+pub fn check_derivation(
+    schema: &Schema,
+    predicate: &Predicate,
+    deadline: &Deadline,
+) -> Result<Option<CheckedQuery>, Diagnostic> {
     let Some(derivation) = &predicate.derivation else { return Ok(None) };
     let (source, query) = (&derivation.source, &*derivation.query);
-    let mut checker = Checker::new(schema, source, &derivation.scope, Mode::Derivation);
+    let mut checker = Checker::new(schema, source, &derivation.scope, Mode::Derivation, deadline);
     checker.visible = names_of_query(query);
     let (head, statements) = checker.head_of(query)?;
     let key_type = Ty::Known(predicate.key.clone());
@@ -107,13 +117,13 @@ pub(super) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    fn new(schema: &'a Schema, source: &'a Source, names: &'a Scope, mode: Mode) -> Checker<'a> {
+    fn new(schema: &'a Schema, source: &'a Source, names: &'a Scope, mode: Mode, deadline: &Deadline) -> Checker<'a> {
         Checker {
             schema,
             source,
             names,
             mode,
-            unknowns: Unknowns::default(),
+            unknowns: Unknowns::new(deadline.clone()),
             promotions: Vec::new(),
             ignored_types: Vec::new(),
             variables: Vec::new(),
@@ -127,6 +137,19 @@ impl<'a> Checker<'a> {
     /// An error at a span.
     pub fn error(&self, span: Span, message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {
         self.source.error(span, message, hint)
+    }
+
+    /// Counts a part of the query that is checked.
+    ///
+    /// # Errors
+    ///
+    /// If the time is up.
+    pub fn step(&self, span: Span) -> Result<(), Diagnostic> {
+        if self.unknowns.deadline.tick() { Err(self.late(span)) } else { Ok(()) }
+    }
+
+    fn late(&self, span: Span) -> Diagnostic {
+        self.error(span, "the time to check the query is up", "ask for less in one query")
     }
 
     /// A type for a message.
@@ -215,6 +238,10 @@ impl<'a> Checker<'a> {
         let mut checked = Vec::new();
         let (mut used_in_any, mut bound_in_all) = (HashSet::new(), None);
         for (index, patterns) in branches.iter().enumerate() {
+            // A branch costs as much as there are variables.
+            if self.unknowns.deadline.is_reached() {
+                return Err(self.late(patterns.first().map_or(Span::default(), |pattern| pattern.span)));
+            }
             let visible = self.visible.clone();
             patterns.iter().for_each(|pattern| names_of_pattern(pattern, &mut self.visible));
             checked.push(check(self, index)?);
@@ -309,6 +336,7 @@ impl<'a> Checker<'a> {
             let before = left.len();
             let mut waiting = Vec::new();
             for promotion in left {
+                self.step(promotion.span)?;
                 let to = self.unknowns.shallow(&promotion.to);
                 let from = self.unknowns.shallow(&promotion.from);
                 match (&to, &from) {
@@ -368,5 +396,36 @@ fn names_of_pattern(pattern: &Pattern, names: &mut HashSet<String>) {
         PatternKind::Or(_) | PatternKind::If(_) | PatternKind::Not(_) => {}
         PatternKind::Query(query) => add_names_of_query(query, names),
         _ => pattern.children().into_iter().for_each(|child| names_of_pattern(child, names)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::angle::parser::parse_query;
+    use crate::cancellation::CancellationToken;
+
+    #[test]
+    fn checking_a_large_query_ends_at_its_deadline() {
+        let schema = Schema::parse("a", "schema a.1 { predicate P : nat }").unwrap();
+        let check = |text: &str, deadline: &Deadline| {
+            let source = Source::new("query", text).unwrap();
+            let query = parse_query(&source).unwrap();
+            check_query(&schema, &source, &query, deadline).map(drop).map_err(|error| error.message)
+        };
+        let late = Deadline::new(Some(Instant::now()), CancellationToken::new());
+        let cancelled = Deadline::default();
+        cancelled.cancellation.cancel();
+        let statements = vec!["a.P 1"; 2_000].join("; ");
+        let elements = format!("X where X = [{}]; a.P 1", vec!["1"; 2_000].join(", "));
+        for text in [format!("1 where {statements}"), elements, "a.P (1 | 2)".to_owned()] {
+            check(&text, &Deadline::default()).expect("it is right");
+            for deadline in [&late, &cancelled] {
+                let refused = check(&text, deadline).expect_err("there is no time");
+                assert!(refused.contains("is up"), "{refused}");
+            }
+        }
     }
 }

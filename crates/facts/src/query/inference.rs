@@ -147,6 +147,7 @@ impl Checker<'_> {
     /// The type of a pattern, from what is in it.
     pub fn infer(&mut self, pattern: &Pattern, place: Use) -> Checked {
         let span = pattern.span;
+        self.step(span)?;
         let node = |kind, ty| Node { kind, ty, span };
         match &pattern.kind {
             PatternKind::Nat(nat) => Ok(self.promoted(node(NodeKind::Nat(*nat), known(Type::Nat)))),
@@ -475,6 +476,7 @@ impl Checker<'_> {
     /// A pattern that has to be of a type.
     pub fn check(&mut self, pattern: &Pattern, expected: &Ty, place: Use) -> Checked {
         let span = pattern.span;
+        self.step(span)?;
         let ty = self.unknowns.shallow(expected);
         let node = |kind| Ok(Node { kind, ty: ty.clone(), span });
         match (&ty, &pattern.kind) {

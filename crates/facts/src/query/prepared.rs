@@ -10,7 +10,7 @@ use crate::angle::diagnostic::Diagnostic;
 use crate::angle::parser::parse_query;
 use crate::angle::source::{Source, Span};
 use crate::angle::tree::DeriveWhen;
-use crate::cancellation::CancellationToken;
+use crate::cancellation::{CancellationToken, Deadline};
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::query::checker::{check_derivation, check_query};
@@ -40,9 +40,24 @@ impl Compiler {
     ///
     /// The first derivation that is wrong, with its place.
     pub fn new(schema: Arc<Schema>) -> Result<Compiler> {
+        Compiler::checked(schema, &Deadline::default())
+    }
+
+    /// Reads a schema, and checks its derivations, within the time of limits and until they are cancelled.
+    ///
+    /// # Errors
+    ///
+    /// As [`Schema::from_sources`] and [`Compiler::new`]; [`Error::QueryTime`] and [`Error::Cancelled`].
+    pub fn from_sources_within(sources: &[Source], limits: &QueryLimits) -> Result<Compiler> {
+        let deadline = limits.deadline();
+        let schema = in_time(Schema::load(sources, &deadline), &deadline)?;
+        Compiler::checked(Arc::new(schema), &deadline)
+    }
+
+    fn checked(schema: Arc<Schema>, deadline: &Deadline) -> Result<Compiler> {
         let mut derivations = HashMap::new();
         for predicate in schema.predicates() {
-            if let Some(query) = check_derivation(&schema, predicate)? {
+            if let Some(query) = in_time(check_derivation(&schema, predicate, deadline), deadline)? {
                 derivations.insert(predicate.id, query);
             }
         }
@@ -97,11 +112,12 @@ impl Compiler {
     ///
     /// As [`Compiler::query`]; [`Error::QueryTime`] and [`Error::Cancelled`].
     pub fn query_within(&self, text: &str, reads: &dyn Reads, limits: &QueryLimits) -> Result<Query> {
+        let deadline = limits.deadline();
         let source = Source::new("query", text)?;
         let tree = parse_query(&source)?;
-        let checked = check_query(&self.schema, &source, &tree)?;
+        let checked = in_time(check_query(&self.schema, &source, &tree, &deadline), &deadline)?;
         let hash = xxh3_64(text.as_bytes());
-        self.plan(&source, &checked, checked.query.head.ty.clone(), hash, reads, limits)
+        self.plan(&source, &checked, checked.query.head.ty.clone(), hash, reads, &deadline)
     }
 
     /// Compiles the query that derives a stored predicate: its results are the keys and values of facts.
@@ -115,7 +131,7 @@ impl Compiler {
             return Err(Error::NoDerivation { name: definition.full_name() });
         };
         let hash = xxh3_64(definition.full_name().as_bytes());
-        self.plan(&derivation.source, checked, definition.key.clone(), hash, reads, &QueryLimits::default())
+        self.plan(&derivation.source, checked, definition.key.clone(), hash, reads, &Deadline::default())
     }
 
     #[allow(clippy::too_many_arguments, reason = "they are the parts of a query, and where it is planned")]
@@ -126,17 +142,12 @@ impl Compiler {
         ty: Type,
         hash: u64,
         reads: &dyn Reads,
-        limits: &QueryLimits,
+        deadline: &Deadline,
     ) -> Result<Query> {
-        let (deadline, span) = (limits.deadline(), checked.query.head.span);
-        let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        let stops = || limits.cancellation.is_cancelled() || is_late();
-        // What ends early has no order, and the reason is another one.
-        let planned = |lowered: &Lowered, count: &Counts<'_>| match operations_of(lowered, source, span, count, &stops)
-        {
-            Err(_) if limits.cancellation.is_cancelled() => Err(Error::Cancelled),
-            Err(_) if is_late() => Err(Error::QueryTime),
-            planned => planned.map_err(Error::from),
+        let span = checked.query.head.span;
+        let stops = || deadline.is_reached();
+        let planned = |lowered: &Lowered, count: &Counts<'_>| {
+            in_time(operations_of(lowered, source, span, count, &stops), deadline)
         };
         // The counts are read once, and the first failure is kept.
         let failure = std::cell::RefCell::new(None);
@@ -171,6 +182,15 @@ impl Compiler {
             hash,
             identity: OnceLock::new(),
         })
+    }
+}
+
+/// What work until a deadline returned. What ends early is not right, and the reason is the time.
+fn in_time<T>(outcome: std::result::Result<T, Diagnostic>, deadline: &Deadline) -> Result<T> {
+    match outcome {
+        Err(_) if deadline.cancellation.is_cancelled() => Err(Error::Cancelled),
+        Err(_) if deadline.is_late() => Err(Error::QueryTime),
+        outcome => outcome.map_err(Error::from),
     }
 }
 
@@ -276,8 +296,9 @@ pub struct QueryLimits {
 
 impl QueryLimits {
     /// When a page that begins now has to end.
-    fn deadline(&self) -> Option<Instant> {
-        self.time_max.and_then(|time| Instant::now().checked_add(time))
+    fn deadline(&self) -> Deadline {
+        let until = self.time_max.and_then(|time| Instant::now().checked_add(time));
+        Deadline::new(until, self.cancellation.clone())
     }
 }
 
@@ -296,7 +317,7 @@ impl Default for QueryLimits {
 /// Results of a query.
 #[derive(Debug)]
 pub struct Page {
-    /// Each result once. For a query for facts, these are ids of facts.
+    /// Each result once. For a query for facts, these are ids of facts. Empty, if a visitor was called with them.
     pub results: Vec<QueryResult>,
     /// The type of results.
     pub ty: Type,
@@ -321,6 +342,32 @@ pub struct QueryResult {
     pub value: Vec<u8>,
 }
 
+/// A result at the time that the query finds it.
+#[derive(Debug)]
+pub struct FoundResult<'f> {
+    /// The type of results.
+    pub ty: &'f Type,
+    /// The result, which no earlier one of the page is equal to.
+    pub result: QueryResult,
+    /// Facts that were derived so far, which the result may refer to.
+    pub derived: &'f DerivedFacts,
+}
+
+/// What becomes of a page after a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageFlow {
+    /// It gets more results.
+    Continue,
+    /// It ends after this result.
+    EndAfter,
+    /// It ends before this result, with which the next page begins. At the first result of a page, this would be for
+    /// ever.
+    EndBefore,
+}
+
+/// What is called with each result of a page.
+pub type EachResult<'e> = dyn FnMut(FoundResult<'_>) -> Result<PageFlow> + 'e;
+
 impl Query {
     /// The type of results.
     pub fn ty(&self) -> &Type {
@@ -333,8 +380,18 @@ impl Query {
     ///
     /// If reading fails, or a limit is reached where the query cannot be continued.
     pub fn run(&self, reads: &dyn Reads, limits: &QueryLimits) -> Result<Page> {
+        collected(|each| self.run_each(reads, limits, each))
+    }
+
+    /// Runs the query, and calls `each` with one result after the other: it can end the page at any of them. The page
+    /// that is returned is without its results.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::run`]; those of `each`.
+    pub fn run_each(&self, reads: &dyn Reads, limits: &QueryLimits, each: &mut EachResult<'_>) -> Result<Page> {
         let next_id = reads.first_free_id()?;
-        self.page(reads, limits, Continuation { hash: 0, next_id, skip_first: false, positions: Vec::new() })
+        self.page(reads, limits, Continuation { hash: 0, next_id, skip_first: false, positions: Vec::new() }, each)
     }
 
     /// Calls `each` with each match: the value of the head, the value of the fact that a derivation makes of it, and
@@ -370,6 +427,21 @@ impl Query {
     ///
     /// As [`Query::run`], and if the continuation is damaged or of another query.
     pub fn continue_from(&self, reads: &dyn Reads, limits: &QueryLimits, continuation: &[u8]) -> Result<Page> {
+        collected(|each| self.continue_each(reads, limits, continuation, each))
+    }
+
+    /// As [`Query::run_each`], from where a page ended.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::continue_from`]; those of `each`.
+    pub fn continue_each(
+        &self,
+        reads: &dyn Reads,
+        limits: &QueryLimits,
+        continuation: &[u8],
+        each: &mut EachResult<'_>,
+    ) -> Result<Page> {
         let continuation = Continuation::decode(continuation)?;
         if continuation.hash != self.identity() {
             return Err(Error::Continuation("it is of another query, or the database has grown much since"));
@@ -380,19 +452,25 @@ impl Query {
             return Err(Error::Continuation("it was changed"));
         }
         let next_id = continuation.next_id.max(first_free);
-        self.page(reads, limits, Continuation { next_id, ..continuation })
+        self.page(reads, limits, Continuation { next_id, ..continuation }, each)
     }
 
-    fn page(&self, reads: &dyn Reads, limits: &QueryLimits, from: Continuation) -> Result<Page> {
-        let deadline = limits.deadline();
-        let bounds =
-            Bounds { deadline, memory_bytes_max: limits.memory_bytes_max, cancellation: limits.cancellation.clone() };
+    /// Calls `each` with one result after the other, while the query runs.
+    fn page(
+        &self,
+        reads: &dyn Reads,
+        limits: &QueryLimits,
+        from: Continuation,
+        each: &mut EachResult<'_>,
+    ) -> Result<Page> {
+        let Deadline { until, cancellation, .. } = limits.deadline();
+        let bounds = Bounds { deadline: until, memory_bytes_max: limits.memory_bytes_max, cancellation };
         let mut execution = Execution::new(reads, self.slots, from.next_id, bounds);
         execution.resume = from.positions;
         execution.skip_first = from.skip_first;
-        let mut results = Vec::new();
         let mut seen = HashSet::new();
         let mut bytes_of_results = 0;
+        let mut ends_before = false;
         execution.run(&self.operations, &mut |execution| {
             if std::mem::take(&mut execution.skip_first) {
                 execution.resume.clear();
@@ -406,29 +484,28 @@ impl Query {
             bytes_of_results += bytes.len() + value.len();
             execution.check_memory(bytes_of_results.saturating_mul(2))?;
             seen.insert(bytes.clone());
-            results.push((bytes, value));
-            let full = limits.results_max.is_some_and(|max| results.len() >= max)
-                || limits.bytes_max.is_some_and(|max| bytes_of_results >= max);
-            execution.ends_page = full;
-            Ok(if full { Flow::Break } else { Flow::Continue })
-        })?;
-        let continuation = execution.ends_page.then(|| {
-            let positions = std::mem::take(&mut execution.noted);
-            // A page that has not come to the first match yet leaves it to the next one to skip.
-            let (next_id, skip_first) = (execution.next_id, execution.skip_first || !execution.timed_out);
-            Continuation { hash: self.identity(), next_id, skip_first, positions }.encode()
-        });
-        let mut searched: Vec<_> = execution.searched.into_iter().collect();
-        searched.sort_unstable();
-        let results = results.into_iter().map(|(bytes, value)| {
             let fact = match self.ty {
                 Type::Predicate(_) => FactId::new(nat_at(&bytes, 0)?.0),
                 _ => None,
             };
-            Ok(QueryResult { fact, bytes, value })
+            let result = QueryResult { fact, bytes, value };
+            let flow = each(FoundResult { ty: &self.ty, result, derived: &execution.derived })?;
+            ends_before = flow == PageFlow::EndBefore;
+            let full = limits.results_max.is_some_and(|max| seen.len() >= max)
+                || limits.bytes_max.is_some_and(|max| bytes_of_results >= max);
+            execution.ends_page = full || flow != PageFlow::Continue;
+            Ok(if execution.ends_page { Flow::Break } else { Flow::Continue })
+        })?;
+        let continuation = execution.ends_page.then(|| {
+            let positions = std::mem::take(&mut execution.noted);
+            // A page that has not come to the first match yet leaves it to the next one to skip.
+            let skip_first = execution.skip_first || !(execution.timed_out || ends_before);
+            Continuation { hash: self.identity(), next_id: execution.next_id, skip_first, positions }.encode()
         });
+        let mut searched: Vec<_> = execution.searched.into_iter().collect();
+        searched.sort_unstable();
         Ok(Page {
-            results: results.collect::<Result<_>>()?,
+            results: Vec::new(),
             ty: self.ty.clone(),
             continuation,
             timed_out: execution.timed_out,
@@ -436,4 +513,14 @@ impl Query {
             derived: execution.derived,
         })
     }
+}
+
+/// Runs what calls a visitor with each result, and returns the page with its results.
+fn collected(run: impl FnOnce(&mut EachResult<'_>) -> Result<Page>) -> Result<Page> {
+    let mut results = Vec::new();
+    let page = run(&mut |found| {
+        results.push(found.result);
+        Ok(PageFlow::Continue)
+    })?;
+    Ok(Page { results, ..page })
 }

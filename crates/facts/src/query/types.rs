@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::cancellation::Deadline;
 use crate::value::types::{Field, Type};
 
 /// A type with unknown parts.
@@ -55,6 +56,7 @@ pub struct Unknowns {
     walked: Cell<usize>,
     /// How many types are being made the same, each in the one before.
     depth: usize,
+    pub deadline: Deadline,
 }
 
 /// The most parts of a type, and how deep it may be nested, as in schemas: see [`crate::schema::typing`].
@@ -87,10 +89,16 @@ fn too_large() -> Mismatch {
 }
 
 impl Unknowns {
+    /// No types yet.
+    pub fn new(deadline: Deadline) -> Unknowns {
+        Unknowns { deadline, ..Unknowns::default() }
+    }
+
     /// Counts a part that is walked.
     fn walk(&self) -> Same {
         self.walked.set(self.walked.get() + 1);
-        if self.walked.get() > WALKED_MAX { Err(too_large()) } else { Ok(()) }
+        // The caller knows that its time is up.
+        if self.walked.get() > WALKED_MAX || self.deadline.tick() { Err(too_large()) } else { Ok(()) }
     }
 
     /// A type that is not known at all.

@@ -7,6 +7,7 @@ use crate::angle::diagnostic::Diagnostic;
 use crate::angle::parser::parse_schemas;
 use crate::angle::source::Source;
 use crate::angle::tree::{Declaration, Derivation, Name, SchemaDefinition, SourceType};
+use crate::cancellation::Deadline;
 use crate::ids::PredicateId;
 use crate::schema::compatibility::{check_evolution, check_no_cycle};
 use crate::schema::definition::{FIRST_PREDICATE_ID, NamedType, Predicate, PredicateDerivation, Schema};
@@ -25,7 +26,12 @@ impl Schema {
     /// The first thing that is wrong: the grammar, a name that is unknown or declared twice, a cycle, a type that
     /// evolved incompatibly. Derivations are not checked here: [`crate::Compiler::new`] does that.
     pub fn from_sources(sources: &[Source]) -> Result<Schema, Diagnostic> {
-        let mut loading = Loading::default();
+        Schema::load(sources, &Deadline::default())
+    }
+
+    /// As [`Schema::from_sources`], until a deadline. An error after it may be any.
+    pub(crate) fn load(sources: &[Source], deadline: &Deadline) -> Result<Schema, Diagnostic> {
+        let mut loading = Loading { deadline: deadline.clone(), ..Loading::default() };
         for source in sources {
             let file = parse_schemas(source)?;
             for definition in file.schemas {
@@ -107,6 +113,7 @@ struct Loading {
     types: Vec<DeclaredType>,
     predicates: Vec<DeclaredPredicate>,
     evolves: Vec<(Source, Name, Name)>,
+    deadline: Deadline,
 }
 
 impl Loading {
@@ -138,6 +145,7 @@ impl Loading {
         }
         let mut scopes: Vec<Scope> = (0..self.schemas.len()).map(|_| Scope::default()).collect();
         for &index in &order {
+            self.check_time(index)?;
             scopes[index] = self.scope(index);
         }
         for (index, scope) in scopes.iter().enumerate() {
@@ -330,6 +338,7 @@ impl Loading {
         }
         let mut predicates = Vec::new();
         for declared in &self.predicates {
+            self.check_time(declared.schema)?;
             let key = resolver.resolve(declared.schema, &declared.key)?;
             let value = declared.value.as_ref().map_or(Ok(Type::unit()), |ty| resolver.resolve(declared.schema, ty))?;
             predicates.push((key, value));
@@ -398,13 +407,27 @@ impl Loading {
             let old_index = self.find_schema(source, old)?;
             for entry in self.schemas[old_index].exports.values() {
                 let Entry::Predicate(old_id) = entry else { continue };
-                check_no_cycle(schema, *old_id).and_then(|()| check_evolution(schema, *old_id)).map_err(|message| {
-                    let hint = "keep the types of fields; add or remove only fields that have a default value";
-                    source.error(new.span, message, hint)
-                })?;
+                check_no_cycle(schema, *old_id)
+                    .and_then(|()| check_evolution(schema, *old_id, &self.deadline))
+                    .map_err(|message| {
+                        let hint = "keep the types of fields; add or remove only fields that have a default value";
+                        source.error(new.span, message, hint)
+                    })?;
             }
         }
         Ok(())
+    }
+
+    /// # Errors
+    ///
+    /// If the time is up.
+    fn check_time(&self, schema: usize) -> Result<(), Diagnostic> {
+        if !self.deadline.is_reached() {
+            return Ok(());
+        }
+        let schema = &self.schemas[schema];
+        let hint = "shorten the schema, or give it more time";
+        Err(schema.source.error(schema.definition.name.span, "the time to read the schema is up", hint))
     }
 
     fn check_cycle(&self, source: &Source, new: &Name, old: &Name) -> Result<(), Diagnostic> {

@@ -5,7 +5,7 @@ mod derived;
 use std::sync::Barrier;
 use std::thread;
 
-use fulgurite_facts::{Error, Expansion, FactDatabase, FactReader, QueryLimits, Schema, Store};
+use fulgurite_facts::{Error, Expansion, FactDatabase, FactReader, PageFlow, QueryLimits, Schema, Store};
 use tempfile::TempDir;
 
 const SCHEMA: &str = r#"
@@ -273,4 +273,42 @@ fn hostile_queries_end() {
     assert!(matches!(refused, Err(Error::Angle(_))));
     let forever = QueryLimits { time_max: Some(std::time::Duration::MAX), ..QueryLimits::default() };
     assert!(reader.query("src.File _", &forever).is_ok());
+}
+
+#[test]
+fn a_visitor_ends_a_page_after_any_result_or_before_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let database = create(&directory, "a.ful");
+    write(&database, &lines("a.rs", 0..30), None);
+    let reader = database.reader().expect("it can be read");
+    for query in
+        ["src.Line _", "T where src.Long { file = \"a.rs\", text = T }", "N where src.Line { number = N }; N > 3"]
+    {
+        let whole: Vec<Vec<u8>> = {
+            let page = reader.query(query, &QueryLimits::default()).expect("the query is right");
+            page.results.into_iter().map(|result| result.bytes).collect()
+        };
+        let (mut found, mut continuation, mut refuses) = (Vec::new(), None::<Vec<u8>>, false);
+        loop {
+            let mut of_page = 0;
+            let page = reader.query_each(query, &QueryLimits::default(), continuation.as_deref(), &mut |result| {
+                // Every other page ends before its third result, the others after it.
+                if of_page == 2 && refuses {
+                    return Ok(PageFlow::EndBefore);
+                }
+                of_page += 1;
+                found.push(result.result.bytes);
+                Ok(if of_page == 3 { PageFlow::EndAfter } else { PageFlow::Continue })
+            });
+            let page = page.expect("the query is right");
+            assert!(page.results.is_empty() && !page.timed_out);
+            assert!(!page.searched.is_empty());
+            refuses = !refuses;
+            let Some(next) = page.continuation else { break };
+            continuation = Some(next);
+        }
+        assert_eq!(found, whole, "{query}");
+        let failed = reader.query_each(query, &QueryLimits::default(), None, &mut |_| Err(Error::Cancelled));
+        assert!(matches!(failed, Err(Error::Cancelled)), "{failed:?}");
+    }
 }

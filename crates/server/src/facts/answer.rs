@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use fulgurite_facts::{CancellationToken, FactReader, Page, QueryLimits};
+use fulgurite_facts::{CancellationToken, PageFlow, QueryLimits};
 use serde_json::{Map, Value as Json, json};
 
 use crate::facts::options::FactServerOptions;
@@ -30,31 +30,24 @@ pub fn query(
     let begun = Instant::now();
     let reader = served.database.reader()?;
     let (options, limits) = (&query.options, query_limits(&query.options, maxima, token.clone()));
-    let mut page = page(&reader, query, &limits)?;
-    let executed = begun.elapsed();
     let mut print_limits = print_limits(options, maxima, token);
-    // Printing gets the rest of the query's time, and at least a quarter of the whole: a short query must not leave its
-    // results without time to be printed.
-    let time = maxima.timeout.saturating_sub(executed).max(maxima.timeout / 4);
-    print_limits.until = PrintLimits::until(time);
-    let mut printed = Printed::default();
-    if !options.omits_results {
-        let mut printing = Printing::new(served.database.schema(), &reader, Some(&page.derived), &print_limits);
-        printing.page(&page.ty, &page.results, nesting(options.recursive, options.expands))?;
-        printed = printing.printed();
-        if printed.results() < page.results.len() {
-            // The continuation of a page starts after its last result, so the query runs again for the results that
-            // were printed. This run may take the rest of the time, or as long as the first run took. The first page is
-            // dropped before, so that memory holds one page at a time.
-            drop(page);
-            let time_max = Some(maxima.timeout.saturating_sub(begun.elapsed()).max(executed));
-            let limits = QueryLimits { results_max: Some(printed.results()), time_max, ..limits };
-            page = self::page(&reader, query, &limits)?;
-            printed.truncate(page.results.len());
+    // A result that is found when the query's time is almost up must not be without time to be printed.
+    print_limits.until = PrintLimits::until(time(options, maxima) + maxima.timeout / 4);
+    let mut printing = Printing::new(served.database.schema(), &reader, &print_limits);
+    let (mut results, mut print_time) = (0, Duration::ZERO);
+    let page = reader.query_each(&query.text, &limits, options.continuation.as_deref(), &mut |found| {
+        let mut flow = PageFlow::Continue;
+        if !options.omits_results {
+            let begun = Instant::now();
+            flow = printing.result(&found, nesting(options.recursive, options.expands))?;
+            print_time += begun.elapsed();
         }
-    }
-    let mut stats = stats(begun, &printed, page.results.len());
-    stats.insert("execute_time_ns".to_owned(), nanoseconds(executed));
+        results += usize::from(flow != PageFlow::EndBefore);
+        Ok(flow)
+    })?;
+    let printed = printing.printed();
+    let mut stats = stats(begun, &printed, results);
+    stats.insert("execute_time_ns".to_owned(), nanoseconds(begun.elapsed().saturating_sub(print_time)));
     if options.collects_searched {
         let searched = page.searched.iter().map(|(predicate, count)| (predicate.get().to_string(), json!(count)));
         stats.insert("facts_searched".to_owned(), Json::Object(searched.collect()));
@@ -86,7 +79,7 @@ pub fn facts(
     let begun = Instant::now();
     let reader = served.database.reader()?;
     let limits = print_limits(&query.options, maxima, token);
-    let mut printing = Printing::new(served.database.schema(), &reader, None, &limits);
+    let mut printing = Printing::new(served.database.schema(), &reader, &limits);
     let to_print = if query.options.omits_results { &[][..] } else { &query.facts[..] };
     for (id, recursive) in to_print {
         printing.fact(*id, nesting(*recursive || query.options.recursive, query.options.expands))?;
@@ -100,13 +93,6 @@ pub fn facts(
     drop(reader);
     let stats = stats(begun, &printed, query.facts.len());
     send(out, &printed, stats, Map::new())
-}
-
-fn page(reader: &FactReader, query: &UserQuery, limits: &QueryLimits) -> Result<Page, Refusal> {
-    Ok(match &query.options.continuation {
-        Some(continuation) => reader.continue_query(&query.text, limits, continuation)?,
-        None => reader.query(&query.text, limits)?,
-    })
 }
 
 /// What the client asks for, and no more than the server allows.

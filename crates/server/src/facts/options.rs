@@ -9,8 +9,8 @@ options! {
     /// Options of a [`FactServer`](crate::FactServer). Clients may ask for less than these limits.
     struct FactServerOptions;
 
-    /// The longest time of a query. Then its page ends, with a continuation. With printing, a request takes up to
-    /// twice this time, and up to a quarter more if the page has to be made again. Default: 60 seconds.
+    /// The longest time of a query, with the printing of its page. Then the page ends, with a continuation. A result
+    /// that is being printed then may take a quarter of this time more. Default: 60 seconds.
     timeout: Duration = Duration::from_secs(60);
 
     /// The most results of a page. Default: 100,000.

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use fulgurite_facts::{
-    CancellationToken, DerivedFacts, Error, Expansion, FactId, FactReader, Printer, QueryResult, Reads, Result, Schema,
-    StoredFact, Type, decode,
+    CancellationToken, DerivedFacts, Error, Expansion, FactId, FactReader, FoundResult, PageFlow, PredicateId, Printer,
+    Reads, Result, Schema, StoredFact, Type, references_of,
 };
 use serde_json::Value as Json;
 
@@ -33,7 +33,6 @@ impl PrintLimits {
 pub struct Printing<'p> {
     schema: &'p Schema,
     reader: &'p FactReader,
-    derived: Option<&'p DerivedFacts>,
     limits: &'p PrintLimits,
     /// Bytes of facts that the result may still have.
     bytes_left: Cell<usize>,
@@ -47,25 +46,12 @@ pub struct Printing<'p> {
 pub struct Printed {
     /// Results, with commas between them.
     pub text: Vec<u8>,
-    /// Where each result ends.
-    ends: Vec<usize>,
+    /// How many results these are.
+    pub results: usize,
     /// Facts that results refer to, as members of an object.
     pub nested: Vec<u8>,
     /// How many facts were printed, those within others included.
     pub facts: u64,
-}
-
-impl Printed {
-    /// How many results were printed.
-    pub fn results(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// Forgets results behind the first `count`.
-    pub fn truncate(&mut self, count: usize) {
-        self.ends.truncate(count);
-        self.text.truncate(self.ends.last().copied().unwrap_or_default());
-    }
 }
 
 /// How facts that a result refers to are printed.
@@ -80,17 +66,11 @@ pub enum Nesting {
 }
 
 impl<'p> Printing<'p> {
-    /// `derived` are the facts that a query has derived.
-    pub fn new(
-        schema: &'p Schema,
-        reader: &'p FactReader,
-        derived: Option<&'p DerivedFacts>,
-        limits: &'p PrintLimits,
-    ) -> Self {
+    /// Nothing is printed yet.
+    pub fn new(schema: &'p Schema, reader: &'p FactReader, limits: &'p PrintLimits) -> Self {
         Self {
             schema,
             reader,
-            derived,
             limits,
             bytes_left: Cell::new(0),
             facts_printed: Cell::new(0),
@@ -109,107 +89,126 @@ impl<'p> Printing<'p> {
         Printed { facts: self.facts_printed.get(), ..self.printed }
     }
 
-    /// Prints results, up to the limits: the others are for another page. There is at least one, if there are any.
+    /// Prints a result of a query, and says whether the page goes on. There is at least one on a page.
     ///
     /// # Errors
     /// Those of reading; that the first result does not keep to the limits, or the request is cancelled.
-    pub fn page(&mut self, ty: &Type, results: &[QueryResult], nesting: Nesting) -> Result<()> {
-        for result in results {
-            let printed = match result.fact {
-                Some(id) => self.fact(id, nesting),
-                None => self.value(ty, &result.bytes, nesting),
-            };
-            match printed {
-                Err(error) if stopped(&error).is_some() && !self.printed.ends.is_empty() => return Ok(()),
-                printed => printed?,
-            }
-            if self.bytes() >= self.limits.bytes_max {
-                break;
-            }
+    pub fn result(&mut self, found: &FoundResult<'_>, nesting: Nesting) -> Result<PageFlow> {
+        let derived = Some(found.derived);
+        let printed = match (found.result.fact, found.ty) {
+            (Some(id), Type::Predicate(shape)) => self.fact_shaped(id, Some(*shape), nesting, derived),
+            _ => self.value(found.ty, &found.result.bytes, nesting, derived),
+        };
+        match printed {
+            Err(error) if stopped(&error).is_some() && self.printed.results > 0 => return Ok(PageFlow::EndBefore),
+            printed => printed?,
         }
-        Ok(())
+        let is_full = self.bytes() >= self.limits.bytes_max || self.time_is_up();
+        Ok(if is_full { PageFlow::EndAfter } else { PageFlow::Continue })
     }
 
-    /// Prints a fact; `null` if there is none.
+    /// Prints a fact in the shape of its own predicate; `null` if there is none.
     ///
     /// # Errors
     /// As [`Printing::page`].
     pub fn fact(&mut self, id: FactId, nesting: Nesting) -> Result<()> {
+        self.fact_shaped(id, None, nesting, None)
+    }
+
+    /// Prints a fact in the shape of a predicate that its own evolved from.
+    fn fact_shaped(
+        &mut self,
+        id: FactId,
+        shape: Option<PredicateId>,
+        nesting: Nesting,
+        derived: Option<&DerivedFacts>,
+    ) -> Result<()> {
         self.begin_result()?;
-        let json = match self.find(id)? {
+        let json = match self.find(id, derived)? {
             None => Json::Null,
-            Some(_) => {
+            Some(fact) => {
                 let expansion = if nesting == Nesting::InPlace { Expansion::RECURSIVE } else { Expansion::FLAT };
-                self.as_json(|printer| printer.fact(id, expansion))?
+                let shape = shape.unwrap_or(fact.0);
+                self.as_json(derived, |printer| printer.fact_shaped_as(shape, id, expansion))?
             }
         };
         if nesting == Nesting::Apart {
-            self.nest(self.references(id)?)?;
+            self.nest(self.references(id, shape, derived)?, derived)?;
         }
         self.end_result(&json);
         Ok(())
     }
 
-    fn value(&mut self, ty: &Type, bytes: &[u8], nesting: Nesting) -> Result<()> {
+    fn value(&mut self, ty: &Type, bytes: &[u8], nesting: Nesting, derived: Option<&DerivedFacts>) -> Result<()> {
         self.begin_result()?;
         let expansion = match nesting {
             Nesting::InPlace => Expansion::RECURSIVE,
             Nesting::Ids => Expansion::FLAT,
             Nesting::Apart => Expansion { depth: 0, ..Expansion::FLAT },
         };
-        let json = self.as_json(|printer| printer.value(ty, bytes, expansion))?;
+        let json = self.as_json(derived, |printer| printer.value(ty, bytes, expansion))?;
         if nesting == Nesting::Apart {
             let mut found = Vec::new();
-            decode(ty, bytes)?.references(&mut found);
-            self.nest(found)?;
+            references_of(ty, bytes, &mut found)?;
+            self.nest(found, derived)?;
         }
         self.end_result(&json);
         Ok(())
     }
 
     /// Prints facts, and those that they refer to, which were not printed before.
-    fn nest(&mut self, mut found: Vec<FactId>) -> Result<()> {
-        while let Some(id) = found.pop() {
+    fn nest(&mut self, mut found: Vec<(FactId, PredicateId)>, derived: Option<&DerivedFacts>) -> Result<()> {
+        while let Some((id, shape)) = found.pop() {
             if !self.nested_ids.insert(id) {
                 continue;
             }
-            let json = self.as_json(|printer| printer.fact(id, Expansion::FLAT))?;
-            found.extend(self.references(id)?);
+            let json = self.as_json(derived, |printer| printer.fact_shaped_as(shape, id, Expansion::FLAT))?;
+            found.extend(self.references(id, Some(shape), derived)?);
             let comma = if self.printed.nested.is_empty() { "" } else { "," };
             self.printed.nested.extend_from_slice(format!("{comma}\"{}\":{json}", id.get()).as_bytes());
         }
         Ok(())
     }
 
-    /// The facts that a fact refers to.
-    fn references(&self, id: FactId) -> Result<Vec<FactId>> {
+    /// The facts that a fact in this shape refers to.
+    fn references(
+        &self,
+        id: FactId,
+        shape: Option<PredicateId>,
+        derived: Option<&DerivedFacts>,
+    ) -> Result<Vec<(FactId, PredicateId)>> {
         let mut found = Vec::new();
-        if let Some((predicate, key, value)) = self.find(id)? {
-            self.schema.references(predicate, &key, &value, &mut found)?;
+        if let Some(fact) = self.find(id, derived)? {
+            let fact = self.schema.shaped_as(shape.unwrap_or(fact.0), fact)?;
+            self.schema.typed_references(&fact, &mut found)?;
         }
         Ok(found)
     }
 
-    fn as_json(&self, print: impl FnOnce(&mut Printer<'_>) -> Result<Json>) -> Result<Json> {
+    fn as_json(
+        &self,
+        derived: Option<&DerivedFacts>,
+        print: impl FnOnce(&mut Printer<'_>) -> Result<Json>,
+    ) -> Result<Json> {
         let lookup = |id| {
             self.facts_printed.set(self.facts_printed.get() + 1);
-            self.lookup(id)
+            self.lookup(id, derived)
         };
         print(&mut Printer::new(self.schema, &lookup))
     }
 
     /// A fact, of the database or derived.
-    fn find(&self, id: FactId) -> Result<Option<StoredFact>> {
+    fn find(&self, id: FactId, derived: Option<&DerivedFacts>) -> Result<Option<StoredFact>> {
         self.check()?;
-        match self.derived.and_then(|derived| derived.get(id)) {
+        match derived.and_then(|derived| derived.get(id)) {
             Some(fact) => Ok(Some(fact.clone())),
             None => Reads::fact_by_id(self.reader.snapshot(), id),
         }
     }
 
     /// A fact to print, if the limits allow it.
-    fn lookup(&self, id: FactId) -> Result<Option<StoredFact>> {
-        let fact = self.find(id)?;
+    fn lookup(&self, id: FactId, derived: Option<&DerivedFacts>) -> Result<Option<StoredFact>> {
+        let fact = self.find(id, derived)?;
         if let Some((_, key, value)) = &fact {
             let left = self.bytes_left.get().checked_sub(key.len() + value.len() + BYTES_PER_FACT);
             let too_large = Stopped::TooLarge { bytes_max: self.limits.result_bytes_max };
@@ -222,10 +221,11 @@ impl<'p> Printing<'p> {
         if self.limits.cancellation.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        match self.limits.until {
-            Some(until) if Instant::now() >= until => Err(Stopped::TimeUp.into()),
-            _ => Ok(()),
-        }
+        if self.time_is_up() { Err(Stopped::TimeUp.into()) } else { Ok(()) }
+    }
+
+    fn time_is_up(&self) -> bool {
+        self.limits.until.is_some_and(|until| Instant::now() >= until)
     }
 
     fn begin_result(&mut self) -> Result<()> {
@@ -235,11 +235,11 @@ impl<'p> Printing<'p> {
 
     fn end_result(&mut self, json: &Json) {
         let printed = &mut self.printed;
-        if !printed.ends.is_empty() {
+        if printed.results > 0 {
             printed.text.push(b',');
         }
         printed.text.extend_from_slice(json.to_string().as_bytes());
-        printed.ends.push(printed.text.len());
+        printed.results += 1;
     }
 }
 

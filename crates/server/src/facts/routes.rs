@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::{get, post};
-use fulgurite_facts::{Compiler, Error, FactId, Schema};
+use fulgurite_facts::{Compiler, Error, FactId, QueryLimits, Source};
 use serde_json::{Value as Json, json};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -128,7 +128,7 @@ async fn query_fact(State(service): Shared, uri: Uri) -> Answer {
         let predicate = reader.snapshot().predicate_by_id(id)?.ok_or_else(absent)?;
         let until = PrintLimits::until(timeout);
         let limits = PrintLimits { cancellation, until, bytes_max, result_bytes_max: bytes_max };
-        let mut printing = Printing::new(served.database.schema(), &reader, None, &limits);
+        let mut printing = Printing::new(served.database.schema(), &reader, &limits);
         printing.fact(id, nesting)?;
         let printed = printing.printed();
         let text = String::from_utf8_lossy(&printed.text);
@@ -162,11 +162,13 @@ async fn user_query_facts(State(service): Shared, request: Request) -> Answer {
 
 async fn validate_schema(State(service): Shared, request: Request) -> Answer {
     let (body, permit) = service.receive_body(request.headers().clone(), request.into_body()).await?;
-    compute(&service.admission, move |_| {
+    let (timeout, memory_bytes_max) = (service.options.timeout, service.options.memory_bytes_max);
+    compute(&service.admission, move |cancellation| {
         let text = schema_of_body(&body)?;
         drop((body, permit));
-        let schema = Schema::parse("schema", &text).map_err(Error::from)?;
-        Compiler::new(Arc::new(schema))?;
+        let source = Source::new("schema", &text).map_err(Error::from)?;
+        let limits = QueryLimits { time_max: Some(timeout), memory_bytes_max, cancellation, ..QueryLimits::default() };
+        Compiler::from_sources_within(&[source], &limits)?;
         Ok(sent(&json!({})))
     })
     .await
