@@ -356,13 +356,18 @@ impl<'a> Execution<'a> {
         let mut flow = Flow::Continue;
         let depth = self.sources.len();
         let reads = self.reads;
-        let mut searched = 0;
+        let (mut searched, mut visited) = (0, false);
         let outcome = reads.seek(predicate, &prefix, from, &mut |fact, bytes| {
-            searched += 1;
+            visited = true;
             if self.tick()? {
                 flow = self.time_out(Position::Fact(fact));
                 return Ok(ControlFlow::Break(()));
             }
+            let Some(bytes) = bytes else {
+                self.resume.clear();
+                return Ok(ControlFlow::Continue(()));
+            };
+            searched += 1;
             let matches = self.matches(key, bytes.get(prefix.len()..).unwrap_or_default())?
                 && self.matches_id(id, fact)?
                 && self.matches_value(value, fact)?;
@@ -378,7 +383,7 @@ impl<'a> Execution<'a> {
         *self.searched.entry(predicate).or_default() += searched;
         outcome.map_err(|error| match error {
             // Positions are from the client.
-            Error::NoSuchFact { id } if from == Some(id) && searched == 0 => {
+            Error::NoSuchFact { id } if from == Some(id) && !visited => {
                 Error::Continuation("it has a fact that there is not: it was changed, or is of another database")
             }
             error => error,

@@ -6,8 +6,9 @@ use crate::error::Result;
 use crate::ids::{FactId, PredicateId};
 use crate::value::values::StoredFact;
 
-/// What is called for each fact that a seek finds: its id and its key. It may stop the seek.
-pub type Visit<'v> = dyn FnMut(FactId, &[u8]) -> Result<ControlFlow<()>> + 'v;
+/// What is called for each fact that a seek finds: its id and its key. It may stop the seek. A fact without a key is
+/// none of the results: it is hidden, and passing it took time.
+pub type Visit<'v> = dyn FnMut(FactId, Option<&[u8]>) -> Result<ControlFlow<()>> + 'v;
 
 /// A view of a database that does not change while it is read.
 pub trait Reads {
@@ -19,7 +20,7 @@ pub trait Reads {
     fn count(&self, predicate: PredicateId) -> Result<u64>;
 
     /// Calls `visit` for each fact of a predicate whose key begins with `prefix`, in an order that does not change.
-    /// With `from`, it begins at this fact, which is one of them.
+    /// With `from`, it begins at this fact, which is one of those that `visit` was called with.
     fn seek(&self, predicate: PredicateId, prefix: &[u8], from: Option<FactId>, visit: &mut Visit<'_>) -> Result<()>;
 
     /// The predicate, the key and the value of a fact.

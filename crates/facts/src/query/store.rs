@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::ids::{FactId, PredicateId};
 use crate::json::parse::FactSink;
 use crate::query::reads::{Reads, Visit};
+use crate::reading::seek::Entry;
 use crate::reading::snapshot::Snapshot;
 use crate::store::batch::Batch;
 use crate::value::values::StoredFact;
@@ -18,7 +19,11 @@ impl Reads for Snapshot {
             None => Snapshot::seek(self, predicate, prefix)?,
             Some(id) => self.seek_from(predicate, prefix, id)?,
         };
-        seek.each(|id, key, _| visit(id, key)).map(drop)
+        let each = |entry: Entry<'_>| match entry {
+            Entry::Shown(id, key, _) => visit(id, Some(key)),
+            Entry::Hidden(id) => visit(id, None),
+        };
+        seek.each(each).map(drop)
     }
 
     fn fact_by_id(&self, id: FactId) -> Result<Option<StoredFact>> {

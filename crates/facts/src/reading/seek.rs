@@ -28,12 +28,15 @@ impl Snapshot {
     /// [`Error::NoSuchFact`](crate::Error::NoSuchFact), if `last` is no fact of this predicate; and as
     /// [`Snapshot::id_by_key`].
     pub fn seek_after(&self, predicate: PredicateId, prefix: &[u8], last: FactId) -> Result<Seek<'_>> {
+        if !self.shows(last) {
+            return Err(Error::NoSuchFact { id: last });
+        }
         let mut seek = Seek::from(self, predicate, prefix, last)?;
         seek.read()?;
         Ok(seek)
     }
 
-    /// As [`Snapshot::seek_after`], with the fact itself as the first one.
+    /// As [`Snapshot::seek_after`], with the fact itself as the first one. It may be hidden.
     pub(crate) fn seek_from(&self, predicate: PredicateId, prefix: &[u8], first: FactId) -> Result<Seek<'_>> {
         Seek::from(self, predicate, prefix, first)
     }
@@ -66,8 +69,10 @@ impl Snapshot {
         mut each: impl FnMut(FactId, &[u8], &[u8]),
     ) -> Result<()> {
         let seek = self.seek(predicate, prefix)?;
-        let ended = seek.each(|id, key, value| {
-            each(id, key, value);
+        let ended = seek.each(|entry| {
+            if let Entry::Shown(id, key, value) = entry {
+                each(id, key, value);
+            }
             Ok(ControlFlow::Continue(()))
         });
         ended.map(drop)
@@ -84,6 +89,14 @@ pub struct Seek<'t> {
     /// The layers after the present one.
     layers: std::slice::Iter<'t, Layer>,
     source: Source<'t>,
+}
+
+/// An entry that a seek comes to.
+pub(crate) enum Entry<'e> {
+    /// A fact: its id, its key and its value.
+    Shown(FactId, &'e [u8], &'e [u8]),
+    /// A fact that is not of the section, or hidden.
+    Hidden(FactId),
 }
 
 /// Where the next fact comes from.
@@ -127,7 +140,7 @@ impl<'t> Seek<'t> {
     pub(crate) fn from(snapshot: &'t Snapshot, predicate: PredicateId, prefix: &[u8], first: FactId) -> Result<Self> {
         let missing = || Error::NoSuchFact { id: first };
         let at = snapshot.layers.iter().position(|layer| layer.first <= first && first < layer.end);
-        let at = at.filter(|_| snapshot.shows(first)).ok_or_else(missing)?;
+        let at = at.ok_or_else(missing)?;
         let layer = &snapshot.layers[at];
         let source = match layer.facts() {
             // The place of the fact is that of its key too.
@@ -157,11 +170,10 @@ impl<'t> Seek<'t> {
         Ok(Self { snapshot, predicate, prefix: prefix.into(), section, layers, source })
     }
 
-    /// Calls `each` with the id, the key and the value of each fact that is left, until it breaks. It takes a fraction
-    /// of the time of the iterator.
+    /// Calls `each` with each entry that is left, until it breaks. It takes a fraction of the time of the iterator.
     pub(crate) fn each(
         mut self,
-        mut each: impl FnMut(FactId, &[u8], &[u8]) -> Result<ControlFlow<()>>,
+        mut each: impl FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         let all = (self.snapshot.starting_id(), self.snapshot.first_free_id());
         let shows_all = self.snapshot.hiding.is_empty() && self.section == all;
@@ -176,15 +188,18 @@ impl<'t> Seek<'t> {
                     if !key.starts_with(&self.prefix) {
                         break;
                     }
-                    let flow = each(packed.first.plus(record.rank), key, piece.value(*record))?;
+                    let flow = each(Entry::Shown(packed.first.plus(record.rank), key, piece.value(*record)))?;
                     if flow == ControlFlow::Break(()) {
                         return Ok(flow);
                     }
                     *record = next;
                 }
             }
-            let Some(fact) = self.read()? else { return Ok(ControlFlow::Continue(())) };
-            let flow = each(fact.id(), fact.key(), fact.value())?;
+            let flow = match self.next_fact()? {
+                None => return Ok(ControlFlow::Continue(())),
+                Some(fact) if self.returns(fact.id()) => each(Entry::Shown(fact.id(), fact.key(), fact.value()))?,
+                Some(fact) => each(Entry::Hidden(fact.id()))?,
+            };
             if flow == ControlFlow::Break(()) {
                 return Ok(flow);
             }
@@ -199,7 +214,18 @@ impl<'t> Seek<'t> {
         Ok(true)
     }
 
+    /// The next fact that is of the section and not hidden.
     fn read(&mut self) -> Result<Option<Fact<'t>>> {
+        loop {
+            match self.next_fact()? {
+                Some(fact) if !self.returns(fact.id()) => {}
+                fact => return Ok(fact),
+            }
+        }
+    }
+
+    /// The next fact, whether it is shown or not.
+    fn next_fact(&mut self) -> Result<Option<Fact<'t>>> {
         loop {
             match &mut self.source {
                 Source::Nothing => {
@@ -209,11 +235,8 @@ impl<'t> Seek<'t> {
                 }
                 Source::Entries(entries) => match entries.next().transpose()? {
                     Some((key, value)) if self.is_entry(&key) => {
-                        let id = keyed_id(&value)?;
-                        if self.returns(id) {
-                            let key = Part::from(key, KEY_PREDICATE_BYTES);
-                            return Ok(Some(Fact::new(id, self.predicate, key, Part::from(value, KEYED_BYTES))));
-                        }
+                        let (id, key) = (keyed_id(&value)?, Part::from(key, KEY_PREDICATE_BYTES));
+                        return Ok(Some(Fact::new(id, self.predicate, key, Part::from(value, KEYED_BYTES))));
                     }
                     _ => self.source = Source::Nothing,
                 },
@@ -221,7 +244,7 @@ impl<'t> Seek<'t> {
                 Source::Ids(layer, ids) => match ids.next()? {
                     Some(id) => {
                         let fact = layer.fact(id)?;
-                        if fact.key().starts_with(&self.prefix) && self.returns(id) {
+                        if fact.key().starts_with(&self.prefix) {
                             return Ok(Some(fact));
                         }
                     }
@@ -230,9 +253,7 @@ impl<'t> Seek<'t> {
                 Source::Records(packed, found) if found.piece.key(found.record).starts_with(&self.prefix) => {
                     let fact = found.piece.fact(found.record, packed.first);
                     self.next_record()?;
-                    if self.returns(fact.id()) {
-                        return Ok(Some(fact));
-                    }
+                    return Ok(Some(fact));
                 }
                 Source::Records(..) => self.source = Source::Nothing,
             }

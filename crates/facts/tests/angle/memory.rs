@@ -67,7 +67,7 @@ impl Reads for Memory {
             if *of != predicate || !key.starts_with(prefix) {
                 break;
             }
-            if visit(*id, key)? == ControlFlow::Break(()) {
+            if visit(*id, Some(key))? == ControlFlow::Break(()) {
                 break;
             }
         }

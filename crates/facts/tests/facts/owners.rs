@@ -1,10 +1,13 @@
 //! Units, slices and incremental databases.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use fulgurite_facts::{Error, Fact, FactId, Result, Slice, Snapshot, Store};
+use fulgurite_facts::{
+    Compiler, Error, Fact, FactId, QueryLimits, Result, Schema, Slice, Snapshot, Store, Type, Value, encode,
+};
 
-use crate::support::{Directory, id, keys, options, predicate};
+use crate::support::{Directory, add, id, keys, options, predicate};
 
 /// Facts of predicate 1 refer to the fact whose id their keys begin with.
 fn references(fact: &Fact<'_>, found: &mut Vec<FactId>) -> Result<()> {
@@ -90,4 +93,36 @@ fn incremental_database_replaces_the_facts_of_units() {
     let third = options().base(&next).hide_units(["one.rs"]).create(directory.path("third.ful"));
     let third = third.expect("an incremental store");
     assert_eq!(keys(&third.snapshot().expect("a snapshot"), 0, ""), ["a", "unowned", "c"]);
+}
+
+#[test]
+fn hidden_facts_end_a_page_whose_time_is_up_and_the_next_page_goes_on() {
+    let directory = Directory::new();
+    let base = directory.store("base.ful");
+    let string = |text: &str| encode(&Type::String, &Value::String(text.to_owned())).expect("a string");
+    let mut batch = base.batch().expect("incomplete");
+    for number in 0..1000 {
+        let fact = batch.define(predicate(0), &string(&format!("a{number}")), b"").expect("new");
+        batch.own("one.rs", [fact]);
+    }
+    batch.commit(None).expect("a commit");
+    base.complete(|_, _| Ok(())).expect("it is completed");
+    let top = options().backend(crate::backend_of(1)).base(&base).hide_units(["one.rs"]);
+    let top = top.create(directory.path("top.ful")).expect("a stacked store");
+    add(&top, &[(0, &string("b"), b"")]);
+    let schema = Schema::parse("a.angle", "schema a.1 { predicate P : string }").expect("it is right");
+    let compiler = Compiler::new(Arc::new(schema)).expect("nothing is derived");
+    let snapshot = top.snapshot().expect("a snapshot");
+    let query = compiler.query("X where a.P X", &snapshot).expect("it is right");
+    let limits = QueryLimits { time_max: Some(Duration::ZERO), ..QueryLimits::default() };
+    let mut page = query.run(&snapshot, &limits).expect("it runs");
+    let mut pages = 1;
+    while page.results.is_empty() {
+        assert!(page.timed_out && pages < 100, "page {pages}");
+        page = query.continue_from(&snapshot, &limits, &page.continuation.expect("there is more")).expect("it runs");
+        pages += 1;
+    }
+    assert!(pages > 2, "{pages}");
+    assert_eq!(page.results[0].bytes, string("b"));
+    assert_eq!(page.searched, [(predicate(0), 1)]);
 }
