@@ -28,10 +28,17 @@ async function read(path) {
 
 const ofDatabase = (path, repo = find("repo").value) => `${path}?repo=${encodeURIComponent(repo)}`;
 
-// Numbers as they are written: those above 2^53 have no exact value here. Where the source of numbers cannot be had or
-// written, in older browsers, they are rounded.
-const parse = (text) => JSON.parse(text, (_, value, context) =>
-  typeof value === "number" && !Number.isSafeInteger(value) && context && JSON.rawJSON ? JSON.rawJSON(context.source) : value);
+// Integers of 16 digits and more may have no exact value here. Each becomes { "": DIGITS }, which no value of Angle is:
+// its fields have names.
+function parse(text) {
+  let inString = false;
+  return JSON.parse(text.replace(/\\.|"|\d{16,}/g, (found) => {
+    if (found === '"') inString = !inString;
+    return inString || found.length < 16 ? found : `{"":"${found}"}`;
+  }));
+}
+// In a string, quotes are escaped: this only matches what `parse` has made.
+const written = (value) => JSON.stringify(value, null, 1).replace(/\{\s*"": "(\d+)"\s*\}/g, "$1");
 
 async function listPredicates() {
   const [schema, stats] = await Promise.all([read(ofDatabase("getSchemaInfo")), read(ofDatabase("predicateStats"))]);
@@ -81,7 +88,7 @@ async function run(continuation) {
     const answer = parse(await response.text());
     const time = Math.round(performance.now() - begun);
     shown += answer.facts.length;
-    find("answer").append(...answer.facts.map((fact) => element("pre", JSON.stringify(fact, null, 1))));
+    find("answer").append(...answer.facts.map((fact) => element("pre", written(fact))));
     if (answer.continuation) rest = { query, repo, options, continuation: answer.continuation };
     const more = rest ? "; there may be more" : "";
     const cut = answer.diagnostics.length > 0 ? ` (${answer.diagnostics.join("; ")})` : "";
