@@ -8,5 +8,6 @@ mod memory;
 mod mistakes;
 mod queries;
 mod random;
+mod random_types;
 mod reference;
 mod stores;

@@ -11,24 +11,7 @@ use fulgurite_facts::{
 };
 
 use crate::memory::Memory;
-
-/// Numbers that look random.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % bound
-    }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-}
-
-const STRINGS: &[&str] = &["", "a", "ab", "b"];
+use crate::random_types::{Random, STRINGS, newer_type, older_value, predicate_id, random_type, random_value};
 
 /// A pattern, of a type that its place gives it.
 #[derive(Debug, Clone)]
@@ -69,61 +52,9 @@ struct Query {
 /// A random schema: stored predicates, and the last one derived.
 struct World {
     keys: Vec<Type>,
+    /// How many predicates are stored.
+    stored: usize,
     derived: Option<Query>,
-}
-
-fn predicate_id(index: usize) -> PredicateId {
-    PredicateId::new(PredicateId::FIRST.get() + index as u64).expect("predicates are numbered from 1024")
-}
-
-fn random_type(random: &mut Random, predicates: usize, depth: usize) -> Type {
-    let inner = |random: &mut Random| random_type(random, predicates, depth - 1);
-    match random.below(if depth == 0 { 4 } else { 11 }) {
-        0 | 1 => Type::String,
-        2 => Type::Nat,
-        3 if predicates > 0 => Type::Predicate(predicate_id(random.below(predicates))),
-        3 => Type::Bool,
-        4 | 5 => {
-            let fields = 2 + random.below(2);
-            Type::record((0..fields).map(|index| Field::new(&format!("f{index}"), inner(random))).collect::<Vec<_>>())
-        }
-        6 => Type::sum([Field::new("one", inner(random)), Field::new("two", inner(random))]),
-        7 => Type::maybe(inner(random)),
-        8 => Type::array(inner(random)),
-        9 => Type::set(inner(random)),
-        _ => Type::enumeration(["red", "green"]),
-    }
-}
-
-/// A value, if there are facts for its references.
-fn random_value(random: &mut Random, ty: &Type, memory: &Memory) -> Option<Value> {
-    let many = |random: &mut Random, element: &Type| -> Option<Vec<Value>> {
-        (0..random.below(3)).map(|_| random_value(random, element, memory)).collect()
-    };
-    Some(match ty {
-        Type::Byte => Value::Byte(random.below(3) as u8),
-        Type::Nat => Value::Nat(random.below(3) as u64),
-        Type::String => Value::String(STRINGS[random.below(STRINGS.len())].to_owned()),
-        Type::Bool => Value::Bool(random.chance(50)),
-        Type::Enum(names) => Value::Enum(random.below(names.len())),
-        Type::Array(element) => Value::Array(many(random, element)?),
-        Type::Set(element) => Value::Set(many(random, element)?),
-        Type::Record(fields) => {
-            Value::Record(fields.iter().map(|field| random_value(random, &field.ty, memory)).collect::<Option<_>>()?)
-        }
-        Type::Sum(fields) => {
-            let index = random.below(fields.len());
-            Value::Alternative(index, Box::new(random_value(random, &fields[index].ty, memory)?))
-        }
-        Type::Maybe(_) if random.chance(40) => Value::Maybe(None),
-        Type::Maybe(element) => Value::Maybe(Some(Box::new(random_value(random, element, memory)?))),
-        Type::Predicate(predicate) => {
-            let facts: Vec<usize> =
-                (0..memory.facts().len()).filter(|&at| memory.facts()[at].0 == *predicate).collect();
-            let at = *facts.get(random.below(facts.len().max(1)))?;
-            Value::Fact(fulgurite_facts::FactId::FIRST.plus(at as u64))
-        }
-    })
 }
 
 /// Writes patterns and statements at random.
@@ -332,9 +263,15 @@ fn write_literal(out: &mut String, ty: &Type, value: &Value) {
 /// Queries as texts.
 struct Text<'a> {
     keys: &'a [Type],
+    /// How many predicates are stored. Others are of another schema.
+    stored: usize,
 }
 
 impl Text<'_> {
+    fn name(&self, predicate: usize) -> String {
+        format!("{}.P{predicate}.1", if predicate < self.stored { "r" } else { "d" })
+    }
+
     fn pattern(&self, out: &mut String, ty: &Type, pattern: &Pattern) {
         match (pattern, ty) {
             (Pattern::Wild, _) => out.push('_'),
@@ -376,7 +313,7 @@ impl Text<'_> {
             }
             (Pattern::Fact(inner), Type::Predicate(predicate)) => {
                 let index = (predicate.get() - PredicateId::FIRST.get()) as usize;
-                write!(out, "(r.P{index} ").expect("strings grow");
+                write!(out, "({} ", self.name(index)).expect("strings grow");
                 self.pattern(out, &self.keys[index], inner);
                 out.push(')');
             }
@@ -396,11 +333,11 @@ impl Text<'_> {
     fn statement(&self, out: &mut String, types: &[Type], statement: &Statement) {
         match statement {
             Statement::Facts(predicate, key) => {
-                write!(out, "r.P{predicate} ").expect("strings grow");
+                write!(out, "{} ", self.name(*predicate)).expect("strings grow");
                 self.pattern(out, &self.keys[*predicate], key);
             }
             Statement::Bound(variable, predicate, key) => {
-                write!(out, "V{variable} = r.P{predicate} ").expect("strings grow");
+                write!(out, "V{variable} = {} ", self.name(*predicate)).expect("strings grow");
                 self.pattern(out, &self.keys[*predicate], key);
             }
             Statement::Same(variable, pattern) => {
@@ -629,45 +566,62 @@ fn literals_in(pattern: &Pattern, ty: &Type, naive: &Naive<'_>, found: &mut Vec<
     }
 }
 
-/// The decoded facts of a database, by predicate.
-fn decoded(memory: &Memory, keys: &[Type]) -> BTreeMap<usize, Vec<(Value, Value)>> {
+/// The decoded facts of a database as those of older predicates, by predicate. `new_keys` are the types of their keys,
+/// and `first` is the number of the first one.
+fn decoded(memory: &Memory, keys: &[Type], new_keys: &[Type], first: usize) -> BTreeMap<usize, Vec<(Value, Value)>> {
     let mut facts: BTreeMap<usize, Vec<(Value, Value)>> = (0..keys.len()).map(|index| (index, Vec::new())).collect();
     for (at, (predicate, key, _)) in memory.facts().iter().enumerate() {
-        let index = (predicate.get() - PredicateId::FIRST.get()) as usize;
+        let index = (predicate.get() - PredicateId::FIRST.get()) as usize - first;
         let id = Value::Fact(fulgurite_facts::FactId::FIRST.plus(at as u64));
-        let key = decode(&keys[index], key).expect("stored keys decode");
+        let key = decode(&new_keys[index], key).expect("stored keys decode");
+        let key = older_value(&new_keys[index], &key, &keys[index]).expect("others were not defined");
         facts.get_mut(&index).expect("all predicates are there").push((id, key));
     }
     facts
 }
 
+/// The text of a schema with these predicates, the first of which has the number `first`.
+fn schema_text(name: &str, keys: &[Type], first: usize) -> String {
+    let name_of = |id: PredicateId| format!("P{}", (id.get() - PredicateId::FIRST.get()) as usize - first);
+    let mut schema = format!("schema {name} {{\n");
+    for (index, key) in keys.iter().enumerate() {
+        writeln!(schema, "predicate P{index} : {}", key.display(&name_of)).expect("strings grow");
+    }
+    schema + "}\n"
+}
+
 /// Tries one world. Returns how many queries compiled, and how many of them had results.
-fn try_world(seed: u64) -> (usize, usize) {
+fn try_world(seed: u64, evolves: bool) -> (usize, usize) {
     let mut random = Random(seed | 1);
-    let mut world = World { keys: Vec::new(), derived: None };
+    let mut world = World { keys: Vec::new(), stored: 0, derived: None };
     for predicates in 0..2 + random.below(2) {
         let ty = random_type(&mut random, predicates, 2);
         world.keys.push(ty);
     }
+    let stored = world.keys.len();
+    world.stored = stored;
+    // Facts are of the newest predicates, and queries for the oldest.
+    let (mut schema, mut new_keys, mut first) = (schema_text("r.1", &world.keys, 0), world.keys.clone(), 0);
+    if evolves {
+        first = stored;
+        new_keys = world.keys.iter().map(|key| newer_type(&mut random, key, stored)).collect();
+        schema = format!("{schema}{}schema r.2 evolves r.1\n", schema_text("r.2", &new_keys, first));
+    }
     let mut memory = Memory::default();
-    for index in 0..world.keys.len() {
+    for (index, new) in new_keys.iter().enumerate() {
         for _ in 0..2 + random.below(4) {
-            if let Some(value) = random_value(&mut random, &world.keys[index], &memory) {
-                let key = encode(&world.keys[index], &value).expect("the value is of the type");
-                memory.define(predicate_id(index), &key, &[]).expect("a fact without a value");
+            let value = random_value(&mut random, new, &memory);
+            if let Some(value) = value.filter(|value| older_value(new, value, &world.keys[index]).is_some()) {
+                let key = encode(new, &value).expect("the value is of the type");
+                memory.define(predicate_id(first + index), &key, &[]).expect("a fact without a value");
             }
         }
     }
-    let stored = world.keys.len();
-    let mut facts = decoded(&memory, &world.keys);
+    let mut facts = decoded(&memory, &world.keys, &new_keys, first);
     let writer = Writer { random: &mut random, keys: &world.keys, memory: &memory, types: Vec::new() };
     let definition = writer.query(stored);
     KEYS.set(world.keys.clone());
-    let mut schema = String::from("schema r.1 {\n");
-    let name = |id: PredicateId| format!("P{}", id.get() - PredicateId::FIRST.get());
-    for (index, key) in world.keys.iter().enumerate() {
-        writeln!(schema, "predicate P{index} : {}", key.display(&name)).expect("strings grow");
-    }
+    let name = |id: PredicateId| format!("r.P{}.1", id.get() - PredicateId::FIRST.get());
     let head: Vec<Field> = definition
         .head
         .iter()
@@ -676,9 +630,9 @@ fn try_world(seed: u64) -> (usize, usize) {
         .collect();
     let derived_key = Type::record(head);
     let with_derived = format!(
-        "{schema}predicate P{stored} : {}\n  {}\n}}",
+        "{schema}schema d.1 {{\nimport r.1\npredicate P{stored} : {}\n  {}\n}}",
         derived_key.display(&name),
-        Text { keys: &world.keys }.query(&definition)
+        Text { keys: &world.keys, stored }.query(&definition)
     );
     let parsed = Schema::parse("random", &with_derived).unwrap_or_else(|error| panic!("{error}\n{with_derived}"));
     let of_derived = Naive { facts: &facts }.results(&definition);
@@ -695,9 +649,8 @@ fn try_world(seed: u64) -> (usize, usize) {
             (compiler, with_derived)
         }
         _ => {
-            let text = format!("{schema}}}");
-            let parsed = Schema::parse("random", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-            (Compiler::new(Arc::new(parsed)).expect("nothing is derived"), text)
+            let parsed = Schema::parse("random", &schema).unwrap_or_else(|error| panic!("{error}\n{schema}"));
+            (Compiler::new(Arc::new(parsed)).expect("nothing is derived"), schema)
         }
     };
     let mut counts = (0, 0);
@@ -723,7 +676,7 @@ fn try_query(
     schema: &str,
 ) -> (bool, bool) {
     let Some(expected) = (Naive { facts }).results(query) else { return (false, false) };
-    let text = Text { keys: &world.keys }.query(query);
+    let text = Text { keys: &world.keys, stored: world.stored }.query(query);
     let compiled = match compiler.query(&text, memory) {
         Ok(compiled) => compiled,
         // Variables that nothing gives a value or a type, and derivations that need such.
@@ -774,6 +727,15 @@ fn try_query(
 
 #[test]
 fn random_queries_have_the_results_of_trying_every_value() {
+    try_worlds(false);
+}
+
+#[test]
+fn random_queries_for_older_predicates_have_the_results_of_trying_every_converted_value() {
+    try_worlds(true);
+}
+
+fn try_worlds(evolve: bool) {
     let (first, worlds) = match std::env::var("FACTS_RANDOM_SEED") {
         Ok(seed) => (seed.parse().expect("FACTS_RANDOM_SEED is a number"), 1),
         Err(_) => (1, 100),
@@ -781,7 +743,7 @@ fn random_queries_have_the_results_of_trying_every_value() {
     let (mut compiled, mut found) = (0, 0);
     for world in 0..worlds {
         let seed = if worlds == 1 { first } else { 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(world + first) };
-        let counts = try_world(seed);
+        let counts = try_world(seed, evolve);
         compiled += counts.0;
         found += counts.1;
     }
