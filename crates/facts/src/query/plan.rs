@@ -123,7 +123,7 @@ pub fn order(
     counts: &Counts<'_>,
     stops: &dyn Fn() -> bool,
 ) -> Result<(Vec<Operation>, f64), NoOrder> {
-    let mut planner = Planner { counts, stops, trials: 0 };
+    let mut planner = Planner { counts, stops, trials: 0, overwrites: false };
     planner.steps(steps, bound, outside)
 }
 
@@ -133,6 +133,8 @@ struct Planner<'a> {
     stops: &'a dyn Fn() -> bool,
     /// How many estimates are in progress, one within the other.
     trials: usize,
+    /// Whether the step that is being compiled has branches whose values another step would overwrite.
+    overwrites: bool,
 }
 
 /// What a step costs if it is taken now: how many matches are expected, times what each of them costs.
@@ -187,11 +189,20 @@ impl Planner<'_> {
             }
             candidates.sort_by(|(a, _), (b, _)| a.total_cmp(b));
             // The estimates of steps within steps are coarse: what cannot be compiled is left for later.
-            let taken = candidates.into_iter().find_map(|(_, at)| {
-                let mut after = bound.clone();
-                let compiled = self.compile(&steps[left[at]], &mut after, &around(left[at])).ok()?;
-                Some((at, compiled, after))
-            });
+            let (mut taken, mut overwriting) = (None, None);
+            for (_, at) in candidates {
+                let Some((compiled, after, overwrites)) = self.attempt(&steps[left[at]], bound, &around(left[at]))
+                else {
+                    continue;
+                };
+                let compiled = (at, compiled, after);
+                if !overwrites {
+                    taken = Some(compiled);
+                    break;
+                }
+                overwriting.get_or_insert(compiled);
+            }
+            let taken = taken.or(overwriting);
             let taken = taken.or_else(|| self.choice_that_searches(steps, &left, bound, &around));
             let (at, (operation, matches), after) = taken.ok_or(NoOrder)?;
             left.remove(at);
@@ -215,11 +226,27 @@ impl Planner<'_> {
     ) -> Option<(usize, (Operation, f64), HashSet<usize>)> {
         left.iter().enumerate().find_map(|(at, &index)| {
             let Step::If(parts) = &steps[index] else { return None };
-            let (mut after, around) = (bound.clone(), around(index));
-            let compiled = self.compile(&steps[index], &mut after, &around).ok()?;
+            let around = around(index);
+            let (compiled, after, _) = self.attempt(&steps[index], bound, &around)?;
             let searched = parts[0].iter().flat_map(slots_of).filter(|slot| around.contains(slot));
             searched.into_iter().all(|slot| after.contains(&slot)).then_some((at, compiled, after))
         })
+    }
+
+    /// The operation of a step, if it can be taken now, the slots that have values after it, and whether it would be
+    /// overwritten: see [`Planner::note_given`].
+    #[allow(clippy::type_complexity, reason = "it is taken apart where it is called")]
+    fn attempt(
+        &mut self,
+        step: &Step,
+        bound: &HashSet<usize>,
+        around: &HashSet<usize>,
+    ) -> Option<((Operation, f64), HashSet<usize>, bool)> {
+        let outer = std::mem::replace(&mut self.overwrites, false);
+        let mut after = bound.clone();
+        let compiled = self.compile(step, &mut after, around);
+        let overwrites = std::mem::replace(&mut self.overwrites, outer);
+        Some((compiled.ok()?, after, overwrites))
     }
 
     /// What a step costs now, or [`CANNOT`]. The cost of an `only` step does not matter.
@@ -373,13 +400,21 @@ impl Planner<'_> {
         let (then, rows_then) = self.steps(&parts[1], &mut in_then, around)?;
         let mut in_otherwise = bound.clone();
         let (otherwise, rows_otherwise) = self.steps(&parts[2], &mut in_otherwise, around)?;
+        let given: HashSet<usize> = in_then.union(&in_otherwise).copied().collect();
         *bound = match [&parts[1], &parts[2]].map(|part| part.iter().any(is_never)) {
             // What is behind a part that never holds does not matter.
             [_, true] => in_then,
             [true, false] => in_otherwise,
             [false, false] => in_then.intersection(&in_otherwise).copied().collect(),
         };
+        self.note_given(&given, bound, around);
         Ok((Operation::If(Box::new([condition, then, otherwise])), (rows * rows_then).max(rows_otherwise)))
+    }
+
+    /// A slot to which some branches give a value, and others do not, gets one from another step. That step has to come
+    /// first, unless no other can: it would overwrite the value.
+    fn note_given(&mut self, given: &HashSet<usize>, bound: &HashSet<usize>, around: &HashSet<usize>) {
+        self.overwrites |= given.difference(bound).any(|slot| around.contains(slot));
     }
 
     fn compile_or(
@@ -390,11 +425,13 @@ impl Planner<'_> {
     ) -> Result<(Operation, f64), NoOrder> {
         let (mut compiled, mut matches) = (Vec::with_capacity(branches.len()), 0.0);
         let mut bound_in_all: Option<HashSet<usize>> = None;
+        let mut given = HashSet::new();
         for steps in branches {
             let mut inside = bound.clone();
             let (operations, rows) = self.steps(steps, &mut inside, around)?;
             matches += rows;
             compiled.push(operations);
+            given.extend(&inside);
             bound_in_all = Some(match bound_in_all {
                 None => inside,
                 Some(others) => others.intersection(&inside).copied().collect(),
@@ -403,6 +440,7 @@ impl Planner<'_> {
         if let Some(bound_in_all) = bound_in_all {
             *bound = bound_in_all;
         }
+        self.note_given(&given, bound, around);
         Ok((Operation::Or(compiled), matches))
     }
 }

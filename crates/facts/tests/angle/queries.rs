@@ -133,6 +133,9 @@ const QUERIES: &[(&str, &[&str])] = &[
             r#"{"tuplefield0":"b","tuplefield1":"a"}"#,
         ],
     ),
+    // A branch may give a value that the others do not, and be cheap: the value is not overwritten later.
+    ("X where t.Pair { snd = X }; X = (if t.Name \"a\" then \"a\" else _)", &["\"a\""]),
+    ("X where t.Pair { snd = X }; (X = \"a\"; t.Name \"a\") | t.Name \"z\"", &["\"a\""]),
     ("N.* where t.Size N -> { bytes = 5 }", &["\"a\""]),
     ("B where t.Size \"b\" -> { B, _ }", &["9"]),
     ("t.Size _ where never", &[]),
