@@ -71,8 +71,8 @@ impl FactDatabase {
     /// Derives the facts of a predicate from those that are there now. Each new fact is owned by the conjunction of the
     /// owners of the facts that it was derived from. Facts within negations and sets are not counted among these.
     ///
-    /// Deriving it again adds what newer facts give, and removes nothing. If the schema of the predicate has evolved and
-    /// has no facts, nothing is derived: the facts of the newer schema answer for it.
+    /// Deriving it again adds what newer facts give, and removes nothing. Nothing is derived for a predicate whose
+    /// schema has evolved and has no facts: the facts of the newer schema answer for it.
     ///
     /// # Errors
     /// [`Error::NoDerivation`]; [`Error::DerivedReference`], if a fact would refer to one that is not stored;

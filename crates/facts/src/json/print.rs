@@ -68,8 +68,8 @@ impl<'a> Printer<'a> {
         self.expand(id, Some(predicate), expansion.depth)
     }
 
-    /// A value that is encoded. A fact is in the shape of the predicate that the type names, if the fact's own predicate
-    /// evolved from that one; alternatives that the older type lacks are `{}`.
+    /// A value that is encoded. A fact is in the shape of the predicate that the type names, if the fact's own
+    /// predicate evolved from it. Alternatives that the older type lacks are `{}`.
     ///
     /// # Errors
     ///

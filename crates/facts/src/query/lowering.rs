@@ -3,6 +3,8 @@
 //! What needs facts of a predicate that has none matches nothing, and is left out: of a union of many derived
 //! predicates, only the alternatives that can match are lowered and planned.
 
+mod evolving;
+
 use std::collections::HashMap;
 
 use crate::angle::diagnostic::Diagnostic;
@@ -75,7 +77,7 @@ pub fn lower(
     Ok(Lowered { steps, head, value, slots: lowering.slots, is_partial: lowering.is_partial })
 }
 
-pub(super) struct Lowering<'a> {
+struct Lowering<'a> {
     schema: &'a Schema,
     derivations: &'a Derivations,
     source: &'a Source,
@@ -85,7 +87,7 @@ pub(super) struct Lowering<'a> {
     /// The derived predicates that are being replaced.
     path: Vec<PredicateId>,
     expansions: usize,
-    pub(super) is_partial: bool,
+    is_partial: bool,
 }
 
 /// The slots of a query's variables begin here.
@@ -94,10 +96,10 @@ struct Frame {
     first_slot: usize,
 }
 
-pub(super) type Lower<T> = Result<T, Stop>;
+type Lower<T> = Result<T, Stop>;
 
 /// Why lowering stops.
-pub(super) enum Stop {
+enum Stop {
     /// What is being lowered matches nothing: it needs facts of a predicate that has none.
     Never,
     /// The query is wrong.
@@ -116,7 +118,7 @@ fn never_steps() -> Vec<Step> {
 }
 
 /// `None` for what matches nothing.
-pub(super) fn possible<T>(lowered: Lower<T>) -> Lower<Option<T>> {
+fn possible<T>(lowered: Lower<T>) -> Lower<Option<T>> {
     match lowered {
         Ok(lowered) => Ok(Some(lowered)),
         Err(Stop::Never) => Ok(None),
@@ -160,7 +162,7 @@ impl Lowering<'_> {
         self.slots - 1
     }
 
-    pub(super) fn slot_term(&mut self, ty: &Type) -> Term {
+    fn slot_term(&mut self, ty: &Type) -> Term {
         Term::Slot(self.slot(), ty.clone())
     }
 
@@ -558,7 +560,7 @@ impl Lowering<'_> {
 }
 
 /// The tag of an alternative, and the type of its value.
-pub(super) fn alternative(ty: &Type, name: &str) -> Option<(u64, Type)> {
+fn alternative(ty: &Type, name: &str) -> Option<(u64, Type)> {
     let (index, ty) = match (ty, name) {
         (Type::Sum(alternatives), _) => {
             let index = alternatives.iter().position(|field| *field.name == *name)?;
@@ -574,7 +576,7 @@ pub(super) fn alternative(ty: &Type, name: &str) -> Option<(u64, Type)> {
 }
 
 /// A term as bytes, if nothing in it is open.
-pub(super) fn packed(term: Term) -> Term {
+fn packed(term: Term) -> Term {
     match ground_bytes(&term) {
         Some(bytes) => Term::Bytes(bytes),
         None => term,
@@ -599,7 +601,7 @@ fn ground_bytes(term: &Term) -> Option<Vec<u8>> {
 }
 
 /// Makes two terms the same, part by part where both have parts.
-pub(super) fn same(left: Term, right: Term, steps: &mut Vec<Step>) {
+fn same(left: Term, right: Term, steps: &mut Vec<Step>) {
     match (left, right) {
         (Term::Wild(_), Term::Wild(_)) => {}
         // A wildcard matches every value that there is; `never` and parts that match nothing remain.

@@ -2,7 +2,6 @@
 
 pub mod checker;
 pub mod continuation;
-pub mod evolving;
 pub mod execution;
 pub mod inference;
 pub mod lowering;

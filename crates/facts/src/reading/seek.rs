@@ -91,7 +91,7 @@ pub struct Seek<'t> {
     source: Source<'t>,
 }
 
-/// An entry that a seek comes to.
+/// An entry that a seek finds.
 pub(crate) enum Entry<'e> {
     /// A fact: its id, its key and its value.
     Shown(FactId, &'e [u8], &'e [u8]),

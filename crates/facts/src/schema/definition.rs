@@ -10,7 +10,6 @@ use crate::angle::source::Source;
 use crate::angle::tree::{DeriveWhen, Query};
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
-use crate::schema::evolution::Evolution;
 use crate::schema::scopes::{Entry, Scope};
 use crate::value::codec::{decode, put_value};
 use crate::value::types::Type;
@@ -34,6 +33,17 @@ pub struct Schema {
     pub(super) evolved: HashMap<PredicateId, PredicateId>,
     /// The same by schema, in the order of the texts.
     pub(super) evolutions: Vec<Evolution>,
+}
+
+/// A line `schema a.2 evolves a.1`.
+#[derive(Debug, Clone)]
+pub struct Evolution {
+    /// The older schema, by its index.
+    pub old: usize,
+    /// The newer schema, by its index.
+    pub new: usize,
+    /// Each predicate of the older schema and its successor, where these differ.
+    pub predicates: Vec<(PredicateId, PredicateId)>,
 }
 
 /// A type with a name.

@@ -8,21 +8,10 @@ use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
-use crate::schema::definition::Schema;
+use crate::schema::definition::{Evolution, Schema};
 use crate::value::conversion::converted;
 use crate::value::references::references_of;
 use crate::value::values::StoredFact;
-
-/// A line `schema a.2 evolves a.1`.
-#[derive(Debug, Clone)]
-pub struct Evolution {
-    /// The older schema, by its index.
-    pub old: usize,
-    /// The newer schema, by its index.
-    pub new: usize,
-    /// Each predicate of the older schema and its successor, where these differ.
-    pub predicates: Vec<(PredicateId, PredicateId)>,
-}
 
 /// Predicates that are answered for by others: each with the next one in its chain.
 pub type Successors = HashMap<PredicateId, PredicateId>;

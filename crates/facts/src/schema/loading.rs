@@ -10,8 +10,7 @@ use crate::angle::tree::{Declaration, Derivation, Name, SchemaDefinition, Source
 use crate::cancellation::Deadline;
 use crate::ids::PredicateId;
 use crate::schema::compatibility::{check_evolution, check_no_cycle};
-use crate::schema::definition::{FIRST_PREDICATE_ID, NamedType, Predicate, PredicateDerivation, Schema};
-use crate::schema::evolution::Evolution;
+use crate::schema::definition::{Evolution, FIRST_PREDICATE_ID, NamedType, Predicate, PredicateDerivation, Schema};
 use crate::schema::names::{is_reserved, split_version};
 use crate::schema::scopes::{Entry, Scope};
 use crate::schema::similar::did_you_mean;

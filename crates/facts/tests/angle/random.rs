@@ -566,8 +566,22 @@ fn literals_in(pattern: &Pattern, ty: &Type, naive: &Naive<'_>, found: &mut Vec<
     }
 }
 
-/// The decoded facts of a database as those of older predicates, by predicate. `new_keys` are the types of their keys,
-/// and `first` is the number of the first one.
+/// Random facts of the newer predicates, whose keys are of the types `new_keys`, and whose numbers begin at `first`.
+fn filled(random: &mut Random, keys: &[Type], new_keys: &[Type], first: usize) -> Memory {
+    let mut memory = Memory::default();
+    for (index, new) in new_keys.iter().enumerate() {
+        for _ in 0..2 + random.below(4) {
+            let value = random_value(random, new, &memory);
+            if let Some(value) = value.filter(|value| older_value(new, value, &keys[index]).is_some()) {
+                let key = encode(new, &value).expect("the value is of the type");
+                memory.define(predicate_id(first + index), &key, &[]).expect("a fact without a value");
+            }
+        }
+    }
+    memory
+}
+
+/// The decoded facts of a database as facts of the older predicates, by predicate. See [`filled`].
 fn decoded(memory: &Memory, keys: &[Type], new_keys: &[Type], first: usize) -> BTreeMap<usize, Vec<(Value, Value)>> {
     let mut facts: BTreeMap<usize, Vec<(Value, Value)>> = (0..keys.len()).map(|index| (index, Vec::new())).collect();
     for (at, (predicate, key, _)) in memory.facts().iter().enumerate() {
@@ -580,7 +594,7 @@ fn decoded(memory: &Memory, keys: &[Type], new_keys: &[Type], first: usize) -> B
     facts
 }
 
-/// The text of a schema with these predicates, the first of which has the number `first`.
+/// The text of a schema with predicates of these keys. The first predicate has the number `first`.
 fn schema_text(name: &str, keys: &[Type], first: usize) -> String {
     let name_of = |id: PredicateId| format!("P{}", (id.get() - PredicateId::FIRST.get()) as usize - first);
     let mut schema = format!("schema {name} {{\n");
@@ -607,16 +621,7 @@ fn try_world(seed: u64, evolves: bool) -> (usize, usize) {
         new_keys = world.keys.iter().map(|key| newer_type(&mut random, key, stored)).collect();
         schema = format!("{schema}{}schema r.2 evolves r.1\n", schema_text("r.2", &new_keys, first));
     }
-    let mut memory = Memory::default();
-    for (index, new) in new_keys.iter().enumerate() {
-        for _ in 0..2 + random.below(4) {
-            let value = random_value(&mut random, new, &memory);
-            if let Some(value) = value.filter(|value| older_value(new, value, &world.keys[index]).is_some()) {
-                let key = encode(new, &value).expect("the value is of the type");
-                memory.define(predicate_id(first + index), &key, &[]).expect("a fact without a value");
-            }
-        }
-    }
+    let memory = filled(&mut random, &world.keys, &new_keys, first);
     let mut facts = decoded(&memory, &world.keys, &new_keys, first);
     let writer = Writer { random: &mut random, keys: &world.keys, memory: &memory, types: Vec::new() };
     let definition = writer.query(stored);
