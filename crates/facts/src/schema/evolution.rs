@@ -19,7 +19,7 @@ pub type Successors = HashMap<PredicateId, PredicateId>;
 impl Schema {
     /// The predicates whose successors answer for them, in a database where `has_facts` says which predicates have
     /// facts.
-    pub fn successors(&self, has_facts: &dyn Fn(PredicateId) -> bool) -> Successors {
+    pub(crate) fn successors(&self, has_facts: &dyn Fn(PredicateId) -> bool) -> Successors {
         let mut successors = Successors::new();
         let by_old: HashMap<usize, &Evolution> =
             self.evolutions.iter().map(|evolution| (evolution.old, evolution)).collect();
