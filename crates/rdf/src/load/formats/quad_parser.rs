@@ -161,7 +161,13 @@ impl Iterator for JsonParser {
                 if let Some(counting) = self.counting.take() {
                     let found = counting.end();
                     let statements = found.statements.saturating_sub(self.taken);
-                    self.invalid = Invalid { statements, first: found.first };
+                    // Relative IRIs are named as the document has them.
+                    let base = self.no_base.as_ref().map_or("", |no_base| &no_base.iri);
+                    let first = match base {
+                        "" => found.first,
+                        base => found.first.iter().map(|message| message.replacen(base, "", 1)).collect(),
+                    };
+                    self.invalid = Invalid { statements, first };
                 }
                 return None;
             };

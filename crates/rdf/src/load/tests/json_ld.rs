@@ -39,7 +39,7 @@ fn each_invalid_term_is_counted_and_named() {
             "`http://a/p q` is no valid IRI",
         ),
         // Relative, and not valid either.
-        (r#"{"@id":"http://a/s","http://a/p":[{"@id":"o"},{"@id":"o o"}]}"#, (0, 1, 1), ""),
+        (r#"{"@id":"http://a/s","http://a/p":[{"@id":"o"},{"@id":"o o"}]}"#, (0, 1, 1), "`o o` is no valid IRI"),
         (r#"{"@id":"s","http://a/p":"v"}"#, (0, 0, 1), ""),
         (r#"[]"#, (0, 0, 0), ""),
     ] {
