@@ -87,8 +87,8 @@ impl ServiceClient {
         self
     }
 
-    /// Trusts the certificate authorities of a PEM text, in addition to those that the system trusts. Each call replaces
-    /// those of the call before. It concerns https endpoints only.
+    /// Trusts the certificate authorities of a PEM text, in addition to those that the system trusts. Each call
+    /// replaces those of the call before. It concerns https endpoints only.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the text has no certificate or a bad one, or the crate is built without the feature `tls`.

@@ -1,7 +1,7 @@
 //! Connections to https endpoints: which certificates are trusted, and why a handshake fails.
 //!
-//! Certificates are verified by rustls, and there is no way to skip that. Trusted are the authorities of the system, and
-//! those that the program adds.
+//! Certificates are verified by rustls, and there is no way to skip that. Trusted are the authorities of the system,
+//! and those that the program adds.
 
 use std::io;
 use std::sync::{Arc, OnceLock};

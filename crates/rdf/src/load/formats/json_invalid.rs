@@ -2,8 +2,8 @@
 //! language tag in them is not valid.
 //!
 //! The specification demands that they are dropped, and the parser reports nothing of it. So a second parser, which
-//! checks no terms, reads the same bytes on a thread of its own. What it finds beyond the statements of the first is what
-//! the first has dropped.
+//! checks no terms, reads the same bytes on a thread of its own. What it finds beyond the statements of the first is
+//! what the first has dropped.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -69,8 +69,8 @@ impl Read for Copies {
 }
 
 impl Counting {
-    /// Begins to count the statements of `inner`, which the first parser reads through what is returned beside. `parser`
-    /// makes the second one; `needs_base` says whether a valid statement is one that needs a base.
+    /// Begins to count the statements of `inner`, which the first parser reads through what is returned beside.
+    /// `parser` makes the second one; `needs_base` says whether a valid statement is one that needs a base.
     ///
     /// # Errors
     /// If the system has no thread.

@@ -1,8 +1,8 @@
 //! Documents become quads, statement by statement, whatever their form.
 //!
 //! RDF/XML has a reader of its own ([`rdf_xml`]). Statements of JSON-LD that need a base where there is none are
-//! dropped, as its specification asks, and counted: they are recognised by a base that no document has. So are those that
-//! are not valid ([`super::json_invalid`]).
+//! dropped, as its specification asks, and counted: they are recognised by a base that no document has. So are those
+//! that are not valid ([`super::json_invalid`]).
 
 use std::io::{self, Read};
 use std::sync::Arc;

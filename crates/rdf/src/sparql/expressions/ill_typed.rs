@@ -1,10 +1,10 @@
-//! Literals that the evaluator would take for others: ill-typed ones of types derived from `xsd:integer`, forms of floats
-//! and doubles that are not XML Schema's, and what `STRDT` makes.
+//! Literals that the evaluator would take for others: ill-typed ones of types derived from `xsd:integer`, forms of
+//! floats and doubles that are not XML Schema's, and what `STRDT` makes.
 //!
-//! The evaluator takes every integer form of such a type for an integer, whatever the bounds of the type, and forms such
-//! as `inf` for doubles. In expressions an ill-typed literal therefore has a datatype that the evaluator does not know: its own, with a space
-//! behind it. IRIs have no spaces, so no other literal has such a type. Invariant: only values of expressions are
-//! marked, and no term of a row is.
+//! The evaluator takes every integer form of such a type for an integer, whatever the bounds of the type, and forms
+//! such as `inf` for doubles. In expressions an ill-typed literal therefore has a datatype that the evaluator does not
+//! know: its own, with a space behind it. IRIs have no spaces, so no other literal has such a type. Invariant: only
+//! values of expressions are marked, and no term of a row is.
 
 use oxrdf::vocab::{rdf, xsd};
 use oxrdf::{Literal, LiteralRef, NamedNode, Term, Triple};

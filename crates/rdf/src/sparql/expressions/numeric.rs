@@ -463,8 +463,8 @@ impl Exact {
     }
 }
 
-/// The decimal that a float or a double stands for, given its shortest form without an exponent. Digits that a cast does
-/// not keep are cut off.
+/// The decimal that a float or a double stands for, given its shortest form without an exponent. Digits that a cast
+/// does not keep are cut off.
 fn decimal_of(value: f64, form: &str) -> Option<Number> {
     if !value.is_finite() {
         return None;

@@ -66,8 +66,8 @@ pub(crate) fn is_within_bounds(form: &str, datatype: NamedNodeRef<'_>) -> bool {
     bounds.contains(&value)
 }
 
-/// Whether a form of a float or a double is one of XML Schema's, if the parser takes it: that takes `inf`, `nan` and the
-/// like in any case.
+/// Whether a form of a float or a double is one of XML Schema's, if the parser takes it: that takes `inf`, `nan` and
+/// the like in any case.
 pub(crate) fn is_double_form(text: &str) -> bool {
     matches!(text, "INF" | "+INF" | "-INF" | "NaN") || !text.contains(['n', 'N'])
 }
