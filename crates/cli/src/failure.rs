@@ -20,8 +20,13 @@ pub enum Failure {
     Facts(fulgurite_facts::Error),
     /// Any other failure: one line that says what to do.
     Message(String),
-    /// The database is damaged.
-    Damaged(String),
+    /// A failure with an exit code of its own.
+    Coded {
+        /// Its exit code.
+        code: u8,
+        /// One line.
+        message: String,
+    },
     /// Standard output cannot be written to.
     Output(io::Error),
 }
@@ -32,11 +37,16 @@ impl Failure {
         Self::Message(format!("{}: {doing}: {error}", path.display()))
     }
 
+    /// The database is damaged.
+    pub fn damaged(message: String) -> Self {
+        Self::Coded { code: DAMAGED, message }
+    }
+
     /// The exit code.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-            Self::Damaged(_) => DAMAGED,
+            Self::Coded { code, .. } => *code,
             Self::Engine(error) => code_of(error),
             #[cfg(feature = "rdf")]
             // The numbers of such terms come from quads of the store.
@@ -55,10 +65,10 @@ impl Failure {
         }
     }
 
-    /// Whether the database is damaged.
+    /// The failure in other words. Its exit code stays.
     #[cfg(any(feature = "events", feature = "facts", feature = "rdf"))]
-    pub fn is_damage(&self) -> bool {
-        self.exit_code() == DAMAGED
+    pub fn reworded(self, message: String) -> Self {
+        Self::Coded { code: self.exit_code(), message }
     }
 
     /// Whether no message is printed: the reader of the output has closed it.
@@ -87,7 +97,7 @@ impl fmt::Display for Failure {
             Self::Events(error) => write!(out, "{error}"),
             #[cfg(feature = "facts")]
             Self::Facts(error) => write!(out, "{error}"),
-            Self::Message(message) | Self::Damaged(message) => out.write_str(message),
+            Self::Message(message) | Self::Coded { message, .. } => out.write_str(message),
             Self::Output(error) => write!(out, "standard output: {error}"),
         }
     }
@@ -126,9 +136,12 @@ impl From<fulgurite_facts::Error> for Failure {
         match error {
             fulgurite_facts::Error::Engine(error) => Self::Engine(*error),
             // What the errors of the library say of its functions, in the verbs of the command line.
-            fulgurite_facts::Error::NotCompacted(error) => Self::Message(format!(
-                "the database is complete, but its file was not compacted; run `fulgurite compact`: {error}"
-            )),
+            fulgurite_facts::Error::NotCompacted(error) => {
+                let message = format!(
+                    "the database is complete, but its file was not compacted; run `fulgurite compact`: {error}"
+                );
+                Self::Engine(*error).reworded(message)
+            }
             fulgurite_facts::Error::NoSuchUnit { name } => {
                 Self::Message(format!("no fact of the databases below is owned by `{name}`; check --hide"))
             }
@@ -146,6 +159,7 @@ impl From<fulgurite_code::Error> for Failure {
     fn from(error: fulgurite_code::Error) -> Self {
         match error {
             fulgurite_code::Error::Facts(error) => error.into(),
+            error @ fulgurite_code::Error::DamagedIncrement { .. } => Self::damaged(error.to_string()),
             error => Self::Message(error.to_string()),
         }
     }
@@ -157,3 +171,19 @@ const FAILED: u8 = 1;
 const DAMAGED: u8 = 3;
 /// Another process has the database open for writing.
 const LOCKED: u8 = 4;
+
+#[cfg(all(test, feature = "rdf"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_words_keep_the_exit_code_of_what_failed() {
+        let locked = fulgurite::Error::Locked { path: "a.ful".into(), pid: None, is_here: false };
+        let damaged = fulgurite::Error::NotADatabase { path: "a.ful".into() };
+        let full = fulgurite::Error::DiskFull { path: "a.ful".into(), source: io::ErrorKind::StorageFull.into() };
+        for (error, code) in [(locked, LOCKED), (damaged, DAMAGED), (full, FAILED)] {
+            let failure = Failure::from(fulgurite_rdf::Error::Engine(error)).reworded("words".into());
+            assert_eq!((failure.exit_code(), failure.to_string().as_str()), (code, "words"));
+        }
+    }
+}

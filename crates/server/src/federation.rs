@@ -2,10 +2,13 @@
 //!
 //! Invariants: (1) Only allowed URLs are called, also after a redirect. (2) No credentials are sent, and no cookies
 //! kept. (3) A call ends when its own time or the evaluation's time is over, or the evaluation is cancelled, whichever
-//! is first. Nothing of it continues after that.
+//! is first. Nothing of it continues after that. (4) An https endpoint is sent nothing before its certificate has been
+//! verified.
 
 mod allowed;
 mod exchange;
+#[cfg_attr(not(all(unix, feature = "tls")), path = "federation/no_tls.rs")]
+mod tls;
 
 use std::future::Future;
 use std::pin::pin;
@@ -18,6 +21,7 @@ use tokio::time::timeout;
 use crate::error::{Error, Result};
 use allowed::Allowed;
 use exchange::{Outcome, exchange};
+use tls::Trust;
 
 /// Calls other endpoints by the SPARQL 1.1 Protocol, for
 /// [`Query::with_service`](fulgurite_rdf::sparql::Query::with_service),
@@ -41,13 +45,15 @@ pub struct ServiceClient {
     timeout: Duration,
     body_bytes_max: usize,
     rows_max: u64,
+    trust: Trust,
 }
 
 impl ServiceClient {
     /// Returns a client that may call these URLs. A URL that ends with a slash allows all URLs that begin with it.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if one is not an HTTP URL, or has a user, a password or a fragment.
+    /// [`Error::Invalid`] if one is not an HTTP URL, or has a user, a password or a fragment. An https URL needs the
+    /// feature `tls`, and Unix.
     pub fn new(urls: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
         let allowed = urls.into_iter().map(|url| Allowed::new(url.as_ref())).collect::<Result<_, String>>();
         Ok(Self {
@@ -55,6 +61,7 @@ impl ServiceClient {
             timeout: Duration::from_secs(30),
             body_bytes_max: 64 << 20,
             rows_max: 1_000_000,
+            trust: Trust::default(),
         })
     }
 
@@ -80,6 +87,16 @@ impl ServiceClient {
         self
     }
 
+    /// Trusts the certificate authorities of a PEM text, in addition to those that the system trusts. Each call
+    /// replaces those of the call before. It concerns https endpoints only.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the text has no certificate or a bad one, or the crate is built without the feature `tls`.
+    pub fn certificate_authorities(mut self, pem: &[u8]) -> Result<Self> {
+        self.trust = Trust::with(pem).map_err(|message| Error::Invalid { message })?;
+        Ok(self)
+    }
+
     fn check(&self, url: &str) -> Result<(), ServiceError> {
         if self.allowed.iter().any(|allowed| allowed.has(url)) {
             return Ok(());
@@ -92,7 +109,7 @@ impl ServiceClient {
         self.check(endpoint)?;
         let mut url = endpoint.to_owned();
         for _ in 0..=REDIRECTS_MAX {
-            match exchange(&url, query, self.body_bytes_max).await? {
+            match exchange(&url, query, self.body_bytes_max, &self.trust).await? {
                 Outcome::Answer(format, body) => {
                     return Ok(ServiceResponse::new(format, body).rows_max(self.rows_max));
                 }

@@ -152,6 +152,9 @@ pub struct Services {
     /// May be repeated.
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub service: Vec<String>,
+    /// Trust the certificate authorities of this PEM file in https endpoints, in addition to those of the system.
+    #[arg(long, value_name = "PEM", requires = "service", value_hint = ValueHint::FilePath)]
+    pub service_ca: Option<PathBuf>,
     /// Fail if an endpoint does not answer within this many seconds.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = parse_seconds)]
     pub service_timeout: Duration,

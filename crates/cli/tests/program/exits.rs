@@ -209,3 +209,117 @@ fn a_reader_that_has_had_enough_ends_the_program_quietly() {
         assert_eq!((run.code, run.messages.as_str()), (0, ""), "{arguments:?}");
     }
 }
+
+/// A store, and its verbs: what follows the name of the kind, where `FILE` is the store and `NEW` a file that is not
+/// there.
+struct Kind {
+    name: &'static str,
+    create: &'static [&'static str],
+    reads: &'static [&'static [&'static str]],
+    writes: &'static [&'static [&'static str]],
+}
+
+/// Kinds of stores that this program knows.
+fn kinds() -> Vec<Kind> {
+    let rdf = Kind {
+        name: "rdf",
+        create: &["load", "FILE", "in.nt", "--create"],
+        reads: &[
+            &["query", "FILE", "SELECT * { ?s ?p ?o }"],
+            &["dump", "FILE"],
+            &["stats", "FILE"],
+            &["check", "FILE"],
+            &["serve", "FILE", "--bind", "127.0.0.1:0"],
+        ],
+        writes: &[
+            &["load", "FILE", "in.nt"],
+            &["update", "FILE", "CLEAR ALL"],
+            &["sweep", "FILE"],
+            &["serve", "FILE", "--read-write", "--bind", "127.0.0.1:0"],
+        ],
+    };
+    let events = Kind {
+        name: "events",
+        create: &["append", "FILE", "in.ndjson", "--create"],
+        reads: &[
+            &["read", "FILE"],
+            &["read", "FILE", "s"],
+            &["follow", "FILE", "--from", "0", "--limit", "1"],
+            &["streams", "FILE"],
+            &["consumers", "FILE"],
+            &["replay", "FILE"],
+            &["stats", "FILE"],
+        ],
+        writes: &[&["append", "FILE", "in.ndjson"], &["consumers", "FILE", "--set", "c", "--to", "0"]],
+    };
+    let facts = Kind {
+        name: "facts",
+        create: &["create", "FILE", "--schema", "in.angle"],
+        reads: &[
+            &["query", "FILE", "src.File _"],
+            &["stats", "FILE"],
+            &["schema", "FILE"],
+            &["shell", "FILE"],
+            &["dump", "FILE"],
+            &["validate", "FILE"],
+            &["backup", "FILE", "NEW"],
+            &["image", "FILE", "NEW"],
+            &["restore", "FILE", "NEW"],
+        ],
+        writes: &[
+            &["write", "FILE", "in.json"],
+            &["derive", "FILE"],
+            &["finish", "FILE"],
+            &["delete", "FILE", "--yes"],
+        ],
+    };
+    [(rdf, cfg!(feature = "rdf")), (events, cfg!(feature = "events")), (facts, cfg!(feature = "facts"))]
+        .into_iter()
+        .filter_map(|(kind, is_built)| is_built.then_some(kind))
+        .collect()
+}
+
+impl Kind {
+    /// Runs a verb on a file, and asserts how it ends.
+    #[track_caller]
+    fn ends(&self, place: &TestDirectory, verb: &[&str], file: &str, code: i32) {
+        let arguments = verb.iter().map(|word| match *word {
+            "FILE" => file,
+            "NEW" => "new.ful",
+            word => word,
+        });
+        let arguments: Vec<&str> = std::iter::once(self.name).chain(arguments).collect();
+        let run = place.run(&arguments);
+        assert_eq!(run.code, code, "{arguments:?} {run:?}");
+        assert!(code == 0 || run.messages.starts_with("fulgurite: "), "{arguments:?} {run:?}");
+    }
+}
+
+#[test]
+fn every_verb_of_a_store_has_the_exit_codes_of_damage_locks_and_missing_files() {
+    let place = TestDirectory::new();
+    place.file("in.nt", "<http://a/s> <http://a/p> <http://a/o> .\n");
+    place.file("in.ndjson", "{\"stream\":\"s\",\"type\":\"t\"}\n");
+    place.file("in.angle", "schema src.1 {\npredicate File : string\n}\n");
+    place.file("in.json", r#"[{"predicate":"src.File.1","facts":[{"key":"a.rs"}]}]"#);
+    for kind in kinds() {
+        kind.ends(&place, kind.create, "a.ful", 0);
+        let whole = place.read("a.ful");
+        for verb in kind.reads.iter().chain(kind.writes) {
+            place.file("text.ful", "just a text, longer than nothing\n".repeat(1000));
+            place.file("cut.ful", &whole[..whole.len() / 2 + 1]);
+            for (file, code) in [("missing.ful", 1), ("text.ful", 3), ("cut.ful", 3)] {
+                kind.ends(&place, verb, file, code);
+            }
+        }
+        let holder = Database::open(place.path("a.ful")).unwrap();
+        for verb in kind.writes {
+            kind.ends(&place, verb, "a.ful", 4);
+        }
+        holder.close().unwrap();
+        std::fs::remove_file(place.path("a.ful")).unwrap();
+        for name in place.names() {
+            assert!(!name.starts_with("new.ful"), "{name}");
+        }
+    }
+}

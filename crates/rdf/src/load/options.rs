@@ -191,7 +191,8 @@ pub struct LoadReport {
     pub inserted: u64,
     /// The number of terms that were new.
     pub new_terms: u64,
-    /// The number of skipped statements (see [`LoadOptions::lenient`]).
+    /// The number of skipped statements (see [`LoadOptions::lenient`]). In JSON-LD, statements with an IRI, a blank
+    /// node label or a language tag that is not valid are skipped by every load, as the specification requires.
     pub skipped: u64,
     /// The first few skipped statements.
     pub skipped_first: Vec<BadStatement>,

@@ -1,6 +1,7 @@
 //! Loads: what they read, and what they make of it.
 
 mod atomic;
+mod json_ld;
 mod namespaces;
 
 use fulgurite::Read;

@@ -1,14 +1,16 @@
-//! Which endpoints may be request.
+//! Which endpoints may be asked.
 
 use axum::http::Uri;
 
-/// One URL that may be request, or all that begin with one.
+use super::tls;
+
+/// One URL that may be asked, or all that begin with one.
 #[derive(Clone, Debug)]
 pub struct Allowed(String);
 
 impl Allowed {
     /// # Errors
-    /// If it is no URL that can be request.
+    /// If it is no URL that can be asked.
     pub fn new(url: &str) -> Result<Self, String> {
         let wrong = |why: &str| {
             Err(format!("{url}: {why}; give the URL of an endpoint, as http://localhost:3030/people/query"))
@@ -20,7 +22,8 @@ impl Allowed {
         let Some(authority) = uri.authority() else { return wrong("not an absolute URL") };
         match uri.scheme_str() {
             Some("http") => {}
-            Some("https") => return Err(format!("{url}: {NO_TLS}")),
+            Some("https") if tls::IS_BUILT => {}
+            Some("https") => return Err(format!("{url}: {}", tls::MISSING)),
             _ => return wrong("not a URL of HTTP"),
         }
         if authority.as_str().contains('@') {
@@ -32,7 +35,7 @@ impl Allowed {
         Ok(Self(url.to_owned()))
     }
 
-    /// Whether `url` may be request: it is this one, or below it. Compared letter by letter.
+    /// Whether `url` may be asked: it is this one, or below it. Compared letter by letter.
     pub fn has(&self, url: &str) -> bool {
         if url == self.0 {
             return true;
@@ -59,9 +62,6 @@ fn decoded(path: &str) -> String {
         .iter()
         .fold(once, |path, (code, character)| path.replace(code, character))
 }
-
-/// Why an https endpoint is not request.
-pub const NO_TLS: &str = "this program has no TLS, so https endpoints are not request; put a proxy that has it between, and give its http URL";
 
 #[cfg(test)]
 mod tests {
@@ -122,10 +122,10 @@ mod tests {
             "http://u:p@a.example/",
             "http://a.example/#x",
             "http://a b/",
-            "https://a.example/",
             "*",
         ] {
             assert!(Allowed::new(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(Allowed::new("https://a.example/").is_ok(), tls::IS_BUILT);
     }
 }

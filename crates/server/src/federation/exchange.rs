@@ -12,9 +12,10 @@ use fulgurite_rdf::sparql::ServiceError;
 use hyper::body::{Body as _, Incoming};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-use super::allowed::NO_TLS;
+use super::tls::Trust;
 
 /// What has come of a request.
 pub enum Outcome {
@@ -28,7 +29,7 @@ pub enum Outcome {
 ///
 /// # Errors
 /// Why there is no answer.
-pub async fn exchange(url: &str, query: &str, bytes_max: usize) -> Result<Outcome, ServiceError> {
+pub async fn exchange(url: &str, query: &str, bytes_max: usize, trust: &Trust) -> Result<Outcome, ServiceError> {
     let uri: Uri = url.parse().map_err(|_| ServiceError::new("not a URL in ASCII; write it with percent escapes"))?;
     let target = Target::of(&uri)?;
     let stream = TcpStream::connect((target.host, target.port)).await;
@@ -37,21 +38,36 @@ pub async fn exchange(url: &str, query: &str, bytes_max: usize) -> Result<Outcom
     })?;
     // The query is sent as one, and nothing follows.
     let _ = stream.set_nodelay(true);
+    let request = request(&uri, &target, query)?;
+    match target.is_secret {
+        true => over(trust.secured(stream, target.host).await?, request, &uri, bytes_max).await,
+        false => over(stream, request, &uri, bytes_max).await,
+    }
+}
+
+/// Sends the request over a connection of its own.
+async fn over(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    request: Request<Body>,
+    uri: &Uri,
+    bytes_max: usize,
+) -> Result<Outcome, ServiceError> {
     let broken =
         |error: hyper::Error| ServiceError::new(format!("the connection has failed: {}; try again", root(&error)));
     let mut builder = http1::Builder::new();
     let (mut sender, connection) =
         builder.max_buf_size(BUFFER_BYTES).handshake::<_, Body>(TokioIo::new(stream)).await.map_err(broken)?;
-    let request = request(&uri, &target, query)?;
     let work = async {
         let response = sender.send_request(request).await.map_err(broken)?;
-        outcome(response, &uri, bytes_max).await
+        outcome(response, uri, bytes_max).await
     };
     beside(pin!(connection), pin!(work)).await
 }
 
-/// Where an URL is request.
+/// Where a URL leads.
 struct Target<'u> {
+    /// Whether the connection is encrypted.
+    is_secret: bool,
     host: &'u str,
     port: u16,
     authority: &'u str,
@@ -60,15 +76,15 @@ struct Target<'u> {
 impl<'u> Target<'u> {
     fn of(uri: &'u Uri) -> Result<Self, ServiceError> {
         let wrong = || ServiceError::new("not a URL of HTTP; check it");
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some("https") => return Err(ServiceError::new(NO_TLS)),
+        let (is_secret, port) = match uri.scheme_str() {
+            Some("http") => (false, 80),
+            Some("https") => (true, 443),
             _ => return Err(wrong()),
-        }
+        };
         let authority = uri.authority().ok_or_else(wrong)?;
         let host = authority.host().trim_start_matches('[').trim_end_matches(']');
         let authority = authority.as_str().rsplit('@').next().unwrap_or_default();
-        Ok(Self { host, port: uri.port_u16().unwrap_or(80), authority })
+        Ok(Self { is_secret, host, port: uri.port_u16().unwrap_or(port), authority })
     }
 }
 

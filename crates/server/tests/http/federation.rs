@@ -98,7 +98,7 @@ fn answering(head: &str, body: &str) -> (String, Receiver<String>) {
 }
 
 /// The rows of a query that asks `url`, by a client that may.
-fn rows(url: &str, keyword: &str, client: ServiceClient, limits: Limits) -> Result<usize, Error> {
+pub fn rows(url: &str, keyword: &str, client: ServiceClient, limits: Limits) -> Result<usize, Error> {
     let fixture = Fixture::writable();
     let text = format!("SELECT * {{ SERVICE {keyword} <{url}> {{ ?s ?p ?o }} }}");
     let query = Query::parse(&text, None)?.with_limits(limits).with_service(Arc::new(client));
@@ -106,12 +106,12 @@ fn rows(url: &str, keyword: &str, client: ServiceClient, limits: Limits) -> Resu
     solutions.map(|solution| solution.map(drop)).collect::<Result<Vec<()>, Error>>().map(|rows| rows.len())
 }
 
-fn client(url: &str) -> ServiceClient {
+pub fn client(url: &str) -> ServiceClient {
     ServiceClient::new([url]).expect("a URL").timeout(Duration::from_millis(300)).body_bytes_max(1 << 20)
 }
 
-const JSON: &str = "200 OK\r\nContent-Type: application/sparql-results+json";
-const ROW: &str = r#"{"head":{"vars":["s"]},"results":{"bindings":[{"s":{"type":"uri","value":"http://a/s"}}]}}"#;
+pub const JSON: &str = "200 OK\r\nContent-Type: application/sparql-results+json";
+pub const ROW: &str = r#"{"head":{"vars":["s"]},"results":{"bindings":[{"s":{"type":"uri","value":"http://a/s"}}]}}"#;
 
 #[test]
 fn what_is_sent_is_a_query_of_the_protocol_without_credentials() {

@@ -2,6 +2,8 @@
 
 mod client;
 mod federation;
+#[cfg(all(unix, feature = "tls"))]
+mod federation_tls;
 mod fixture;
 mod graph_store;
 mod limits;

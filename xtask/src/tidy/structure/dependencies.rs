@@ -124,8 +124,17 @@ const CRATES: &[Allowed] = &[
         directory: "crates/server",
         ours: &["fulgurite", "fulgurite-facts", "fulgurite-rdf"],
         ours_in_tests: &[],
-        // RDF4J's clients send archives of documents; queries for facts are JSON.
-        outside: Outside::Only(&["axum", "hyper", "hyper-util", "serde_json", "tokio", "zip"]),
+        // RDF4J's clients send archives of documents; queries for facts are JSON; https endpoints need TLS.
+        outside: Outside::Only(&[
+            "axum",
+            "hyper",
+            "hyper-util",
+            "rustls-native-certs",
+            "serde_json",
+            "tokio",
+            "tokio-rustls",
+            "zip",
+        ]),
     },
     Allowed {
         directory: "crates/handles",

@@ -37,7 +37,7 @@ pub fn run(arguments: &Check) -> Result<(), Failure> {
         printer.finish()?;
         match damages.len() {
             0 => Ok(()),
-            count => Err(Failure::Damaged(format!(
+            count => Err(Failure::damaged(format!(
                 "{}: {}; restore a backup, or export what can still be read",
                 arguments.file.path.display(),
                 counted(count as u64, "damaged place", "damaged places")

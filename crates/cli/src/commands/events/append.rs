@@ -136,7 +136,7 @@ fn append_batch(
                 _ => NOTHING,
             };
             let message = format!("{place}; {what}; {}", said(done));
-            Err(if failure.is_damage() { Failure::Damaged(message) } else { Failure::Message(message) })
+            Err(failure.reworded(message))
         }
     }
 }

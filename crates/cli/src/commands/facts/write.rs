@@ -57,8 +57,5 @@ fn nothing_written(path: &Path, error: fulgurite_facts::Error) -> Failure {
         _ => "nothing of this file was written",
     };
     let message = format!("{}: {what}: {failure}", path.display());
-    match failure.is_damage() {
-        true => Failure::Damaged(message),
-        false => Failure::Message(message),
-    }
+    failure.reworded(message)
 }

@@ -30,7 +30,7 @@ pub fn run(arguments: &RdfCheck) -> Result<(), Failure> {
         printer.finish()?;
         match (damages.len() + report.defects.len()) as u64 + report.more_defects {
             0 => Ok(()),
-            count => Err(Failure::Damaged(format!(
+            count => Err(Failure::damaged(format!(
                 "{}: {}; restore a backup, or dump what can still be read",
                 path.display(),
                 counted(count, "damaged place", "damaged places")

@@ -34,7 +34,8 @@ pub fn run(arguments: &Load) -> Result<(), Failure> {
     let loaded = loaded?;
     let mut out = std::io::stderr().lock();
     for bad in &loaded.skipped_first {
-        let _ = writeln!(out, "skipped {}:{}:{}: {}", bad.input, bad.line, bad.column, bad.message);
+        let place = if bad.line == 0 { String::new() } else { format!(":{}:{}", bad.line, bad.column) };
+        let _ = writeln!(out, "skipped {}{place}: {}", bad.input, bad.message);
     }
     if loaded.without_base > 0 {
         let dropped = counted(loaded.without_base, "statement", "statements");
@@ -46,11 +47,11 @@ pub fn run(arguments: &Load) -> Result<(), Failure> {
 
 /// The failure of a load. Its exit code is that of `error`.
 fn nothing_loaded(error: fulgurite_rdf::Error) -> Failure {
-    let failure = Failure::from(error);
-    let is_damage = failure.is_damage();
-    match failure {
-        Failure::Rdf(error) if is_damage => Failure::Damaged(format!("nothing was loaded: {error}")),
-        Failure::Rdf(error) => Failure::Message(format!("nothing was loaded: {error}")),
+    match Failure::from(error) {
+        failure @ Failure::Rdf(_) => {
+            let message = format!("nothing was loaded: {failure}");
+            failure.reworded(message)
+        }
         failure => failure,
     }
 }

@@ -70,13 +70,18 @@ fn explain_store(error: fulgurite_rdf::Error, may_create: bool) -> Failure {
 /// The client for other endpoints. `None` if none is allowed.
 ///
 /// # Errors
-/// If a URL is not valid.
+/// If a URL is not valid, or the file of certificates.
 pub fn services(arguments: &Services) -> Result<Option<Arc<dyn ServiceHandler>>, Failure> {
     if arguments.service.is_empty() {
         return Ok(None);
     }
-    let client =
+    let mut client =
         ServiceClient::new(&arguments.service).map_err(|error| Failure::Message(format!("--service {error}")))?;
+    if let Some(path) = &arguments.service_ca {
+        let pem = std::fs::read(path).map_err(|error| Failure::file(path, "cannot be read", &error))?;
+        let refused = |error| Failure::Message(format!("--service-ca {}: {error}", path.display()));
+        client = client.certificate_authorities(&pem).map_err(refused)?;
+    }
     let client = client.timeout(arguments.service_timeout).body_bytes_max((arguments.service_max as usize) << 20);
     Ok(Some(Arc::new(client)))
 }

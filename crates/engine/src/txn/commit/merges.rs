@@ -16,7 +16,6 @@ use crate::txn::commit::check::{COMPARED_MAX, Later};
 use crate::txn::commit::core::{Core, Logged, Writer};
 use crate::txn::commit::footprints::{Footprint, HASHES};
 use crate::txn::commit::proposal::Proposal;
-use crate::txn::reads::layers::Layers;
 use crate::txn::snapshot::state::State;
 use crate::txn::writes::pending::Pending;
 use crate::txn::writes::write_set::WriteSet;
@@ -158,7 +157,7 @@ impl Results<'_> {
     }
 
     fn result(&self, proposal: &Proposal<'_>, merge: (TableId, &[u8], &[u8])) -> Result<Pending> {
-        let value = value(proposal, self.state(proposal), self.seen, merge)?;
+        let value = proposal.merged(self.state(proposal), self.seen, merge)?;
         Ok(if value.len() < LARGE_VALUE_BYTES_UNSYNCED {
             Pending::Put(value.into_boxed_slice())
         } else {
@@ -273,20 +272,4 @@ const FUNCTION_BYTES_LOCKED_MAX: usize = 4 << 10;
 
 fn is_large(put: &Pending) -> bool {
     matches!(put, Pending::PutLarge(_))
-}
-
-fn value(
-    proposal: &Proposal<'_>,
-    state: &State,
-    at: Sequence,
-    (id, key, operand): (TableId, &[u8], &[u8]),
-) -> Result<Vec<u8>> {
-    // The table as the transaction knows it. If it was dropped meanwhile, by this transaction or another, the result
-    // is not used.
-    let Some(known) = proposal.schema.view_of(&proposal.snapshot.state, id) else { return Ok(operand.to_vec()) };
-    let before = match proposal.schema.view_of(state, id) {
-        Some(view) => Layers { state, view, at, set: None, reads: None }.get(key)?,
-        None => None,
-    };
-    known.info.merged(&state.merge_functions, key, before.as_deref(), operand)
 }

@@ -74,26 +74,23 @@ impl Drop for Abandoned<'_> {
 }
 
 impl Proposal<'_> {
-    /// Whether it is more likely to need space than to free some: it writes and creates more keys and tables than it
-    /// deletes, and drops no table.
-    fn needs_room(&self) -> bool {
-        let changes = self.schema.changes();
-        let drops = changes.iter().any(|change| matches!(change, SchemaChange::Dropped(_)));
-        let created = changes.iter().filter(|change| matches!(change, SchemaChange::Created(_))).count();
-        let deleted = self.set.iter().filter(|(_, _, pending)| matches!(pending, Pending::Delete)).count();
-        !drops && created + self.set.len() - deleted > deleted
+    /// Whether it needs a part of the reserve that it does not make up for: it adds more bytes than it frees, or so
+    /// many that its record in the log alone may need the reserve.
+    fn needs_room(&self) -> Result<bool> {
+        let added = self.added_bytes()?;
+        Ok(added >= MEASURED_COMMIT_BYTES || (added > 0 && !self.frees(added)?))
     }
 
     /// Whether the disk has no room for it. A large commit is compared with the present room, not only with the room
     /// measured last.
-    fn lacks_room(&self, writer: &Writer) -> bool {
+    fn lacks_room(&self, writer: &Writer) -> Result<bool> {
         let bytes = self.set.bytes() as u64;
         let is_large = bytes >= MEASURED_COMMIT_BYTES;
         if !is_large && !writer.budget.is_short() {
-            return false;
+            return Ok(false);
         }
         let has_room = is_large && writer.relief.get().is_none_or(|relief| relief.has_room_for(bytes));
-        (writer.budget.is_short() || !has_room) && self.needs_room()
+        Ok((writer.budget.is_short() || !has_room) && self.needs_room()?)
     }
 }
 
@@ -179,7 +176,7 @@ impl Core {
     /// As [`crate::WriteTxn::commit`].
     pub fn commit(&self, proposal: &Proposal<'_>, durability: Durability) -> Result<Sequence> {
         let writer = self.writer()?;
-        if proposal.lacks_room(writer) {
+        if proposal.lacks_room(writer)? {
             return Err(no_room(&self.path));
         }
         self.begin_log(writer)?;
@@ -458,5 +455,6 @@ const SCHEMA_CHANGE_BYTES: u64 = 1 << 10;
 /// Estimate of the memory that an entry of a delta takes beyond its key and value.
 const ENTRY_OVERHEAD_BYTES: usize = 56;
 
-/// The disk is measured for commits of so many bytes.
+/// The disk is measured for commits of so many bytes. A commit that puts so many frees nothing until they are in the
+/// log, so it passes only where there is room for them.
 const MEASURED_COMMIT_BYTES: u64 = 256 << 10;

@@ -251,56 +251,120 @@ fn filled_to_the_reserve(t: &Tried<'_>) -> u64 {
     filled
 }
 
-#[test]
-fn below_the_reserve_a_commit_passes_that_deletes_as_much_as_it_adds_or_renames_a_table() {
-    let disk = SmallDisk::new(24 << 20);
-    let db = options(&disk, false).create(true).open("a.ful").unwrap();
-    let table = db.create_table("t", TableOptions::new()).unwrap();
-    let (spare, counts) = (db.create_table("spare", TableOptions::new()).unwrap(), {
-        let options = TableOptions::new().merge(MergeOperator::Add);
-        db.create_table("counts", options).unwrap()
-    });
-    let t = Tried { db: &db, table: &table, length: 1_000, is_scattered: false };
-    let filled = filled_to_the_reserve(&t);
-    // Far below: what is deleted here makes no room for additions.
-    disk.main.foreign_bytes.store(disk.available_bytes() - (1 << 20), Ordering::SeqCst);
-    let one = 1u64.to_be_bytes();
-    let delete = |txn: &mut fulgurite::WriteTxn, number| txn.delete(&table, &key(number, false)).map(drop);
+/// A full database, far below the reserve, so that what a test deletes makes no room for additions.
+struct Full {
+    db: Database,
+    /// Entries of 1,000 bytes.
+    table: Table,
+    counts: Table,
+    spare: Table,
+    filled: u64,
+}
 
-    db.update(|txn| delete(txn, 0).and_then(|()| txn.put(&table, b"put", b"1"))).unwrap();
-    db.update(|txn| delete(txn, 1).and_then(|()| txn.merge(&counts, b"merged", one))).unwrap();
-    db.update(|txn| delete(txn, 2).and_then(|()| txn.create_table("created", TableOptions::new())).map(drop)).unwrap();
-    let spare = db.rename_table(&spare, "renamed").unwrap();
-    // Each of these adds one more than it deletes.
-    for refused in [
-        db.update(|txn| txn.put(&table, b"refused", b"1")),
-        db.update(|txn| txn.merge(&counts, b"refused", one)),
+impl Full {
+    fn new() -> Self {
+        let disk = SmallDisk::new(24 << 20);
+        let db = options(&disk, false).create(true).open("a.ful").unwrap();
+        let table = db.create_table("t", TableOptions::new()).unwrap();
+        let spare = db.create_table("spare", TableOptions::new()).unwrap();
+        let counts = db.create_table("counts", TableOptions::new().merge(MergeOperator::Add)).unwrap();
+        db.update(|txn| txn.merge(&counts, b"merged before", 1u64.to_be_bytes())).unwrap();
+        let t = Tried { db: &db, table: &table, length: 1_000, is_scattered: false };
+        let filled = filled_to_the_reserve(&t);
+        disk.main.foreign_bytes.store(disk.available_bytes() - (1 << 20), Ordering::SeqCst);
+        Self { db, table, counts, spare, filled }
+    }
+
+    /// Deletes an entry of 1,008 bytes.
+    fn delete(&self, txn: &mut fulgurite::WriteTxn, number: u64) -> Result<()> {
+        txn.delete(&self.table, &key(number, false)).map(drop)
+    }
+}
+
+#[test]
+fn below_the_reserve_a_commit_passes_that_frees_as_many_bytes_as_it_adds_or_renames_a_table() {
+    let full = Full::new();
+    let Full { db, table, counts, spare, filled, .. } = &full;
+    let one = 1u64.to_be_bytes();
+    db.update(|txn| full.delete(txn, 0).and_then(|()| txn.put(table, b"put", b"1"))).unwrap();
+    db.update(|txn| full.delete(txn, 1).and_then(|()| txn.merge(counts, b"merged", one))).unwrap();
+    db.update(|txn| full.delete(txn, 2).and_then(|()| txn.create_table("created", TableOptions::new())).map(drop))
+        .unwrap();
+    db.update(|txn| full.delete(txn, 3).and_then(|()| txn.put(table, b"12345678", value(3, 1_000)))).unwrap();
+    // The deleted entry is smaller than the count that is kept of it.
+    db.update(|txn| txn.delete(table, b"put").and_then(|_| txn.merge(counts, b"merged before", one))).unwrap();
+    let spare = &db.rename_table(spare, "renamed").unwrap();
+    // Each of these adds more than it frees.
+    for (case, refused) in [
+        db.update(|txn| txn.put(table, b"refused", b"1")),
+        db.update(|txn| txn.merge(counts, b"refused", one)),
         db.create_table("refused", TableOptions::new()).map(drop),
+        db.update(|txn| full.delete(txn, 5).and_then(|()| txn.put(table, b"123456789", value(5, 1_000)))),
+        db.update(|txn| full.delete(txn, 0).and_then(|()| txn.put(table, b"refused", b"1"))),
+        // What is replaced is no reason to add, alone or in large.
+        db.update(|txn| txn.put(table, &key(6, false), value(6, 1_000))),
+        db.update(|txn| txn.merge(counts, b"merged before", one)),
         db.update(|txn| {
-            delete(txn, 3)?;
-            txn.put(&table, b"refused", b"1")?;
-            txn.merge(&counts, b"refused", one)
+            full.delete(txn, 5)?;
+            (6..12).try_for_each(|number| txn.put(table, &key(number, false), value(number, 1_000)))
         }),
+        db.update(|txn| full.delete(txn, 5).and_then(|()| txn.merge(counts, value(0, 1_001), one))),
+        // Below the length of a large value, and one.
+        db.update(|txn| full.delete(txn, 5).and_then(|()| txn.put(table, b"refused", value(5, 60_000)))),
+        db.update(|txn| full.delete(txn, 5).and_then(|()| txn.put(table, b"refused", value(5, 200_000)))),
         db.update(|txn| {
             txn.create_table("refused", TableOptions::new())?;
-            txn.rename_table(&spare, "refused too").map(drop)
+            txn.rename_table(spare, "refused too").map(drop)
         }),
-    ] {
-        assert!(matches!(refused, Err(Error::DiskFull { .. })), "{refused:?}");
+        // An empty table frees nothing.
+        db.update(|txn| txn.drop_table(spare).and_then(|()| txn.put(table, b"refused", b"1"))),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert!(matches!(refused, Err(Error::DiskFull { .. })), "{case}: {refused:?}");
     }
-    db.update(|txn| {
-        txn.drop_table(&spare)?;
-        txn.put(&table, b"beside a drop", b"1")
-    })
-    .unwrap();
 
     let txn = db.read().unwrap();
     let names: Vec<_> = txn.tables().iter().map(|table| table.name().to_owned()).collect();
-    assert_eq!(names, ["counts", "created", "t"]);
-    // Three are deleted, and two are put.
-    assert_eq!(txn.range(&table, ..).unwrap().count() as u64, filled - 1);
-    assert_eq!(txn.get(&counts, b"merged").unwrap().as_deref(), Some(&one[..]));
+    assert_eq!(names, ["counts", "created", "renamed", "t"]);
+    // Five are deleted, and two are put.
+    assert_eq!(txn.range(table, ..).unwrap().count() as u64, filled - 3);
+    assert_eq!(txn.get(counts, b"merged").unwrap().as_deref(), Some(&one[..]));
+    assert_eq!(txn.get(counts, b"merged before").unwrap().as_deref(), Some(&2u64.to_be_bytes()[..]));
     db.check().unwrap();
+}
+
+#[test]
+fn below_the_reserve_a_commit_that_drops_a_table_adds_at_most_what_the_table_holds() {
+    let full = Full::new();
+    let Full { db, table, counts, .. } = &full;
+    let held = b"merged before".len() + 8;
+    let dropping = |length: usize| {
+        db.update(|txn| {
+            txn.drop_table(counts)?;
+            txn.put(table, b"beside a drop", vec![1; length])
+        })
+    };
+    let refused = dropping(held - b"beside a drop".len() + 1);
+    assert!(matches!(refused, Err(Error::DiskFull { .. })), "{refused:?}");
+    dropping(held - b"beside a drop".len()).unwrap();
+    assert!(db.read().unwrap().get(table, b"beside a drop").unwrap().is_some());
+}
+
+#[test]
+fn below_the_reserve_no_commit_puts_more_than_the_log_has_room_for() {
+    let full = Full::new();
+    let exchange = |entries: Range<u64>| {
+        full.db.update(|txn| {
+            entries.clone().try_for_each(|number| {
+                full.delete(txn, number)?;
+                txn.put(&full.table, &key(number + (1 << 32), false), value(number, 1_000))
+            })
+        })
+    };
+    exchange(0..200).unwrap();
+    assert!(matches!(exchange(200..500), Err(Error::DiskFull { .. })));
 }
 
 /// Leaves so much of the disk that the checkpoint fails for which a commit calls. Returns how many entries there are.

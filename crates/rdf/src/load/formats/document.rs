@@ -65,6 +65,12 @@ impl DocumentQuads {
     pub fn dropped(&self) -> u64 {
         self.parser.dropped()
     }
+
+    /// The number of JSON-LD statements that were dropped because an IRI, a blank node label or a language tag is not
+    /// valid. It is 0 until the last quad was returned.
+    pub fn invalid(&self) -> u64 {
+        self.parser.invalid().statements
+    }
 }
 
 impl Iterator for DocumentQuads {

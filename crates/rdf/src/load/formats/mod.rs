@@ -5,6 +5,7 @@ pub(crate) mod document;
 pub(crate) mod input;
 pub(crate) mod json_base;
 pub(crate) mod json_depth;
+pub(crate) mod json_invalid;
 pub(crate) mod lines;
 pub(crate) mod quad_parser;
 pub(crate) mod rdf_xml;

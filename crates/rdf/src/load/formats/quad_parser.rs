@@ -1,7 +1,8 @@
 //! Documents become quads, statement by statement, whatever their form.
 //!
 //! RDF/XML has a reader of its own ([`rdf_xml`]). Statements of JSON-LD that need a base where there is none are
-//! dropped, as its specification asks, and counted: they are recognised by a base that no document has.
+//! dropped, as its specification asks, and counted: they are recognised by a base that no document has. So are those
+//! that are not valid ([`super::json_invalid`]).
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use oxrdfio::{
 
 use super::input::Document;
 use super::json_base::{self, JsonBase};
+use super::json_invalid::{Copies, Counting};
 use super::rdf_xml;
 use crate::error::{Error, Result};
 use crate::load::formats::byte_order_mark::WithoutMark;
@@ -24,7 +26,26 @@ use crate::model::base_iri;
 /// Parses a document.
 pub enum QuadParser {
     RdfXml { parser: Box<rdf_xml::Parser<Bytes>>, graph: GraphName },
-    Other { parser: Box<ReaderQuadParser<Bytes>>, no_base: Option<NoBase> },
+    Json(Box<JsonParser>),
+    Other(Box<ReaderQuadParser<Bytes>>),
+}
+
+/// Parses JSON-LD.
+pub struct JsonParser {
+    parser: ReaderQuadParser<Bytes>,
+    no_base: Option<NoBase>,
+    /// Statements of the parser that need no base.
+    taken: u64,
+    counting: Option<Counting>,
+    invalid: Invalid,
+}
+
+/// Statements of JSON-LD that were dropped because they are not valid.
+#[derive(Clone, Debug, Default)]
+pub struct Invalid {
+    pub statements: u64,
+    /// What is wrong with the first few.
+    pub first: Vec<String>,
 }
 
 type Bytes = Box<dyn Read + Send>;
@@ -64,35 +85,35 @@ impl QuadParser {
             let parser = parser.map_err(|error| bad_base(document, &error))?;
             return Ok(Self::RdfXml { parser: Box::new(parser), graph: document.graph.clone() });
         }
-        let is_json = matches!(document.format, RdfFormat::JsonLd { .. });
-        let no_base = (is_json && document.base.is_none()).then(NoBase::new);
-        let parser = match &no_base {
-            Some(no_base) => {
-                parser.with_base_iri(&no_base.iri).map_err(|error| bad_base(document, &error.to_string()))?
-            }
-            None => parser,
-        };
-        let parser = parser.for_reader(shallow(bytes, document.format, is_lenient));
-        let parser = match loader {
-            Some(loader) => with_loader(parser, Arc::clone(loader)),
-            None => parser,
-        };
-        Ok(Self::Other { parser: Box::new(parser), no_base })
+        let bytes = shallow(bytes, document.format, is_lenient);
+        if matches!(document.format, RdfFormat::JsonLd { .. }) {
+            return JsonParser::new(document, parser, bytes, loader).map(|parser| Self::Json(Box::new(parser)));
+        }
+        Ok(Self::Other(Box::new(with_loader(parser.for_reader(bytes), loader))))
     }
 
     /// The prefixes that are known so far, with their IRIs.
     pub fn prefixes(&self) -> Box<dyn Iterator<Item = (&str, &str)> + '_> {
         match self {
             Self::RdfXml { parser, .. } => Box::new(parser.prefixes()),
-            Self::Other { parser, .. } => Box::new(parser.prefixes()),
+            Self::Json(json) => Box::new(json.parser.prefixes()),
+            Self::Other(parser) => Box::new(parser.prefixes()),
         }
     }
 
     /// Statements that were dropped because they need a base.
     pub fn dropped(&self) -> u64 {
         match self {
-            Self::Other { no_base: Some(no_base), .. } => no_base.dropped,
+            Self::Json(json) => json.no_base.as_ref().map_or(0, |no_base| no_base.dropped),
             _ => 0,
+        }
+    }
+
+    /// Statements that were dropped because they are not valid. They are known after the last statement.
+    pub fn invalid(&self) -> Invalid {
+        match self {
+            Self::Json(json) => json.invalid.clone(),
+            _ => Invalid::default(),
         }
     }
 }
@@ -106,16 +127,63 @@ impl Iterator for QuadParser {
                 let triple = parser.next()?;
                 Some(triple.map(|triple| triple.in_graph(graph.clone())).map_err(ParseFailure::from))
             }
-            Self::Other { parser, no_base } => loop {
-                let quad = parser.next()?;
-                let is_dropped = match (&quad, &mut *no_base) {
-                    (Ok(quad), Some(no_base)) => no_base.drops(quad),
-                    _ => false,
-                };
-                if !is_dropped {
-                    return Some(quad.map_err(ParseFailure::from));
+            Self::Json(json) => json.next(),
+            Self::Other(parser) => Some(parser.next()?.map_err(ParseFailure::from)),
+        }
+    }
+}
+
+impl JsonParser {
+    fn new(document: &Document, parser: RdfParser, bytes: Bytes, loader: Option<&DocumentLoader>) -> Result<Self> {
+        let no_base = document.base.is_none().then(NoBase::new);
+        let parser = match &no_base {
+            Some(no_base) => {
+                parser.with_base_iri(&no_base.iri).map_err(|error| bad_base(document, &error.to_string()))?
+            }
+            None => parser,
+        };
+        let scheme = no_base.as_ref().map(|no_base| no_base.scheme.clone());
+        let needs_base = move |quad: &Quad| scheme.as_ref().is_some_and(|scheme| is_relative(quad, scheme));
+        let unchecked = |copies: Copies| with_loader(parser.clone().lenient().for_reader(copies), loader);
+        let begun = Counting::begin(bytes, unchecked, needs_base);
+        let (counting, bytes) = begun.map_err(|source| Error::Thread { source })?;
+        let parser = with_loader(parser.for_reader(Box::new(bytes) as Bytes), loader);
+        Ok(Self { parser, no_base, taken: 0, counting: Some(counting), invalid: Invalid::default() })
+    }
+}
+
+impl Iterator for JsonParser {
+    type Item = Result<Quad, ParseFailure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let Some(quad) = self.parser.next() else {
+                if let Some(counting) = self.counting.take() {
+                    let found = counting.end();
+                    let statements = found.statements.saturating_sub(self.taken);
+                    // Relative IRIs are named as the document has them.
+                    let base = self.no_base.as_ref().map_or("", |no_base| &no_base.iri);
+                    let first = match base {
+                        "" => found.first,
+                        base => found.first.iter().map(|message| message.replacen(base, "", 1)).collect(),
+                    };
+                    self.invalid = Invalid { statements, first };
                 }
-            },
+                return None;
+            };
+            let is_dropped = match (&quad, &mut self.no_base) {
+                (Ok(quad), Some(no_base)) => no_base.drops(quad),
+                // The rest is not read, so it is not known how many more there are.
+                (Err(_), _) => {
+                    self.counting = None;
+                    false
+                }
+                _ => false,
+            };
+            if !is_dropped {
+                self.taken += u64::from(quad.is_ok());
+                return Some(quad.map_err(ParseFailure::from));
+            }
         }
     }
 }
@@ -182,8 +250,9 @@ fn bad_base(document: &Document, error: &str) -> Error {
     }
 }
 
-/// With the documents that JSON-LD refers to.
-fn with_loader<R: Read>(parser: ReaderQuadParser<R>, loader: DocumentLoader) -> ReaderQuadParser<R> {
+/// With the documents that JSON-LD refers to, if there is a loader.
+fn with_loader<R: Read>(parser: ReaderQuadParser<R>, loader: Option<&DocumentLoader>) -> ReaderQuadParser<R> {
+    let Some(loader) = loader.map(Arc::clone) else { return parser };
     parser.with_document_loader(move |iri| {
         let format = RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() };
         let content = loader(iri)?;
@@ -221,18 +290,23 @@ impl NoBase {
 
     /// Whether a statement has an IRI that needs a base. If so, it is counted.
     fn drops(&mut self, quad: &Quad) -> bool {
-        let is_relative = |iri: &str| iri.starts_with(&self.scheme);
-        let is_dropped = is_relative(quad.predicate.as_str())
-            || matches!(&quad.subject, NamedOrBlankNode::NamedNode(node) if is_relative(node.as_str()))
-            || matches!(&quad.graph_name, GraphName::NamedNode(node) if is_relative(node.as_str()))
-            || match &quad.object {
-                Term::NamedNode(node) => is_relative(node.as_str()),
-                Term::Literal(literal) => is_relative(literal.datatype().as_str()),
-                Term::BlankNode(_) | Term::Triple(_) => false,
-            };
+        let is_dropped = is_relative(quad, &self.scheme);
         self.dropped += u64::from(is_dropped);
         is_dropped
     }
+}
+
+/// Whether an IRI of a statement was resolved against a base of this scheme.
+fn is_relative(quad: &Quad, scheme: &str) -> bool {
+    let is_relative = |iri: &str| iri.starts_with(scheme);
+    is_relative(quad.predicate.as_str())
+        || matches!(&quad.subject, NamedOrBlankNode::NamedNode(node) if is_relative(node.as_str()))
+        || matches!(&quad.graph_name, GraphName::NamedNode(node) if is_relative(node.as_str()))
+        || match &quad.object {
+            Term::NamedNode(node) => is_relative(node.as_str()),
+            Term::Literal(literal) => is_relative(literal.datatype().as_str()),
+            Term::BlankNode(_) | Term::Triple(_) => false,
+        }
 }
 
 /// How the parsers say that an IRI is relative and has no base.

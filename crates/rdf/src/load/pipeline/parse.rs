@@ -15,7 +15,7 @@ use super::progress::LoadMonitor;
 use crate::error::{Error, Result};
 use crate::load::formats::input::Document;
 use crate::load::formats::lines::PlainLines;
-use crate::load::formats::quad_parser::{ParseFailure, QuadParser, parser_of};
+use crate::load::formats::quad_parser::{Invalid, ParseFailure, QuadParser, parser_of};
 use crate::load::formats::triple_nesting;
 use crate::load::options::{BadStatement, DocumentLoader};
 use crate::tables::TermHasher;
@@ -49,6 +49,15 @@ impl BadStatements {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         if first.len() < BAD_REMEMBERED {
             first.push(bad);
+        }
+    }
+
+    /// Statements of JSON-LD that are not valid, which its parser has dropped.
+    fn add_invalid(&self, document: &Document, invalid: Invalid) {
+        self.count.fetch_add(invalid.statements, Ordering::Relaxed);
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        for message in invalid.first.into_iter().take(BAD_REMEMBERED - first.len()) {
+            first.push(BadStatement { input: document.name.clone(), line: 0, column: 0, message });
         }
     }
 
@@ -100,6 +109,7 @@ impl Parsing<'_> {
                         self.prefixes.note(number, parser.prefixes());
                     }
                     self.bad.without_base.fetch_add(parser.dropped(), Ordering::Relaxed);
+                    self.bad.add_invalid(&opened.document, parser.invalid());
                 }
             }
         }

@@ -44,6 +44,8 @@ pub(crate) enum Operation {
     ToFloat,
     ToBoolean,
     ToString,
+    /// What a cast to a date, a time or a duration takes.
+    WithoutSpace,
 }
 
 /// What an operation takes.
@@ -55,7 +57,7 @@ pub(crate) enum Mode {
     Any,
 }
 
-const OPERATIONS: [(Operation, &str); 23] = [
+const OPERATIONS: [(Operation, &str); 24] = [
     (Operation::Add, "add"),
     (Operation::Subtract, "subtract"),
     (Operation::Multiply, "multiply"),
@@ -79,6 +81,7 @@ const OPERATIONS: [(Operation, &str); 23] = [
     (Operation::ToFloat, "to float"),
     (Operation::ToBoolean, "to boolean"),
     (Operation::ToString, "to string"),
+    (Operation::WithoutSpace, "without space"),
 ];
 
 /// How texts have an operation.
@@ -90,6 +93,8 @@ enum Sign {
     Call(&'static str),
     Cast(NamedNodeRef<'static>),
     In,
+    /// The operand alone: texts have no such operation.
+    Hidden,
 }
 
 /// The evaluator for a query that calls functions of ours, or for one that calls none and need not carry them.
@@ -131,6 +136,7 @@ impl Operation {
             (Sign::Before(sign), [operand]) => format!("{sign}{operand}"),
             (Sign::Call(function), operands) => format!("{function}({})", operands.join(", ")),
             (Sign::Cast(datatype), operands) => format!("{datatype}({})", operands.join(", ")),
+            (Sign::Hidden, [operand]) => (*operand).to_owned(),
             (_, [value, list @ ..]) => format!("({value} IN ({}))", list.join(", ")),
             (_, []) => return None,
         };
@@ -162,6 +168,7 @@ impl Operation {
             Self::ToFloat => Sign::Cast(xsd::FLOAT),
             Self::ToBoolean => Sign::Cast(xsd::BOOLEAN),
             Self::ToString => Sign::Cast(xsd::STRING),
+            Self::WithoutSpace => Sign::Hidden,
         }
     }
 
@@ -190,7 +197,12 @@ impl Operation {
 
     /// Whether it takes texts too.
     pub(crate) fn is_cast(self) -> bool {
-        matches!(self, Self::ToInteger | Self::ToDecimal | Self::ToDouble | Self::ToFloat | Self::ToBoolean)
+        self.is_number_cast() || self == Self::ToBoolean
+    }
+
+    /// Whether it makes a number of texts too.
+    pub(crate) fn is_number_cast(self) -> bool {
+        matches!(self, Self::ToInteger | Self::ToDecimal | Self::ToDouble | Self::ToFloat)
     }
 
     /// Whether it asks which of two values is the lesser.
@@ -208,15 +220,17 @@ impl Operation {
             (O::ToInteger, [value]) => numeric(value, Number::parse_integer)?.to_integer().map(Number::into_term),
             (O::ToDecimal, [value]) => numeric(value, Number::parse_decimal)?.to_decimal().map(Number::into_term),
             (O::ToDouble, [value]) => {
-                let parse = |text: &str| text.parse().ok().map(Number::Double);
-                Some(Number::Double(numeric(value, parse)?.to_double()).into_term())
+                Some(Number::Double(numeric(value, Number::parse_double)?.to_double()).into_term())
             }
-            (O::ToFloat, [value]) => {
-                let parse = |text: &str| text.parse().ok().map(Number::Float);
-                Some(Number::Float(numeric(value, parse)?.to_float()).into_term())
-            }
+            (O::ToFloat, [value]) => Some(Number::Float(numeric(value, Number::parse_float)?.to_float()).into_term()),
             (O::ToBoolean, [value]) => boolean(value).map(truth),
             (O::ToString, [value]) => text(value).map(|text| Literal::from(text).into()),
+            (O::WithoutSpace, [value]) => Some(match value {
+                Term::Literal(literal) if literal.datatype() == xsd::STRING => {
+                    Literal::from(without_outer_space(literal.value())).into()
+                }
+                other => other.clone(),
+            }),
             (O::Equal, [left, right]) if mode == Mode::Any => equal(left, right).map(truth),
             (_, [value]) => match Number::of(value) {
                 Some(number) => self.of_number(&number).map(Number::into_term),

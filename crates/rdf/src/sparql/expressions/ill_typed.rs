@@ -1,10 +1,10 @@
-//! Literals that the evaluator would take for others: ill-typed ones of types derived from `xsd:integer`, and what
-//! `STRDT` makes.
+//! Literals that the evaluator would take for others: ill-typed ones of types derived from `xsd:integer`, forms of
+//! floats and doubles that are not XML Schema's, and what `STRDT` makes.
 //!
-//! The evaluator takes every integer form of such a type for an integer, whatever the bounds of the type. In
-//! expressions an ill-typed literal therefore has a datatype that the evaluator does not know: its own, with a space
-//! behind it. IRIs have no spaces, so no other literal has such a type. Invariant: only values of expressions are
-//! marked, and no term of a row is.
+//! The evaluator takes every integer form of such a type for an integer, whatever the bounds of the type, and forms
+//! such as `inf` for doubles. In expressions an ill-typed literal therefore has a datatype that the evaluator does not
+//! know: its own, with a space behind it. IRIs have no spaces, so no other literal has such a type. Invariant: only
+//! values of expressions are marked, and no term of a row is.
 
 use oxrdf::vocab::{rdf, xsd};
 use oxrdf::{Literal, LiteralRef, NamedNode, Term, Triple};
@@ -12,7 +12,7 @@ use spareval::QueryEvaluator;
 
 use super::aggregates;
 use super::numeric::Number;
-use super::order::is_integer_type;
+use super::order::{is_double_form, is_integer_type};
 
 const MARK: char = ' ';
 
@@ -59,18 +59,19 @@ impl Typed {
     }
 }
 
-/// Whether the literal is of a type derived from `xsd:integer`, and is none of its values.
-pub(crate) fn is_ill_typed_integer(literal: LiteralRef<'_>) -> bool {
-    let datatype = literal.datatype();
-    datatype != xsd::STRING
-        && datatype != xsd::INTEGER
-        && is_integer_type(datatype)
-        && Number::of_literal(literal).is_none()
+/// Whether the literal is of a type derived from `xsd:integer`, a float or a double, and is none of the type's values
+/// although the evaluator would take it for one.
+fn is_ill_typed(literal: LiteralRef<'_>) -> bool {
+    match literal.datatype() {
+        xsd::STRING | xsd::INTEGER => false,
+        xsd::DOUBLE | xsd::FLOAT => !is_double_form(literal.value()),
+        datatype => is_integer_type(datatype) && Number::of_literal(literal).is_none(),
+    }
 }
 
 /// The literal as expressions have it.
 pub(crate) fn marked(literal: Literal) -> Literal {
-    match is_ill_typed_integer(literal.as_ref()) {
+    match is_ill_typed(literal.as_ref()) {
         true => {
             let datatype = NamedNode::new_unchecked(format!("{}{MARK}", literal.datatype().as_str()));
             Literal::new_typed_literal(literal.destruct().0, datatype)
@@ -157,6 +158,12 @@ mod tests {
             ("0", xsd::NEGATIVE_INTEGER, true),
             ("-100000000000000000000", xsd::NEGATIVE_INTEGER, false),
             ("x", xsd::INTEGER, false),
+            ("INF", xsd::DOUBLE, false),
+            ("NaN", xsd::FLOAT, false),
+            ("1e5", xsd::DOUBLE, false),
+            ("inf", xsd::DOUBLE, true),
+            ("Infinity", xsd::FLOAT, true),
+            ("-nan", xsd::DOUBLE, true),
             ("300", xsd::STRING, false),
         ] {
             let literal = Literal::new_typed_literal(form, datatype);

@@ -14,7 +14,7 @@ use oxrdf::vocab::xsd;
 use oxrdf::{Literal, LiteralRef, Term};
 use oxsdatatypes::{Decimal, Double, Float, Integer};
 
-use super::order::{is_integer_type, is_within_bounds};
+use super::order::{is_double_form, is_integer_type, is_within_bounds};
 use crate::InlineValue;
 use crate::TermId;
 
@@ -66,8 +66,8 @@ impl Number {
         match literal.datatype() {
             xsd::STRING => None,
             xsd::DECIMAL => Self::parse_decimal(text),
-            xsd::DOUBLE => text.parse().ok().map(Self::Double),
-            xsd::FLOAT => text.parse().ok().map(Self::Float),
+            xsd::DOUBLE => Self::parse_double(text),
+            xsd::FLOAT => Self::parse_float(text),
             datatype if is_integer_type(datatype) => {
                 Self::parse_integer(text).filter(|_| is_within_bounds(text, datatype))
             }
@@ -98,6 +98,14 @@ impl Number {
             Ok(value) => Some(Self::Decimal(value)),
             Err(_) => Exact::parse_decimal(text).map(Self::Long),
         }
+    }
+
+    pub(crate) fn parse_double(text: &str) -> Option<Self> {
+        text.parse().ok().filter(|_| is_double_form(text)).map(Self::Double)
+    }
+
+    pub(crate) fn parse_float(text: &str) -> Option<Self> {
+        text.parse().ok().filter(|_| is_double_form(text)).map(Self::Float)
     }
 
     pub(crate) fn into_term(self) -> Term {
@@ -268,16 +276,8 @@ impl Number {
     /// As a decimal. `None`: it is infinite or no number.
     pub(crate) fn to_decimal(&self) -> Option<Self> {
         match self {
-            Self::Float(value) => Self::Double(f64::from(f32::from(*value)).into()).to_decimal(),
-            Self::Double(value) => match Decimal::try_from(*value) {
-                Ok(decimal) if f64::from(*value).abs() < WHOLE => Some(Self::Decimal(decimal)),
-                // So large that it has no fraction.
-                _ if value.is_finite() => {
-                    let units = format!("{:.0}", f64::from(*value)).parse().ok()?;
-                    Some(Exact { units, scale: 0, is_integer: false }.normalized())
-                }
-                _ => None,
-            },
+            Self::Float(value) => decimal_of(f32::from(*value).into(), &f32::from(*value).to_string()),
+            Self::Double(value) => decimal_of(f64::from(*value), &f64::from(*value).to_string()),
             exact => Some(Exact { is_integer: false, ..exact.exact()? }.normalized()),
         }
     }
@@ -461,6 +461,19 @@ impl Exact {
         let (whole, fraction) = digits.split_at(digits.len() - scale);
         format!("{sign}{whole}.{fraction}")
     }
+}
+
+/// The decimal that a float or a double stands for, given its shortest form without an exponent. Digits that a cast
+/// does not keep are cut off.
+fn decimal_of(value: f64, form: &str) -> Option<Number> {
+    if !value.is_finite() {
+        return None;
+    }
+    if value.abs() >= WHOLE {
+        return Exact::parse_decimal(&format!("{value:.0}")).map(Exact::normalized);
+    }
+    let end = form.find('.').map_or(form.len(), |point| form.len().min(point + 1 + DECIMAL_SCALE as usize));
+    Exact::parse_decimal(&form[..end]).map(Exact::normalized)
 }
 
 /// Whether a float or a double is written with an exponent.

@@ -11,6 +11,115 @@ fn value(fixture: &Fixture, expression: &str) -> String {
     rows[0].strip_prefix("s=s").expect("it binds ?s").trim_start().to_owned()
 }
 
+#[test]
+fn casts_to_dates_times_and_durations_ignore_white_space_around_the_text() {
+    let fixture = Fixture::new(
+        ":s :is :one ; :text \" 2020-01-31T10:00:00Z\\n\" ; :tagged \" 2020-01-31T10:00:00Z\"@en ; \
+            :nbsp \"\u{a0}2020-01-31\" ; :typed \"2020-01-31T10:00:00.50Z\"^^xsd:dateTime .",
+    );
+    for (datatype, form) in [
+        ("dateTime", "2020-01-31T10:00:00Z"),
+        ("date", "2020-01-31"),
+        ("time", "10:00:00"),
+        ("duration", "P1Y2M"),
+        ("yearMonthDuration", "P1Y2M"),
+        ("dayTimeDuration", "P1DT2H"),
+        ("gYear", "2020"),
+        ("gYearMonth", "2020-01"),
+        ("gMonth", "--01"),
+        ("gMonthDay", "--01-31"),
+        ("gDay", "---31"),
+    ] {
+        for (before, after, expected) in [
+            ("", "", true),
+            (" ", "\\n", true),
+            ("\\t\\r\\n ", "  ", true),
+            ("x", "", false),
+            ("\u{a0}", "", false),
+            ("", " x", false),
+        ] {
+            let text = format!("\"{before}{form}{after}\"");
+            for argument in [text.clone(), format!("IF(BOUND(?s), {text}, RAND())"), format!("CONCAT({text}, \"\")")] {
+                let found = value(&fixture, &format!("STR(xsd:{datatype}({argument}))"));
+                let expected = if expected { format!("x=\"{form}\"") } else { String::new() };
+                assert_eq!(found, expected, "{datatype} of {argument}");
+            }
+        }
+        assert_eq!(value(&fixture, &format!("xsd:{datatype}(\"\")")), "", "{datatype}");
+        assert_eq!(value(&fixture, &format!("xsd:{datatype}(:s)")), "", "{datatype}");
+    }
+    for (property, datatype, expected) in [
+        ("text", "dateTime", "x=\"2020-01-31T10:00:00Z\""),
+        ("tagged", "dateTime", ""),
+        ("nbsp", "date", ""),
+        ("typed", "dateTime", "x=\"2020-01-31T10:00:00.5Z\""),
+        ("typed", "date", "x=\"2020-01-31Z\""),
+        ("typed", "gYear", "x=\"2020Z\""),
+    ] {
+        let text = format!("SELECT ?x {{ ?s :{property} ?v BIND(STR(xsd:{datatype}(?v)) AS ?x) }}");
+        let rows = rows_of(&query(&text), &fixture.snapshot()).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(rows, [expected], "{text}");
+    }
+}
+
+#[test]
+fn casts_of_doubles_to_decimals_are_exact_and_texts_are_read_as_xml_schema_says() {
+    let fixture = Fixture::new(
+        ":s :is :one ; :big 1e10 ; :float \"16777216\"^^xsd:float ; :inf \"inf\"^^xsd:double ; :nan \"NAN\"^^xsd:float .",
+    );
+    for (expression, expected) in [
+        ("xsd:decimal(1e10)", "10000000000"),
+        ("xsd:integer(1e10)", "10000000000"),
+        ("xsd:decimal(1e5)", "100000"),
+        ("xsd:integer(-123456789e0)", "-123456789"),
+        ("xsd:decimal(123456.75e0)", "123456.75"),
+        ("xsd:decimal(0.1e0)", "0.1"),
+        ("xsd:decimal(1e-7)", "0.0000001"),
+        ("xsd:decimal(-1.5e-18)", "-0.000000000000000001"),
+        ("xsd:decimal(1e-30)", "0"),
+        ("xsd:decimal(-0e0)", "0"),
+        ("xsd:decimal(9007199254740993e0)", "9007199254740992"),
+        ("xsd:decimal(1e22)", "10000000000000000000000"),
+        ("xsd:decimal(\"0.1\"^^xsd:float)", "0.1"),
+        ("xsd:decimal(\"16777217\"^^xsd:float)", "16777216"),
+        ("xsd:integer(1e10) + 1", "10000000001"),
+        ("xsd:decimal(\"INF\"^^xsd:double)", ""),
+        ("xsd:integer(\"NaN\"^^xsd:float)", ""),
+        ("xsd:double(\"INF\")", "INF"),
+        ("xsd:double(\"-INF\")", "-INF"),
+        ("xsd:float(\"NaN\")", "NaN"),
+        ("xsd:double(\"inf\")", ""),
+        ("xsd:double(\"Infinity\")", ""),
+        ("xsd:double(\"-infinity\")", ""),
+        ("xsd:double(\"nan\")", ""),
+        ("xsd:float(\"+nan\")", ""),
+        ("xsd:double(\".5e1\")", "5"),
+        ("isNUMERIC(\"inf\"^^xsd:double)", "false"),
+        ("isNUMERIC(\"INF\"^^xsd:double)", "true"),
+        ("\"inf\"^^xsd:double + 1", ""),
+        ("\"inf\"^^xsd:double > 1", ""),
+    ] {
+        let expected = if expected.is_empty() { String::new() } else { format!("x=\"{expected}\"") };
+        assert_eq!(value(&fixture, &format!("STR({expression})")), expected, "{expression}");
+    }
+    for (property, expression, expected) in [
+        ("big", "xsd:integer(?v)", "10000000000"),
+        ("big", "xsd:decimal(?v) - 1", "9999999999"),
+        ("float", "xsd:decimal(?v)", "16777216"),
+        ("inf", "?v + 1", ""),
+        ("inf", "xsd:string(?v)", "inf"),
+        ("inf", "STR(DATATYPE(?v))", "http://www.w3.org/2001/XMLSchema#double"),
+        ("inf", "isNUMERIC(?v)", "false"),
+        ("nan", "?v = ?v", "true"),
+        ("nan", "?v < 1", ""),
+    ] {
+        let text = format!("SELECT ?x {{ ?s :{property} ?v BIND(STR({expression}) AS ?x) }}");
+        let rows = rows_of(&query(&text), &fixture.snapshot()).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let expected = if expected.is_empty() { String::new() } else { format!("x=\"{expected}\"") };
+        assert_eq!(rows, [expected], "{text}");
+    }
+}
+
 /// Numbers that the evaluator's own types do not hold.
 fn numbers() -> Fixture {
     Fixture::new(

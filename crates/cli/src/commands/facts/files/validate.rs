@@ -18,10 +18,10 @@ pub fn run(arguments: &Validate) -> Result<(), Failure> {
         if let Some(file) = database.store().database()
             && let Some(damage) = file.check()?.damages.first()
         {
-            return Err(Failure::Damaged(format!("{path}: {damage}; restore a backup")));
+            return Err(Failure::damaged(format!("{path}: {damage}; restore a backup")));
         }
         let validated = database.validate().map_err(|error| match error {
-            error @ Error::Invalid { .. } => Failure::Damaged(format!("{path}: {error}")),
+            error @ Error::Invalid { .. } => Failure::damaged(format!("{path}: {error}")),
             error => error.into(),
         })?;
         facts += validated.facts;

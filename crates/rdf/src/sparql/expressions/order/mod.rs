@@ -27,7 +27,7 @@ use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, LiteralRef, NamedNodeRef, NamedOrBlankNodeRef, Term, TermRef};
 
 use self::duration::Span;
-pub(crate) use self::number::{NumberKey, is_integer_type, is_within_bounds};
+pub(crate) use self::number::{NumberKey, is_double_form, is_integer_type, is_within_bounds};
 pub(crate) use self::time::{Instant, TimeType};
 use crate::InlineValue;
 use crate::TermId;

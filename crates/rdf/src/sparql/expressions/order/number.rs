@@ -66,6 +66,12 @@ pub(crate) fn is_within_bounds(form: &str, datatype: NamedNodeRef<'_>) -> bool {
     bounds.contains(&value)
 }
 
+/// Whether a form of a float or a double is one of XML Schema's, if the parser takes it: that takes `inf`, `nan` and
+/// the like in any case.
+pub(crate) fn is_double_form(text: &str) -> bool {
+    matches!(text, "INF" | "+INF" | "-INF" | "NaN") || !text.contains(['n', 'N'])
+}
+
 impl NumberKey {
     /// The key of a literal's form; `None` if the datatype is not numeric, or the form stands for none of its values.
     pub(crate) fn parse(text: &str, datatype: NamedNodeRef<'_>) -> Option<Self> {
@@ -74,8 +80,10 @@ impl NumberKey {
                 Ok(value) => Some(value.into()),
                 Err(_) => Digits::parse(text).map(Self::Long),
             },
-            xsd::DOUBLE => text.parse::<Double>().ok().map(|value| Self::Double(value.into())),
-            xsd::FLOAT => text.parse::<Float>().ok().map(|value| Self::Double(f32::from(value).into())),
+            xsd::DOUBLE if is_double_form(text) => text.parse::<Double>().ok().map(|value| Self::Double(value.into())),
+            xsd::FLOAT if is_double_form(text) => {
+                text.parse::<Float>().ok().map(|value| Self::Double(f32::from(value).into()))
+            }
             _ if is_integer_type(datatype) => match text.parse::<i64>() {
                 Ok(value) => Some(Self::Integer(value)),
                 Err(_) if text.contains('.') => None,

@@ -11,6 +11,7 @@
 //! | `SAMPLE(?v)` | `SAMPLE` of a name of the term | keeps the value of a number, not how it was written |
 //! | `GROUP_CONCAT(?v)` | `GROUP_CONCAT` of the text of the term | concatenates only texts |
 //! | `xsd:string(?v)` | `to string(?v)` | writes doubles without exponents |
+//! | `xsd:date(?v)` | `xsd:date(without space(?v))` | reads no text with white space around the date |
 //!
 //! An expression whose operators all are of these is evaluated by the evaluator's own first: where these have a value
 //! it is the right one, since they fail rather than round. Its operands are then written twice. Where one is large, has
@@ -19,6 +20,8 @@
 
 use std::cell::Cell;
 
+use oxrdf::NamedNodeRef;
+use oxrdf::vocab::xsd;
 use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Function, GraphPattern};
 
 use super::forms::in_form;
@@ -27,6 +30,7 @@ use crate::sparql::evaluation::evaluation_term::Form;
 use crate::sparql::expressions::aggregates::Aggregate;
 use crate::sparql::expressions::functions::{Mode, Operation};
 use crate::sparql::expressions::ill_typed::Typed;
+use crate::sparql::expressions::order::TimeType;
 use crate::sparql::parse::shape::{Operand, map_children, map_operands, visit_operands};
 
 /// The pattern with its operators in that form, and whether it calls functions of ours.
@@ -81,7 +85,7 @@ impl Operations {
     }
 
     fn expression(&self, expression: Expression) -> Expression {
-        let Some(operation) = operation_of(&expression) else { return self.with_operands(expression) };
+        let Some(operation) = operation_of(&expression) else { return self.without_operation(expression) };
         if let (Operation::IsNumeric, Expression::FunctionCall(_, arguments)) = (operation, &expression)
             && let [variable @ Expression::Variable(_)] = &**arguments
         {
@@ -106,6 +110,23 @@ impl Operations {
             self.called.set(true);
         }
         map_operands(expression, &mut |pattern| self.pattern(pattern), &mut |operand| self.expression(operand))
+    }
+
+    fn without_operation(&self, expression: Expression) -> Expression {
+        match expression {
+            Expression::FunctionCall(Function::Custom(name), mut arguments) if is_time_or_duration(name.as_ref()) => {
+                if let [argument] = arguments.as_mut_slice()
+                    && matches!(kind(argument), Kind::Other | Kind::Unknown)
+                {
+                    let operand = std::mem::replace(argument, name.clone().into());
+                    let operands = vec![operand];
+                    *argument = self.call(Operation::WithoutSpace, Mode::Any, operands, |inner| self.expression(inner));
+                    return Expression::FunctionCall(Function::Custom(name), arguments);
+                }
+                self.with_operands(Expression::FunctionCall(Function::Custom(name), arguments))
+            }
+            other => self.with_operands(other),
+        }
     }
 
     /// The evaluator's own operators, and where they fail ours.
@@ -185,6 +206,12 @@ fn if_in_form(variable: Expression, form: Form) -> Expression {
     Expression::If(condition.into(), variable.clone().into(), variable.into())
 }
 
+/// Whether values of the datatype are dates, times or durations.
+fn is_time_or_duration(datatype: NamedNodeRef<'_>) -> bool {
+    TimeType::of(datatype).is_some()
+        || [xsd::DURATION, xsd::YEAR_MONTH_DURATION, xsd::DAY_TIME_DURATION].contains(&datatype)
+}
+
 /// The operands of an operation, in their order.
 fn operands_of(expression: Expression) -> Vec<Expression> {
     let mut operands = Vec::new();
@@ -248,8 +275,8 @@ fn may_compare_times(expression: &Expression) -> bool {
 /// Whether the operands of the expression's operations are small, the same each time, and without operations of their
 /// own.
 fn can_be_written_twice(expression: &Expression) -> bool {
-    // The evaluator rounds large doubles there.
-    let mut can_be = operation_of(expression) != Some(Operation::ToDecimal);
+    // The evaluator rounds doubles there, and reads `inf` as a number.
+    let mut can_be = !operation_of(expression).is_some_and(Operation::is_number_cast);
     visit_operands(expression, &mut |operand| match operand {
         Operand::Pattern(_) => can_be = false,
         Operand::Expression(operand) => {

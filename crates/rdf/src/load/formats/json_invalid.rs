@@ -1,0 +1,150 @@
+//! Counts the statements of a JSON-LD document that its parser drops because an IRI, the label of a blank node or a
+//! language tag in them is not valid.
+//!
+//! The specification demands that they are dropped, and the parser reports nothing of it. So a second parser, which
+//! checks no terms, reads the same bytes on a thread of its own. What it finds beyond the statements of the first is
+//! what the first has dropped.
+
+use std::io::{self, Read};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{Builder, JoinHandle};
+
+use oxiri::Iri;
+use oxrdf::{BlankNode, GraphName, Literal, NamedOrBlankNode, Quad, Term};
+use oxrdfio::ReaderQuadParser;
+
+/// Reads what `inner` reads, and sends it to the second parser too.
+pub struct Copied<R> {
+    inner: R,
+    /// `None` once the second parser has ended.
+    copies: Option<SyncSender<Vec<u8>>>,
+}
+
+/// The bytes that the first parser has read.
+pub struct Copies {
+    received: Receiver<Vec<u8>>,
+    ready: Vec<u8>,
+    read: usize,
+    is_at_end: bool,
+}
+
+/// What a document has, valid or not.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Statements, without those that are valid but for a base that they need.
+    pub statements: u64,
+    /// What is wrong with the first few that are not valid.
+    pub first: Vec<String>,
+}
+
+/// The second parser, on its thread.
+pub struct Counting {
+    thread: JoinHandle<Found>,
+    /// An empty chunk is the end.
+    copies: SyncSender<Vec<u8>>,
+}
+
+impl<R: Read> Read for Copied<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let length = self.inner.read(out)?;
+        if length > 0 {
+            self.copies.take_if(|copies| copies.send(out[..length].to_vec()).is_err());
+        }
+        Ok(length)
+    }
+}
+
+impl Read for Copies {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.read == self.ready.len() && !self.is_at_end {
+            // Without a sender the first parser is gone, and nobody waits for the count.
+            (self.ready, self.read) = (self.received.recv().unwrap_or_default(), 0);
+            self.is_at_end = self.ready.is_empty();
+        }
+        let length = out.len().min(self.ready.len() - self.read);
+        out[..length].copy_from_slice(&self.ready[self.read..self.read + length]);
+        self.read += length;
+        Ok(length)
+    }
+}
+
+impl Counting {
+    /// Begins to count the statements of `inner`, which the first parser reads through what is returned beside.
+    /// `parser` makes the second one; `needs_base` says whether a valid statement is one that needs a base.
+    ///
+    /// # Errors
+    /// If the system has no thread.
+    pub fn begin<R: Read>(
+        inner: R,
+        parser: impl FnOnce(Copies) -> ReaderQuadParser<Copies>,
+        needs_base: impl Fn(&Quad) -> bool + Send + 'static,
+    ) -> io::Result<(Self, Copied<R>)> {
+        let (copies, received) = sync_channel(CHUNKS_WAITING);
+        let parser = parser(Copies { received, ready: Vec::new(), read: 0, is_at_end: false });
+        let thread = Builder::new().spawn(move || count(parser, &needs_base))?;
+        let copied = Copied { inner, copies: Some(copies.clone()) };
+        Ok((Self { thread, copies }, copied))
+    }
+
+    /// What was counted. Requires: the first parser has read all that it reads.
+    pub fn end(self) -> Found {
+        // The thread may have ended already.
+        let _ = self.copies.send(Vec::new());
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+fn count(parser: ReaderQuadParser<Copies>, needs_base: &dyn Fn(&Quad) -> bool) -> Found {
+    let mut found = Found::default();
+    // At an error the first parser ends as well, and reports it.
+    for quad in parser.map_while(Result::ok) {
+        let fault = fault(&quad);
+        found.statements += u64::from(fault.is_some() || !needs_base(&quad));
+        if let Some(fault) = fault.filter(|_| found.first.len() < FAULTS_REMEMBERED) {
+            found.first.push(fault);
+        }
+    }
+    found
+}
+
+/// What is not valid in a statement.
+fn fault(quad: &Quad) -> Option<String> {
+    let node = match &quad.subject {
+        NamedOrBlankNode::NamedNode(node) => iri_fault(node.as_str()),
+        NamedOrBlankNode::BlankNode(node) => label_fault(node.as_str()),
+    };
+    let graph = || match &quad.graph_name {
+        GraphName::NamedNode(node) => iri_fault(node.as_str()),
+        GraphName::BlankNode(node) => label_fault(node.as_str()),
+        GraphName::DefaultGraph => None,
+    };
+    let object = || match &quad.object {
+        Term::NamedNode(node) => iri_fault(node.as_str()),
+        Term::BlankNode(node) => label_fault(node.as_str()),
+        Term::Literal(literal) => match literal.language() {
+            Some(tag) => tag_fault(tag),
+            None => iri_fault(literal.datatype().as_str()),
+        },
+        Term::Triple(_) => None,
+    };
+    node.or_else(|| iri_fault(quad.predicate.as_str())).or_else(object).or_else(graph)
+}
+
+fn iri_fault(iri: &str) -> Option<String> {
+    let error = Iri::parse(iri).err()?;
+    Some(format!("`{iri}` is no valid IRI ({error})"))
+}
+
+fn label_fault(label: &str) -> Option<String> {
+    BlankNode::new(label).err().map(|_| format!("`_:{label}` is no valid label of a blank node"))
+}
+
+fn tag_fault(tag: &str) -> Option<String> {
+    Literal::new_language_tagged_literal("", tag).err().map(|_| format!("`{tag}` is no valid language tag"))
+}
+
+/// Chunks that the first parser may be ahead of the second.
+const CHUNKS_WAITING: usize = 16;
+
+/// As many as a report names at most.
+const FAULTS_REMEMBERED: usize = 8;

@@ -1,0 +1,34 @@
+//! In place of `tls`, where the crate is built without the feature of that name or not for Unix: https endpoints are
+//! refused.
+
+use fulgurite_rdf::sparql::ServiceError;
+use tokio::net::TcpStream;
+
+/// Whether https endpoints can be called.
+pub const IS_BUILT: bool = false;
+
+/// Why they cannot.
+pub const MISSING: &str = "this program has no TLS, so https endpoints are not asked; build it with the feature `tls`, \
+                           or put a proxy that has TLS between, and give its http URL";
+
+/// No certificate authorities.
+#[derive(Clone, Debug, Default)]
+pub struct Trust;
+
+impl Trust {
+    /// Refuses.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn with(_: &[u8]) -> Result<Self, String> {
+        Err(MISSING.to_owned())
+    }
+
+    /// Refuses: a redirection may lead to an https endpoint.
+    ///
+    /// # Errors
+    /// Always.
+    pub async fn secured(&self, _: TcpStream, _: &str) -> Result<TcpStream, ServiceError> {
+        Err(ServiceError::new(MISSING))
+    }
+}
