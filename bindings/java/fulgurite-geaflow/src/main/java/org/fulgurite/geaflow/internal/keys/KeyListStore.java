@@ -8,6 +8,7 @@ import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.Cursor;
 import org.fulgurite.KeyRange;
 import org.fulgurite.geaflow.internal.shard.Shard;
+import org.fulgurite.geaflow.internal.shard.ShardEntry;
 import org.fulgurite.geaflow.internal.shard.ShardStore;
 
 /**
@@ -18,6 +19,9 @@ import org.fulgurite.geaflow.internal.shard.ShardStore;
  */
 public final class KeyListStore<K, V> extends ShardStore implements IKListStore<K, V> {
     private IKVSerializer<K, V> serializer;
+
+    /** Reads whole lists of RocksDB's store. */
+    private IKVSerializer<K, List<V>> wholeLists;
 
     /** Creates a store, which must be initialised. */
     public KeyListStore() {
@@ -73,5 +77,21 @@ public final class KeyListStore<K, V> extends ShardStore implements IKListStore<
     @Override
     public void remove(K key) {
         shard().deleteRange(0, KeyRange.prefix(prefix(key)));
+    }
+
+    @Override
+    public void importFrom(StoreContext from) {
+        wholeLists = serializer(from, IKVSerializer.class);
+    }
+
+    @Override
+    protected List<ShardEntry> ofRocksdb(String family, byte[] key, byte[] value) {
+        byte[] prefix = prefix(wholeLists.deserializeKey(key));
+        List<ShardEntry> entries = new ArrayList<>();
+        for (V element : wholeValue(wholeLists, value)) {
+            byte[] numbered = CompositeKeys.key(prefix, entries.size());
+            entries.add(new ShardEntry(0, numbered, serializer.serializeValue(element)));
+        }
+        return entries;
     }
 }

@@ -152,6 +152,9 @@ public final class Shard {
 
     /** Puts entries that are committed together. */
     public synchronized void putAll(List<ShardEntry> entries) {
+        if (entries.isEmpty()) {
+            return;
+        }
         long bytes = 0;
         for (ShardEntry entry : entries) {
             if (!changes().put(entry.table, entry.key, entry.value)) {

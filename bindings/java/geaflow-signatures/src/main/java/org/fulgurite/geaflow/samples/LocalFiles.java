@@ -1,4 +1,4 @@
-package org.fulgurite.geaflow;
+package org.fulgurite.geaflow.samples;
 
 import java.io.File;
 import java.io.IOException;
@@ -14,14 +14,14 @@ import org.apache.geaflow.file.IPersistentIO;
 import org.apache.hadoop.fs.Path;
 
 /** GeaFlow's storage of files, on the local disk. Planted faults end calls. */
-class LocalFiles implements IPersistentIO {
+public class LocalFiles implements IPersistentIO {
     /** So many calls that change something succeed; negative for all. */
-    int changesLeft = -1;
+    public int changesLeft = -1;
 
     /** So many copies end in the middle, without an exception. */
-    int cutCopies;
+    public int cutCopies;
 
-    long bytesSent;
+    public long bytesSent;
 
     private static java.nio.file.Path local(Path path) {
         return Paths.get(path.toString());
