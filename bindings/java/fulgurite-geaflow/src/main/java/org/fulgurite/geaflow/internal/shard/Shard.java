@@ -143,7 +143,17 @@ public final class Shard {
 
     /** Returns the value of a key, or null. */
     public byte[] get(int table, byte[] key) {
-        return read(transaction -> transaction.get(tables.get(table), key), () -> database.get(tables.get(table), key));
+        if (changes != null) {
+            synchronized (this) {
+                check();
+                if (changes != null) {
+                    WriteTransaction transaction = changes.mayHave(table, key) ? applied() : changes.withoutBatches();
+                    return transaction.get(tables.get(table), key);
+                }
+            }
+        }
+        check();
+        return database.get(tables.get(table), key);
     }
 
     public void put(int table, byte[] key, byte[] value) {
