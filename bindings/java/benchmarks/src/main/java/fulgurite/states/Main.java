@@ -13,11 +13,16 @@ import java.util.stream.Collectors;
  */
 public final class Main {
     private static final String USAGE =
-            "usage: bench geaflow java [--quick] [--only PART,PART] [--rounds N] [--directory DIR]";
+            "usage: bench geaflow java [--quick] [--only PART,PART] [--rounds N] [--operations N]"
+                    + " [--directory DIR]";
 
     private boolean isQuick;
     private List<String> only = new ArrayList<>();
     private int rounds = 5;
+
+    /** Reads or writes of a round, where they are short. */
+    private int operations = 400_000;
+
     private Path directory = Path.of(".");
 
     private int met;
@@ -44,6 +49,8 @@ public final class Main {
                 only = Arrays.asList(arguments[++at].split(","));
             } else if (arguments[at].equals("--rounds") && hasValue && arguments[at + 1].matches("[1-9][0-9]?")) {
                 rounds = Integer.parseInt(arguments[++at]);
+            } else if (arguments[at].equals("--operations") && hasValue && arguments[at + 1].matches("[1-9][0-9]{3,6}")) {
+                operations = Integer.parseInt(arguments[++at]);
             } else if (arguments[at].equals("--directory") && hasValue) {
                 directory = Path.of(arguments[++at]);
             } else {
@@ -55,11 +62,11 @@ public final class Main {
     }
 
     private boolean measureAll() throws Exception {
-        List<Workload> all = new ArrayList<>(KeyWorkloads.all(isQuick ? 10_000 : 1_000_000, isQuick ? 20_000 : 400_000));
-        all.addAll(GraphWorkloads.all(isQuick ? 2_000 : 100_000, isQuick ? 10_000 : 200_000));
+        List<Workload> all = new ArrayList<>(KeyWorkloads.all(isQuick ? 10_000 : 1_000_000, isQuick ? 20_000 : operations));
+        all.addAll(GraphWorkloads.all(isQuick ? 2_000 : 100_000, isQuick ? 10_000 : operations / 2));
         all.addAll(CheckpointWorkloads.all(isQuick ? 20_000 : 1_000_000));
         List<Workload> chosen = all.stream()
-                .filter(workload -> only.isEmpty() || only.stream().anyMatch(workload.name::contains))
+                .filter(workload -> only.isEmpty() || only.stream().anyMatch((workload.name + "_")::contains))
                 .collect(Collectors.toList());
         if (chosen.isEmpty()) {
             System.err.println("no workload has a part of these names: " + only);
