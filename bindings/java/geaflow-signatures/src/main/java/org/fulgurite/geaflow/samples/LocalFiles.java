@@ -18,6 +18,9 @@ public class LocalFiles implements IPersistentIO {
     /** So many calls that change something succeed; negative for all. */
     public int changesLeft = -1;
 
+    /** How many calls have changed something. */
+    public int changes;
+
     /** So many copies end in the middle, without an exception. */
     public int cutCopies;
 
@@ -32,6 +35,7 @@ public class LocalFiles implements IPersistentIO {
             throw new IOException("planted");
         }
         changesLeft--;
+        changes++;
     }
 
     @Override
