@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: the benchmarks, with every other engine that can be built here.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::command::{Command, Failure};
 use crate::launch::{wait, without_dashes};
@@ -20,7 +20,10 @@ Builds the benchmark and the other engines with full optimisation, and runs one 
             installed), with bars
   sustained puts that outlast every buffer beside the same engines: speed, bytes written, space, pauses, and gets beside
             the puts, with bars
-  geaflow   every table of a report on the LMDB backend of Apache GeaFlow, with the report's claims
+  geaflow   every table of a report on the LMDB backend of Apache GeaFlow, with the report's claims. `geaflow java` measures
+            GeaFlow's states by the interfaces of its stores, beside rocksdbjni as GeaFlow uses it, with bars: values,
+            lists, maps, graphs and checkpoints. `bench geaflow java --quick --only kv_get` is short. It needs a JDK (17 or
+            later), Maven, 3 GB of memory and 2 GB of disk
   lightning every table of a report on Lightning DB, with the report's claims
   ycsb      the workloads A to F of the Yahoo! Cloud Serving Benchmark
   rdf4j     the quad store, and the same from RDF4J: loads, scans, threads, space and SPARQL, beside LmdbStore (if a JDK,
@@ -29,9 +32,8 @@ Builds the benchmark and the other engines with full optimisation, and runs one 
   storagebench
             an inventory in Protocol Buffers and FlatBuffers beside LMDB, RocksDB and SQLite; events: replays, appends and
             followers, with bars
-  java      gets, scans and puts from Java beside lmdbjava and rocksdbjni (`Engines`), and values of GeaFlow's states
-            beside rocksdbjni (`KeyStates`), by JMH, whose arguments follow: `bench java -p records=100000 Engines.get`.
-            Needs a JDK (11 or later), Maven, 2 GB of memory and 1 GB of disk
+  java      gets, scans and puts from Java beside lmdbjava and rocksdbjni, by JMH, whose arguments follow:
+            `bench java -p records=100000 Engines.get`. Needs a JDK (17 or later), Maven, 2 GB of memory and 1 GB of disk
   bindings  calls from C beside LMDB, from Go beside bbolt and Pebble, from Python beside py-lmdb and rocksdict. `c`, `go` or
             `python` after it chooses one, and its arguments follow: `bench bindings python --records 10000`. Needs
             liblmdb-dev, the Go module proxy, or PyPI
@@ -58,6 +60,9 @@ fn bench(arguments: &[String]) -> Result<(), Failure> {
     if let Some((&"java", jmh)) = arguments.split_first() {
         return bench_java(&root, jmh);
     }
+    if let ["geaflow", "java", rest @ ..] = &arguments[..] {
+        return bench_states(&root, rest);
+    }
     let is_of_quads = arguments.first() == Some(&"rdf4j");
     let features = if is_of_quads { rivals_of_quads(has_libclang()).to_owned() } else { rivals(has_libclang()) };
     let all = ["run", "--locked", "--release", "--package", "fulgurite-bench", "--features", &features, "--"];
@@ -76,16 +81,33 @@ fn bench(arguments: &[String]) -> Result<(), Failure> {
 
 /// `cargo xtask bench java`: runs JMH.
 fn bench_java(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    let (mut command, directory) = java_program(root)?;
+    // JMH hands these on to the processes that it measures in. The data goes to a real disk.
+    command.arg(format!("-Dfulgurite.jmh.directory={}", directory.display()));
+    command.arg("org.openjdk.jmh.Main").args(arguments);
+    wait(command)
+}
+
+/// `cargo xtask bench geaflow java`: measures states of GeaFlow.
+fn bench_states(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    let (mut command, directory) = java_program(root)?;
+    // Threads that end would take their processor time with them.
+    command
+        .args(["-XX:-UseDynamicNumberOfCompilerThreads", "-Xmx2g", "fulgurite.states.Main", "--directory"])
+        .arg(directory)
+        .args(arguments);
+    wait(command)
+}
+
+/// Builds the benchmarks in Java. Returns a command that runs a class of them, and a directory for their data.
+fn java_program(root: &Path) -> Result<(std::process::Command, PathBuf), Failure> {
     eprintln!("building bindings/java and installing it into the local Maven repository");
     let directory = java::install(root).and_then(|()| tools::ensure_jmh(root)).map_err(Failure::Failed)?;
     let classes = format!("{}:{}/*", directory.join("classes").display(), directory.join("jars").display());
     let mut command = workspace::child(root, "java", &["-cp", &classes]);
-    // JMH hands these on to the processes that it measures in. The data goes to a real disk.
-    command.arg(format!("-Dfulgurite.jmh.directory={}", directory.display()));
     // Cargo adds its own directories, where Java would find another build of the library.
     command.env_remove("LD_LIBRARY_PATH");
-    command.arg("org.openjdk.jmh.Main").args(arguments);
-    wait(command)
+    Ok((command, directory))
 }
 
 /// What the suite of quads does without other engines.

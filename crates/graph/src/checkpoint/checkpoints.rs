@@ -93,7 +93,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     /// [`CheckpointError::Storage`], [`CheckpointError::Engine`]. The checkpoint is not committed then.
     pub fn create(&mut self, db: &Database, id: u64) -> Result<CheckpointReport, CheckpointError> {
         let names = self.names()?;
-        self.discard(id)?;
+        self.discard(id, &names)?;
         db.sync()?;
         let local = LocalFile(with_suffix(db.path(), "-checkpoint"));
         let file = FileIdentity::of(db.path()).map_err(CheckpointError::storage("read", "the database"))?;
@@ -259,11 +259,13 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         Err(CheckpointError::damaged(&file.name, reason))
     }
 
-    /// Removes a checkpoint. Files that others share stay.
-    fn discard(&mut self, id: u64) -> Result<(), CheckpointError> {
+    /// Removes a checkpoint, whose files are among `names` if it exists. Files that others share stay.
+    fn discard(&mut self, id: u64, names: &[String]) -> Result<(), CheckpointError> {
         self.manifests.remove(&id);
         for name in [commit_name(id), manifest_name(id)] {
-            self.remove(&name)?;
+            if names.contains(&name) {
+                self.remove(&name)?;
+            }
         }
         Ok(())
     }
@@ -277,11 +279,13 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     fn remove_old(&mut self, newest: u64, names: &[String], local: &LocalFile) -> Result<(), CheckpointError> {
         let mut kept = committed(names);
         kept.insert(newest);
+        let mut discarded = HashSet::new();
         while kept.len() > self.retained {
             let oldest = kept.iter().copied().find(|id| *id != newest);
             let Some(oldest) = oldest else { break };
             kept.remove(&oldest);
-            self.discard(oldest)?;
+            self.discard(oldest, names)?;
+            discarded.insert(oldest);
         }
         for id in &kept {
             if !self.manifests.contains_key(id) {
@@ -295,7 +299,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             self.manifests.values().flat_map(Manifest::files).map(|file| file.name.as_str()).collect();
         for name in names {
             let is_left_over = match id_of_meta(name) {
-                Some(id) => !kept.contains(&id),
+                Some(id) => !kept.contains(&id) && !discarded.contains(&id),
                 None => name.starts_with("data/") && !needed.contains(name.as_str()),
             };
             if is_left_over {

@@ -27,15 +27,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads a checkpoint that GeaFlow's RocksDB store has archived, and archives the same state with Fulgurite. It is for
- * values and graphs. RocksDB's Java library must be on the class path; GeaFlow's RocksDB store brings it.
+ * Reads a checkpoint that GeaFlow's RocksDB store has archived, and archives the same state with Fulgurite.
+ * RocksDB's Java library must be on the class path; GeaFlow's RocksDB store brings it.
  *
  * <pre>{@code
  * RocksdbMigration.migrate(DataModel.KV, from, to, 12);
  * }</pre>
  *
  * <p>Both contexts have the name, the shard, and the serializer or the schema of the state. Their configurations differ
- * in {@code geaflow.file.persistent.root}, or in another part of the path of checkpoints.
+ * in {@code geaflow.file.persistent.root}, or in another part of the path of checkpoints. RocksDB keeps a list or a map
+ * as one value: the serializer in its context is then an {@code IKVSerializer} of keys and whole lists or maps.
  */
 public final class RocksdbMigration {
     private static final Logger LOGGER = LoggerFactory.getLogger(RocksdbMigration.class);
@@ -59,17 +60,13 @@ public final class RocksdbMigration {
      * Migrates a checkpoint of a shard. Every record is read again from the new store and compared, and only then is the
      * checkpoint archived. If anything fails, nothing is archived. Local files of the new state are deleted.
      *
-     * @param model KV, STATIC_GRAPH or DYNAMIC_GRAPH
+     * @param model what the state is
      * @param from where RocksDB's checkpoint is
      * @param to where the new checkpoint will be, with the same id
      * @param checkpointId the id
      * @return how many records RocksDB had
      */
     public static long migrate(DataModel model, StoreContext from, StoreContext to, long checkpointId) {
-        if (model == DataModel.KList || model == DataModel.KMap) {
-            throw new GeaflowRuntimeException("RocksDB keeps lists and maps as single values, whose serializers are "
-                    + "not known here; read them with GeaFlow and add them to the new state");
-        }
         ShardStore store = (ShardStore) new FulguriteStoreBuilder().getStore(model, to.getConfig());
         RocksdbMigration migration = new RocksdbMigration(store, from, checkpointId);
         if (migration.remoteRoot.equals(store.remote(to, to.getShardId()))) {
@@ -79,6 +76,7 @@ public final class RocksdbMigration {
         store.deleteLocalFiles(to);
         store.init(to);
         try {
+            store.importFrom(from);
             migration.run();
         } catch (IOException | RocksDBException failed) {
             throw new GeaflowRuntimeException(
@@ -180,7 +178,7 @@ public final class RocksdbMigration {
         } catch (RuntimeException failed) {
             throw new GeaflowRuntimeException(
                     "record " + (records + 1) + " of " + remoteRoot + ", in the column family " + family
-                            + ", does not fit the schema; nothing was archived: " + failed,
+                            + ", does not fit the schema or serializer; nothing was archived: " + failed,
                     failed);
         }
         if (++records % RECORDS_PER_MESSAGE == 0) {

@@ -31,8 +31,10 @@ import org.apache.geaflow.state.pushdown.inner.DirectFilterConverter;
 import org.apache.geaflow.store.api.graph.IDynamicGraphStore;
 import org.apache.geaflow.store.api.graph.IStaticGraphStore;
 import org.apache.geaflow.store.api.key.IKVStatefulStore;
-import org.fulgurite.geaflow.Elements.Link;
-import org.fulgurite.geaflow.Elements.Node;
+import org.fulgurite.geaflow.samples.Conditions;
+import org.fulgurite.geaflow.samples.Elements;
+import org.fulgurite.geaflow.samples.Elements.Link;
+import org.fulgurite.geaflow.samples.Elements.Node;
 import org.junit.jupiter.api.Test;
 
 /** What stores of graphs do beside single reads and writes. */

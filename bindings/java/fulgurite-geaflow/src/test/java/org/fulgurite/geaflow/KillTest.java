@@ -17,6 +17,8 @@ import org.apache.geaflow.file.PersistentIOBuilder;
 import org.apache.geaflow.store.api.key.IKVStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.geaflow.internal.keys.KeyValueStore;
+import org.fulgurite.geaflow.samples.LocalFiles;
+import org.fulgurite.geaflow.samples.Texts;
 import org.junit.jupiter.api.Test;
 
 /**

@@ -176,8 +176,8 @@ class LifeCycleTest extends WithJob {
             assertEquals(latest == 1 ? "first" : "second", other.get("a"), "after " + failures);
             other.drop();
         }
-        // Two removals, and the copies of the changes, of the list of files and of _commit.
-        assertTrue(failures >= 5, failures + " failures");
+        // The copies of the changes, of the list of files and of _commit. When it was made, two removals and these again.
+        assertTrue(failures >= 3, failures + " failures");
         store.drop();
         store.init(context(0));
         assertEquals(2, store.recoveryLatest());
@@ -227,8 +227,8 @@ class LifeCycleTest extends WithJob {
         store.put("a", "first");
         store.archive(1);
         store.put("a", "second");
-        // Two removals and three copies; then old ones are removed.
-        files.changesLeft = 5;
+        // As many as the first, which had nothing to remove at its end.
+        files.changesLeft = files.changes;
         store.archive(2);
         assertEquals(0, files.changesLeft);
         files.changesLeft = -1;

@@ -13,9 +13,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.apache.geaflow.common.config.Configuration;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.apache.geaflow.common.tuple.Tuple;
 import org.apache.geaflow.model.graph.edge.EdgeDirection;
@@ -23,12 +26,20 @@ import org.apache.geaflow.state.DataModel;
 import org.apache.geaflow.state.data.DataType;
 import org.apache.geaflow.state.graph.encoder.GraphKVEncoderFactory;
 import org.apache.geaflow.state.graph.encoder.IGraphKVEncoder;
+import org.apache.geaflow.state.serializer.IKVSerializer;
+import org.apache.geaflow.state.serializer.IKeySerializer;
+import org.apache.geaflow.store.IStatefulStore;
 import org.apache.geaflow.store.api.graph.IDynamicGraphStore;
 import org.apache.geaflow.store.api.graph.IStaticGraphStore;
+import org.apache.geaflow.store.api.key.IKListStore;
+import org.apache.geaflow.store.api.key.IKMapStore;
 import org.apache.geaflow.store.api.key.IKVStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
-import org.fulgurite.geaflow.Elements.Link;
-import org.fulgurite.geaflow.Elements.Node;
+import org.fulgurite.geaflow.samples.Conditions;
+import org.fulgurite.geaflow.samples.Elements;
+import org.fulgurite.geaflow.samples.Elements.Link;
+import org.fulgurite.geaflow.samples.Elements.Node;
+import org.fulgurite.geaflow.samples.KryoValues;
 import org.junit.jupiter.api.Test;
 import org.rocksdb.Checkpoint;
 import org.rocksdb.ColumnFamilyDescriptor;
@@ -117,6 +128,88 @@ class MigrationTest extends WithJob {
             assertEquals("value " + number, store.get("key " + number));
         }
         assertEquals("", store.get(""));
+    }
+
+    /** Reads nothing, and says so as GeaFlow's serializer does. */
+    private static final class Unreadable implements IKVSerializer<String, Map<String, String>> {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public byte[] serializeKey(String key) {
+            return bytes(key);
+        }
+
+        @Override
+        public String deserializeKey(byte[] bytes) {
+            return new String(bytes, StandardCharsets.UTF_8);
+        }
+
+        @Override
+        public byte[] serializeValue(Map<String, String> value) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public Map<String, String> deserializeValue(byte[] bytes) {
+            return null;
+        }
+    }
+
+    /** The key serializer of a state of RocksDB, whose files are below the first root. */
+    private StoreContext context(int shard, IKeySerializer<?> serializer) {
+        Map<String, String> before = new HashMap<>(configuration);
+        before.put("geaflow.file.persistent.root", directory.resolve("root").toString());
+        return context(shard).withConfig(new Configuration(before)).withKeySerializer(serializer);
+    }
+
+    private static <V> List<Tuple<byte[], byte[]>> records(Map<String, V> values) {
+        KryoValues<V> serializer = new KryoValues<>();
+        List<Tuple<byte[], byte[]>> records = new ArrayList<>();
+        values.forEach((key, value) ->
+                records.add(Tuple.of(serializer.serializeKey(key), serializer.serializeValue(value))));
+        return records;
+    }
+
+    @Test
+    void listsAreMigratedElementByElement() throws IOException, RocksDBException {
+        Map<String, List<String>> lists = new HashMap<>();
+        for (int number = 0; number < 300; number++) {
+            List<String> list = new ArrayList<>();
+            for (int element = 0; element < number % 12; element++) {
+                list.add("element " + element % 5 + " of " + number);
+            }
+            lists.put("key\0" + number, list);
+        }
+        lists.put("", new ArrayList<>(Arrays.asList("", "\0", "last")));
+        archive(remote(0), new String[] {"default"}, Arrays.asList(records(lists)));
+        assertEquals(
+                301, RocksdbMigration.migrate(DataModel.KList, context(0, new KryoValues<>()), target(), ID));
+        IKListStore<String, String> store = lists();
+        ((IStatefulStore) store).recovery(ID);
+        lists.forEach((key, list) -> assertEquals(list, store.get(key)));
+        store.add("", "after the migration");
+        assertEquals(Arrays.asList("", "\0", "last", "after the migration"), store.get(""));
+    }
+
+    @Test
+    void mapsAreMigratedEntryByEntry() throws IOException, RocksDBException {
+        Map<String, Map<String, String>> maps = new HashMap<>();
+        for (int number = 0; number < 300; number++) {
+            Map<String, String> map = new HashMap<>();
+            for (int entry = 0; entry < number % 12; entry++) {
+                map.put("entry\0" + entry, entry % 3 == 0 ? "" : "value " + entry);
+            }
+            maps.put("key " + number, map);
+        }
+        archive(remote(0), new String[] {"default"}, Arrays.asList(records(maps)));
+        assertEquals(
+                300, RocksdbMigration.migrate(DataModel.KMap, context(0, new KryoValues<>()), target(), ID));
+        IKMapStore<String, String, String> store = maps();
+        ((IStatefulStore) store).recovery(ID);
+        maps.forEach((key, map) -> {
+            assertEquals(map, store.get(key));
+            assertEquals(Arrays.asList(map.get("entry\0" + 3)), store.get(key, "entry\0" + 3));
+        });
     }
 
     /** A graph of ids that are numbers as text. */
@@ -240,7 +333,10 @@ class MigrationTest extends WithJob {
         refused("another geaflow.file.persistent.root", DataModel.KV, from, context(0), ID);
         StoreContext to = target();
         refused("there is [meta.12]", DataModel.KV, from, to, 13);
-        refused("single values", DataModel.KList, from, to, ID);
+        // A value is no list, and the serializer of values reads none.
+        refused("record 1 ", DataModel.KList, context(0, new KryoValues<>()), to, ID);
+        refused("record 1 ", DataModel.KMap, context(0, new Unreadable()), to, ID);
+        refused("needs an IKVSerializer", DataModel.KMap, context(0, null), to, ID);
         // Values are not vertices.
         Files.createDirectories(remoteOfGraphs().getParent());
         Files.move(remote(0), remoteOfGraphs());

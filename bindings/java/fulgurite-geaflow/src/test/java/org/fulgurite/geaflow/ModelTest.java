@@ -86,6 +86,24 @@ class ModelTest extends WithRandomJob {
         }
     }
 
+    /** Numbers of elements are reserved in the file: a reopened or recovered store must not use them again. */
+    @Test
+    void elementsFollowThoseOfBeforeTheStoreWasOpened() {
+        IKListStore<String, String> store = lists();
+        IStatefulStore life = (IStatefulStore) store;
+        store.add("a", "first", "second");
+        life.archive(1);
+        store.add("a", "third");
+        life.close();
+        life.init(context(0));
+        store.add("a", "fourth");
+        assertEquals(Arrays.asList("first", "second", "third", "fourth"), store.get("a"));
+        life.drop();
+        life.recovery(1);
+        store.add("a", "another third");
+        assertEquals(Arrays.asList("first", "second", "another third"), store.get("a"));
+    }
+
     @Test
     void mapsAreAsInAMapOfMaps() {
         IKMapStore<String, String, String> store = maps();

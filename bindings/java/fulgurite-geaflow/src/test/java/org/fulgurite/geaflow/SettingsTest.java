@@ -11,11 +11,8 @@ import ch.qos.logback.core.read.ListAppender;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
-import org.apache.geaflow.metrics.common.api.Gauge;
-import org.apache.geaflow.metrics.common.api.MetricGroup;
 import org.apache.geaflow.state.DataModel;
 import org.apache.geaflow.store.api.key.IKVStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
@@ -100,18 +97,8 @@ class SettingsTest extends WithJob {
 
     @Test
     void sizesAreMetricsUntilTheStoreIsClosed() {
-        Map<String, Object> gauges = new TreeMap<>();
-        MetricGroup group = new MetricGroup() {
-            @Override
-            public <T> Gauge<T> gauge(String name) {
-                return value -> gauges.put(name, value);
-            }
-
-            @Override
-            public void remove(String name) {
-                gauges.remove(name);
-            }
-        };
+        Gauges group = new Gauges();
+        Map<String, Object> gauges = group.values;
         configuration.put("geaflow.store.fulgurite.map.size", "100000000");
         IKVStatefulStore<String, String> store = values();
         store.init(context(0).withMetricGroup(group));

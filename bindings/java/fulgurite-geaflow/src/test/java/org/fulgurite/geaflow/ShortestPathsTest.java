@@ -22,8 +22,10 @@ import java.util.stream.Collectors;
 import java.util.zip.GZIPInputStream;
 import org.apache.geaflow.model.graph.edge.EdgeDirection;
 import org.apache.geaflow.store.api.graph.IStaticGraphStore;
-import org.fulgurite.geaflow.Elements.Link;
-import org.fulgurite.geaflow.Elements.Node;
+import org.fulgurite.geaflow.samples.Conditions;
+import org.fulgurite.geaflow.samples.Elements;
+import org.fulgurite.geaflow.samples.Elements.Link;
+import org.fulgurite.geaflow.samples.Elements.Node;
 import org.junit.jupiter.api.Test;
 
 /** Shortest paths over the dependencies of Debian's packages, read from a store and from a map. */

@@ -1,27 +1,46 @@
 package org.fulgurite.geaflow.internal.keys;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.geaflow.state.serializer.IKVSerializer;
 import org.apache.geaflow.store.api.key.IKListStore;
 import org.apache.geaflow.store.context.StoreContext;
-import org.fulgurite.Cursor;
 import org.fulgurite.KeyRange;
 import org.fulgurite.geaflow.internal.shard.Shard;
+import org.fulgurite.geaflow.internal.shard.ShardEntry;
 import org.fulgurite.geaflow.internal.shard.ShardStore;
 
 /**
- * A list for each key. Elements are appended without reading the list.
+ * A list for each key. The key of an element has a number, which rises over all lists: an element is added without
+ * reading its list.
  *
  * @param <K> the type of keys
  * @param <V> the type of elements
  */
 public final class KeyListStore<K, V> extends ShardStore implements IKListStore<K, V> {
+    private static final int ELEMENTS = 0;
+    private static final int NUMBERS = 1;
+
+    /** The key of the first number that is not reserved. */
+    private static final byte[] RESERVED = {};
+
+    private static final long FIRST_NUMBER = 1L << 40;
+    private static final long NUMBERS_AT_A_TIME = 1 << 20;
+
     private IKVSerializer<K, V> serializer;
+
+    /** The number of the next element. The monitor of the shard guards it and the next field. */
+    private long next;
+
+    private long reservedEnd;
+
+    /** Reads whole lists of RocksDB's store. */
+    private IKVSerializer<K, List<V>> wholeLists;
 
     /** Creates a store, which must be initialised. */
     public KeyListStore() {
-        super("lists");
+        super("lists", "numbers");
     }
 
     @Override
@@ -39,7 +58,7 @@ public final class KeyListStore<K, V> extends ShardStore implements IKListStore<
     public List<V> get(K key) {
         Shard shard = shard();
         KeyRange range = KeyRange.prefix(prefix(key));
-        return shard.scan(0, range, cursor -> {
+        return shard.scan(ELEMENTS, range, cursor -> {
             List<V> elements = new ArrayList<>();
             while (cursor.next()) {
                 elements.add(serializer.deserializeValue(cursor.value()));
@@ -48,30 +67,57 @@ public final class KeyListStore<K, V> extends ShardStore implements IKListStore<
         });
     }
 
+    /** Takes the numbers of the file for this store. */
+    @Override
+    protected void useShard(Shard shard) {
+        byte[] reserved = shard.get(NUMBERS, RESERVED);
+        // Elements of earlier versions and of migrations have numbers from 0 on.
+        next = reserved == null ? FIRST_NUMBER : ByteBuffer.wrap(reserved).getLong();
+        reservedEnd = next;
+    }
+
     @Override
     @SafeVarargs
     public final void add(K key, V... values) {
         Shard shard = shard();
         byte[] prefix = prefix(key);
-        // Between reading the last number and the last put, no other thread may add.
+        // Numbers rise in the order of the puts of all threads.
         synchronized (shard) {
-            long number = nextNumber(shard, prefix);
             for (V value : values) {
-                shard.put(0, CompositeKeys.key(prefix, number++), serializer.serializeValue(value));
+                byte[] element = serializer.serializeValue(value);
+                shard.put(ELEMENTS, CompositeKeys.key(prefix, nextNumber(shard)), element);
             }
         }
     }
 
-    private static long nextNumber(Shard shard, byte[] prefix) {
-        return shard.read(transaction -> {
-            try (Cursor cursor = transaction.scanReverse(shard.table(0), KeyRange.prefix(prefix))) {
-                return cursor.next() ? CompositeKeys.number(prefix, cursor.key()) + 1 : 0;
-            }
-        });
+    /** Returns a number that is larger than all before. The file reserves many at a time. */
+    private long nextNumber(Shard shard) {
+        if (next == reservedEnd) {
+            byte[] end = ByteBuffer.allocate(Long.BYTES).putLong(next + NUMBERS_AT_A_TIME).array();
+            shard.put(NUMBERS, RESERVED, end);
+            reservedEnd = next + NUMBERS_AT_A_TIME;
+        }
+        return next++;
     }
 
     @Override
     public void remove(K key) {
-        shard().deleteRange(0, KeyRange.prefix(prefix(key)));
+        shard().deleteRange(ELEMENTS, KeyRange.prefix(prefix(key)));
+    }
+
+    @Override
+    public void importFrom(StoreContext from) {
+        wholeLists = serializer(from, IKVSerializer.class);
+    }
+
+    @Override
+    protected List<ShardEntry> ofRocksdb(String family, byte[] key, byte[] value) {
+        byte[] prefix = prefix(wholeLists.deserializeKey(key));
+        List<ShardEntry> entries = new ArrayList<>();
+        for (V element : wholeValue(wholeLists, value)) {
+            byte[] numbered = CompositeKeys.key(prefix, entries.size());
+            entries.add(new ShardEntry(ELEMENTS, numbered, serializer.serializeValue(element)));
+        }
+        return entries;
     }
 }

@@ -5,10 +5,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.geaflow.state.serializer.IKMapSerializer;
+import org.apache.geaflow.state.serializer.IKVSerializer;
 import org.apache.geaflow.store.api.key.IKMapStore;
 import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.KeyRange;
 import org.fulgurite.geaflow.internal.shard.Shard;
+import org.fulgurite.geaflow.internal.shard.ShardEntry;
 import org.fulgurite.geaflow.internal.shard.ShardStore;
 
 /**
@@ -20,6 +22,9 @@ import org.fulgurite.geaflow.internal.shard.ShardStore;
  */
 public final class KeyMapStore<K, UK, UV> extends ShardStore implements IKMapStore<K, UK, UV> {
     private IKMapSerializer<K, UK, UV> serializer;
+
+    /** Reads whole maps of RocksDB's store. */
+    private IKVSerializer<K, Map<UK, UV>> wholeMaps;
 
     /** Creates a store, which must be initialised. */
     public KeyMapStore() {
@@ -95,5 +100,19 @@ public final class KeyMapStore<K, UK, UV> extends ShardStore implements IKMapSto
         for (UK subKey : subKeys) {
             shard.delete(0, entry(prefix, subKey));
         }
+    }
+
+    @Override
+    public void importFrom(StoreContext from) {
+        wholeMaps = serializer(from, IKVSerializer.class);
+    }
+
+    @Override
+    protected List<ShardEntry> ofRocksdb(String family, byte[] key, byte[] value) {
+        byte[] prefix = prefix(wholeMaps.deserializeKey(key));
+        List<ShardEntry> entries = new ArrayList<>();
+        wholeValue(wholeMaps, value).forEach((subKey, subValue) ->
+                entries.add(new ShardEntry(0, entry(prefix, subKey), serializer.serializeUV(subValue))));
+        return entries;
     }
 }

@@ -1,5 +1,6 @@
 package org.fulgurite.geaflow.internal.shard;
 
+import java.util.Arrays;
 import java.util.List;
 import org.fulgurite.Table;
 import org.fulgurite.WriteBatch;
@@ -15,6 +16,9 @@ final class Changes {
 
     private static final int BATCH_BYTES = 32 << 10;
 
+    /** Bits for the keys in the batches, which are about a thousand: a power of two. */
+    private static final int KEY_BITS = 1 << 14;
+
     private final WriteTransaction transaction;
     private final List<Table> tables;
 
@@ -22,6 +26,9 @@ final class Changes {
     private final WriteBatch[] batches;
 
     private int batchedBytes;
+
+    /** Has the bit of each key in the batches, so that reads of other keys need not give them to the transaction. */
+    private final long[] batchedKeys = new long[KEY_BITS / Long.SIZE];
 
     Changes(WriteTransaction transaction, List<Table> tables) {
         this.transaction = transaction;
@@ -41,6 +48,7 @@ final class Changes {
         boolean isSmall = (long) key.length + value.length <= SMALL_BYTES;
         if (isSmall) {
             batch(table).put(key, value);
+            note(table, key);
             batchedBytes += key.length + value.length;
         }
         return isSmall;
@@ -51,9 +59,32 @@ final class Changes {
         boolean isSmall = key.length <= SMALL_BYTES;
         if (isSmall) {
             batch(table).delete(key);
+            note(table, key);
             batchedBytes += key.length;
         }
         return isSmall;
+    }
+
+    /** The number of a key's bit. */
+    private static int bit(int table, byte[] key) {
+        int hash = (Arrays.hashCode(key) + table) * 0x9E3779B1;
+        return (hash >>> 16) & (KEY_BITS - 1);
+    }
+
+    private void note(int table, byte[] key) {
+        int bit = bit(table, key);
+        batchedKeys[bit / Long.SIZE] |= 1L << bit;
+    }
+
+    /** Whether a change of a key may be in a batch. */
+    boolean mayHave(int table, byte[] key) {
+        int bit = bit(table, key);
+        return (batchedKeys[bit / Long.SIZE] & 1L << bit) != 0;
+    }
+
+    /** The transaction, with all changes but those in the batches. */
+    WriteTransaction withoutBatches() {
+        return transaction;
     }
 
     /** Whether the batches should be given to the transaction. */
@@ -70,6 +101,7 @@ final class Changes {
             }
         }
         batchedBytes = 0;
+        Arrays.fill(batchedKeys, 0);
         return transaction;
     }
 

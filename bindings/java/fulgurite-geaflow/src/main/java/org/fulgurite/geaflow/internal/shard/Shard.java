@@ -143,7 +143,17 @@ public final class Shard {
 
     /** Returns the value of a key, or null. */
     public byte[] get(int table, byte[] key) {
-        return read(transaction -> transaction.get(tables.get(table), key), () -> database.get(tables.get(table), key));
+        if (changes != null) {
+            synchronized (this) {
+                check();
+                if (changes != null) {
+                    WriteTransaction transaction = changes.mayHave(table, key) ? applied() : changes.withoutBatches();
+                    return transaction.get(tables.get(table), key);
+                }
+            }
+        }
+        check();
+        return database.get(tables.get(table), key);
     }
 
     public void put(int table, byte[] key, byte[] value) {
@@ -152,6 +162,9 @@ public final class Shard {
 
     /** Puts entries that are committed together. */
     public synchronized void putAll(List<ShardEntry> entries) {
+        if (entries.isEmpty()) {
+            return;
+        }
         long bytes = 0;
         for (ShardEntry entry : entries) {
             if (!changes().put(entry.table, entry.key, entry.value)) {
@@ -354,7 +367,10 @@ public final class Shard {
     synchronized Checkpoints.Report createCheckpoint(Checkpoints checkpoints, long id) {
         flush();
         Checkpoints.Report report = checkpoints.create(database, id);
-        checkSizes();
+        // Statistics read a list of all mappings of the process, which takes longer than a small checkpoint.
+        if (metrics != null || settings.quotaBytes > 0) {
+            checkSizes();
+        }
         return report;
     }
 

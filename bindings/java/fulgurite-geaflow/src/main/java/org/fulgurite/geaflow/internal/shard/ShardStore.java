@@ -10,6 +10,7 @@ import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.apache.geaflow.file.FileConfigKeys;
 import org.apache.geaflow.file.PersistentIOBuilder;
 import org.apache.geaflow.metrics.common.api.MetricGroup;
+import org.apache.geaflow.state.serializer.IKVSerializer;
 import org.apache.geaflow.store.IStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.Checkpoints;
@@ -117,6 +118,13 @@ public abstract class ShardStore implements IStatefulStore {
     }
 
     /**
+     * Called before records of RocksDB's store are added.
+     *
+     * @param from the context of RocksDB's state
+     */
+    public void importFrom(StoreContext from) {}
+
+    /**
      * Returns what a record of RocksDB's store is in this store.
      *
      * @param family the column family
@@ -124,8 +132,22 @@ public abstract class ShardStore implements IStatefulStore {
      * @param value the value
      * @return the entries, which may be none
      */
-    protected List<ShardEntry> ofRocksdb(String family, byte[] key, byte[] value) {
-        throw new UnsupportedOperationException("records of RocksDB cannot become entries of " + tables);
+    protected abstract List<ShardEntry> ofRocksdb(String family, byte[] key, byte[] value);
+
+    /**
+     * Reads a list or map, which RocksDB's store keeps as one value.
+     *
+     * @param serializer the serializer of RocksDB's state
+     * @param value the bytes
+     * @return what the value is
+     */
+    protected static <V> V wholeValue(IKVSerializer<?, V> serializer, byte[] value) {
+        V whole = serializer.deserializeValue(value);
+        if (whole == null) {
+            throw new IllegalArgumentException("a value of " + value.length + " bytes is not what "
+                    + serializer.getClass().getName() + " reads; give RocksDB's context the serializer that its state had");
+        }
+        return whole;
     }
 
     /** Adds a record of RocksDB's store, and returns how many entries it became. */

@@ -1,4 +1,4 @@
-package org.fulgurite.geaflow;
+package org.fulgurite.geaflow.samples;
 
 import java.io.File;
 import java.io.IOException;
@@ -14,14 +14,17 @@ import org.apache.geaflow.file.IPersistentIO;
 import org.apache.hadoop.fs.Path;
 
 /** GeaFlow's storage of files, on the local disk. Planted faults end calls. */
-class LocalFiles implements IPersistentIO {
+public class LocalFiles implements IPersistentIO {
     /** So many calls that change something succeed; negative for all. */
-    int changesLeft = -1;
+    public int changesLeft = -1;
+
+    /** How many calls have changed something. */
+    public int changes;
 
     /** So many copies end in the middle, without an exception. */
-    int cutCopies;
+    public int cutCopies;
 
-    long bytesSent;
+    public long bytesSent;
 
     private static java.nio.file.Path local(Path path) {
         return Paths.get(path.toString());
@@ -32,6 +35,7 @@ class LocalFiles implements IPersistentIO {
             throw new IOException("planted");
         }
         changesLeft--;
+        changes++;
     }
 
     @Override

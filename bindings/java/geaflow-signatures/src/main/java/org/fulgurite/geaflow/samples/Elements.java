@@ -1,4 +1,4 @@
-package org.fulgurite.geaflow;
+package org.fulgurite.geaflow.samples;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -23,26 +23,27 @@ import org.apache.geaflow.state.graph.encoder.IVertexKVEncoder;
 import org.apache.geaflow.state.schema.GraphDataSchema;
 
 /** Vertices and edges with labels and times, and their bytes in the form of GeaFlow's encoder. */
-final class Elements {
-    static final List<EdgeAtom> ORDER = Collections.unmodifiableList(Arrays.asList(
+public final class Elements {
+    public static final List<EdgeAtom> ORDER = Collections.unmodifiableList(Arrays.asList(
             EdgeAtom.SRC_ID, EdgeAtom.DIRECTION, EdgeAtom.LABEL, EdgeAtom.TIME, EdgeAtom.DST_ID));
 
-    static final IType<String> TEXTS = new Texts();
-    static final IType<Long> NUMBERS = new Numbers();
+    public static final IType<String> TEXTS = new Texts();
+    public static final IType<Long> NUMBERS = new Numbers();
 
-    private static final byte[] DELIMITER = {1, 8};
+    /** What follows each part of the key of an edge. */
+    public static final byte[] DELIMITER = {1, 8};
 
     private Elements() {}
 
     /** An encoder for ids of a type: a user's own, or GeaFlow's. Both make the same bytes. */
-    static <K> IGraphKVEncoder<K, String, String> encoder(IType<K> ids, boolean isOfGeaFlow) {
+    public static <K> IGraphKVEncoder<K, String, String> encoder(IType<K> ids, boolean isOfGeaFlow) {
         return new Encoder<>(ids, isOfGeaFlow);
     }
 
     /** The schema of these elements, as GeaFlow's encoder uses it. */
     @SuppressWarnings({"rawtypes", "unchecked"})
-    static final class Schema extends GraphDataSchema {
-        Schema() {
+    public static final class Schema extends GraphDataSchema {
+        public Schema() {
             super(ORDER);
         }
 
@@ -67,7 +68,7 @@ final class Elements {
     }
 
     /** A vertex. */
-    static final class Node<K> implements IVertex<K, String>, IGraphElementWithLabelField, IGraphElementWithTimeField {
+    public static final class Node<K> implements IVertex<K, String>, IGraphElementWithLabelField, IGraphElementWithTimeField {
         private static final long serialVersionUID = 1L;
 
         private final transient K id;
@@ -75,7 +76,7 @@ final class Elements {
         private final long time;
         private final String value;
 
-        Node(K id, String label, long time, String value) {
+        public Node(K id, String label, long time, String value) {
             this.id = id;
             this.label = label;
             this.time = time;
@@ -109,7 +110,7 @@ final class Elements {
     }
 
     /** An edge. */
-    static final class Link<K> implements IEdge<K, String>, IGraphElementWithLabelField, IGraphElementWithTimeField {
+    public static final class Link<K> implements IEdge<K, String>, IGraphElementWithLabelField, IGraphElementWithTimeField {
         private static final long serialVersionUID = 1L;
 
         private transient K source;
@@ -119,7 +120,7 @@ final class Elements {
         private long time;
         private String value;
 
-        Link(K source, K target, EdgeDirection direction, String label, long time, String value) {
+        public Link(K source, K target, EdgeDirection direction, String label, long time, String value) {
             this.source = source;
             this.target = target;
             this.direction = direction;
@@ -301,7 +302,8 @@ final class Elements {
 
         @Override
         public byte[] getScanBytes(K key) {
-            throw new UnsupportedOperationException();
+            byte[] id = ids.serialize(key);
+            return ByteBuffer.allocate(id.length + DELIMITER.length).put(id).put(DELIMITER).array();
         }
 
         @Override

@@ -1,11 +1,11 @@
-package org.fulgurite.geaflow;
+package org.fulgurite.geaflow.samples;
 
 import java.nio.charset.StandardCharsets;
 import org.apache.geaflow.state.serializer.IKMapSerializer;
 import org.apache.geaflow.state.serializer.IKVSerializer;
 
 /** The bytes of texts. */
-final class Texts implements IKVSerializer<String, String>, IKMapSerializer<String, String, String> {
+public final class Texts implements IKVSerializer<String, String>, IKMapSerializer<String, String, String> {
     private static final long serialVersionUID = 1L;
 
     private static byte[] bytes(String text) {

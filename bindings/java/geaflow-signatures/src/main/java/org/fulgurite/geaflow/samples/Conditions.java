@@ -1,4 +1,4 @@
-package org.fulgurite.geaflow;
+package org.fulgurite.geaflow.samples;
 
 import java.util.Arrays;
 import java.util.List;
@@ -26,39 +26,39 @@ import org.apache.geaflow.state.pushdown.limit.IEdgeLimit;
 import org.apache.geaflow.state.pushdown.project.IProjector;
 
 /** What a test wants a store to do while it reads. */
-final class Conditions<K, T, R> implements IStatePushDown<K, T, R> {
+public final class Conditions<K, T, R> implements IStatePushDown<K, T, R> {
     private IFilter<?> filter = EmptyGraphFilter.of();
     private Map<K, IFilter<?>> filters;
     private IEdgeLimit limit;
     private List<EdgeAtom> order;
     private IProjector<T, R> projector;
 
-    static <K, T, R> Conditions<K, T, R> none() {
+    public static <K, T, R> Conditions<K, T, R> none() {
         return new Conditions<>();
     }
 
-    static <K, T, R> Conditions<K, T, R> of(IFilter<?> filter) {
+    public static <K, T, R> Conditions<K, T, R> of(IFilter<?> filter) {
         Conditions<K, T, R> conditions = new Conditions<>();
         conditions.filter = filter;
         return conditions;
     }
 
-    Conditions<K, T, R> of(Map<K, IFilter<?>> each) {
+    public Conditions<K, T, R> of(Map<K, IFilter<?>> each) {
         filters = each;
         return this;
     }
 
-    Conditions<K, T, R> order(EdgeAtom... atoms) {
+    public Conditions<K, T, R> order(EdgeAtom... atoms) {
         order = Arrays.asList(atoms);
         return this;
     }
 
-    Conditions<K, T, R> projector(IProjector<T, R> function) {
+    public Conditions<K, T, R> projector(IProjector<T, R> function) {
         projector = function;
         return this;
     }
 
-    Conditions<K, T, R> limit(long out, long in) {
+    public Conditions<K, T, R> limit(long out, long in) {
         limit = new IEdgeLimit() {
             private static final long serialVersionUID = 1L;
 
@@ -101,39 +101,39 @@ final class Conditions<K, T, R> implements IStatePushDown<K, T, R> {
         return projector;
     }
 
-    static IGraphFilter and(IGraphFilter... filters) {
+    public static IGraphFilter and(IGraphFilter... filters) {
         return new AndGraphFilter(Arrays.asList(filters));
     }
 
-    static IGraphFilter or(IGraphFilter... filters) {
+    public static IGraphFilter or(IGraphFilter... filters) {
         return new OrGraphFilter(Arrays.asList(filters));
     }
 
-    static IGraphFilter edgeLabels(String... labels) {
+    public static IGraphFilter edgeLabels(String... labels) {
         return GraphFilter.of(new EdgeLabelFilter<>(Arrays.asList(labels)));
     }
 
-    static IGraphFilter vertexLabels(String... labels) {
+    public static IGraphFilter vertexLabels(String... labels) {
         return GraphFilter.of(new VertexLabelFilter<>(Arrays.asList(labels)));
     }
 
-    static IGraphFilter edgeTimes(long start, long end) {
+    public static IGraphFilter edgeTimes(long start, long end) {
         return GraphFilter.of(new EdgeTsFilter<>(TimeRange.of(start, end)));
     }
 
-    static IGraphFilter vertexTimes(long start, long end) {
+    public static IGraphFilter vertexTimes(long start, long end) {
         return GraphFilter.of(new VertexTsFilter<>(TimeRange.of(start, end)));
     }
 
-    static IGraphFilter outgoing() {
+    public static IGraphFilter outgoing() {
         return GraphFilter.of(new Test<IEdge<?, ?>>(DataType.E, edge -> edge.getDirect() == EdgeDirection.OUT));
     }
 
-    static IGraphFilter withVertex() {
+    public static IGraphFilter withVertex() {
         return GraphFilter.of(new Test<OneDegreeGraph<?, ?, ?>>(DataType.VE, graph -> graph.getVertex() != null));
     }
 
-    static IGraphFilter shortValues() {
+    public static IGraphFilter shortValues() {
         return GraphFilter.of(
                 new Test<IVertex<?, String>>(DataType.V, vertex -> vertex.getValue().length() < 5));
     }
