@@ -18,8 +18,18 @@ const (
 	MergeMax MergeOperator = 2
 	// MergeAppend appends the operand.
 	MergeAppend MergeOperator = 3
+	// MergeAddSaturating is MergeAdd with the nearest number in range.
+	MergeAddSaturating MergeOperator = 4
+	// MergeAddChecked is MergeAdd, and fails if the sum is out of range.
+	MergeAddChecked MergeOperator = 5
 	// MergeMin keeps the lesser value.
 	MergeMin MergeOperator = 6
+	// MergeAnd keeps the bits that are set in both.
+	MergeAnd MergeOperator = 7
+	// MergeOr keeps the bits that are set in at least one.
+	MergeOr MergeOperator = 8
+	// MergeXor keeps the bits that are set in exactly one.
+	MergeXor MergeOperator = 9
 )
 
 // TableOptions are those of a new table.
@@ -30,6 +40,8 @@ type TableOptions struct {
 	Packed bool
 	// Merge is the merge operator.
 	Merge MergeOperator
+	// MergeFunction is the name of a function of Options.MergeFunctions, in place of an operator.
+	MergeFunction string
 	// KeyType and ValueType are types such as "(u32,string)", for tools; empty for bytes.
 	KeyType, ValueType string
 }
@@ -56,7 +68,11 @@ func (db *DB) Table(name string, options TableOptions) (*Table, error) {
 	for _, kind := range []struct {
 		name  string
 		place **C.char
-	}{{options.KeyType, &given.key_type}, {options.ValueType, &given.value_type}} {
+	}{
+		{options.KeyType, &given.key_type},
+		{options.ValueType, &given.value_type},
+		{options.MergeFunction, &given.merge_function},
+	} {
 		if kind.name == "" {
 			continue
 		}
