@@ -276,7 +276,8 @@ class EventsMisuseTest(StoreCase):
             self.assertIn("'x'", str(raised.exception))
 
     def test_what_is_no_event_is_refused_with_a_hint(self) -> None:
-        for wrong, expected in (("x", "NewEvent"), ([b"x"], "NewEvent"), (NewEvent("a", "x"), "^bytes are needed")):  # type: ignore[arg-type]
+        text: Any = "x"
+        for wrong, expected in ((text, "NewEvent"), ([b"x"], "NewEvent"), (NewEvent("a", text), "^bytes are needed")):
             with self.assertRaisesRegex(TypeError, expected):
                 self.store.append("s", wrong)  # type: ignore[arg-type]
         self.assertEqual(self.store.head, 0)

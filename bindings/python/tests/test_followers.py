@@ -176,7 +176,8 @@ for event in events.connect(sys.argv[1], 2):
             _ = server.followers
 
     def test_upcasters_of_a_follower_in_another_process_are_called(self) -> None:
-        self.store.append("a", [NewEvent("named", b"ann"), NewEvent("named", b"{bob}", schema=1), NewEvent("other", b"x")])
+        old, newer = NewEvent("named", b"ann"), NewEvent("named", b"{bob}", schema=1)
+        self.store.append("a", [old, newer, NewEvent("other", b"x")])
         upcasters = {("named", 0): lambda data: b"{" + data + b"}", ("named", 1): lambda data: b"<" + data + b">"}
         socket = str(Path(self.directory.name) / "s.sock")
         with self.store.serve(socket):

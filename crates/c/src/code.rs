@@ -215,8 +215,8 @@ pub fn merging<R>(call: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Runs the body of a function. Keeps the message of a failure for this thread, and turns panics into failures. Fails in
-/// merge functions: objects that the body would wait for may be locked by the caller of the merge function.
+/// Runs the body of a function. Keeps the message of a failure for this thread, and turns panics into failures. In a
+/// merge function it fails: objects that the body would wait for may be locked by the caller of the merge function.
 pub fn guarded(body: impl FnOnce() -> Result<()>) -> c_int {
     guarded_while_merging(|| {
         if is_merging() {

@@ -101,7 +101,7 @@ impl Follower {
         self
     }
 
-    /// Tells that another process waits for the events.
+    /// For a thread that sends the events to another process.
     pub(super) fn sends(self) -> Self {
         Self { attention: Attention::of_sender(), ..self }
     }
