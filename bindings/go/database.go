@@ -65,6 +65,9 @@ type Options struct {
 	KeepLogBytes uint64
 	// WaitForLock is how long Open waits for another process that writes.
 	WaitForLock time.Duration
+	// MergeFunctions are functions by the names that tables have (TableOptions.MergeFunction). A database
+	// that is open in this process keeps those of its first opening, and a new name is an error.
+	MergeFunctions map[string]MergeFunction
 }
 
 // DB is an open database.
@@ -79,6 +82,11 @@ func Open(path string, options Options) (*DB, error) {
 		return nil, err
 	}
 	defer free(text)
+	functions, err := newMergeFunctions(options.MergeFunctions)
+	if err != nil {
+		return nil, err
+	}
+	defer functions.free()
 	given := C.fulgurite_options{
 		size:             C.sizeof_fulgurite_options,
 		create:           C.bool(options.Create),
@@ -95,6 +103,9 @@ func Open(path string, options Options) (*DB, error) {
 		max_size_bytes:   C.uint64_t(options.MaxSizeBytes),
 		keep_log_bytes:   C.uint64_t(options.KeepLogBytes),
 		wait_for_lock_ms: C.uint64_t(max(options.WaitForLock.Milliseconds(), 0)),
+
+		merge_functions:      functions.pass(),
+		merge_function_count: functions.count(),
 	}
 	var database C.fulgurite_database
 	if err := call(func() C.int { return C.fulgurite_open(text, &given, &database) }); err != nil {

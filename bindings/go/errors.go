@@ -38,6 +38,12 @@ var (
 	ErrCorrupt = &Error{Code: int(C.FULGURITE_CORRUPT), message: "a file is damaged"}
 	// ErrInvalid says that an argument is not valid.
 	ErrInvalid = &Error{Code: int(C.FULGURITE_INVALID), message: "an argument is not valid"}
+	// ErrUnmergeable says that a merge failed, such as by an error of its function.
+	ErrUnmergeable = &Error{Code: int(C.FULGURITE_UNMERGEABLE), message: "the merge failed"}
+	// ErrMergeFunctionMissing says that the database was opened without the merge function of the table.
+	ErrMergeFunctionMissing = &Error{
+		Code: int(C.FULGURITE_MERGE_FUNCTION_MISSING), message: "the merge function is not registered",
+	}
 	// ErrTimeout says that a wait has ended without success.
 	ErrTimeout = &Error{Code: int(C.FULGURITE_TIMEOUT), message: "the wait has ended without success"}
 )

@@ -107,6 +107,8 @@ typedef enum fulgurite_code {
   FULGURITE_CHANGES_GONE = -37,
   // The result of FULGURITE_MERGE_ADD_CHECKED is out of the range of the values.
   FULGURITE_OVERFLOW = -38,
+  // The merge function of the table was not registered when the database was opened.
+  FULGURITE_MERGE_FUNCTION_MISSING = -39,
 } fulgurite_code;
 
 // What a commit survives when it returns.
@@ -175,6 +177,46 @@ typedef enum fulgurite_change_kind {
   FULGURITE_CHANGE_BULK_LOADED = 7,
 } fulgurite_change_kind;
 
+// Bytes of a database or of the caller. `data` is NULL if there is no value.
+typedef struct fulgurite_slice {
+  // The first byte.
+  const uint8_t *data;
+  // The number of bytes.
+  size_t length;
+} fulgurite_slice;
+
+// Computes the new value of a key, passes it to fulgurite_set_merge_result, and returns
+// FULGURITE_OK; or returns another number to fail, such as that of fulgurite_set_merge_error.
+//
+// `value` is the value that the key has; its `data` is NULL if the key has none. `operands` are
+// those that one transaction merges into the key, in the order of its calls, at least one. The bytes
+// are valid until the function returns. The result must depend on nothing else, and the function may
+// be called several times for one merge, by several threads at once. Other commits may wait for it.
+// It must return (no longjmp, no exception of C++). It can call no other function with a code of
+// this library: they return FULGURITE_INVALID.
+typedef int (*fulgurite_merge_callback)(void *context,
+                                        struct fulgurite_slice key,
+                                        struct fulgurite_slice value,
+                                        const struct fulgurite_slice *operands,
+                                        size_t operand_count);
+
+// Releases the context of a merge function. It must return.
+typedef void (*fulgurite_release_callback)(void *context);
+
+// A merge function of the program.
+typedef struct fulgurite_merge_function {
+  // The name by which tables refer to it: 1 to 255 bytes.
+  const char *name;
+  // The function.
+  fulgurite_merge_callback merge;
+  // Goes to the function.
+  void *context;
+  // Is called once with the context, after the last call of the function: when the database is
+  // closed and its last transaction has ended, or when fulgurite_open fails, unless that is because
+  // of the size of the options. NULL for nothing.
+  fulgurite_release_callback release;
+} fulgurite_merge_function;
+
 // Options of fulgurite_open. Set `size`, and leave what you do not need 0:
 //
 //     fulgurite_options options = {.size = sizeof options, .create = true};
@@ -211,6 +253,10 @@ typedef struct fulgurite_options {
   uint64_t keep_log_bytes;
   // How long opening waits for another process that has the database open for writing.
   uint64_t wait_for_lock_ms;
+  // Merge functions, which fulgurite_open copies. Tables have their names.
+  const struct fulgurite_merge_function *merge_functions;
+  // The number of merge functions.
+  size_t merge_function_count;
 } fulgurite_options;
 
 // An open database. 0 is none.
@@ -231,6 +277,8 @@ typedef struct fulgurite_table_options {
   uint8_t value_align;
   // A value of fulgurite_merge_operator.
   uint32_t merge;
+  // The name of a merge function of fulgurite_options, in place of an operator. NULL for none.
+  const char *merge_function;
   // The type of the keys, such as "(u32,string)", for tools. NULL for bytes.
   const char *key_type;
   // The type of the values. NULL for bytes.
@@ -248,14 +296,6 @@ typedef struct fulgurite_txn {
   // Do not use it.
   uint64_t id;
 } fulgurite_txn;
-
-// Bytes of a database or of the caller. `data` is NULL if there is no value.
-typedef struct fulgurite_slice {
-  // The first byte.
-  const uint8_t *data;
-  // The number of bytes.
-  size_t length;
-} fulgurite_slice;
 
 // A cursor over the entries of a table. 0 is none.
 typedef struct fulgurite_cursor {
@@ -346,6 +386,19 @@ const char *fulgurite_code_name(int code);
 // Whether a transaction that failed with this code succeeds if it is begun again.
 bool fulgurite_is_retryable(int code);
 
+// Sets the new value of the key, in a merge function. The bytes are copied.
+//
+// # Safety
+// `value` points to `length` bytes.
+int fulgurite_set_merge_result(const uint8_t *value, size_t length);
+
+// Sets why there is no new value, in a merge function, and returns FULGURITE_UNMERGEABLE for the
+// function to return. The commit fails with this code, and its message has the text.
+//
+// # Safety
+// `message` ends with a byte 0.
+int fulgurite_set_merge_error(const char *message);
+
 // Returns FULGURITE_ABI_VERSION as the library was compiled.
 uint32_t fulgurite_abi_version(void);
 
@@ -354,10 +407,11 @@ const char *fulgurite_version(void);
 
 // Opens a database. `options` may be NULL: then the database must exist.
 //
-// A process may open a database several times. The last fulgurite_close closes it.
+// A process may open a database several times. The last fulgurite_close closes it. Merge functions are
+// those of the first opening; a later one fails if it has one with a new name.
 //
 // # Safety
-// `path` ends with a byte 0. Texts of `options` do, too.
+// `path` ends with a byte 0. Texts of `options` do, too. Its merge functions do what their types say.
 int fulgurite_open(const char *path,
                    const struct fulgurite_options *options,
                    struct fulgurite_database *database);

@@ -210,6 +210,74 @@ static void test_one_handle_twice(const char *path) {
     OK(fulgurite_close(db));
 }
 
+static fulgurite_database merging;
+static fulgurite_txn merging_txn;
+static fulgurite_table merging_table;
+
+/* Calls what it must not call. */
+static int careless(void *context, fulgurite_slice key, fulgurite_slice value, const fulgurite_slice *operands,
+                    size_t count) {
+    (void)context, (void)value, (void)count;
+    fulgurite_slice found;
+    fulgurite_txn txn;
+    FAILS(fulgurite_begin_write(merging, &txn), FULGURITE_INVALID, "merge function");
+    FAILS(fulgurite_get(merging_txn, merging_table, key.data, key.length, &found), FULGURITE_INVALID,
+          "merge function");
+    FAILS(fulgurite_close(merging), FULGURITE_INVALID, "merge function");
+    FAILS(fulgurite_set_merge_result(NULL, 1), FULGURITE_INVALID, "NULL");
+    FAILS(fulgurite_set_merge_error(NULL), FULGURITE_INVALID, "NULL");
+    /* The last call counts. */
+    fulgurite_set_merge_error("not this");
+    return fulgurite_set_merge_result(operands[0].data, operands[0].length);
+}
+
+static void count_release(void *context) { ++*(int *)context; }
+
+static void test_merge_functions(const char *path) {
+    int released = 0;
+    fulgurite_merge_function functions[2] = {{"careless", careless, &released, count_release},
+                                             {NULL, careless, &released, count_release}};
+    fulgurite_options options = {
+        .size = sizeof options, .create = true, .merge_functions = functions, .merge_function_count = 2};
+    FAILS(fulgurite_open(path, &options, &merging), FULGURITE_INVALID, "name");
+    functions[1] = (fulgurite_merge_function){"none", NULL, &released, count_release};
+    FAILS(fulgurite_open(path, &options, &merging), FULGURITE_INVALID, "none");
+    EXPECT(released == 4);
+    options.merge_function_count = 1;
+    options.durability = 9;
+    FAILS(fulgurite_open(path, &options, &merging), FULGURITE_INVALID, "9");
+    options.durability = 0;
+    FAILS(fulgurite_open(NULL, &options, &merging), FULGURITE_INVALID, "NULL");
+    EXPECT(released == 6);
+    options.merge_functions = NULL;
+    FAILS(fulgurite_open(path, &options, &merging), FULGURITE_INVALID, "merge_functions");
+    options.merge_functions = functions;
+    OK(fulgurite_open(path, &options, &merging));
+    fulgurite_table_options of_table = {
+        .size = sizeof of_table, .merge = FULGURITE_MERGE_ADD, .merge_function = "careless"};
+    FAILS(fulgurite_create_table(merging, "m", &of_table, &merging_table), FULGURITE_INVALID, "not both");
+    of_table.merge = 0;
+    OK(fulgurite_create_table(merging, "m", &of_table, &merging_table));
+    OK(fulgurite_begin_write(merging, &merging_txn));
+    OK(fulgurite_merge(merging_txn, merging_table, TEXT("k"), TEXT("v")));
+    fulgurite_slice value;
+    OK(fulgurite_get(merging_txn, merging_table, TEXT("k"), &value));
+    EXPECT(equals(value, "v"));
+    OK(fulgurite_commit(merging_txn, NULL));
+    FAILS(fulgurite_set_merge_result(TEXT("x")), FULGURITE_INVALID, "no merge function runs");
+    FAILS(fulgurite_set_merge_error("x"), FULGURITE_INVALID, "no merge function runs");
+    /* The database is open: it keeps its function, and the second context is released at once. */
+    fulgurite_database again;
+    OK(fulgurite_open(path, &options, &again));
+    EXPECT(released == 7);
+    functions[0].name = "other";
+    FAILS(fulgurite_open(path, &options, &again), FULGURITE_ALREADY_OPEN, "open");
+    OK(fulgurite_close(again));
+    OK(fulgurite_close_table(merging_table));
+    OK(fulgurite_close(merging));
+    EXPECT(released == 9);
+}
+
 int main(int argument_count, char **arguments) {
     EXPECT(argument_count == 2);
     char *path = path_in(arguments[1], "misuse.ful");
@@ -220,6 +288,7 @@ int main(int argument_count, char **arguments) {
     test_threads(path);
     test_threads_while_a_table_is_closed(path);
     test_one_handle_twice(path);
+    test_merge_functions(path);
     free(path);
     return EXIT_SUCCESS;
 }

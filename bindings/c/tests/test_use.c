@@ -420,6 +420,81 @@ static void test_change_feed(const char *directory) {
     free(path);
 }
 
+/* Keeps the longest text. Counts its calls in the context, and fails for "fail". */
+static int longest(void *context, fulgurite_slice key, fulgurite_slice value, const fulgurite_slice *operands,
+                   size_t count) {
+    __atomic_add_fetch((int *)context, 1, __ATOMIC_SEQ_CST);
+    EXPECT(key.length > 0 && count > 0);
+    if (equals(key, "fail")) {
+        return fulgurite_set_merge_error("no text is long enough");
+    }
+    if (equals(key, "number")) {
+        return 7;
+    }
+    if (equals(key, "nothing")) {
+        return FULGURITE_OK;
+    }
+    fulgurite_slice best = value.data == NULL ? operands[0] : value;
+    for (size_t i = 0; i < count; i++) {
+        best = operands[i].length > best.length ? operands[i] : best;
+    }
+    return fulgurite_set_merge_result(best.data, best.length);
+}
+
+static void release(void *context) { __atomic_add_fetch((int *)context, 1000, __ATOMIC_SEQ_CST); }
+
+static int merge(fulgurite_database db, fulgurite_table table, const char *key, const char *operand) {
+    fulgurite_txn txn;
+    OK(fulgurite_begin_write(db, &txn));
+    OK(fulgurite_merge(txn, table, TEXT(key), TEXT(operand)));
+    return fulgurite_commit(txn, NULL);
+}
+
+static void test_merge_functions(const char *directory) {
+    char *path = path_in(directory, "merge.ful");
+    int calls = 0;
+    fulgurite_merge_function function = {"longest", longest, &calls, release};
+    fulgurite_options options = {
+        .size = sizeof options, .create = true, .merge_functions = &function, .merge_function_count = 1};
+    fulgurite_table_options of_table = {.size = sizeof of_table, .merge_function = "longest"};
+    fulgurite_database db;
+    fulgurite_table table;
+    OK(fulgurite_open(path, &options, &db));
+    OK(fulgurite_create_table(db, "texts", &of_table, &table));
+    OK(merge(db, table, "k", "abc"));
+    OK(merge(db, table, "k", "ab"));
+    fulgurite_txn txn;
+    fulgurite_slice value;
+    OK(fulgurite_begin_write(db, &txn));
+    OK(fulgurite_merge(txn, table, TEXT("k"), TEXT("abcd")));
+    OK(fulgurite_merge(txn, table, TEXT("k"), TEXT("")));
+    OK(fulgurite_get(txn, table, TEXT("k"), &value));
+    EXPECT(equals(value, "abcd"));
+    OK(fulgurite_commit(txn, NULL));
+    OK(fulgurite_begin_read(db, &txn));
+    OK(fulgurite_get(txn, table, TEXT("k"), &value));
+    EXPECT(equals(value, "abcd"));
+    OK(fulgurite_end(txn));
+    FAILS(merge(db, table, "fail", "x"), FULGURITE_UNMERGEABLE, "no text is long enough");
+    FAILS(merge(db, table, "number", "x"), FULGURITE_UNMERGEABLE, "returned 7");
+    FAILS(merge(db, table, "nothing", "x"), FULGURITE_UNMERGEABLE, "fulgurite_set_merge_result");
+    EXPECT(calls > 4 && calls < 1000);
+    OK(fulgurite_close_table(table));
+    OK(fulgurite_close(db));
+    EXPECT(calls > 1000 && calls < 2000);
+
+    /* Without the function all but merging works. */
+    db = created(path);
+    OK(fulgurite_open_table(db, "texts", &table));
+    OK(fulgurite_begin_write(db, &txn));
+    OK(fulgurite_put(txn, table, TEXT("k"), TEXT("v")));
+    FAILS(fulgurite_merge(txn, table, TEXT("k"), TEXT("x")), FULGURITE_MERGE_FUNCTION_MISSING, "longest");
+    OK(fulgurite_commit(txn, NULL));
+    OK(fulgurite_close_table(table));
+    OK(fulgurite_close(db));
+    free(path);
+}
+
 int main(int argument_count, char **arguments) {
     EXPECT(argument_count == 2);
     char *path = path_in(arguments[1], "use.ful");
@@ -436,6 +511,7 @@ int main(int argument_count, char **arguments) {
     test_tables(db);
     test_maintenance(db, arguments[1]);
     test_change_feed(arguments[1]);
+    test_merge_functions(arguments[1]);
     OK(fulgurite_close(db));
     free(path);
     return EXIT_SUCCESS;

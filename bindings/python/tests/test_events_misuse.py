@@ -275,6 +275,13 @@ class EventsMisuseTest(StoreCase):
             self.assertEqual(raised.exception.stream, "x")
             self.assertIn("'x'", str(raised.exception))
 
+    def test_what_is_no_event_is_refused_with_a_hint(self) -> None:
+        text: Any = "x"
+        for wrong, expected in ((text, "NewEvent"), ([b"x"], "NewEvent"), (NewEvent("a", text), "^bytes are needed")):
+            with self.assertRaisesRegex(TypeError, expected):
+                self.store.append("s", wrong)  # type: ignore[arg-type]
+        self.assertEqual(self.store.head, 0)
+
     def test_a_group_without_members_is_refused(self) -> None:
         with self.assertRaisesRegex(fulgurite.InvalidError, "1 member or more, not 0"):
             self.store.follow(partition=(0, 0))

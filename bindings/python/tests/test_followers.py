@@ -175,6 +175,55 @@ for event in events.connect(sys.argv[1], 2):
         with self.assertRaises(fulgurite.ClosedError):
             _ = server.followers
 
+    def test_upcasters_of_a_follower_in_another_process_are_called(self) -> None:
+        old, newer = NewEvent("named", b"ann"), NewEvent("named", b"{bob}", schema=1)
+        self.store.append("a", [old, newer, NewEvent("other", b"x")])
+        upcasters = {("named", 0): lambda data: b"{" + data + b"}", ("named", 1): lambda data: b"<" + data + b">"}
+        socket = str(Path(self.directory.name) / "s.sock")
+        with self.store.serve(socket):
+            follower = events.connect(socket, timeout=0.5, upcasters=upcasters)
+            seen = [(event.schema, event.data) for _, event in zip(range(3), follower)]
+            self.assertEqual(seen, [(2, b"<{ann}>"), (2, b"<{bob}>"), (0, b"x")])
+            follower.close()
+            with events.connect(socket, 1) as follower:
+                self.assertEqual((next(follower).data, follower.position), (b"{bob}", 2))
+
+    def test_an_event_whose_upcaster_fails_is_not_lost(self) -> None:
+        for n in range(5):
+            self.store.append("a", NewEvent("bad" if n == 3 else "good", str(n).encode()))
+        fails = [True]
+
+        def upcast(data: bytes) -> bytes:
+            if fails[0]:
+                raise ZeroDivisionError
+            return data + b"!"
+
+        socket = str(Path(self.directory.name) / "s.sock")
+        with self.store.serve(socket):
+            follower = events.connect(socket, upcasters={("bad", 0): upcast})
+            self.assertEqual([next(follower).position for _ in range(3)], [0, 1, 2])
+            for _ in range(2):
+                with self.assertRaises(ZeroDivisionError):
+                    next(follower)
+                self.assertEqual(follower.position, 3)
+            fails[0] = False
+            self.assertEqual([next(follower).data for _ in range(2)], [b"3!", b"4"])
+            self.assertEqual(follower.position, 5)
+            self.fill(1)
+            self.assertEqual(next(follower).position, 5)
+            follower.close()
+            misused: list[events.Follower] = []
+
+            def use(data: bytes) -> bytes:
+                next(misused[0])
+                return data
+
+            misused.append(events.connect(socket, 3, upcasters={("bad", 0): use}))
+            with self.assertRaisesRegex(fulgurite.InvalidError, "upcaster"):
+                next(misused[0])
+            with self.assertRaises(TypeError):
+                events.connect(socket, upcasters={"bad": use})  # type: ignore[dict-item]
+
     def test_errors_of_sockets(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
             socket = Path(directory) / "s.sock"

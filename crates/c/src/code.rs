@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // Functions of C.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -92,12 +92,14 @@ pub enum fulgurite_code {
     FULGURITE_CHANGES_GONE = -37,
     /// The result of FULGURITE_MERGE_ADD_CHECKED is out of the range of the values.
     FULGURITE_OVERFLOW = -38,
+    /// The merge function of the table was not registered when the database was opened.
+    FULGURITE_MERGE_FUNCTION_MISSING = -39,
 }
 
 pub use fulgurite_code as Code;
 
 /// All codes with their names.
-const NAMES: [(Code, &CStr, &str); 39] = {
+const NAMES: [(Code, &CStr, &str); 40] = {
     use fulgurite_code::*;
     [
         (FULGURITE_OK, c"OK", "OK"),
@@ -139,6 +141,7 @@ const NAMES: [(Code, &CStr, &str); 39] = {
         (FULGURITE_OTHER, c"OTHER", "OTHER"),
         (FULGURITE_CHANGES_GONE, c"CHANGES_GONE", "CHANGES_GONE"),
         (FULGURITE_OVERFLOW, c"OVERFLOW", "OVERFLOW"),
+        (FULGURITE_MERGE_FUNCTION_MISSING, c"MERGE_FUNCTION_MISSING", "MERGE_FUNCTION_MISSING"),
     ]
 };
 
@@ -194,10 +197,38 @@ impl From<Error> for Failure {
 thread_local! {
     /// The message of the last failure of this thread.
     static MESSAGE: RefCell<CString> = RefCell::default();
+
+    /// Whether a merge function of the program runs on this thread.
+    static IS_MERGING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs the body of a function. Keeps the message of a failure for this thread, and turns panics into failures.
+/// Whether a merge function of the program runs on this thread.
+pub fn is_merging() -> bool {
+    IS_MERGING.get()
+}
+
+/// Calls a merge function of the program.
+pub fn merging<R>(call: impl FnOnce() -> R) -> R {
+    IS_MERGING.set(true);
+    let result = call();
+    IS_MERGING.set(false);
+    result
+}
+
+/// Runs the body of a function. Keeps the message of a failure for this thread, and turns panics into failures. In a
+/// merge function it fails: objects that the body would wait for may be locked by the caller of the merge function.
 pub fn guarded(body: impl FnOnce() -> Result<()>) -> c_int {
+    guarded_while_merging(|| {
+        if is_merging() {
+            let message = "a merge function cannot call this; compute the value from what the function gets";
+            return Err(Failure::invalid(message));
+        }
+        body()
+    })
+}
+
+/// As [`guarded`], for what merge functions may call.
+pub fn guarded_while_merging(body: impl FnOnce() -> Result<()>) -> c_int {
     // A panic leaves no object half changed: locks of the objects are poisoned by it.
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return Code::FULGURITE_OK as c_int,
@@ -252,8 +283,8 @@ mod tests {
 
     #[test]
     fn every_kind_of_error_of_the_engine_has_a_code_or_is_rare() {
-        // These cannot come from what this library offers: it has neither merge functions nor typed values.
-        let without = ["MERGE_FUNCTION", "MERGE_FUNCTION_MISSING", "DECODE"];
+        // The first is the reason of UNMERGEABLE. The library has no typed values.
+        let without = ["MERGE_FUNCTION", "DECODE"];
         for kind in kind::KINDS {
             let known = NAMES.iter().any(|(_, _, name)| *name == kind);
             assert_ne!(known, without.contains(&kind), "{kind}");

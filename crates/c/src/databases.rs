@@ -31,10 +31,11 @@ pub extern "C" fn fulgurite_version() -> *const c_char {
 
 /// Opens a database. `options` may be NULL: then the database must exist.
 ///
-/// A process may open a database several times. The last fulgurite_close closes it.
+/// A process may open a database several times. The last fulgurite_close closes it. Merge functions are
+/// those of the first opening; a later one fails if it has one with a new name.
 ///
 /// # Safety
-/// `path` ends with a byte 0. Texts of `options` do, too.
+/// `path` ends with a byte 0. Texts of `options` do, too. Its merge functions do what their types say.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fulgurite_open(
@@ -43,10 +44,11 @@ pub unsafe extern "C" fn fulgurite_open(
     database: Option<&mut MaybeUninit<fulgurite_database>>,
 ) -> c_int {
     guarded(|| {
+        // SAFETY: the promise of the caller. First, so that contexts of merge functions are released in any case.
+        let options = unsafe { self::options(options) }?;
         check_out(&database)?;
         // SAFETY: the promise of the caller.
         let path = unsafe { self::path(path) }?;
-        let options = self::options(options)?;
         let opening = Opening::of(&path);
         let mut objects = opening.lock();
         let opened = options.open(&path)?;

@@ -18,6 +18,7 @@ mod cursors;
 mod databases;
 mod handles;
 mod maintenance;
+mod merge_functions;
 mod options;
 mod reads;
 mod tables;

@@ -8,6 +8,7 @@ use fulgurite::{Database, Durability, Isolation, MergeOperator, Options, TableOp
 
 use crate::arguments::text;
 use crate::code::{Failure, Result};
+use crate::merge_functions::{fulgurite_merge_function, register};
 
 /// What a commit survives when it returns.
 #[repr(C)]
@@ -99,6 +100,10 @@ pub struct fulgurite_options {
     pub keep_log_bytes: u64,
     /// How long opening waits for another process that has the database open for writing.
     pub wait_for_lock_ms: u64,
+    /// Merge functions, which fulgurite_open copies. Tables have their names.
+    pub merge_functions: *const fulgurite_merge_function,
+    /// The number of merge functions.
+    pub merge_function_count: usize,
 }
 
 /// Options of a new table. Set `size`, and leave what you do not need 0.
@@ -115,6 +120,8 @@ pub struct fulgurite_table_options {
     pub value_align: u8,
     /// A value of fulgurite_merge_operator.
     pub merge: u32,
+    /// The name of a merge function of fulgurite_options, in place of an operator. NULL for none.
+    pub merge_function: *const c_char,
     /// The type of the keys, such as "(u32,string)", for tools. NULL for bytes.
     pub key_type: *const c_char,
     /// The type of the values. NULL for bytes.
@@ -130,12 +137,17 @@ fn check_size(given: usize, expected: usize, name: &str) -> Result<()> {
 
 /// The options of an opening.
 ///
+/// # Safety
+/// As [`register`].
+///
 /// # Errors
 /// If the size or a value is not valid.
-pub fn options(given: Option<&fulgurite_options>) -> Result<Options> {
+pub unsafe fn options(given: Option<&fulgurite_options>) -> Result<Options> {
     let mut options = Database::options();
     let Some(given) = given else { return Ok(options) };
     check_size(given.size, size_of::<fulgurite_options>(), "fulgurite_options")?;
+    // SAFETY: the caller's promise. First, so that contexts are released if another option is not valid.
+    options = unsafe { register(options, given.merge_functions, given.merge_function_count) }?;
     options = options.create(given.create).read_only(given.read_only).image(given.image);
     options = options.map(!given.no_map).huge_pages(!given.no_huge_pages).background(!given.no_background);
     if let Some(durability) = durability(given.durability)? {
@@ -201,6 +213,14 @@ pub unsafe fn table_options(given: Option<&fulgurite_table_options>) -> Result<T
         let operator =
             operator.ok_or_else(|| Failure::invalid(format!("{} is no fulgurite_merge_operator", given.merge)))?;
         options = options.merge(operator);
+    }
+    if !given.merge_function.is_null() {
+        // SAFETY: the caller's promise.
+        let name = unsafe { text(given.merge_function, "merge_function") }?;
+        if given.merge != 0 {
+            return Err(Failure::invalid("a table has merge or merge_function, not both"));
+        }
+        options = options.merge_function(name);
     }
     if !given.key_type.is_null() {
         // SAFETY: the caller's promise.

@@ -34,7 +34,14 @@ impl Column {
     /// # Errors
     /// `TypeError` and `InvalidError` if it is not of the column's type.
     pub fn encode(&self, object: &Bound<'_, PyAny>) -> Result<Vec<u8>> {
-        let Some(kind) = &self.kind else { return bytes_of(object) };
+        let Some(kind) = &self.kind else {
+            if object.is_instance_of::<PyString>() {
+                let text = "the table stores bytes, not str; encode the text, or create the table with a type such \
+                            as key=str";
+                return Err(PyTypeError::new_err(text).into());
+            }
+            return bytes_of(object);
+        };
         let datum = datum_of(kind, object)?;
         Ok(if self.is_key { kind.encode_key(&datum)? } else { kind.encode_value(&datum)? })
     }
@@ -99,8 +106,7 @@ pub fn bytes_of(object: &Bound<'_, PyAny>) -> Result<Vec<u8>> {
         return Ok(bytes.to_vec());
     }
     if object.is_instance_of::<PyString>() {
-        let text = "the table stores bytes, not str; encode the text, or create the table with a type such as key=str";
-        return Err(PyTypeError::new_err(text).into());
+        return Err(PyTypeError::new_err("bytes are needed, not str; encode the text").into());
     }
     Ok(PyBuffer::<u8>::get(object)?.to_vec(object.py())?)
 }

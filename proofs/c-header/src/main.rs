@@ -5,10 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// The files with functions and types of C, in the order of the header.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "code",
     "arguments",
     "handles",
+    "merge_functions",
     "options",
     "databases",
     "tables",

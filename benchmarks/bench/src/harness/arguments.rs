@@ -33,6 +33,8 @@ pub struct Options<W> {
     pub engines: Vec<&'static str>,
     /// Records of a data set, or that a store begins with.
     pub records: Option<usize>,
+    /// Events of a log, in a suite that counts them apart from records.
+    pub events: Option<usize>,
     /// Rounds of each workload.
     pub rounds: usize,
     /// Seed of queries and changes.
@@ -65,6 +67,7 @@ impl<W: PartialEq> Options<W> {
             shapes: Vec::new(),
             engines: Vec::new(),
             records: None,
+            events: None,
             rounds,
             seed: None,
             format: Format::Table,
@@ -119,12 +122,34 @@ pub struct Grammar<W: 'static> {
     pub self_test: bool,
     /// Whether it has data sets that only `--full` runs.
     pub full: bool,
-    /// Whether its records are statements, which it writes to a file if asked to.
-    pub statements: bool,
+    /// What its data sets consist of.
+    pub counted: Counted,
     /// Rounds of each workload if nothing is said.
     pub rounds: usize,
-    /// Bounds that a number of records is kept within; empty where there are no records.
+    /// Bounds that numbers of records and events are kept within; empty where there are no records.
     pub records: RangeInclusive<usize>,
+}
+
+/// What a suite counts, and so by which options their number is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Records: `--records`.
+    Records,
+    /// Statements, which it writes to a file if asked to: `--statements`, `--generate`.
+    Statements,
+    /// Bins, and events of a log: `--bins`, `--events`.
+    BinsAndEvents,
+}
+
+impl Counted {
+    /// The option that sets the number of records.
+    fn option(self) -> &'static str {
+        match self {
+            Self::Records => "--records",
+            Self::Statements => "--statements",
+            Self::BinsAndEvents => "--bins",
+        }
+    }
 }
 
 impl<W: PartialEq> Grammar<W> {
@@ -145,10 +170,10 @@ impl<W: PartialEq> Grammar<W> {
                 "--engines" if !self.engines.is_empty() => {
                     options.engines = list("engine", &value()?, |name| self.engine(name))?;
                 }
-                "--generate" if self.statements => options.generate = Some(value()?.into()),
-                "--records" | "--statements" if self.counts(name) => {
-                    let records = number(name, &value()?)? as usize;
-                    options.records = Some(records.clamp(*self.records.start(), *self.records.end()));
+                "--generate" if self.counted == Counted::Statements => options.generate = Some(value()?.into()),
+                "--events" if self.counted == Counted::BinsAndEvents => options.events = Some(self.count(name, value)?),
+                _ if name == self.counted.option() && !self.records.is_empty() => {
+                    options.records = Some(self.count(name, value)?);
                 }
                 "--rounds" => options.rounds = number(name, &value()?)?.max(1) as usize,
                 "--seed" => options.seed = Some(number(name, &value()?)?),
@@ -164,9 +189,9 @@ impl<W: PartialEq> Grammar<W> {
         Ok(if help { Wanted::Help } else { Wanted::Run(Box::new(options)) })
     }
 
-    /// Whether the suite has what this option counts, and calls it so.
-    fn counts(&self, option: &str) -> bool {
-        (option == "--statements") == self.statements && !self.records.is_empty()
+    /// Reads a number of records or events.
+    fn count(&self, option: &str, value: &mut dyn FnMut() -> Result<String>) -> Result<usize> {
+        Ok((number(option, &value()?)? as usize).clamp(*self.records.start(), *self.records.end()))
     }
 
     fn engine(&self, name: &str) -> Option<&'static str> {

@@ -8,7 +8,7 @@ use crate::floors::floor::{Floor, Group};
 use crate::floors::probe::Setting;
 use crate::floors::rounds::{Extent, probes, remarks, rows_of};
 use crate::floors::row::digits;
-use crate::harness::arguments::{self, Grammar};
+use crate::harness::arguments::{self, Counted, Grammar};
 use crate::harness::report::Report;
 use crate::harness::suite::Suite;
 use crate::measure::places::Places;
@@ -66,7 +66,7 @@ impl Suite for Limits {
             levels: false,
             self_test: false,
             full: false,
-            statements: false,
+            counted: Counted::Records,
             rounds: ROUNDS,
             records: std::ops::RangeInclusive::new(1, 0),
         }

@@ -93,7 +93,13 @@ class NewEvent:
 
 def parts_of(events: NewEvent | Iterable[NewEvent]) -> list[tuple[Any, ...]]:
     """The parts of one event or of several."""
-    return [events.parts()] if isinstance(events, NewEvent) else [event.parts() for event in events]
+    return [_new_event(event).parts() for event in ([events] if isinstance(events, NewEvent) else events)]
+
+
+def _new_event(event: NewEvent) -> NewEvent:
+    if isinstance(event, NewEvent):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return event
+    raise TypeError(f"events are NewEvent objects, not {type(event).__name__}; use NewEvent(type, data)")
 
 
 class _Item(NamedTuple):

@@ -478,10 +478,18 @@ def open_in(
     return EventStore(_native.open_events_in(source, options))
 
 
-def connect(socket: str | os.PathLike[str], start: int = 0, *, timeout: float | None = None) -> Follower:
+def connect(
+    socket: str | os.PathLike[str],
+    start: int = 0,
+    *,
+    timeout: float | None = None,
+    upcasters: Mapping[tuple[str, int], _Upcaster] | None = None,
+) -> Follower:
     """Follow a store that another process serves, as ``EventStore.follow``.
 
-    The events are those of the log: upcasters are not called. Check ``Event.schema``.
-    After ``SocketError``, connect again at ``Follower.position``.
+    The other process sends the events as they are in the log: its upcasters are not called, but
+    those that are given here (see ``open``). After ``SocketError``, connect again at
+    ``Follower.position``.
     """
-    return Follower(_native.connect(os.fspath(socket), start), timeout)
+    functions = None if upcasters is None else dict(upcasters)
+    return Follower(_native.connect(os.fspath(socket), start, functions), timeout)

@@ -192,7 +192,7 @@ fn send(store: &EventStore, stop: &Stop, mut connection: UnixStream) -> Result<(
     }
     connection.set_read_timeout(Some(LOOK)).map_err(Error::program)?;
     let mut out = Sender { out: Vec::new(), types: HashSet::new(), streams: HashSet::new() };
-    let mut follower = store.follow(Position(from));
+    let mut follower = store.follow(Position(from)).sends();
     while !stop.is_stopped() {
         let before = follower.position();
         // The snapshot ends with the call, so that a slow follower does not keep pages of the file from reuse.

@@ -16,6 +16,7 @@ use crate::layout::keys;
 use crate::reading::locate;
 use crate::reading::partition::Partition;
 use crate::reading::snapshot::{Snapshot, parse_position};
+use crate::store::bell::Attention;
 use crate::store::handle::EventStore;
 
 /// A view: its name, its tables, and how it is folded.
@@ -203,6 +204,7 @@ impl EventStore {
         F: FnMut(&mut WriteTxn, &ViewContext<'_>, &Event<'_>) -> Result<()>,
     {
         let (mut progress, mut has_caught_up) = (ViewProgress::default(), false);
+        let mut attention = Attention::of_follower();
         while !stop.is_stopped() {
             let batch = self.fold_batch(view, &mut fold)?;
             progress.add(&batch);
@@ -217,7 +219,7 @@ impl EventStore {
                     on_signal(Signal::CaughtUp);
                 }
                 // Events are visible to a view before they are durable: its own commits are later in the log.
-                while !stop.is_stopped() && !self.shared.bell.wait(batch.position.0, WAIT) {}
+                while !stop.is_stopped() && !self.shared.bell.wait(batch.position.0, WAIT, &mut attention) {}
             }
         }
         Ok(progress)

@@ -1,7 +1,11 @@
-//! How followers of this process learn of new events: without polling.
+//! How followers of this process learn of new events.
+//!
+//! Waking a thread takes tens of microseconds, so a thread spins before it sleeps: long if events come quickly, briefly
+//! otherwise. A thread that has nothing to do sleeps until the bell rings.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The position after the newest event that followers may see, and threads that wait for a higher one.
@@ -9,6 +13,8 @@ use std::time::{Duration, Instant};
 pub struct Bell {
     position: AtomicU64,
     waiting: AtomicUsize,
+    /// Calls of [`Bell::wake`].
+    wakes: AtomicUsize,
     /// Guards nothing: a thread that holds it is not between its look at the position and its sleep. No lock is taken
     /// while it is held.
     asleep: Mutex<()>,
@@ -31,33 +37,144 @@ impl Bell {
         }
     }
 
-    /// Wakes all waiting threads, so that they look whether they are to stop.
+    /// Ends the current wait of each thread, or its next one, so that it looks whether it is to stop.
     pub fn wake(&self) {
+        self.wakes.fetch_add(1, Ordering::SeqCst);
         drop(self.asleep.lock().unwrap_or_else(PoisonError::into_inner));
         self.rung.notify_all();
     }
 
     /// Waits at most `timeout` for a position above `after`, or until the bell rings or [`Bell::wake`] is called.
     /// Returns whether the position is above `after`.
-    pub fn wait(&self, after: u64, timeout: Duration) -> bool {
-        for _ in 0..SPINS {
-            if self.position() > after {
-                return true;
+    pub fn wait(&self, after: u64, timeout: Duration, attention: &mut Attention) -> bool {
+        let begun = Instant::now();
+        if !self.spin(after, begun, timeout.min(attention.span()), attention) {
+            let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+            self.waiting.fetch_add(1, Ordering::SeqCst);
+            if !self.has_rung(after, attention) {
+                let left = timeout.saturating_sub(begun.elapsed());
+                asleep = self.rung.wait_timeout(asleep, left).unwrap_or_else(PoisonError::into_inner).0;
+            }
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+            drop(asleep);
+        }
+        attention.is_close = begun.elapsed() < CLOSE;
+        attention.wakes = self.wakes.load(Ordering::SeqCst);
+        self.position() > after
+    }
+
+    /// Looks whether the bell has rung, at most for `span`. Returns whether it has.
+    fn spin(&self, after: u64, begun: Instant, span: Duration, attention: &Attention) -> bool {
+        while !self.has_rung(after, attention) {
+            let waited = begun.elapsed();
+            if waited >= span {
+                return false;
+            }
+            if waited >= attention.unshared {
+                thread::yield_now();
             }
             std::hint::spin_loop();
         }
-        let deadline = Instant::now().checked_add(timeout);
-        let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
-        self.waiting.fetch_add(1, Ordering::SeqCst);
-        if self.position() <= after {
-            let left = deadline.map_or(timeout, |deadline| deadline.saturating_duration_since(Instant::now()));
-            asleep = self.rung.wait_timeout(asleep, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
-        drop(asleep);
-        self.position() > after
+        true
+    }
+
+    fn has_rung(&self, after: u64, attention: &Attention) -> bool {
+        self.position() > after || self.wakes.load(Ordering::SeqCst) != attention.wakes
     }
 }
 
-/// Looks at the position before a thread sleeps: some microseconds, because waking a thread takes longer.
-const SPINS: u32 = 500;
+/// What a thread that waits again and again knows of its last wait.
+#[derive(Debug)]
+pub struct Attention {
+    /// Whether the last wait was short, so that the next one is probably short, too.
+    is_close: bool,
+    /// A thread that spins for longer lets others run on its core meanwhile.
+    unshared: Duration,
+    /// Calls of [`Bell::wake`] before the end of the last wait.
+    wakes: usize,
+}
+
+impl Attention {
+    /// That of a thread whose work is done when it has seen the events.
+    pub fn of_follower() -> Self {
+        Self { is_close: false, unshared: BRIEF, wakes: 0 }
+    }
+
+    /// That of a thread that passes the events on to another process, which may need the core.
+    pub fn of_sender() -> Self {
+        Self { unshared: Duration::ZERO, ..Self::of_follower() }
+    }
+
+    /// How long the thread spins before it sleeps.
+    fn span(&self) -> Duration {
+        match *HAS_CORES {
+            false => Duration::ZERO,
+            true if self.is_close => CLOSE,
+            true => BRIEF,
+        }
+    }
+}
+
+/// Whether a thread can spin while another one appends.
+static HAS_CORES: LazyLock<bool> = LazyLock::new(|| thread::available_parallelism().is_ok_and(|cores| cores.get() > 1));
+
+/// Longer than most appends take, those included that wait for the file system.
+const CLOSE: Duration = Duration::from_micros(300);
+/// About how long it takes to wake a thread.
+const BRIEF: Duration = Duration::from_micros(20);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Longer than any call takes.
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_thread_spins_long_only_after_a_short_wait() {
+        let (bell, mut attention) = (Bell::default(), Attention::of_follower());
+        assert!(!bell.wait(0, CLOSE * 2, &mut attention));
+        assert!(!attention.is_close && attention.span() < CLOSE);
+        bell.ring(1);
+        while !attention.is_close {
+            assert!(bell.wait(0, LONG, &mut attention));
+        }
+        assert_eq!(attention.span(), if *HAS_CORES { CLOSE } else { Duration::ZERO });
+        assert!(!bell.wait(1, CLOSE * 2, &mut attention));
+        assert!(!attention.is_close);
+    }
+
+    #[test]
+    fn a_wake_before_the_wait_ends_it() {
+        let (bell, mut attention) = (Bell::default(), Attention::of_sender());
+        bell.wake();
+        let begun = Instant::now();
+        assert!(!bell.wait(0, LONG, &mut attention));
+        assert!(begun.elapsed() < LONG, "the wake was missed");
+        assert!(!bell.wait(0, CLOSE * 2, &mut attention));
+        assert!(!attention.is_close, "a wake ends one wait only");
+    }
+
+    #[test]
+    fn a_ring_ends_spinning_and_sleep() {
+        let bell = Bell::default();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut attention = Attention::of_follower();
+                for after in 0..2000 {
+                    let begun = Instant::now();
+                    while !bell.wait(after, LONG, &mut attention) {
+                        assert!(begun.elapsed() < LONG, "the bell was not heard");
+                    }
+                }
+            });
+            for position in 1..=2000 {
+                // Some of the waits end in sleep.
+                while position % 500 == 0 && bell.waiting.load(Ordering::SeqCst) == 0 {
+                    thread::yield_now();
+                }
+                bell.ring(position);
+            }
+        });
+    }
+}

@@ -11,8 +11,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+#[cfg(unix)]
+use fulgurite_events::Upcasters;
 use fulgurite_events::{Position, Signal};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::error::{Failure, Result};
 use crate::events::arguments;
@@ -32,7 +35,7 @@ enum Feed {
         names: StreamNames,
     },
     #[cfg(unix)]
-    Remote(Box<fulgurite_events::RemoteFollower>),
+    Remote(Box<Remote>),
 }
 
 impl Feed {
@@ -49,15 +52,7 @@ impl Feed {
                 Ok((delivered.signal, delivered.missed))
             }
             #[cfg(unix)]
-            Self::Remote(follower) => {
-                let missed = follower.missed();
-                let signal = follower.poll(wait, |remote| {
-                    let payload = remote.event.payload.to_vec();
-                    queue.push_back(Recorded::new(&remote.event, remote.stream.into(), remote.kind, payload));
-                    Ok(())
-                })?;
-                Ok((signal, follower.missed() - missed))
-            }
+            Self::Remote(remote) => remote.poll(wait, queue),
         }
     }
 
@@ -65,8 +60,53 @@ impl Feed {
         match self {
             Self::Local { follower, .. } => follower.position().0,
             #[cfg(unix)]
-            Self::Remote(follower) => follower.position().0,
+            Self::Remote(remote) => remote.position(),
         }
+    }
+}
+
+/// A follower of another process, with what has arrived and was not passed on.
+#[cfg(unix)]
+struct Remote {
+    follower: fulgurite_events::RemoteFollower,
+    upcasters: Upcasters,
+    /// Events as they are in the log. If the upcaster of the first one fails, the next call begins with it.
+    arrived: VecDeque<Recorded>,
+    /// What has arrived behind them.
+    signal: Option<Signal>,
+    /// An error behind them.
+    failure: Option<fulgurite_events::Error>,
+    /// How many skipped positions were reported.
+    missed: u64,
+}
+
+#[cfg(unix)]
+impl Remote {
+    fn poll(&mut self, wait: Duration, queue: &mut VecDeque<Recorded>) -> Result<(Option<Signal>, u64)> {
+        if self.arrived.is_empty() {
+            let polled = self.follower.poll(wait, |remote| {
+                let payload = remote.event.payload.to_vec();
+                self.arrived.push_back(Recorded::new(&remote.event, remote.stream.into(), remote.kind, payload));
+                Ok(())
+            });
+            match polled {
+                Ok(signal) => self.signal = signal.or(self.signal),
+                Err(failure) => self.failure = Some(failure),
+            }
+        }
+        while let Some(event) = self.arrived.front_mut() {
+            event.upcast(&self.upcasters)?;
+            queue.extend(self.arrived.pop_front());
+        }
+        if let Some(failure) = self.failure.take() {
+            return Err(failure.into());
+        }
+        let before = std::mem::replace(&mut self.missed, self.follower.missed());
+        Ok((self.signal.take(), self.missed - before))
+    }
+
+    fn position(&self) -> u64 {
+        self.arrived.front().map_or(self.follower.position().0, |event| event.position)
     }
 }
 
@@ -241,19 +281,21 @@ pub fn serve(store: &EventStore, socket: PathBuf) -> Result<Server> {
     Err(no_sockets(&socket))
 }
 
-/// Follows a store that another process serves.
+/// Follows a store that another process serves. Functions of `upcasters` are called as those of a store are.
 #[cfg(unix)]
 #[pyfunction]
-pub fn connect(py: Python<'_>, socket: PathBuf, start: u64) -> Result<Follower> {
+pub fn connect(py: Python<'_>, socket: PathBuf, start: u64, upcasters: Option<&Bound<'_, PyDict>>) -> Result<Follower> {
+    let upcasters = upcasters.map(arguments::upcasters).transpose()?.unwrap_or_default();
     let follower = py.detach(|| fulgurite_events::RemoteFollower::connect(socket, Position(start)))?;
-    Ok(Follower::new(Feed::Remote(Box::new(follower))))
+    let (arrived, signal, failure, missed) = (VecDeque::new(), None, None, 0);
+    Ok(Follower::new(Feed::Remote(Box::new(Remote { follower, upcasters, arrived, signal, failure, missed }))))
 }
 
 /// Follows a store that another process serves.
 #[cfg(not(unix))]
 #[pyfunction]
-pub fn connect(socket: PathBuf, start: u64) -> Result<Follower> {
-    let _ = start;
+pub fn connect(socket: PathBuf, start: u64, upcasters: Option<&Bound<'_, PyDict>>) -> Result<Follower> {
+    let _ = (start, upcasters);
     Err(no_sockets(&socket))
 }
 

@@ -1,8 +1,12 @@
 //! Events that were read.
 
+#[cfg(unix)]
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+#[cfg(unix)]
+use fulgurite_events::Upcasters;
 use fulgurite_events::{Event as StoredEvent, EventId, EventType, Snapshot, StreamId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -50,6 +54,18 @@ impl Recorded {
             metadata: event.metadata.to_vec(),
             tags: event.tags.map(|tag| String::from_utf8_lossy(tag).into_owned()).collect(),
         }
+    }
+
+    /// Replaces what happened by what upcasters make of it.
+    ///
+    /// # Errors
+    /// Those of upcasters. The event is unchanged then.
+    #[cfg(unix)]
+    pub fn upcast(&mut self, upcasters: &Upcasters) -> fulgurite_events::Result<()> {
+        if let (schema, Cow::Owned(payload)) = upcasters.upcast(&self.kind, self.schema, &self.payload)? {
+            (self.schema, self.payload) = (schema, payload);
+        }
+        Ok(())
     }
 
     /// About how many bytes it has.

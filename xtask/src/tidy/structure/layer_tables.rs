@@ -158,6 +158,7 @@ const HANDLES_LAYERS: &[&[&str]] = &[&["held", "kind", "openings", "registry"]];
 const C_LAYERS: &[&[&str]] = &[
     &["code"],
     &["arguments"],
+    &["merge_functions"],
     &["handles", "options"],
     &["bulk", "changes", "cursors", "databases", "maintenance", "reads", "tables", "transactions", "writes"],
 ];

@@ -7,7 +7,7 @@ use fulgurite_rivals::Lmdb;
 
 use crate::engines::fulgurite::Fulgurite;
 use crate::error::Result;
-use crate::harness::arguments::Grammar;
+use crate::harness::arguments::{Counted, Grammar};
 use crate::harness::judge;
 use crate::harness::report::Report;
 use crate::harness::suite::Suite;
@@ -59,7 +59,7 @@ impl Suite for Core {
             levels: false,
             self_test: true,
             full: false,
-            statements: false,
+            counted: Counted::Records,
             rounds: ROUNDS,
             records: 0..=usize::MAX,
         }
@@ -107,6 +107,7 @@ mod tests {
             shapes: vec![Shape::Iris],
             engines: Vec::new(),
             records: Some(10_000),
+            events: None,
             rounds: 3,
             seed: Some(7),
             format: Format::Json,

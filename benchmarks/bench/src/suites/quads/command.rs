@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::Result;
-use crate::harness::arguments::{self, Grammar};
+use crate::harness::arguments::{self, Counted, Grammar};
 use crate::harness::judge;
 use crate::harness::report::Report;
 use crate::harness::suite::Suite;
@@ -63,7 +63,7 @@ impl Suite for Rdf4j {
             levels: false,
             self_test: true,
             full: false,
-            statements: true,
+            counted: Counted::Statements,
             rounds: ROUNDS,
             // Queries ask for things of the second department.
             records: 10_000..=usize::MAX,

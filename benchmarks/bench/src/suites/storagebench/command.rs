@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::Result;
-use crate::harness::arguments::Grammar;
+use crate::harness::arguments::{Counted, Grammar};
 use crate::harness::judge;
 use crate::harness::report::Report;
 use crate::harness::suite::Suite;
@@ -26,8 +26,8 @@ Options:
       --full             Replay 400M events and load 200M entities, or what memory and disk have room for
       --only WORKLOADS   Run only these workloads, separated by commas; `append` means all that begin with it
       --engines ENGINES  Measure only these engines, separated by commas
-      --records NUMBER   Bins of `add`, `add_remove`, `read` and `durable`, and events of `replay`
-                         [default: 100,000 and 100,000,000]
+      --bins NUMBER      Bins of `add`, `add_remove`, `read` and `durable` [default: 100,000]
+      --events NUMBER    Events of `replay` [default: 100,000,000]
       --rounds NUMBER    Rounds of each workload; the median counts [default: 3]
       --seed NUMBER      Seed of content and operations, to repeat a run [default: from the clock]
       --format FORMAT    table, or json: one line for each result [default: table]
@@ -55,7 +55,7 @@ impl Suite for StorageBench {
             levels: false,
             self_test: false,
             full: true,
-            statements: false,
+            counted: Counted::BinsAndEvents,
             rounds: ROUNDS,
             records: 1000..=usize::MAX,
         }
@@ -79,8 +79,9 @@ mod tests {
     #[test]
     fn options_are_read() {
         let only = vec![Workload::AppendOne, Workload::AppendMany, Workload::AppendSingle];
-        let expected = Options { full: true, only, engines: vec!["lmdb"], records: Some(5000), ..Options::default() };
-        let line = "--full --only append --engines lmdb --records 5_000";
+        let (records, events) = (Some(5000), Some(1_000_000));
+        let expected = Options { full: true, only, engines: vec!["lmdb"], records, events, ..Options::default() };
+        let line = "--full --only append --engines lmdb --bins 5_000 --events 1_000_000";
         assert_eq!(parsed(&StorageBench, line).unwrap(), Wanted::Run(Box::new(expected)));
         assert_eq!(parsed(&StorageBench, "").unwrap(), Wanted::Run(Box::default()));
         assert_eq!(parsed(&StorageBench, "--only read --help").unwrap(), Wanted::Help);
@@ -88,7 +89,12 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_named() {
-        let lines = [("--only swim", "`swim`"), ("--engines redb", "`redb`"), ("--shape iris", "`--shape`")];
+        let lines = [
+            ("--only swim", "`swim`"),
+            ("--engines redb", "`redb`"),
+            ("--shape iris", "`--shape`"),
+            ("--records 5000", "`--records`"),
+        ];
         names_what_it_does_not_understand(&StorageBench, &lines);
     }
 }

@@ -86,11 +86,11 @@ impl Log {
 /// How many events are replayed: what disk and memory have room for.
 fn events(suite: &mut Suite<'_>) -> Result<u64> {
     let wanted = match (suite.options.quick, suite.options.full) {
-        (true, _) => return Ok(suite.options.records.unwrap_or(EVENTS_QUICK) as u64),
+        (true, _) => return Ok(suite.options.events.unwrap_or(EVENTS_QUICK) as u64),
         (_, true) => EVENTS_FULL,
         _ => EVENTS,
     };
-    let wanted = suite.options.records.map_or(wanted, |records| records as u64);
+    let wanted = suite.options.events.map_or(wanted, |events| events as u64);
     let memory = kibibytes_of("/proc/meminfo", "MemAvailable") * 1024;
     let disk = space::available_bytes(suite.places.path())?;
     // Both logs are in the page cache, and a part of the memory is left to the rest.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::Result;
-use crate::harness::arguments::Grammar;
+use crate::harness::arguments::{Counted, Grammar};
 use crate::harness::judge;
 use crate::harness::report::Report;
 use crate::harness::suite::Suite;
@@ -64,7 +64,7 @@ impl Suite for Sustained {
             levels: false,
             self_test: true,
             full: false,
-            statements: false,
+            counted: Counted::Records,
             rounds: ROUNDS,
             records: RECORDS_MIN..=RECORDS_MAX,
         }

@@ -7,7 +7,7 @@ use fulgurite_rivals::Level;
 
 use crate::engines::known;
 use crate::error::Result;
-use crate::harness::arguments::{Grammar, Options};
+use crate::harness::arguments::{Counted, Grammar, Options};
 use crate::harness::report::Report;
 use crate::harness::row::Row;
 use crate::harness::suite::Suite;
@@ -37,7 +37,7 @@ impl Suite for TableSuite {
             levels: true,
             self_test: true,
             full: false,
-            statements: false,
+            counted: Counted::Records,
             rounds: ROUNDS,
             records: 100..=20_000_000,
         }

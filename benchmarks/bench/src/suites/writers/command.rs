@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::Result;
-use crate::harness::arguments::Grammar;
+use crate::harness::arguments::{Counted, Grammar};
 use crate::harness::judge;
 use crate::harness::report::Report;
 use crate::harness::suite::Suite;
@@ -53,7 +53,7 @@ impl Suite for Writers {
             levels: false,
             self_test: false,
             full: false,
-            statements: false,
+            counted: Counted::Records,
             rounds: ROUNDS,
             records: 1000..=usize::MAX,
         }
