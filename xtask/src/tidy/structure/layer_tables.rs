@@ -189,9 +189,10 @@ const PYTHON_LAYERS: &[&[&str]] = &[
 const JAVA_LAYERS: &[&[&str]] = &[
     &["error"],
     &["arguments", "batch", "packed_changes", "quads::objects", "storage"],
-    &["registry"],
+    &["merge_functions", "registry"],
     &["database"],
     &["bulk", "change_feed", "checkpoints", "quads", "reads", "tables", "writes"],
+    &["room"],
 ];
 
 /// See [`Layered::layers`].

@@ -271,6 +271,7 @@ public final class Database implements AutoCloseable {
                 options.flags(),
                 options.align(),
                 options.operator(),
+                options.function(),
                 options.types(),
                 ifAbsent);
         return new Table(this, raw, name);

@@ -20,7 +20,7 @@ public final class Native {
     /** The names of the kinds of errors, in the order in which they are numbered. */
     static native String[] errorKinds();
 
-    public static native long open(String path, long[] options);
+    public static native long open(String path, long[] options, String[] names, MergeCalls[] functions);
 
     public static native void close(long handle);
 
@@ -43,7 +43,14 @@ public final class Native {
     public static native long[] stats(long database);
 
     public static native long createTable(
-            long database, String name, int flags, int align, int operator, String[] types, boolean ifAbsent);
+            long database,
+            String name,
+            int flags,
+            int align,
+            int operator,
+            String function,
+            String[] types,
+            boolean ifAbsent);
 
     public static native String[] tableTypes(long table);
 
@@ -92,7 +99,8 @@ public final class Native {
 
     public static native long[] createCheckpoint(long checkpoints, long database, long id);
 
-    public static native long restoreCheckpoint(long checkpoints, long id, String path, long[] options);
+    public static native long restoreCheckpoint(
+            long checkpoints, long id, String path, long[] options, String[] names, MergeCalls[] functions);
 
     public static native long[] checkpointIds(long checkpoints);
 
