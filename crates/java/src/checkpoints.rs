@@ -9,11 +9,10 @@ use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
 use crate::arguments::{longs, numbers, text};
+use crate::callbacks::{self, JavaStorage};
 use crate::database::{opened, options};
 use crate::error::{Failure, Result, Throw};
-use crate::merge_functions;
 use crate::registry::{Object, REGISTRY};
-use crate::storage::JavaStorage;
 
 const _: [NativeMethod<'_>; 4] = [
     native_method! {
@@ -29,7 +28,8 @@ const _: [NativeMethod<'_>; 4] = [
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
         static extern fn restore_checkpoint(
-            checkpoints: jlong, id: jlong, path: JString, options: jlong[], names: JString[], functions: org.fulgurite.internal.MergeCalls[]
+            checkpoints: jlong, id: jlong, path: JString, options: jlong[], names: JString[],
+            functions: org.fulgurite.internal.MergeCalls[]
         ) -> jlong,
     },
     native_method! {
@@ -78,7 +78,7 @@ fn restore_checkpoint<'l>(
 ) -> Result<jlong> {
     let (id, path) = (id_of(id)?, PathBuf::from(text(env, &path)?));
     let options = options(&numbers(env, &given)?)?;
-    let options = merge_functions::register(env, options, &names, &functions)?;
+    let options = callbacks::register(env, options, &names, &functions)?;
     REGISTRY.with(checkpoints, |object| opened(&path, || Ok(object.checkpoints()?.restore(id, &path, options)?)))
 }
 

@@ -12,8 +12,8 @@ use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
 use crate::arguments::{longs, numbers, text};
+use crate::callbacks;
 use crate::error::{Failure, Result, Throw};
-use crate::merge_functions;
 use crate::registry::{Object, OpenedStore, REGISTRY, Writing};
 
 const _: [NativeMethod<'_>; 13] = [
@@ -27,7 +27,9 @@ const _: [NativeMethod<'_>; 13] = [
     },
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
-        static extern fn open(path: JString, options: jlong[], names: JString[], functions: org.fulgurite.internal.MergeCalls[]) -> jlong,
+        static extern fn open(
+            path: JString, options: jlong[], names: JString[], functions: org.fulgurite.internal.MergeCalls[]
+        ) -> jlong,
     },
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
@@ -168,7 +170,7 @@ fn open<'l>(
 ) -> Result<jlong> {
     let path = PathBuf::from(text(env, &path)?);
     let options = options(&numbers(env, &given)?)?;
-    let options = merge_functions::register(env, options, &names, &functions)?;
+    let options = callbacks::register(env, options, &names, &functions)?;
     opened(&path, || Ok(options.open(&path)?))
 }
 

@@ -14,16 +14,15 @@
 mod arguments;
 mod batch;
 mod bulk;
+mod callbacks;
 mod change_feed;
 mod checkpoints;
 mod database;
 mod error;
-mod merge_functions;
 mod packed_changes;
 mod quads;
 mod reads;
 mod registry;
 mod room;
-mod storage;
 mod tables;
 mod writes;

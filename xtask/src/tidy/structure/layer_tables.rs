@@ -188,8 +188,9 @@ const PYTHON_LAYERS: &[&[&str]] = &[
 /// See [`Layered::layers`].
 const JAVA_LAYERS: &[&[&str]] = &[
     &["error"],
-    &["arguments", "batch", "packed_changes", "quads::objects", "storage"],
-    &["merge_functions", "registry"],
+    &["arguments", "batch", "packed_changes", "quads::objects"],
+    &["callbacks"],
+    &["registry"],
     &["database"],
     &["bulk", "change_feed", "checkpoints", "quads", "reads", "tables", "writes"],
     &["room"],

@@ -7,7 +7,7 @@ import java.util.Collections;
 import java.util.List;
 import org.fulgurite.options.MergeFunction;
 
-/** Calls a merge function. The native library calls it: see {@code crates/java/src/merge_functions.rs}. */
+/** Calls a merge function. The native library calls it: see {@code crates/java/src/callbacks/merge_functions.rs}. */
 public final class MergeCalls {
     private final MergeFunction function;
 
