@@ -1,8 +1,8 @@
-//! Reads and changes of single keys, through memory that Java and this library share.
+//! Reads and changes of single keys, and reads of few quads, through memory that Java and this library share.
 //!
-//! A call into the virtual machine costs as much as a call of a native method, and a copy of an array takes several. The
-//! Java class `Room` therefore has memory outside of Java's heap for each thread. It writes keys and values there, these
-//! methods read them there, and a result goes back the same way. Only errors call the virtual machine.
+//! A call into the virtual machine costs as much as a call of a native method, and a copy of an array takes several.
+//! The Java class `Room` therefore has memory outside of Java's heap for each thread. It writes keys and values there,
+//! these methods read them there, and a result goes back the same way. Only errors call the virtual machine.
 
 #![expect(unsafe_code, reason = "the memory that Java shares with this library")]
 
@@ -13,10 +13,11 @@ use jni::sys::{jboolean, jint, jlong};
 use jni::{Env, EnvUnowned, NativeMethod, native_method};
 
 use crate::error::{Failure, Result, Throw};
+use crate::quads::{AskedQuads, first_quads};
 use crate::reads::with_value;
 use crate::writes::{change_kind, change_one};
 
-const _: [NativeMethod<'_>; 3] = [
+const _: [NativeMethod<'_>; 4] = [
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
         static extern fn address(buffer: JByteBuffer) -> jlong,
@@ -30,6 +31,13 @@ const _: [NativeMethod<'_>; 3] = [
         static raw extern fn change_in_room(
             txn: jlong, table: jlong, kind: jint, room: jlong, key: jint, value: jint
         ) -> jboolean,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads",
+        static raw extern fn quads_in_room(
+            view: jlong, subject: jlong, predicate: jlong, object: jlong, graph: jlong, kinds: jint, sorted_by: jint,
+            room: jlong, length: jint
+        ) -> jlong,
     },
 ];
 
@@ -54,8 +62,8 @@ fn length(length: jint) -> Result<usize> {
     usize::try_from(length).map_err(|_| Failure::Invalid(format!("{length} is no length")))
 }
 
-/// Looks up the key in the first `key` bytes of a room of `size` bytes. Puts the value behind it if it fits. Returns the
-/// length of the value, or [`ABSENT`].
+/// Looks up the key in the first `key` bytes of a room of `size` bytes. Puts the value behind it if it fits. Returns
+/// the length of the value, or [`ABSENT`].
 fn get_in_room<'l>(
     env: EnvUnowned<'l>,
     _: JClass<'l>,
@@ -106,5 +114,35 @@ fn change_in_room<'l>(
         let bytes = unsafe { std::slice::from_raw_parts(start, key + value) };
         let (key, value) = bytes.split_at(key);
         change_one(txn, table, change_kind(kind)?, key, value)
+    })
+}
+
+/// As the method `quads`, with a room for `length` numbers in the place of an array.
+#[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
+fn quads_in_room<'l>(
+    env: EnvUnowned<'l>,
+    _: JClass<'l>,
+    view: jlong,
+    subject: jlong,
+    predicate: jlong,
+    object: jlong,
+    graph: jlong,
+    kinds: jint,
+    sorted_by: jint,
+    room: jlong,
+    numbers: jint,
+) -> jlong {
+    alone(env, || {
+        let numbers = length(numbers)?;
+        let start = std::ptr::with_exposed_provenance_mut::<jlong>(room as usize);
+        if !start.is_aligned() {
+            return Err(Failure::Invalid("the memory for quads is not aligned to 8 bytes".to_owned()));
+        }
+        // SAFETY: the Java class `Room`, the only caller, gives the address of a direct buffer of the calling thread
+        // that has so many numbers. The thread does not use it during the call. It is aligned (checked above), and
+        // every number is a valid `jlong`.
+        let rows = unsafe { std::slice::from_raw_parts_mut(start, numbers) };
+        let asked = AskedQuads { terms: [subject, predicate, object, graph], kinds, sorted_by };
+        first_quads(view, &asked, rows)
     })
 }

@@ -4,11 +4,14 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.LongBuffer;
 
 /**
- * Memory of a thread outside of Java's heap, through which single keys and values go to the native library and back.
- * The library reads and writes it without a call into the virtual machine. Larger keys and values go as arrays, and so
- * do those of virtual threads, because a program may have millions of these.
+ * Memory of a thread outside of Java's heap. Single keys and values go through it to the native library and back, and
+ * the first quads of a pattern come through it. The library reads and writes it without a call into the virtual
+ * machine. Larger keys and values go as arrays, and so do those of virtual threads, because a program may have
+ * millions of these.
  */
 public final class Room {
     /** The number of a {@code put}: see {@code crates/java/src/writes.rs}. */
@@ -25,12 +28,14 @@ public final class Room {
 
     private static final int BYTES = 8 << 10;
     private static final int ABSENT = -1;
+    private static final long UNSORTED = -1;
     private static final ThreadLocal<Room> OF_THREAD = new ThreadLocal<>();
 
     /** {@code Thread.isVirtual}, or null before Java 21. */
     private static final MethodHandle IS_VIRTUAL = isVirtualMethod();
 
     private final ByteBuffer buffer = ByteBuffer.allocateDirect(BYTES);
+    private final LongBuffer numbers = buffer.order(ByteOrder.nativeOrder()).asLongBuffer();
     private final long address = Native.address(buffer);
 
     /** Set during a call: a merge function that the call calls may read a database. */
@@ -114,8 +119,8 @@ public final class Room {
     }
 
     /**
-     * Puts the value of a key into a buffer, if it fits between its position and its limit, and moves the position behind
-     * it. Returns the length of the value, or -1 if the key does not exist.
+     * Puts the value of a key into a buffer, if it fits between its position and its limit, and moves the position
+     * behind it. Returns the length of the value, or -1 if the key does not exist.
      */
     public static int get(long txn, long table, ByteBuffer key, ByteBuffer into) {
         Room room = of(key.remaining());
@@ -151,7 +156,9 @@ public final class Room {
         return bytes;
     }
 
-    /** Changes a key. Returns whether an insertion stored the value, or whether a deleted key existed; otherwise true. */
+    /**
+     * Changes a key. Returns whether an insertion stored the value, or whether a deleted key existed; otherwise true.
+     */
     public static boolean change(long txn, long table, int kind, byte[] key, byte[] value) {
         Room room = of((long) key.length + value.length);
         if (room == null) {
@@ -170,5 +177,34 @@ public final class Room {
         }
         room.buffer.put(key.duplicate()).put(value.duplicate());
         room.change(txn, table, kind, key.remaining());
+    }
+
+    /**
+     * Reads quads of a view. A subject, predicate or object of 0 matches every term; a graph of -1 matches every graph.
+     * {@code sortedBy} is the column by which the quads are sorted, or -1. Puts the first ones into {@code rows}, four
+     * ids each, and their number into its last element. Returns an iterator for {@link NativeQuads#next}, 0 if these
+     * were all, or -1 if no index has the order.
+     */
+    public static long quads(
+            long view, long subject, long predicate, long object, long graph, int kinds, int sortedBy, long[] rows) {
+        Room room = of((long) Long.BYTES * rows.length);
+        if (room == null) {
+            return NativeQuads.quads(view, subject, predicate, object, graph, kinds, sortedBy, rows);
+        }
+        long found;
+        room.isUsed = true;
+        try {
+            found = NativeQuads.quadsInRoom(
+                    view, subject, predicate, object, graph, kinds, sortedBy, room.address, rows.length);
+        } finally {
+            room.isUsed = false;
+        }
+        if (found != UNSORTED) {
+            int count = (int) room.numbers.get(rows.length - 1);
+            room.numbers.clear();
+            room.numbers.get(rows, 0, 4 * count);
+            rows[rows.length - 1] = count;
+        }
+        return found;
     }
 }
