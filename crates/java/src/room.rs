@@ -86,7 +86,7 @@ fn get_in_room<'l>(
             if value.len() <= room_for_value {
                 // SAFETY: as above, and the value fits between the key and the end of the buffer. No reference is
                 // there: `bytes` ends before it, and the value is in memory of the engine.
-                unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), start.add(key), value.len()) };
+                unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), start.wrapping_add(key), value.len()) };
             }
             Ok(value.len() as jlong)
         })
