@@ -6,10 +6,19 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.ManagementFactory;
+import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.ReadOnlyBufferException;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.function.IntFunction;
 import org.fulgurite.exceptions.ClosedException;
 import org.fulgurite.options.MergeOperator;
@@ -171,5 +180,36 @@ class BuffersTest extends WithDatabase {
             }
         }
         assertArrayEquals(new boolean[] {true, true, true, true}, isRight);
+    }
+
+    private static long directBuffers() {
+        return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+                .filter(pool -> pool.getName().equals("direct"))
+                .mapToLong(BufferPoolMXBean::getCount)
+                .sum();
+    }
+
+    @Test
+    void virtualThreadsHaveNoMemoryOfTheirOwn() throws Exception {
+        Method method;
+        try {
+            method = Executors.class.getMethod("newVirtualThreadPerTaskExecutor");
+        } catch (NoSuchMethodException before21) {
+            assumeTrue(false, "this Java has no virtual threads");
+            return;
+        }
+        database.write(txn -> txn.put(table, key(1), bytes(100, 1)));
+        long before = directBuffers();
+        int threads = 200;
+        ExecutorService executor = (ExecutorService) method.invoke(null);
+        List<Future<byte[]>> found = new ArrayList<>();
+        for (int number = 0; number < threads; number++) {
+            found.add(executor.submit(() -> database.get(table, key(1))));
+        }
+        for (Future<byte[]> value : found) {
+            assertArrayEquals(bytes(100, 1), value.get());
+        }
+        executor.shutdown();
+        assertTrue(directBuffers() < before + threads / 2);
     }
 }
