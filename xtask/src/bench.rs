@@ -64,12 +64,17 @@ fn bench(arguments: &[String]) -> Result<(), Failure> {
         return bench_states(&root, rest);
     }
     let is_of_quads = arguments.first() == Some(&"rdf4j");
-    let features = if is_of_quads { rivals_of_quads(has_libclang()).to_owned() } else { rivals(has_libclang()) };
+    let asked = Asked::of(&arguments);
+    let features = match is_of_quads {
+        true if asked.has("oxigraph") => rivals_of_quads(has_libclang()).to_owned(),
+        true => String::new(),
+        false => rivals(has_libclang()),
+    };
     let all = ["run", "--locked", "--release", "--package", "fulgurite-bench", "--features", &features, "--"];
     let mut command = workspace::child(&root, "cargo", &all);
     command.args(&arguments);
-    let asks_java = is_of_quads && !arguments.iter().any(|argument| WITHOUT_JAVA.contains(argument));
-    if asks_java {
+    let is_alone = arguments.iter().any(|argument| WITHOUT_JAVA.contains(argument));
+    if is_of_quads && !is_alone && JAVA_ENGINES.iter().any(|engine| asked.has(engine)) {
         eprintln!("building bindings/java and installing it into the local Maven repository");
         match java::install(&root).and_then(|()| tools::ensure_rdf4j(&root)) {
             Ok(directory) => drop(command.env("FULGURITE_RDF4J", directory)),
@@ -77,6 +82,21 @@ fn bench(arguments: &[String]) -> Result<(), Failure> {
         }
     }
     wait(command)
+}
+
+/// The engines that the option `--engines` names; `None` for all.
+struct Asked<'a>(Option<&'a str>);
+
+impl<'a> Asked<'a> {
+    fn of(arguments: &[&'a str]) -> Self {
+        let position = arguments.iter().position(|argument| *argument == "--engines");
+        let after = position.and_then(|position| arguments.get(position + 1).copied());
+        Self(after.or_else(|| arguments.iter().find_map(|argument| argument.strip_prefix("--engines="))))
+    }
+
+    fn has(&self, engine: &str) -> bool {
+        self.0.is_none_or(|engines| engines.split(',').any(|name| name.trim() == engine))
+    }
 }
 
 /// `cargo xtask bench java`: runs JMH.
@@ -109,6 +129,9 @@ fn java_program(root: &Path) -> Result<(std::process::Command, PathBuf), Failure
     command.env_remove("LD_LIBRARY_PATH");
     Ok((command, directory))
 }
+
+/// The engines of the suite of quads that run in Java.
+const JAVA_ENGINES: [&str; 3] = ["lmdbstore", "fulgurite-rdf4j", "fulgurite-rdf4j-queries"];
 
 /// What the suite of quads does without other engines.
 const WITHOUT_JAVA: [&str; 4] = ["--generate", "--help", "--self-test", "-h"];
@@ -164,6 +187,15 @@ fn holds_libclang(directory: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn engines_that_are_not_asked_for_are_not_built() {
+        let asked = Asked::of(&["rdf4j", "--engines", "lmdbstore,fulgurite-rdf4j"]);
+        assert!(asked.has("lmdbstore") && asked.has("fulgurite-rdf4j"));
+        assert!(!asked.has("oxigraph") && !asked.has("fulgurite"));
+        assert!(!Asked::of(&["rdf4j", "--engines=fulgurite"]).has("oxigraph"));
+        assert!(Asked::of(&["rdf4j", "--rounds", "1"]).has("oxigraph"));
+    }
 
     #[test]
     fn another_library_with_a_similar_name_is_not_libclang() {

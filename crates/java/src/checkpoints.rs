@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use fulgurite_graph::Checkpoints;
-use jni::objects::{JClass, JLongArray, JObject, JString};
+use jni::objects::{JClass, JLongArray, JObject, JObjectArray, JString};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
 use crate::arguments::{longs, numbers, text};
+use crate::callbacks::{self, JavaStorage};
 use crate::database::{opened, options};
 use crate::error::{Failure, Result, Throw};
 use crate::registry::{Object, REGISTRY};
-use crate::storage::JavaStorage;
 
 const _: [NativeMethod<'_>; 4] = [
     native_method! {
@@ -28,7 +28,8 @@ const _: [NativeMethod<'_>; 4] = [
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
         static extern fn restore_checkpoint(
-            checkpoints: jlong, id: jlong, path: JString, options: jlong[]
+            checkpoints: jlong, id: jlong, path: JString, options: jlong[], names: JString[],
+            functions: org.fulgurite.internal.MergeCalls[]
         ) -> jlong,
     },
     native_method! {
@@ -64,6 +65,7 @@ fn create_checkpoint<'l>(
 }
 
 /// Restores a checkpoint into a new database. Returns its handle.
+#[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
 fn restore_checkpoint<'l>(
     env: &mut Env<'l>,
     _: JClass<'l>,
@@ -71,9 +73,12 @@ fn restore_checkpoint<'l>(
     id: jlong,
     path: JString<'l>,
     given: JLongArray<'l>,
+    names: JObjectArray<'l, JString<'l>>,
+    functions: JObjectArray<'l, JObject<'l>>,
 ) -> Result<jlong> {
     let (id, path) = (id_of(id)?, PathBuf::from(text(env, &path)?));
     let options = options(&numbers(env, &given)?)?;
+    let options = callbacks::register(env, options, &names, &functions)?;
     REGISTRY.with(checkpoints, |object| opened(&path, || Ok(object.checkpoints()?.restore(id, &path, options)?)))
 }
 

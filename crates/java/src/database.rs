@@ -7,11 +7,12 @@ use std::time::Duration;
 use fulgurite::{Database, Durability, Isolation, Options};
 use fulgurite_handles::kind::KINDS;
 use fulgurite_handles::{Opened, Opening};
-use jni::objects::{JClass, JLongArray, JObjectArray, JString};
+use jni::objects::{JClass, JLongArray, JObject, JObjectArray, JString};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
 use crate::arguments::{longs, numbers, text};
+use crate::callbacks;
 use crate::error::{Failure, Result, Throw};
 use crate::registry::{Object, OpenedStore, REGISTRY, Writing};
 
@@ -26,7 +27,9 @@ const _: [NativeMethod<'_>; 13] = [
     },
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
-        static extern fn open(path: JString, options: jlong[]) -> jlong,
+        static extern fn open(
+            path: JString, options: jlong[], names: JString[], functions: org.fulgurite.internal.MergeCalls[]
+        ) -> jlong,
     },
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
@@ -156,9 +159,18 @@ fn isolation(number: jlong) -> Result<Isolation> {
     }
 }
 
-fn open<'l>(env: &mut Env<'l>, _: JClass<'l>, path: JString<'l>, given: JLongArray<'l>) -> Result<jlong> {
+/// Opens a database. `names` are those of the merge functions.
+fn open<'l>(
+    env: &mut Env<'l>,
+    _: JClass<'l>,
+    path: JString<'l>,
+    given: JLongArray<'l>,
+    names: JObjectArray<'l, JString<'l>>,
+    functions: JObjectArray<'l, JObject<'l>>,
+) -> Result<jlong> {
     let path = PathBuf::from(text(env, &path)?);
     let options = options(&numbers(env, &given)?)?;
+    let options = callbacks::register(env, options, &names, &functions)?;
     opened(&path, || Ok(options.open(&path)?))
 }
 

@@ -9,11 +9,12 @@
 //! - Java holds objects by handles (`registry`). A handle of a closed object is an exception.
 //! - A call holds its object until it returns, so closing an object waits for running calls.
 //! - A panic becomes an exception (`error::Throw`).
-//! - Keys and values are copied between Java's arrays and the engine, so Java never sees memory of the engine.
+//! - Keys and values are copied between Java's memory and the engine, so Java never sees memory of the engine.
 
 mod arguments;
 mod batch;
 mod bulk;
+mod callbacks;
 mod change_feed;
 mod checkpoints;
 mod database;
@@ -22,6 +23,6 @@ mod packed_changes;
 mod quads;
 mod reads;
 mod registry;
-mod storage;
+mod room;
 mod tables;
 mod writes;

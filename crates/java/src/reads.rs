@@ -72,14 +72,20 @@ fn with_both<R>(txn: jlong, table: jlong, run: impl FnOnce(&Object, &Table) -> R
     REGISTRY.with(txn, |txn| REGISTRY.with(table, |table| run(txn, table.table()?)))
 }
 
+/// Calls `run` with the value of a key, if it exists.
+///
+/// # Errors
+/// [`Failure::Closed`], errors of the engine, and those of `run`.
+pub fn with_value<R>(txn: jlong, table: jlong, key: &[u8], run: impl FnOnce(Option<&[u8]>) -> Result<R>) -> Result<R> {
+    with_both(txn, table, |object, table| with_transaction!(object, txn => run(txn.get(table, key)?.as_deref())))
+}
+
 /// The value of a key, or null.
 fn get<'l>(env: &mut Env<'l>, _: JClass<'l>, txn: jlong, table: jlong, key: JByteArray<'l>) -> Result<JByteArray<'l>> {
     let key = Bytes::of(env, &key)?;
-    with_both(txn, table, |object, table| {
-        with_transaction!(object, txn => match txn.get(table, &*key)? {
-            Some(value) => array(env, &value),
-            None => Ok(JByteArray::null()),
-        })
+    with_value(txn, table, &key, |value| match value {
+        Some(value) => array(env, value),
+        None => Ok(JByteArray::null()),
     })
 }
 

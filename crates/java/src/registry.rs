@@ -8,10 +8,10 @@ use fulgurite_handles::{Opened, Opening, Registry};
 use fulgurite_rdf::{Snapshot, Store};
 use jni::sys::jlong;
 
+use crate::callbacks::JavaStorage;
 use crate::error::{Failure, Result};
 use crate::packed_changes::PackedChanges;
 use crate::quads::objects::{Load, OpenQuery, Recorded, Rows, RunningQuery, Statements};
-use crate::storage::JavaStorage;
 
 /// A write transaction and its savepoints.
 pub struct Writing {

@@ -14,8 +14,8 @@ const _: [NativeMethod<'_>; 6] = [
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
         static extern fn create_table(
-            database: jlong, name: JString, flags: jint, align: jint, operator: jint, types: JString[],
-            if_absent: jboolean
+            database: jlong, name: JString, flags: jint, align: jint, operator: jint, function: JString,
+            types: JString[], if_absent: jboolean
         ) -> jlong,
     },
     native_method! {
@@ -55,6 +55,7 @@ fn options(flags: jint, align: jint, operator: jint) -> Result<TableOptions> {
     Ok(options.merge(*operator))
 }
 
+/// Creates a table. `function` is the name of a merge function, or null.
 #[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
 fn create_table<'l>(
     env: &mut Env<'l>,
@@ -64,10 +65,14 @@ fn create_table<'l>(
     flags: jint,
     align: jint,
     operator: jint,
+    function: JString<'l>,
     types: JObjectArray<'l, JString<'l>>,
     if_absent: bool,
 ) -> Result<jlong> {
-    let (name, options) = (text(env, &name)?, options(flags, align, operator)?);
+    let (name, mut options) = (text(env, &name)?, options(flags, align, operator)?);
+    if !function.is_null() {
+        options = options.merge_function(text(env, &function)?);
+    }
     let [key_type, value_type] = [0, 1].map(|index| {
         let name = types.get_element(env, index)?;
         text(env, &name)

@@ -13,22 +13,10 @@ use crate::database::durability;
 use crate::error::{Failure, Result, Throw};
 use crate::registry::{Object, REGISTRY, Writing, broken};
 
-const _: [NativeMethod<'_>; 9] = [
+const _: [NativeMethod<'_>; 6] = [
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
-        static extern fn put(txn: jlong, table: jlong, key: jbyte[], value: jbyte[]) -> void,
-    },
-    native_method! {
-        java_type = "org.fulgurite.internal.Native", error_policy = Throw,
-        static extern fn insert(txn: jlong, table: jlong, key: jbyte[], value: jbyte[]) -> jboolean,
-    },
-    native_method! {
-        java_type = "org.fulgurite.internal.Native", error_policy = Throw,
-        static extern fn merge(txn: jlong, table: jlong, key: jbyte[], operand: jbyte[]) -> void,
-    },
-    native_method! {
-        java_type = "org.fulgurite.internal.Native", error_policy = Throw,
-        static extern fn delete(txn: jlong, table: jlong, key: jbyte[]) -> jboolean,
+        static extern fn change(txn: jlong, table: jlong, kind: jint, key: jbyte[], value: jbyte[]) -> jboolean,
     },
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
@@ -59,45 +47,56 @@ fn with_both<R>(txn: jlong, table: jlong, run: impl FnOnce(&mut WriteTxn, &Table
     REGISTRY.with(txn, |txn| REGISTRY.with(table, |table| run(&mut txn.write()?.txn, table.table()?)))
 }
 
-fn put<'l>(
-    env: &mut Env<'l>,
-    _: JClass<'l>,
-    txn: jlong,
-    table: jlong,
-    key: JByteArray<'l>,
-    value: JByteArray<'l>,
-) -> Result<()> {
-    let (key, value) = (Bytes::of(env, &key)?, Bytes::of(env, &value)?);
-    with_both(txn, table, |txn, table| Ok(txn.put(table, &*key, &*value)?))
+/// What a call changes: see `org.fulgurite.internal.Room`.
+#[derive(Clone, Copy)]
+pub enum ChangeKind {
+    Put,
+    Insert,
+    Merge,
+    Delete,
 }
 
-fn insert<'l>(
+/// The change of this number.
+///
+/// # Errors
+/// [`Failure::Invalid`] for another number.
+pub fn change_kind(number: jint) -> Result<ChangeKind> {
+    match number {
+        0 => Ok(ChangeKind::Put),
+        1 => Ok(ChangeKind::Insert),
+        2 => Ok(ChangeKind::Merge),
+        3 => Ok(ChangeKind::Delete),
+        _ => Err(Failure::Invalid(format!("{number} is no kind of change"))),
+    }
+}
+
+/// Changes a key. Returns whether an insertion stored the value, or whether a deleted key existed; otherwise true.
+///
+/// # Errors
+/// [`Failure::Closed`], and errors of the engine.
+pub fn change_one(txn: jlong, table: jlong, kind: ChangeKind, key: &[u8], value: &[u8]) -> Result<bool> {
+    with_both(txn, table, |txn, table| {
+        match kind {
+            ChangeKind::Put => txn.put(table, key, value)?,
+            ChangeKind::Insert => return Ok(txn.insert(table, key, value)?),
+            ChangeKind::Merge => txn.merge(table, key, value)?,
+            ChangeKind::Delete => return Ok(txn.delete(table, key)?),
+        }
+        Ok(true)
+    })
+}
+
+fn change<'l>(
     env: &mut Env<'l>,
     _: JClass<'l>,
     txn: jlong,
     table: jlong,
+    kind: jint,
     key: JByteArray<'l>,
     value: JByteArray<'l>,
 ) -> Result<bool> {
     let (key, value) = (Bytes::of(env, &key)?, Bytes::of(env, &value)?);
-    with_both(txn, table, |txn, table| Ok(txn.insert(table, &*key, &*value)?))
-}
-
-fn merge<'l>(
-    env: &mut Env<'l>,
-    _: JClass<'l>,
-    txn: jlong,
-    table: jlong,
-    key: JByteArray<'l>,
-    operand: JByteArray<'l>,
-) -> Result<()> {
-    let (key, operand) = (Bytes::of(env, &key)?, Bytes::of(env, &operand)?);
-    with_both(txn, table, |txn, table| Ok(txn.merge(table, &*key, &*operand)?))
-}
-
-fn delete<'l>(env: &mut Env<'l>, _: JClass<'l>, txn: jlong, table: jlong, key: JByteArray<'l>) -> Result<bool> {
-    let key = Bytes::of(env, &key)?;
-    with_both(txn, table, |txn, table| Ok(txn.delete(table, &*key)?))
+    change_one(txn, table, change_kind(kind)?, &key, &value)
 }
 
 #[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
@@ -129,7 +128,7 @@ fn apply<'l>(
     with_both(txn, table, |txn, table| {
         let before = txn.savepoint();
         let applied =
-            changes.chunk_by(|one, next| is_put(one) && is_put(next)).try_for_each(|run| change(txn, table, run));
+            changes.chunk_by(|one, next| is_put(one) && is_put(next)).try_for_each(|run| change_run(txn, table, run));
         if applied.is_err() {
             txn.rollback_to(before)?;
         }
@@ -142,7 +141,7 @@ fn is_put(change: &Change<'_>) -> bool {
 }
 
 /// Makes changes that follow each other: any number of puts, or one of another kind.
-fn change(txn: &mut WriteTxn, table: &Table, run: &[Change<'_>]) -> Result<()> {
+fn change_run(txn: &mut WriteTxn, table: &Table, run: &[Change<'_>]) -> Result<()> {
     match run {
         [Change::Delete(key)] => txn.delete(table, key).map(|_| ())?,
         [Change::Merge(key, operand)] => txn.merge(table, key, operand)?,

@@ -10,3 +10,5 @@ mod queries;
 mod reads;
 mod statements;
 mod stores;
+
+pub use reads::{AskedQuads, first_quads};

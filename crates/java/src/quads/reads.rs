@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use fulgurite_rdf::{GraphPattern, IdPattern, Position, Quads, StatementKinds, TermId};
+use fulgurite_rdf::{GraphPattern, IdPattern, IdQuad, Position, Quads, StatementKinds, TermId};
 use jni::objects::{JByteArray, JClass, JLongArray};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
@@ -179,26 +179,30 @@ fn terms<'l>(
 /// No index has the order.
 const UNSORTED: jlong = -1;
 
-/// Reads quads. A subject, predicate or object of 0 matches every term; a graph of −1 matches every graph. `sorted_by`
-/// is the position of [`Position::ALL`] by which the quads are sorted, or −1 for any order. Puts the first quads into
-/// `rows`, four ids each, and their number into its last element. Returns a handle for [`next`], 0 if these were all,
-/// or [`UNSORTED`].
-#[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
-fn quads<'l>(
-    env: &mut Env<'l>,
-    _: JClass<'l>,
-    view: jlong,
-    subject: jlong,
-    predicate: jlong,
-    object: jlong,
-    graph: jlong,
-    kinds_of: jint,
-    sorted_by: jint,
-    rows: JLongArray<'l>,
-) -> Result<jlong> {
+/// A pattern of quads as Java gives it. A subject, predicate or object of 0 matches every term; a graph of −1 matches
+/// every graph.
+pub struct AskedQuads {
+    /// Subject, predicate, object and graph.
+    pub terms: [jlong; 4],
+    /// The kinds of statements: see [`kinds`].
+    pub kinds: jint,
+    /// The position of [`Position::ALL`] by which the quads are sorted, or −1 for any order.
+    pub sorted_by: jint,
+}
+
+/// Reads quads. Puts the first ones into `rows`, four ids each, and their number into its last element. Returns a
+/// handle for [`next`], 0 if these were all, or [`UNSORTED`].
+///
+/// # Errors
+/// [`Failure::Invalid`] for terms, kinds or rows that are not valid, [`Failure::Closed`], and errors of the store.
+pub fn first_quads(view: jlong, asked: &AskedQuads, rows: &mut [jlong]) -> Result<jlong> {
+    let [subject, predicate, object, graph] = asked.terms;
     let pattern = pattern(subject, predicate, object, graph)?;
-    let kinds = kinds(kinds_of)?;
-    let position = position(sorted_by);
+    let kinds = kinds(asked.kinds)?;
+    let position = position(asked.sorted_by);
+    let (number, rows) = rows
+        .split_last_mut()
+        .ok_or_else(|| Failure::Invalid("the array for quads has no element for their number".to_owned()))?;
     let found = REGISTRY.with(view, |object| {
         observe(object, &pattern, kinds)?;
         with_view!(object, view => Ok(match position {
@@ -208,15 +212,35 @@ fn quads<'l>(
         }))
     })?;
     let Some(mut found) = found else { return Ok(UNSORTED) };
-    let length = rows.len(env)?;
-    let count = length / 4;
-    let mut ids = take(&mut found, count)?;
-    let read = ids.len() / 4;
-    // The last element has the number of rows.
-    ids.resize(length.saturating_sub(1), 0);
-    ids.push(read as jlong);
-    rows.set_region(env, 0, &ids)?;
+    let count = rows.len() / 4;
+    let mut read = 0;
+    for (row, quad) in rows.chunks_exact_mut(4).zip(&mut found) {
+        row.copy_from_slice(&ids_of(&quad?));
+        read += 1;
+    }
+    *number = read as jlong;
     Ok(if read < count { 0 } else { REGISTRY.add(Object::Quads(Box::new(Mutex::new(found)))) })
+}
+
+/// As [`first_quads`], with an array of Java.
+#[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
+fn quads<'l>(
+    env: &mut Env<'l>,
+    _: JClass<'l>,
+    view: jlong,
+    subject: jlong,
+    predicate: jlong,
+    object: jlong,
+    graph: jlong,
+    kinds: jint,
+    sorted_by: jint,
+    rows: JLongArray<'l>,
+) -> Result<jlong> {
+    let asked = AskedQuads { terms: [subject, predicate, object, graph], kinds, sorted_by };
+    let mut ids = vec![0; rows.len(env)?];
+    let handle = first_quads(view, &asked, &mut ids)?;
+    rows.set_region(env, 0, &ids)?;
+    Ok(handle)
 }
 
 /// Whether an index has the quads of a pattern in an order: see [`quads`].
@@ -240,12 +264,15 @@ fn sorts<'l>(
         .with(view, |object| with_view!(object, view => Ok(Rows::can_sort(&view.of_kinds(kinds), &pattern, position))))
 }
 
+fn ids_of(quad: &IdQuad) -> [jlong; 4] {
+    [quad.subject, quad.predicate, quad.object, quad.graph].map(|id| id.to_bits().cast_signed())
+}
+
 /// The ids of the next `count` quads.
 fn take(rows: &mut Rows, count: usize) -> Result<Vec<jlong>> {
     let mut ids = Vec::with_capacity(4 * count.min(1 << 16) + 1);
     for quad in rows.by_ref().take(count) {
-        let quad = quad?;
-        ids.extend([quad.subject, quad.predicate, quad.object, quad.graph].map(|id| id.to_bits().cast_signed()));
+        ids.extend(ids_of(&quad?));
     }
     Ok(ids)
 }

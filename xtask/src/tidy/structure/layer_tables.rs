@@ -189,10 +189,12 @@ const PYTHON_LAYERS: &[&[&str]] = &[
 /// See [`Layered::layers`].
 const JAVA_LAYERS: &[&[&str]] = &[
     &["error"],
-    &["arguments", "batch", "packed_changes", "quads::objects", "storage"],
+    &["arguments", "batch", "packed_changes", "quads::objects"],
+    &["callbacks"],
     &["registry"],
     &["database"],
     &["bulk", "change_feed", "checkpoints", "quads", "reads", "tables", "writes"],
+    &["room"],
 ];
 
 /// See [`Layered::layers`].

@@ -54,6 +54,7 @@ const FILES: &[(&str, &str)] = &[
     ("crates/facts/src/lmdb/view.rs", "bytes of LMDB's map, for as long as their transaction lives"),
     ("crates/handles/src/held.rs", "cursors and values that keep their transaction"),
     ("crates/c/src/", "functions of C, and memory of their callers"),
+    ("crates/java/src/room.rs", "memory that Java shares with the library"),
     ("crates/python/src/arrow.rs", "the C data interface of Arrow"),
     ("crates/python/src/lent.rs", "transactions that are lent to Python while a function runs"),
     ("crates/python/src/values.rs", "the buffer protocol of Python"),

@@ -6,6 +6,7 @@ import java.util.function.LongFunction;
 import org.fulgurite.checkpoints.CheckpointStorage;
 import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.internal.Handle;
+import org.fulgurite.internal.MergeCalls;
 import org.fulgurite.internal.Native;
 import org.fulgurite.internal.StorageCalls;
 
@@ -152,7 +153,10 @@ public final class Checkpoints implements AutoCloseable {
     public Database restore(long id, Path path, DatabaseOptions options) {
         Path absolute = Objects.requireNonNull(path, "path").toAbsolutePath();
         long[] values = options.values();
-        return call(raw -> new Database(absolute, Native.restoreCheckpoint(raw, id, absolute.toString(), values)));
+        String[] names = options.functionNames();
+        MergeCalls[] functions = options.functions();
+        return call(raw -> new Database(
+                absolute, Native.restoreCheckpoint(raw, id, absolute.toString(), values, names, functions)));
     }
 
     /** Releases this object. Stored checkpoints are not changed. */

@@ -19,6 +19,7 @@ import org.fulgurite.exceptions.RetryableException;
 import org.fulgurite.internal.EntryBuffer;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.Native;
+import org.fulgurite.internal.Room;
 import org.fulgurite.options.Isolation;
 
 /**
@@ -108,7 +109,7 @@ public final class Database implements AutoCloseable {
      * @return the value, or null
      */
     public byte[] get(Table table, byte[] key) {
-        return Native.get(handle.raw(), table.handle.raw(), key);
+        return Room.get(handle.raw(), table.handle.raw(), key);
     }
 
     /**
@@ -270,6 +271,7 @@ public final class Database implements AutoCloseable {
                 options.flags(),
                 options.align(),
                 options.operator(),
+                options.function(),
                 options.types(),
                 ifAbsent);
         return new Table(this, raw, name);

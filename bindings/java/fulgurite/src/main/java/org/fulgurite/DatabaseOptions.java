@@ -3,10 +3,14 @@ package org.fulgurite;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Objects;
+import org.fulgurite.internal.MergeCalls;
 import org.fulgurite.internal.Native;
 import org.fulgurite.options.Durability;
 import org.fulgurite.options.Isolation;
+import org.fulgurite.options.MergeFunction;
 
 /**
  * Options for opening a database. {@link Database#options()} returns the defaults; each method changes one option and
@@ -17,6 +21,7 @@ public final class DatabaseOptions {
     private static final long DEFAULT = Long.MIN_VALUE;
 
     private final long[] values = new long[14];
+    private final Map<String, MergeCalls> functions = new LinkedHashMap<>();
 
     DatabaseOptions() {
         Arrays.fill(values, DEFAULT);
@@ -175,6 +180,21 @@ public final class DatabaseOptions {
         return set(13, positive(bytes));
     }
 
+    /**
+     * Registers a function for {@link WriteTransaction#merge} in tables with {@link TableOptions#mergeFunction} and this
+     * name. Register it at each opening: a table stores the name only. If this process already has the database open,
+     * the function that was registered first stays.
+     *
+     * @param name the name, 1 to 255 bytes
+     * @param function the function
+     * @return this
+     */
+    public DatabaseOptions mergeFunction(String name, MergeFunction function) {
+        Objects.requireNonNull(name, "name");
+        functions.put(name, new MergeCalls(Objects.requireNonNull(function, "function")));
+        return this;
+    }
+
     private static long positive(long number) {
         if (number < 0) {
             throw new IllegalArgumentException(number + " is negative");
@@ -192,7 +212,15 @@ public final class DatabaseOptions {
      */
     public Database open(Path path) {
         Path absolute = Objects.requireNonNull(path, "path").toAbsolutePath();
-        return new Database(absolute, Native.open(absolute.toString(), values));
+        return new Database(absolute, Native.open(absolute.toString(), values, functionNames(), functions()));
+    }
+
+    String[] functionNames() {
+        return functions.keySet().toArray(new String[0]);
+    }
+
+    MergeCalls[] functions() {
+        return functions.values().toArray(new MergeCalls[0]);
     }
 
     long[] values() {

@@ -11,6 +11,7 @@ public final class TableOptions {
     private int flags;
     private int align = 1;
     private int operator = -1;
+    private String function;
     private String keyType = "";
     private String valueType = "";
 
@@ -63,6 +64,21 @@ public final class TableOptions {
      */
     public TableOptions merge(MergeOperator operator) {
         this.operator = Objects.requireNonNull(operator, "operator").ordinal();
+        function = null;
+        return this;
+    }
+
+    /**
+     * Sets a function of the program as the operator of {@link WriteTransaction#merge}, instead of {@link #merge}.
+     * Register the function under this name by {@link DatabaseOptions#mergeFunction} at each opening. Without it, merges
+     * throw an exception of the kind {@code MERGE_FUNCTION_MISSING}, and everything else works.
+     *
+     * @param name the name, 1 to 255 bytes
+     * @return this
+     */
+    public TableOptions mergeFunction(String name) {
+        function = Objects.requireNonNull(name, "name");
+        operator = -1;
         return this;
     }
 
@@ -104,5 +120,9 @@ public final class TableOptions {
 
     int operator() {
         return operator;
+    }
+
+    String function() {
+        return function;
     }
 }

@@ -9,6 +9,7 @@ import java.util.NoSuchElementException;
 import org.fulgurite.internal.Exceptions;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.Native;
+import org.fulgurite.internal.Room;
 
 /** The reads that read transactions and write transactions share. */
 public abstract class Transaction implements AutoCloseable {
@@ -30,7 +31,21 @@ public abstract class Transaction implements AutoCloseable {
      * @return a copy of the value, or null if the key does not exist
      */
     public byte[] get(Table table, byte[] key) {
-        return Native.get(handle.raw(), table.handle.raw(), key);
+        return Room.get(handle.raw(), table.handle.raw(), key);
+    }
+
+    /**
+     * Copies the value of a key into a buffer at its position, and moves the position past the value. If the value does
+     * not fit before the limit, nothing is copied.
+     *
+     * @param table the table
+     * @param key the key, from the position of the buffer to its limit; both stay as they are
+     * @param value the buffer, direct or not
+     * @return the length of the value, which is greater than {@code value.remaining()} was if it does not fit; -1 if the
+     *     key does not exist
+     */
+    public int get(Table table, ByteBuffer key, ByteBuffer value) {
+        return Room.get(handle.raw(), table.handle.raw(), key, value);
     }
 
     /**

@@ -1,9 +1,11 @@
 package org.fulgurite;
 
+import java.nio.ByteBuffer;
 import java.util.Objects;
 import org.fulgurite.exceptions.RetryableException;
 import org.fulgurite.internal.Exceptions;
 import org.fulgurite.internal.Native;
+import org.fulgurite.internal.Room;
 import org.fulgurite.options.Durability;
 
 /**
@@ -13,6 +15,8 @@ import org.fulgurite.options.Durability;
  * transaction that was not committed discards its changes. Calls of several threads run one after the other.
  */
 public final class WriteTransaction extends Transaction {
+    private static final byte[] NOTHING = {};
+
     WriteTransaction(Database database, long raw) {
         super(database, raw, "write transaction", true);
     }
@@ -36,7 +40,19 @@ public final class WriteTransaction extends Transaction {
      * @param value the value
      */
     public void put(Table table, byte[] key, byte[] value) {
-        Native.put(handle.raw(), table.handle.raw(), key, value);
+        Room.change(handle.raw(), table.handle.raw(), Room.PUT, key, value);
+    }
+
+    /**
+     * Stores a value, and replaces an existing one. The buffers can be direct or not. Their bytes from the position to
+     * the limit are stored; both stay as they are.
+     *
+     * @param table the table
+     * @param key the key, at most 64 MiB
+     * @param value the value
+     */
+    public void put(Table table, ByteBuffer key, ByteBuffer value) {
+        Room.change(handle.raw(), table.handle.raw(), Room.PUT, key, value);
     }
 
     /**
@@ -48,7 +64,7 @@ public final class WriteTransaction extends Transaction {
      * @return whether the value was stored
      */
     public boolean insert(Table table, byte[] key, byte[] value) {
-        return Native.insert(handle.raw(), table.handle.raw(), key, value);
+        return Room.change(handle.raw(), table.handle.raw(), Room.INSERT, key, value);
     }
 
     /**
@@ -60,7 +76,7 @@ public final class WriteTransaction extends Transaction {
      * @param operand the operand
      */
     public void merge(Table table, byte[] key, byte[] operand) {
-        Native.merge(handle.raw(), table.handle.raw(), key, operand);
+        Room.change(handle.raw(), table.handle.raw(), Room.MERGE, key, operand);
     }
 
     /**
@@ -71,7 +87,7 @@ public final class WriteTransaction extends Transaction {
      * @return whether the key existed
      */
     public boolean delete(Table table, byte[] key) {
-        return Native.delete(handle.raw(), table.handle.raw(), key);
+        return Room.change(handle.raw(), table.handle.raw(), Room.DELETE, key, NOTHING);
     }
 
     /**

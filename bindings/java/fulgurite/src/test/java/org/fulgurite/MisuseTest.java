@@ -3,6 +3,7 @@ package org.fulgurite;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -42,6 +43,13 @@ class MisuseTest {
         return bytes;
     }
 
+    private static ByteBuffer buffer(Random random) {
+        byte[] bytes = random(random);
+        ByteBuffer buffer = random.nextBoolean() ? ByteBuffer.allocate(9_000) : ByteBuffer.allocateDirect(9_000);
+        buffer.put(bytes).flip();
+        return buffer;
+    }
+
     private static KeyRange range(Random random) {
         switch (random.nextInt(4)) {
             case 0:
@@ -63,7 +71,7 @@ class MisuseTest {
         WriteTransaction write =
                 transaction instanceof WriteTransaction ? (WriteTransaction) transaction : null;
         Cursor cursor = cursors.get(slot);
-        switch (random.nextInt(24)) {
+        switch (random.nextInt(28)) {
             case 0:
                 if (random.nextInt(200) == 0) {
                     database.close();
@@ -141,6 +149,18 @@ class MisuseTest {
                 break;
             case 22:
                 transaction.count(table, range(random));
+                break;
+            case 23:
+                transaction.get(table, buffer(random), ByteBuffer.allocate(random.nextInt(8)));
+                break;
+            case 24:
+                write.put(table, buffer(random), buffer(random));
+                break;
+            case 25:
+                write.insert(table, random(random), random(random));
+                break;
+            case 26:
+                write.merge(table, random(random), random(random));
                 break;
             default:
                 transaction.get(table, random(random));

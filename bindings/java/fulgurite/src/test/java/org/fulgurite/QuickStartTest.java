@@ -39,6 +39,8 @@ class QuickStartTest {
 
         Path java = Paths.get(System.getProperty("java.home"), "bin", "java");
         Path output = directory.resolve("output");
+        // Java 24 and later warn there of native libraries.
+        Path errors = directory.resolve("errors");
         Process process = new ProcessBuilder(Arrays.asList(
                         java.toString(),
                         "-Dfulgurite.directory=" + System.getProperty("fulgurite.directory"),
@@ -46,13 +48,14 @@ class QuickStartTest {
                         classPath + System.getProperty("path.separator") + directory,
                         "Fruit"))
                 .directory(directory.toFile())
-                .redirectErrorStream(true)
+                .redirectError(errors.toFile())
                 .redirectOutput(output.toFile())
                 .start();
         assertTrue(process.waitFor(1, TimeUnit.MINUTES));
         String printed = new String(Files.readAllBytes(output), StandardCharsets.UTF_8);
-        assertEquals(block(guide, "text"), printed);
-        assertEquals(0, process.exitValue(), printed);
+        String failure = new String(Files.readAllBytes(errors), StandardCharsets.UTF_8);
+        assertEquals(0, process.exitValue(), failure);
+        assertEquals(block(guide, "text"), printed, failure);
     }
 
     static String classPathOf(Class<?> type) {

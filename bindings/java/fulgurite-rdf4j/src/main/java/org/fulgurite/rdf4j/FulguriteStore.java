@@ -15,7 +15,6 @@ import org.eclipse.rdf4j.query.algebra.evaluation.impl.DefaultEvaluationStrategy
 import org.eclipse.rdf4j.repository.sparql.federation.SPARQLServiceResolver;
 import org.eclipse.rdf4j.sail.NotifyingSailConnection;
 import org.eclipse.rdf4j.sail.SailException;
-import org.eclipse.rdf4j.sail.SailLockedException;
 import org.eclipse.rdf4j.sail.config.SailConfigException;
 import org.eclipse.rdf4j.sail.helpers.AbstractNotifyingSail;
 import org.fulgurite.exceptions.ClosedException;
@@ -27,6 +26,7 @@ import org.fulgurite.rdf4j.config.FulguriteStoreConfig;
 import org.fulgurite.rdf4j.config.QueryEngine;
 import org.fulgurite.rdf4j.internal.CommittedTerms;
 import org.fulgurite.rdf4j.internal.SailErrors;
+import org.fulgurite.rdf4j.internal.StoreLockedException;
 import org.fulgurite.rdf4j.values.IriCache;
 import org.fulgurite.rdf4j.values.TermBytes;
 
@@ -140,7 +140,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
             iris = new IriCache(committed);
             handle = opened;
         } catch (LockedException error) {
-            throw new SailLockedException(path, error.getMessage(), null);
+            throw new StoreLockedException(path, error);
         } catch (FulguriteException error) {
             throw SailErrors.of(error);
         } catch (SailConfigException error) {

@@ -41,7 +41,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
 
     private final StoredValue[] last = new StoredValue[4];
 
-    /** Four ids a row; the last element is for {@link NativeQuads#quads}. */
+    /** Four ids a row; the last element is for {@link StoreView#open}. */
     private long[] rows = new long[4 * FIRST_ROWS + 1];
     private StoredValue[] values;
     private int count;

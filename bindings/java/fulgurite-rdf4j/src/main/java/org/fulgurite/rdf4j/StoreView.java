@@ -15,6 +15,7 @@ import org.fulgurite.internal.Exceptions;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.Native;
 import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.internal.Room;
 import org.fulgurite.rdf4j.values.IdScope;
 import org.fulgurite.rdf4j.values.StoredValue;
 import org.fulgurite.rdf4j.values.TermBytes;
@@ -199,7 +200,7 @@ final class StoreView implements AutoCloseable, TermSource {
      * for the others, 0 if there are none, or {@link #UNSORTED} if no index has the order.
      */
     long open(long subject, long predicate, long object, long graph, int kinds, int sortedBy, long[] rows) {
-        long raw = NativeQuads.quads(raw(), subject, predicate, object, graph, kinds, sortedBy, rows);
+        long raw = Room.quads(raw(), subject, predicate, object, graph, kinds, sortedBy, rows);
         if (raw != 0 && raw != UNSORTED) {
             iterators.add(raw);
             if (isClosed.get() || !handle.isOpen()) {

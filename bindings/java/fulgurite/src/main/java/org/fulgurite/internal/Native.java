@@ -1,5 +1,7 @@
 package org.fulgurite.internal;
 
+import java.nio.ByteBuffer;
+
 /**
  * The native methods, which {@code crates/java} implements. Handles are never 0. Bounds of ranges have a kind: 0 for
  * none, 1 for inclusive, 2 for exclusive. {@code crates/java/src/batch.rs} describes arrays of keys, entries and
@@ -18,7 +20,7 @@ public final class Native {
     /** The names of the kinds of errors, in the order in which they are numbered. */
     static native String[] errorKinds();
 
-    public static native long open(String path, long[] options);
+    public static native long open(String path, long[] options, String[] names, MergeCalls[] functions);
 
     public static native void close(long handle);
 
@@ -41,7 +43,14 @@ public final class Native {
     public static native long[] stats(long database);
 
     public static native long createTable(
-            long database, String name, int flags, int align, int operator, String[] types, boolean ifAbsent);
+            long database,
+            String name,
+            int flags,
+            int align,
+            int operator,
+            String function,
+            String[] types,
+            boolean ifAbsent);
 
     public static native String[] tableTypes(long table);
 
@@ -53,7 +62,7 @@ public final class Native {
 
     public static native String[] tableNames(long database);
 
-    public static native byte[] get(long txn, long table, byte[] key);
+    static native byte[] get(long txn, long table, byte[] key);
 
     public static native byte[] getMany(long txn, long table, byte[] keys, int length);
 
@@ -66,13 +75,15 @@ public final class Native {
 
     public static native long sequence(long txn);
 
-    public static native void put(long txn, long table, byte[] key, byte[] value);
+    static native boolean change(long txn, long table, int kind, byte[] key, byte[] value);
 
-    public static native boolean insert(long txn, long table, byte[] key, byte[] value);
+    // The next three are for the class Room only: they take the address of its memory.
 
-    public static native void merge(long txn, long table, byte[] key, byte[] operand);
+    static native long address(ByteBuffer buffer);
 
-    public static native boolean delete(long txn, long table, byte[] key);
+    static native long getInRoom(long txn, long table, long room, int size, int key);
+
+    static native boolean changeInRoom(long txn, long table, int kind, long room, int key, int value);
 
     public static native long deleteRange(long txn, long table, int lowKind, byte[] low, int highKind, byte[] high);
 
@@ -88,7 +99,8 @@ public final class Native {
 
     public static native long[] createCheckpoint(long checkpoints, long database, long id);
 
-    public static native long restoreCheckpoint(long checkpoints, long id, String path, long[] options);
+    public static native long restoreCheckpoint(
+            long checkpoints, long id, String path, long[] options, String[] names, MergeCalls[] functions);
 
     public static native long[] checkpointIds(long checkpoints);
 

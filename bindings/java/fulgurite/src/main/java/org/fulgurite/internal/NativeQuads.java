@@ -46,7 +46,7 @@ public final class NativeQuads {
 
     public static native byte[] terms(long view, long[] ids, int count);
 
-    public static native long quads(
+    static native long quads(
             long view,
             long subject,
             long predicate,
@@ -55,6 +55,18 @@ public final class NativeQuads {
             int kinds,
             int sortedBy,
             long[] rows);
+
+    /** For the class Room only: it takes the address of its memory. */
+    static native long quadsInRoom(
+            long view,
+            long subject,
+            long predicate,
+            long object,
+            long graph,
+            int kinds,
+            int sortedBy,
+            long room,
+            int length);
 
     public static native boolean sorts(
             long view, long subject, long predicate, long object, long graph, int kinds, int sortedBy);

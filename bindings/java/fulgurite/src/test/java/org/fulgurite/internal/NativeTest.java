@@ -28,7 +28,7 @@ class NativeTest {
 
     @Test
     void aHandleOfAnotherObjectIsRefused(@TempDir Path directory) {
-        long database = Native.open(directory.resolve("a.ful").toString(), options());
+        long database = Native.open(directory.resolve("a.ful").toString(), options(), new String[0], new MergeCalls[0]);
         long txn = Native.beginRead(database, false);
         for (Runnable misuse : new Runnable[] {
             () -> Native.get(database, txn, new byte[1]),

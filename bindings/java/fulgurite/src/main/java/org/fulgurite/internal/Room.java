@@ -1,0 +1,210 @@
+package org.fulgurite.internal;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.LongBuffer;
+
+/**
+ * Memory of a thread outside of Java's heap. Single keys and values go through it to the native library and back, and
+ * the first quads of a pattern come through it. The library reads and writes it without a call into the virtual
+ * machine. Larger keys and values go as arrays, and so do those of virtual threads, because a program may have
+ * millions of these.
+ */
+public final class Room {
+    /** The number of a {@code put}: see {@code crates/java/src/writes.rs}. */
+    public static final int PUT = 0;
+
+    /** The number of an {@code insert}. */
+    public static final int INSERT = 1;
+
+    /** The number of a {@code merge}. */
+    public static final int MERGE = 2;
+
+    /** The number of a {@code delete}. */
+    public static final int DELETE = 3;
+
+    private static final int BYTES = 8 << 10;
+    private static final int ABSENT = -1;
+    private static final long UNSORTED = -1;
+    private static final ThreadLocal<Room> OF_THREAD = new ThreadLocal<>();
+
+    /** {@code Thread.isVirtual}, or null before Java 21. */
+    private static final MethodHandle IS_VIRTUAL = isVirtualMethod();
+
+    private final ByteBuffer buffer = ByteBuffer.allocateDirect(BYTES);
+    private final LongBuffer numbers = buffer.order(ByteOrder.nativeOrder()).asLongBuffer();
+    private final long address = Native.address(buffer);
+
+    /** Set during a call: a merge function that the call calls may read a database. */
+    private boolean isUsed;
+
+    private Room() {}
+
+    /** Returns the thread's room without content. Returns null if there is none, it is used, or it has fewer bytes. */
+    private static Room of(long bytes) {
+        if (bytes > BYTES) {
+            return null;
+        }
+        Room room = OF_THREAD.get();
+        if (room == null) {
+            if (isVirtual()) {
+                return null;
+            }
+            room = new Room();
+            OF_THREAD.set(room);
+        }
+        if (room.isUsed) {
+            return null;
+        }
+        room.buffer.clear();
+        return room;
+    }
+
+    private static MethodHandle isVirtualMethod() {
+        try {
+            MethodType type = MethodType.methodType(boolean.class);
+            return MethodHandles.publicLookup().findVirtual(Thread.class, "isVirtual", type);
+        } catch (ReflectiveOperationException missing) {
+            return null;
+        }
+    }
+
+    private static boolean isVirtual() {
+        try {
+            return IS_VIRTUAL != null && (boolean) IS_VIRTUAL.invokeExact(Thread.currentThread());
+        } catch (Throwable error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    /** Returns the length of the value of the key in the buffer, or -1. The value is behind the key if it fits. */
+    private long find(long txn, long table) {
+        isUsed = true;
+        try {
+            return Native.getInRoom(txn, table, address, BYTES, buffer.position());
+        } finally {
+            isUsed = false;
+        }
+    }
+
+    private boolean change(long txn, long table, int kind, int keyLength) {
+        isUsed = true;
+        try {
+            return Native.changeInRoom(txn, table, kind, address, keyLength, buffer.position() - keyLength);
+        } finally {
+            isUsed = false;
+        }
+    }
+
+    /** Returns the value of a key, or null. {@code txn} is a transaction or a database. */
+    public static byte[] get(long txn, long table, byte[] key) {
+        Room room = of(key.length);
+        if (room == null) {
+            return Native.get(txn, table, key);
+        }
+        room.buffer.put(key);
+        long length = room.find(txn, table);
+        if (length == ABSENT) {
+            return null;
+        }
+        if (length > room.buffer.remaining()) {
+            return Native.get(txn, table, key);
+        }
+        byte[] value = new byte[(int) length];
+        room.buffer.get(value);
+        return value;
+    }
+
+    /**
+     * Puts the value of a key into a buffer, if it fits between its position and its limit, and moves the position
+     * behind it. Returns the length of the value, or -1 if the key does not exist.
+     */
+    public static int get(long txn, long table, ByteBuffer key, ByteBuffer into) {
+        Room room = of(key.remaining());
+        if (room == null) {
+            return put(Native.get(txn, table, array(key)), into);
+        }
+        room.buffer.put(key.duplicate());
+        long length = room.find(txn, table);
+        if (length <= 0 || length > into.remaining()) {
+            return (int) length;
+        }
+        if (length > room.buffer.remaining()) {
+            return put(Native.get(txn, table, array(key)), into);
+        }
+        room.buffer.limit(room.buffer.position() + (int) length);
+        into.put(room.buffer);
+        return (int) length;
+    }
+
+    private static int put(byte[] value, ByteBuffer into) {
+        if (value == null) {
+            return ABSENT;
+        }
+        if (value.length <= into.remaining()) {
+            into.put(value);
+        }
+        return value.length;
+    }
+
+    private static byte[] array(ByteBuffer buffer) {
+        byte[] bytes = new byte[buffer.remaining()];
+        buffer.duplicate().get(bytes);
+        return bytes;
+    }
+
+    /**
+     * Changes a key. Returns whether an insertion stored the value, or whether a deleted key existed; otherwise true.
+     */
+    public static boolean change(long txn, long table, int kind, byte[] key, byte[] value) {
+        Room room = of((long) key.length + value.length);
+        if (room == null) {
+            return Native.change(txn, table, kind, key, value);
+        }
+        room.buffer.put(key).put(value);
+        return room.change(txn, table, kind, key.length);
+    }
+
+    /** Changes a key with the bytes between the positions and the limits of buffers, which stay as they are. */
+    public static void change(long txn, long table, int kind, ByteBuffer key, ByteBuffer value) {
+        Room room = of((long) key.remaining() + value.remaining());
+        if (room == null) {
+            Native.change(txn, table, kind, array(key), array(value));
+            return;
+        }
+        room.buffer.put(key.duplicate()).put(value.duplicate());
+        room.change(txn, table, kind, key.remaining());
+    }
+
+    /**
+     * Reads quads of a view. A subject, predicate or object of 0 matches every term; a graph of -1 matches every graph.
+     * {@code sortedBy} is the column by which the quads are sorted, or -1. Puts the first ones into {@code rows}, four
+     * ids each, and their number into its last element. Returns an iterator for {@link NativeQuads#next}, 0 if these
+     * were all, or -1 if no index has the order.
+     */
+    public static long quads(
+            long view, long subject, long predicate, long object, long graph, int kinds, int sortedBy, long[] rows) {
+        Room room = of((long) Long.BYTES * rows.length);
+        if (room == null) {
+            return NativeQuads.quads(view, subject, predicate, object, graph, kinds, sortedBy, rows);
+        }
+        long found;
+        room.isUsed = true;
+        try {
+            found = NativeQuads.quadsInRoom(
+                    view, subject, predicate, object, graph, kinds, sortedBy, room.address, rows.length);
+        } finally {
+            room.isUsed = false;
+        }
+        if (found != UNSORTED) {
+            int count = (int) room.numbers.get(rows.length - 1);
+            room.numbers.clear();
+            room.numbers.get(rows, 0, 4 * count);
+            rows[rows.length - 1] = count;
+        }
+        return found;
+    }
+}
