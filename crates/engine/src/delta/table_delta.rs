@@ -3,7 +3,6 @@
 use std::fmt;
 use std::ops::Bound;
 
-use crate::delta::arena::Unit;
 use crate::delta::btree::{self, Entry, Inserted, Place, Position, Start, Tree, first_changed};
 use crate::delta::change::Change;
 use crate::delta::counts::Counts;
@@ -48,7 +47,7 @@ impl Approach {
 pub struct Trail {
     /// Which delta it belongs to.
     delta: u64,
-    leaf: Option<Unit>,
+    last: Option<btree::Last>,
 }
 
 impl fmt::Debug for Delta {
@@ -137,9 +136,9 @@ impl Delta {
         let entry = Entry { key, hash, at, change };
         self.index.prefetch_add(hash, self.counts.next_ordinal());
         if trail.delta != self.id {
-            *trail = Trail { delta: self.id, leaf: None };
+            *trail = Trail { delta: self.id, last: None };
         }
-        let inserted = self.tree.insert_along(&entry, &mut trail.leaf);
+        let inserted = self.tree.insert_along(&entry, &mut trail.last);
         self.add_to_index(inserted, &entry);
     }
 

@@ -53,6 +53,14 @@ pub(super) struct LeafPlace {
     located: Located,
 }
 
+/// The leaf of the key before, when keys rise: where the next one is sought first.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::delta) struct Last {
+    pub(super) leaf: Unit,
+    /// Whether that leaf was found beside the one before. Then keys are dense enough to look there again.
+    pub(super) is_near: bool,
+}
+
 /// A descent: a leaf and its parent.
 pub(super) struct Path<'t> {
     parent: Option<(&'t Inner, Stamp)>,
@@ -142,19 +150,25 @@ impl Tree {
         }
     }
 
-    /// As [`Tree::insert`], for one of many rising keys: `last` is the leaf of the one before, and then of this one.
-    /// Where the key belongs to the same leaf, which has room, no descent is made.
-    pub(in crate::delta) fn insert_along(&self, entry: &Entry<'_>, last: &mut Option<Unit>) -> Inserted {
+    /// As [`Tree::insert`], for one of many rising keys: `last` has the leaf of the one before, and then of this one.
+    /// Where the key belongs to the same leaf, or to the next one where keys are dense, and that has room, no descent
+    /// is made.
+    pub(in crate::delta) fn insert_along(&self, entry: &Entry<'_>, last: &mut Option<Last>) -> Inserted {
         let mut attempts = Attempts::new(entry, Stored::new(&self.arena, entry.change));
-        if let Some(unit) = last.take()
-            && let Some(inserted) = self.insert_beside(self.leaf(unit), &mut attempts)
+        let before = last.take();
+        if let Some(before) = before
+            && let Some((inserted, now)) = self.insert_beside(before, &mut attempts)
         {
-            *last = Some(unit);
+            *last = Some(now);
             return inserted;
         }
         loop {
             let inserted = match self.path_to(entry.key) {
-                Some(Some(path)) => self.insert_at(&path, &mut attempts).inspect(|_| *last = Some(path.leaf.unit())),
+                Some(Some(path)) => self.insert_at(&path, &mut attempts).inspect(|_| {
+                    let leaf = path.leaf.unit();
+                    let is_beside = |before: Last| before.leaf == leaf || self.leaf(before.leaf).right() == Some(leaf);
+                    *last = Some(Last { leaf, is_near: before.is_some_and(is_beside) });
+                }),
                 Some(None) => None,
                 None => self.insert_first(&mut attempts),
             };
@@ -165,20 +179,36 @@ impl Tree {
         }
     }
 
-    /// Attempts in a leaf that may not be the key's. `None`: it is not, or is full, or another writer was first.
-    fn insert_beside(&self, leaf: &Leaf, attempts: &mut Attempts<'_>) -> Option<Inserted> {
-        let (stamp, key) = (leaf.stamp(), attempts.entry.key);
-        let begins_here = leaf.low().is_none_or(|low| self.key(low) <= key);
-        let ends_here = leaf.high().is_none_or(|high| key < self.key(high));
-        if !begins_here || !ends_here {
-            return None;
+    /// Attempts in the leaf of the key before, and in the next one where keys are dense. `None`: the key belongs to
+    /// neither, or the leaf is full, or another writer was first.
+    fn insert_beside(&self, before: Last, attempts: &mut Attempts<'_>) -> Option<(Inserted, Last)> {
+        let key = attempts.entry.key;
+        let mut leaf = self.leaf(before.leaf);
+        let mut stamp = leaf.stamp();
+        if !self.belongs_to(leaf, key) {
+            if !before.is_near {
+                return None;
+            }
+            (leaf, stamp) = self.leaf_after(leaf, stamp)?;
+            self.prefetch_leaf(leaf.unit());
+            if !self.belongs_to(leaf, key) {
+                return None;
+            }
         }
         let found = leaf.search(key, |record| self.key(record))?;
         if !found.exact && leaf.is_full() {
             // A split needs the parent.
             return None;
         }
-        self.insert_within(&Path { parent: None, leaf, stamp }, found, attempts)
+        let inserted = self.insert_within(&Path { parent: None, leaf, stamp }, found, attempts)?;
+        Some((inserted, Last { leaf: leaf.unit(), is_near: before.is_near || leaf.unit() == before.leaf }))
+    }
+
+    /// Whether a key belongs to a leaf. A search cannot decide this: it does not compare the bytes that all keys of
+    /// the leaf share.
+    #[inline]
+    fn belongs_to(&self, leaf: &Leaf, key: &[u8]) -> bool {
+        leaf.low().is_none_or(|low| self.key(low) <= key) && leaf.high().is_none_or(|high| key < self.key(high))
     }
 
     /// The path to `key`. The outer none: the tree is empty; the inner: lost a race, or split a node on the way.

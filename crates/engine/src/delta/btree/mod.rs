@@ -13,5 +13,5 @@ mod tree;
 pub(in crate::delta) use changed::first_changed;
 pub use cursor::Position;
 pub(in crate::delta) use cursor::{Place, Start};
-pub(in crate::delta) use insert::{Approach, Entry, Inserted};
+pub(in crate::delta) use insert::{Approach, Entry, Inserted, Last};
 pub(in crate::delta) use tree::Tree;

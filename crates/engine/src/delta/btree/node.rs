@@ -398,9 +398,12 @@ impl<const N: usize> Locked<'_, N> {
         let node = self.node;
         let count = node.count();
         assert!(count < N);
-        for to in (position + 1..=count).rev() {
-            node.heads[to].store(node.heads[to - 1].load(Ordering::Relaxed), Ordering::Relaxed);
-            node.keys[to].copy(&node.keys[to - 1]);
+        // By windows, which need no check of their bounds.
+        for pair in node.heads[position..=count].windows(2).rev() {
+            pair[1].store(pair[0].load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        for pair in node.keys[position..=count].windows(2).rev() {
+            pair[1].copy(&pair[0]);
         }
         let head = head(key, node.prefix_length.load(Ordering::Relaxed) as usize);
         node.heads[position].store(head, Ordering::Relaxed);

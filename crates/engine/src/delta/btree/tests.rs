@@ -1,6 +1,6 @@
 //! The steps of a descent with a writer between them: races too narrow for threads to hit.
 
-use super::insert::{Attempts, Entry, Inserted, LeafPlace, Path};
+use super::insert::{Attempts, Entry, Inserted, Last, LeafPlace, Path};
 use super::node::LEAF_KEYS;
 use super::tree::{Kind, Tree};
 use crate::delta::arena::Unit;
@@ -212,7 +212,7 @@ fn two_threads_that_split_one_leaf_split_it_once() {
 fn a_key_that_follows_another_is_inserted_beside_it_while_it_belongs_there() {
     let tree = Tree::new(ValueAlign::One);
     (0..100).for_each(|number| insert(&tree, number * 1000));
-    let insert_along = |number: u32, at: u64, last: &mut Option<Unit>| {
+    let insert_along = |number: u32, at: u64, last: &mut Option<Last>| {
         let key = number.to_be_bytes();
         tree.insert_along(&Entry { key: &key, hash: 0, at: Sequence(at), change: Change::Delete }, last)
     };
@@ -220,11 +220,11 @@ fn a_key_that_follows_another_is_inserted_beside_it_while_it_belongs_there() {
     assert!(matches!(insert_along(500, 2, &mut last), Inserted::Key(_)));
     let first = last.expect("it went down to a leaf");
     assert!(matches!(insert_along(501, 2, &mut last), Inserted::Key(_)));
-    assert_eq!(last, Some(first));
+    assert_eq!(last.map(|last| last.leaf), Some(first.leaf));
     assert!(matches!(insert_along(501, 3, &mut last), Inserted::Version(_)));
-    assert_eq!(last, Some(first));
+    assert_eq!(last.map(|last| last.leaf), Some(first.leaf));
     insert_along(99_500, 2, &mut last);
-    assert_ne!(last, Some(first), "the key belongs to another leaf");
+    assert_ne!(last.map(|last| last.leaf), Some(first.leaf), "the key belongs to another leaf");
     last = Some(first);
     // Until it is full, and then there are more leaves.
     for number in 502..900 {
@@ -234,9 +234,32 @@ fn a_key_that_follows_another_is_inserted_beside_it_while_it_belongs_there() {
         assert!(tree_has(&tree, &number.to_be_bytes()), "{number}");
     }
     // What is below the leaf, too.
-    last = tree.descend_to(&700_u32.to_be_bytes()).map(|(leaf, _)| leaf.unit());
+    last = Some(first);
+    insert_along(900, 2, &mut last);
     insert_along(1, 2, &mut last);
     assert!(tree_has(&tree, &1_u32.to_be_bytes()));
     let (leaf, _) = tree.descend_to(&1_u32.to_be_bytes()).expect("the tree is not empty");
     assert_eq!(leaf.search(&1_u32.to_be_bytes(), |record| tree.key(record)).map(|found| found.exact), Some(true));
+}
+
+#[test]
+fn dense_keys_are_sought_in_the_next_leaf_and_sparse_ones_are_not() {
+    let tree = Tree::new(ValueAlign::One);
+    (0..40 * LEAF_KEYS as u32).for_each(|number| insert(&tree, number * 1000));
+    let insert_along = |number: u32, last: &mut Option<Last>| {
+        let key = number.to_be_bytes();
+        let entry = Entry { key: &key, hash: 0, at: Sequence(2), change: Change::Delete };
+        assert!(matches!(tree.insert_along(&entry, last), Inserted::Key(_)));
+        let (leaf, _) = tree.descend_to(&key).expect("the tree is not empty");
+        let found = leaf.search(&key, |record| tree.key(record));
+        assert_eq!(found.map(|found| found.exact), Some(true), "{number} is where a descent looks for it");
+        last.expect("the leaf of the key").is_near
+    };
+    // A key in each leaf, and one in each fifth leaf.
+    let step = LEAF_KEYS as u32 / 2 * 1000;
+    let mut dense = None;
+    let near: Vec<bool> = (0..20).map(|count| insert_along(count * step + 1, &mut dense)).collect();
+    assert!(!near[0] && near[2..].iter().all(|&near| near), "{near:?}");
+    let mut sparse = None;
+    assert!((0..6).all(|count| !insert_along(count * 5 * step + 2, &mut sparse)));
 }

@@ -159,7 +159,7 @@ impl Results<'_> {
     fn result(&self, proposal: &Proposal<'_>, merge: (TableId, &[u8], &[u8])) -> Result<Pending> {
         let value = proposal.merged(self.state(proposal), self.seen, merge)?;
         Ok(if value.len() < LARGE_VALUE_BYTES_UNSYNCED {
-            Pending::Put(value.into_boxed_slice())
+            Pending::Put(value.into_boxed_slice().into())
         } else {
             Pending::PutLarge(Box::new(self.writer.large.write(&value)?))
         })

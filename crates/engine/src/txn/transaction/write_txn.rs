@@ -22,9 +22,9 @@ use crate::txn::reads::read_methods::sealed::Layered;
 use crate::txn::reads::read_set::ReadSet;
 use crate::txn::snapshot::state::TableView;
 use crate::txn::snapshot::table::Table;
-use crate::txn::writes::changed_key::ChangedKey;
 use crate::txn::writes::pending::Pending;
 use crate::txn::writes::schema::Schema;
+use crate::txn::writes::small_bytes::ChangedKey;
 use crate::txn::writes::spilled::{Spilled, entry_bytes_max};
 use crate::txn::writes::undo::Mark;
 use crate::txn::writes::write_set::{ENTRY_BYTES, WriteSet};
@@ -144,7 +144,7 @@ impl WriteTxn {
 
     pub(super) fn put_bytes(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
         self.begin_put(table, key, value.len())?;
-        self.finish_put(table, key, value)
+        self.finish_put(table, key, value, |value| Pending::put(value, table.value_align() > 1))
     }
 
     /// What comes before a change that gives `key` a value of so many bytes.
@@ -182,12 +182,17 @@ impl WriteTxn {
     ) -> Result<()> {
         self.view(table)?;
         let large_value_bytes = self.held.core.writer()?.large_value_bytes();
-        let (mut puts, mut memory_bytes) = (Vec::new(), 0);
+        let is_aligned = table.value_align() > 1;
+        let entries = entries.into_iter();
+        let (mut puts, mut memory_bytes) = (Vec::with_capacity(entries.size_hint().0.min(PUTS_AT_FIRST)), 0);
         for (key, value) in entries {
             let (key, value) = (key.as_ref(), value.as_ref());
             check_lengths(table, key, value.len())?;
-            let pending =
-                if value.len() < large_value_bytes { Pending::Put(value.into()) } else { self.write_large(value)? };
+            let pending = if value.len() < large_value_bytes {
+                Pending::put(value, is_aligned)
+            } else {
+                self.write_large(value)?
+            };
             memory_bytes += key.len() + pending.weight() + ENTRY_BYTES;
             puts.push((ChangedKey::from(key), pending));
             if self.set.memory_bytes() + memory_bytes > self.memory_bytes_max {
@@ -223,14 +228,20 @@ impl WriteTxn {
         self.begin_put(table, key, length_bytes)?;
         let mut value = vec![0; length_bytes].into_boxed_slice();
         fill(&mut value);
-        self.finish_put(table, key, value)
+        self.finish_put(table, key, value, |value| Pending::Put(value.into()))
     }
 
     /// Records the value for which [`WriteTxn::begin_put`] was called.
     #[inline]
-    fn finish_put(&mut self, table: &Table, key: &[u8], value: impl AsRef<[u8]> + Into<Box<[u8]>>) -> Result<()> {
+    fn finish_put<V: AsRef<[u8]>>(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        value: V,
+        put: impl FnOnce(V) -> Pending,
+    ) -> Result<()> {
         let is_large = value.as_ref().len() >= self.held.core.writer()?.large_value_bytes();
-        let pending = if is_large { self.write_large(value.as_ref())? } else { Pending::Put(value.into()) };
+        let pending = if is_large { self.write_large(value.as_ref())? } else { put(value) };
         self.set.set(table.info.id, key, pending);
         Ok(())
     }
@@ -461,3 +472,6 @@ impl Popped {
         self.table == table && self.from == *from
     }
 }
+
+/// Entries that a call for many makes room for before it has seen them.
+const PUTS_AT_FIRST: usize = 1 << 16;

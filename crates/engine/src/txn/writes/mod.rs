@@ -3,11 +3,11 @@
 //! Changes are in memory ([`write_set`]) until they take too much of it. Then they are spilled to free space of the
 //! data file ([`spilled`]) as layers of sorted runs.
 
-pub mod changed_key;
 pub mod join_layers;
 pub mod pending;
 pub mod run_walk;
 pub mod schema;
+pub mod small_bytes;
 pub mod spill_source;
 pub mod spill_walk;
 pub mod spilled;

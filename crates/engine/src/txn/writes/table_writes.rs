@@ -1,153 +1,293 @@
 //! The changes of one table in a write set, by key.
 //!
-//! Many transactions change one key only: a tree for that would cost more memory and time than the rest of the set.
-//! Used by `write_set` only.
+//! They are a sorted list as long as that is cheap: while they are few, and while each new key is greater than all
+//! others, or many come at once. A list is made, read through and dropped in a fraction of the time of a tree. Many
+//! transactions change one key only, which has no list either. Used by `write_set` only.
 
-use std::collections::btree_map::Entry;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, btree_map};
 use std::mem;
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
+use std::{iter, slice, vec};
 
-use crate::txn::writes::changed_key::ChangedKey;
 use crate::txn::writes::pending::Pending;
+use crate::txn::writes::small_bytes::ChangedKey;
+
+/// A key, and what was done to it.
+type Change = (ChangedKey, Pending);
 
 /// See the module.
-#[derive(Debug, Default)]
-pub struct TableWrites {
-    /// The only change, as long as no second was made beside it.
-    first: Option<(ChangedKey, Pending)>,
-    /// All changes otherwise; empty while there is a `first`.
-    all: BTreeMap<ChangedKey, Pending>,
+#[derive(Debug)]
+pub struct TableWrites(Form);
+
+#[derive(Debug)]
+enum Form {
+    /// The only change.
+    One(Change),
+    /// In order of the keys.
+    List(Vec<Change>),
+    Tree(BTreeMap<ChangedKey, Pending>),
+}
+
+/// The changes of a table, by key.
+#[derive(Clone, Debug)]
+pub struct Iter<'w> {
+    list: slice::Iter<'w, Change>,
+    /// The changes, if they are no list.
+    tree: Option<btree_map::Iter<'w, ChangedKey, Pending>>,
+}
+
+impl Default for TableWrites {
+    fn default() -> Self {
+        Self(Form::List(Vec::new()))
+    }
 }
 
 impl TableWrites {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.first.is_none() && self.all.is_empty()
+        self.len() == 0
     }
 
     /// How many keys have one.
     pub fn len(&self) -> usize {
-        usize::from(self.first.is_some()) + self.all.len()
+        match &self.0 {
+            Form::One(_) => 1,
+            Form::List(list) => list.len(),
+            Form::Tree(tree) => tree.len(),
+        }
+    }
+
+    /// The changes as a list; none if they are a tree.
+    #[inline]
+    fn list(&self) -> Option<&[Change]> {
+        match &self.0 {
+            Form::One(one) => Some(slice::from_ref(one)),
+            Form::List(list) => Some(list),
+            Form::Tree(_) => None,
+        }
     }
 
     /// The change of `key`.
     pub fn get(&self, key: &[u8]) -> Option<&Pending> {
-        match &self.first {
-            Some((first, pending)) => (**first == *key).then_some(pending),
-            None => match ChangedKey::short(key) {
-                Some(key) => self.all.get(&key),
-                None => self.all.get(key),
+        match &self.0 {
+            Form::One((one, pending)) => (**one == *key).then_some(pending),
+            Form::List(list) => find(list, key).ok().map(|at| &list[at].1),
+            Form::Tree(tree) => match ChangedKey::short(key) {
+                Some(key) => tree.get(&key),
+                None => tree.get(key),
             },
         }
     }
 
     /// The change of `key`, to be changed in place.
     pub fn get_mut(&mut self, key: &[u8]) -> Option<&mut Pending> {
-        match &mut self.first {
-            Some((first, pending)) => (**first == *key).then_some(pending),
-            None => match ChangedKey::short(key) {
-                Some(key) => self.all.get_mut(&key),
-                None => self.all.get_mut(key),
+        match &mut self.0 {
+            Form::One((one, pending)) => (**one == *key).then_some(pending),
+            Form::List(list) => find(list, key).ok().map(|at| &mut list[at].1),
+            Form::Tree(tree) => match ChangedKey::short(key) {
+                Some(key) => tree.get_mut(&key),
+                None => tree.get_mut(key),
             },
         }
     }
 
     /// Records a change. Returns the change of the same key before.
     pub fn set(&mut self, key: &[u8], pending: Pending) -> Option<Pending> {
-        match &mut self.first {
-            Some((first, place)) if **first == *key => return Some(mem::replace(place, pending)),
-            None if self.all.is_empty() => {
-                self.first = Some((key.into(), pending));
+        match &mut self.0 {
+            Form::One((one, place)) if **one == *key => return Some(mem::replace(place, pending)),
+            Form::One(_) => {}
+            Form::List(list) if list.is_empty() => {
+                self.0 = Form::One((key.into(), pending));
                 return None;
             }
-            first => self.all.extend(first.take()),
+            Form::List(list) => match find(list, key) {
+                Ok(at) => return Some(mem::replace(&mut list[at].1, pending)),
+                Err(at) if at == list.len() || list.len() < MOVED_MAX => {
+                    list.insert(at, (key.into(), pending));
+                    return None;
+                }
+                Err(_) => {}
+            },
+            Form::Tree(tree) => return set_in_tree(tree, key, pending),
         }
-        let Some(short) = ChangedKey::short(key) else {
-            // A key that is there already need not be copied.
-            return match self.all.get_mut(key) {
-                Some(place) => Some(mem::replace(place, pending)),
-                None => self.all.insert(key.into(), pending),
-            };
-        };
-        match self.all.entry(short) {
-            Entry::Occupied(mut place) => Some(place.insert(pending)),
-            Entry::Vacant(place) => {
-                place.insert(pending);
-                None
+        self.0 = match mem::take(self).0 {
+            Form::One(one) => {
+                let added = (ChangedKey::from(key), pending);
+                Form::List(if one.0 < added.0 { list_of(one, added) } else { list_of(added, one) })
             }
-        }
+            Form::List(list) => {
+                let mut tree: BTreeMap<_, _> = list.into_iter().collect();
+                tree.insert(key.into(), pending);
+                Form::Tree(tree)
+            }
+            tree @ Form::Tree(_) => tree,
+        };
+        None
     }
 
     /// Records changes whose keys rise, in one pass over the present changes. Passes each key to `each`, with the
     /// change of that key before.
     ///
     /// Requires: the keys rise.
-    pub fn extend(
-        &mut self,
-        mut added: Vec<(ChangedKey, Pending)>,
-        mut each: impl FnMut(&ChangedKey, Option<Pending>),
-    ) {
+    pub fn extend(&mut self, mut added: Vec<Change>, mut each: impl FnMut(&ChangedKey, Option<Pending>)) {
         debug_assert!(added.is_sorted_by(|one, next| one.0 < next.0));
-        if self.is_empty() && added.len() == 1 {
+        let is_above = match (self.list().and_then(<[Change]>::last), added.first()) {
+            (Some((last, _)), Some((first, _))) => last < first,
+            _ => self.is_empty(),
+        };
+        if is_above {
             added.iter().for_each(|(key, _)| each(key, None));
-            self.first = added.pop();
+            self.0 = Form::List(match mem::take(self).0 {
+                Form::List(mut list) if !list.is_empty() => {
+                    list.append(&mut added);
+                    list
+                }
+                Form::One(one) => iter::once(one).chain(added).collect(),
+                Form::List(_) | Form::Tree(_) => added,
+            });
             return;
         }
-        self.all.extend(self.first.take());
-        if self.all.is_empty() {
-            added.iter().for_each(|(key, _)| each(key, None));
-            self.all = added.into_iter().collect();
-            return;
-        }
-        let mut merged = Vec::with_capacity(self.all.len() + added.len());
-        let mut before = mem::take(&mut self.all).into_iter().peekable();
+        let mut merged = Vec::with_capacity(self.len() + added.len());
+        let mut before = mem::take(self).into_iter().peekable();
         for (key, pending) in added {
-            merged.extend(std::iter::from_fn(|| before.next_if(|(other, _)| *other < key)));
+            merged.extend(iter::from_fn(|| before.next_if(|(other, _)| *other < key)));
             each(&key, before.next_if(|(other, _)| *other == key).map(|(_, replaced)| replaced));
             merged.push((key, pending));
         }
         merged.extend(before);
-        self.all = merged.into_iter().collect();
+        self.0 = Form::List(merged);
     }
 
     /// Forgets the change of `key`, and returns it.
     pub fn remove(&mut self, key: &[u8]) -> Option<Pending> {
-        match self.first.take_if(|(first, _)| **first == *key) {
-            Some((_, pending)) => Some(pending),
-            None => self.all.remove(key),
+        match &mut self.0 {
+            Form::One((one, _)) if **one != *key => None,
+            Form::One(_) => match mem::take(self).0 {
+                Form::One((_, pending)) => Some(pending),
+                Form::List(_) | Form::Tree(_) => None,
+            },
+            Form::List(list) => {
+                let at = find(list, key).ok()?;
+                if list.len() - at <= MOVED_MAX {
+                    return Some(list.remove(at).1);
+                }
+                let mut tree: BTreeMap<_, _> = mem::take(list).into_iter().collect();
+                let removed = tree.remove(key);
+                self.0 = Form::Tree(tree);
+                removed
+            }
+            Form::Tree(tree) => tree.remove(key),
         }
     }
 
     /// The first change within `low`, unbounded above.
     pub fn first_from(&self, low: Bound<&[u8]>) -> Option<(&[u8], &Pending)> {
-        let bounds = (low, Bound::Unbounded);
-        let first = self.first.as_ref().filter(|(key, _)| bounds.contains(&**key)).map(|(key, pending)| (key, pending));
-        first.or_else(|| self.all.range::<[u8], _>(bounds).next()).map(|(key, pending)| (&**key, pending))
+        if let Form::Tree(tree) = &self.0 {
+            return tree.range::<[u8], _>((low, Bound::Unbounded)).next().map(pair);
+        }
+        let list = self.list()?;
+        let at = match low {
+            Bound::Unbounded => 0,
+            Bound::Included(key) => find(list, key).unwrap_or_else(|at| at),
+            Bound::Excluded(key) => find(list, key).map_or_else(|at| at, |at| at + 1),
+        };
+        list.get(at).map(|(key, pending)| (&**key, pending))
     }
 
     /// The last change within `high`, unbounded below.
     pub fn last_until(&self, high: Bound<&[u8]>) -> Option<(&[u8], &Pending)> {
-        let bounds = (Bound::Unbounded, high);
-        let first = self.first.as_ref().filter(|(key, _)| bounds.contains(&**key)).map(|(key, pending)| (key, pending));
-        first.or_else(|| self.all.range::<[u8], _>(bounds).next_back()).map(|(key, pending)| (&**key, pending))
+        if let Form::Tree(tree) = &self.0 {
+            return tree.range::<[u8], _>((Bound::Unbounded, high)).next_back().map(pair);
+        }
+        let list = self.list()?;
+        let end = match high {
+            Bound::Unbounded => list.len(),
+            Bound::Included(key) => find(list, key).map_or_else(|at| at, |at| at + 1),
+            Bound::Excluded(key) => find(list, key).unwrap_or_else(|at| at),
+        };
+        list[..end].last().map(|(key, pending)| (&**key, pending))
     }
 
     /// All changes, by key.
-    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &Pending)> {
-        let first = self.first.iter().map(|(key, pending)| (&**key, pending));
-        first.chain(self.all.iter().map(|(key, pending)| (&**key, pending)))
+    #[inline]
+    pub fn iter(&self) -> Iter<'_> {
+        let tree = match &self.0 {
+            Form::Tree(tree) => Some(tree.iter()),
+            Form::One(_) | Form::List(_) => None,
+        };
+        Iter { list: self.list().unwrap_or_default().iter(), tree }
+    }
+}
+
+impl<'w> Iterator for Iter<'w> {
+    type Item = (&'w [u8], &'w Pending);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match (self.list.next(), &mut self.tree) {
+            (Some((key, pending)), _) => Some((key, pending)),
+            (None, None) => None,
+            (None, Some(tree)) => tree.next().map(pair),
+        }
     }
 }
 
 impl IntoIterator for TableWrites {
-    type Item = (ChangedKey, Pending);
-    type IntoIter = std::iter::Chain<std::option::IntoIter<Self::Item>, btree_map::IntoIter<ChangedKey, Pending>>;
+    type Item = Change;
+    type IntoIter = iter::Chain<vec::IntoIter<Change>, btree_map::IntoIter<ChangedKey, Pending>>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.first.into_iter().chain(self.all)
+        let (list, tree) = match self.0 {
+            Form::One(one) => (vec![one], BTreeMap::new()),
+            Form::List(list) => (list, BTreeMap::new()),
+            Form::Tree(tree) => (Vec::new(), tree),
+        };
+        list.into_iter().chain(tree)
     }
 }
+
+/// Where a key is in a list, or belongs. The last place is tried first: keys often come in order.
+fn find(list: &[Change], key: &[u8]) -> Result<usize, usize> {
+    let Some((last, before)) = list.split_last() else { return Err(0) };
+    let short = ChangedKey::short(key);
+    let order = |other: &ChangedKey| match &short {
+        Some(key) => other.cmp(key),
+        None => (**other).cmp(key),
+    };
+    match order(&last.0) {
+        Ordering::Less => Err(list.len()),
+        Ordering::Equal => Ok(before.len()),
+        Ordering::Greater => before.binary_search_by(|(other, _)| order(other)),
+    }
+}
+
+fn list_of(first: Change, second: Change) -> Vec<Change> {
+    let mut list = Vec::with_capacity(LIST_CAPACITY);
+    list.extend([first, second]);
+    list
+}
+
+fn set_in_tree(tree: &mut BTreeMap<ChangedKey, Pending>, key: &[u8], pending: Pending) -> Option<Pending> {
+    if let Some(short) = ChangedKey::short(key) {
+        return tree.insert(short, pending);
+    }
+    // A key that is there already need not be copied.
+    match tree.get_mut(key) {
+        Some(place) => Some(mem::replace(place, pending)),
+        None => tree.insert(key.into(), pending),
+    }
+}
+
+fn pair<'w>((key, pending): (&'w ChangedKey, &'w Pending)) -> (&'w [u8], &'w Pending) {
+    (key, pending)
+}
+
+/// In a list of so many changes any place may get another one: what is moved then takes no longer than a step in a
+/// tree.
+const MOVED_MAX: usize = 32;
+/// Changes that a list has room for at first.
+const LIST_CAPACITY: usize = 6;
 
 #[cfg(test)]
 mod tests {
@@ -157,19 +297,21 @@ mod tests {
     fn changes_are_those_of_a_map_whatever_is_set_and_removed() {
         let (mut changes, mut map) = (TableWrites::default(), BTreeMap::new());
         let mut state = 7_u32;
-        for step in 0..20_000_u32 {
+        for step in 0..26_000_u32 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Few keys at first, so that one change comes and goes many times.
-            let byte = (state >> 24) as u8 % if step < 10_000 { 2 } else { 6 };
-            let key = vec![byte; [1, 22, 23, 40][usize::from(byte % 4)]];
-            if state & 0x30_0000 == 0 {
+            // Few keys at first, so that one change comes and goes many times. Then more than a list has that is not
+            // long, so that lists become trees and trees become lists.
+            let (keys, resets) = [(2, 4), (6, 4), (120, 1024)][(step / 10_000) as usize];
+            let byte = (state >> 24) as u8 % keys;
+            let key = vec![byte; [1, 38, 39, 60][usize::from(byte % 4)]];
+            if (state >> 10).is_multiple_of(resets) {
                 changes = TableWrites::default();
                 map.clear();
             } else if state & 0x10_0000 == 0 {
-                let pending = Pending::Put(step.to_le_bytes().into());
+                let pending = Pending::put(&step.to_le_bytes(), false);
                 assert_eq!(changes.set(&key, pending.clone()), map.insert(key.clone(), pending));
             } else if state & 0x40_0000 == 0 {
-                let added: Vec<_> = (0..=byte).map(|byte| (vec![byte; 23], Pending::Put([byte].into()))).collect();
+                let added: Vec<_> = (0..=byte).map(|byte| (vec![byte; 39], Pending::put(&[byte], false))).collect();
                 let mut replaced = Vec::new();
                 let as_keys = added.iter().map(|(key, pending)| (ChangedKey::from(&key[..]), pending.clone()));
                 changes.extend(as_keys.collect(), |key, before| replaced.push((key.to_vec(), before)));

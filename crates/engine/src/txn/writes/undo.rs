@@ -3,8 +3,8 @@
 //! The list is kept only once there is a savepoint.
 
 use crate::ids::TableId;
-use crate::txn::writes::changed_key::ChangedKey;
 use crate::txn::writes::pending::Pending;
+use crate::txn::writes::small_bytes::ChangedKey;
 
 /// A mark to return to; valid until the set is rolled back past it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,4 +43,4 @@ impl Undo {
 }
 
 /// Memory that an entry of the list takes beyond its key and value, about.
-const UNDO_BYTES: usize = 72;
+const UNDO_BYTES: usize = 80;

@@ -192,6 +192,7 @@ pub const OPERAND_BYTES_MAX: usize = VALUE_BYTES_MAX - TRAILER_BYTES;
 mod tests {
     use super::*;
     use crate::ids::ExtentId;
+    use crate::txn::writes::small_bytes::PutValue;
 
     fn entry(versions: &[(u64, &Pending)]) -> Vec<u8> {
         let mut entry = Vec::new();
@@ -208,7 +209,7 @@ mod tests {
             Pending::PutLarge(Box::new(large)),
             Pending::Delete,
             Pending::Merge(b"operand".to_vec()),
-            Pending::Put(Box::default()),
+            Pending::Put(PutValue::from(&[][..])),
         ];
         let list: Vec<_> = pendings.iter().enumerate().map(|(stage, pending)| (stage as u64, pending)).collect();
         let bytes = Value::from(entry(&list));
@@ -253,7 +254,7 @@ mod tests {
 
     #[test]
     fn of_versions_stay_the_last_and_those_that_savepoints_return_to() {
-        let put = Pending::Put(Box::default());
+        let put = Pending::Put(PutValue::from(&[][..]));
         let bytes = entry(&[(0, &put), (1, &put), (2, &put), (4, &put), (6, &put)]);
         let needed = |undone: &Undone, savepoints: &[u64]| {
             // In one entry or in two, it is the same.

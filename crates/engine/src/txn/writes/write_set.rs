@@ -14,11 +14,11 @@ use crate::ids::TableId;
 use crate::pager::{Pages, Space};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex};
-use crate::txn::writes::changed_key::ChangedKey;
 use crate::txn::writes::pending::Pending;
+use crate::txn::writes::small_bytes::ChangedKey;
 use crate::txn::writes::spill_source::{InMemory, SpillSource};
 use crate::txn::writes::spilled::{Layer, Spilled};
-use crate::txn::writes::table_writes::TableWrites;
+use crate::txn::writes::table_writes::{self, TableWrites};
 use crate::txn::writes::undo::{Mark, Undo};
 use crate::txn::writes::versions::OwnChange;
 
@@ -246,10 +246,22 @@ impl WriteSet {
     }
 
     /// Every change in memory, by table and key.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (TableId, &[u8], &Pending)> {
-        self.tables
-            .iter()
-            .flat_map(|&(table, ref changes)| changes.iter().map(move |(key, pending)| (table, key, pending)))
+        let mut tables = self.tables.iter();
+        let mut of_table = None;
+        // A loop, because iterators that are joined take a commit of one change several times as long.
+        std::iter::from_fn(move || {
+            loop {
+                if let Some((table, changes)) = &mut of_table
+                    && let Some((key, pending)) = table_writes::Iter::next(changes)
+                {
+                    return Some((*table, key, pending));
+                }
+                let (table, changes) = tables.next()?;
+                of_table = Some((*table, changes.iter()));
+            }
+        })
     }
 
     /// The tables that have changes; some may be told several times.
