@@ -13,6 +13,8 @@ pub mod format {
     pub struct OverflowRef {
         /// The extent.
         pub extent: ExtentId,
+        /// Bytes of the value.
+        pub length: u32,
     }
 
     /// As the engine's.
@@ -582,6 +584,33 @@ pub mod layers {
                 Some(_) => panic!("only puts are committed"),
                 None => None,
             })
+        }
+    }
+}
+
+/// Ranges of dropped tables: no table is dropped.
+pub mod range {
+    use std::ops::Bound;
+
+    use super::layers::Layers;
+    use crate::error::Result;
+
+    /// As the engine's.
+    #[derive(Debug)]
+    pub struct Range;
+
+    impl Range {
+        /// As the engine's.
+        pub fn new(_: Layers<'_>, _: Bound<Vec<u8>>, _: Bound<Vec<u8>>) -> Self {
+            panic!("no table is dropped")
+        }
+    }
+
+    impl Iterator for Range {
+        type Item = Result<(Vec<u8>, Vec<u8>)>;
+
+        fn next(&mut self) -> Option<Self::Item> {
+            None
         }
     }
 }

@@ -90,7 +90,7 @@ impl Database {
         reads.iter().for_each(|key| noted.note_key(TABLE, &[*key], Identity.hash(&[*key])));
         let found = reads.iter().map(|key| get(snapshot, *key)).collect();
         let mut set = WriteSet::default();
-        puts.iter().for_each(|key| set.set(TABLE, &[*key], Pending::Put(Box::new([*key]))));
+        puts.iter().for_each(|key| set.set(TABLE, &[*key], Pending::Put([*key][..].into())));
         Ok((found, self.commit(snapshot, Checks::Reads(noted.reads()), &set, durability)?))
     }
 
@@ -102,7 +102,7 @@ impl Database {
         let snapshot = self.core.snapshot()?;
         snapshot.state.epoch.enter();
         let mut set = WriteSet::default();
-        set.set(TABLE, &[key], Pending::Put(Box::new([key])));
+        set.set(TABLE, &[key], Pending::Put([key][..].into()));
         let outcome = self.commit(&snapshot, Checks::Nothing, &set, durability);
         self.core.leave(&snapshot.state);
         outcome

@@ -5,4 +5,4 @@ pub mod bounds;
 #[path = "../../../../crates/engine/src/txn/reads/read_set.rs"]
 pub mod read_set;
 
-pub use crate::surroundings::layers;
+pub use crate::surroundings::{layers, range};
