@@ -165,9 +165,14 @@ fn verbs_and_servers_ask_the_endpoints_that_they_are_told_to() {
     let body = format!("ASK {{ SERVICE <{url}> {{ ?s ?p \"1815\" }} }}");
     let headers = "Content-Type: application/sparql-query\r\nAccept: text/csv\r\n";
     assert_eq!(asking.ask("POST", "/query", headers, &body), (200, "true".to_owned()));
-    for wrong in ["https://a.example/", "people.ful", "http://u:p@a.example/"] {
+    for wrong in ["ftp://a.example/", "people.ful", "http://u:p@a.example/"] {
         let refused = place.run(&[&query[..], &["--service", wrong]].concat()).fails(1);
         assert!(refused.starts_with(&format!("--service {wrong}: ")), "{refused}");
+    }
+    let certificates = ["--service", &url, "--service-ca", "here.nt"];
+    let refused = place.run(&[&query[..], &certificates].concat()).fails(1);
+    if cfg!(all(unix, feature = "tls")) {
+        assert!(refused.starts_with("--service-ca here.nt: no certificate in PEM"), "{refused}");
     }
 }
 

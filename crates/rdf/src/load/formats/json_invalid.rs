@@ -2,8 +2,8 @@
 //! language tag in them is not valid.
 //!
 //! The specification demands that they are dropped, and the parser reports nothing of it. So a second parser, which
-//! checks no terms, reads the same bytes on a thread of its own. What it finds beyond the statements of the first is
-//! what the first has dropped.
+//! checks no terms, reads the same bytes on a thread of its own, and what it finds is checked here. A key without a
+//! colon is one that no context maps: it makes no statement.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -28,18 +28,18 @@ pub struct Copies {
     is_at_end: bool,
 }
 
-/// What a document has, valid or not.
-#[derive(Debug, Default)]
-pub struct Found {
-    /// Statements, without those that are valid but for a base that they need.
+/// Statements that are not valid.
+#[derive(Clone, Debug, Default)]
+pub struct Invalid {
+    /// How many there are.
     pub statements: u64,
-    /// What is wrong with the first few that are not valid.
+    /// What is wrong with the first few.
     pub first: Vec<String>,
 }
 
 /// The second parser, on its thread.
 pub struct Counting {
-    thread: JoinHandle<Found>,
+    thread: JoinHandle<Invalid>,
     /// An empty chunk is the end.
     copies: SyncSender<Vec<u8>>,
 }
@@ -69,38 +69,36 @@ impl Read for Copies {
 }
 
 impl Counting {
-    /// Begins to count the statements of `inner`, which the first parser reads through what is returned beside.
-    /// `parser` makes the second one; `needs_base` says whether a valid statement is one that needs a base.
+    /// Begins to count the invalid statements of `inner`, which the first parser reads through what is returned beside.
+    /// `parser` makes the second one.
     ///
     /// # Errors
     /// If the system has no thread.
     pub fn begin<R: Read>(
         inner: R,
         parser: impl FnOnce(Copies) -> ReaderQuadParser<Copies>,
-        needs_base: impl Fn(&Quad) -> bool + Send + 'static,
     ) -> io::Result<(Self, Copied<R>)> {
         let (copies, received) = sync_channel(CHUNKS_WAITING);
         let parser = parser(Copies { received, ready: Vec::new(), read: 0, is_at_end: false });
-        let thread = Builder::new().spawn(move || count(parser, &needs_base))?;
+        let thread = Builder::new().spawn(move || count(parser))?;
         let copied = Copied { inner, copies: Some(copies.clone()) };
         Ok((Self { thread, copies }, copied))
     }
 
     /// What was counted. Requires: the first parser has read all that it reads.
-    pub fn end(self) -> Found {
+    pub fn end(self) -> Invalid {
         // The thread may have ended already.
         let _ = self.copies.send(Vec::new());
         self.thread.join().unwrap_or_default()
     }
 }
 
-fn count(parser: ReaderQuadParser<Copies>, needs_base: &dyn Fn(&Quad) -> bool) -> Found {
-    let mut found = Found::default();
+fn count(parser: ReaderQuadParser<Copies>) -> Invalid {
+    let mut found = Invalid::default();
     // At an error the first parser ends as well, and reports it.
-    for quad in parser.map_while(Result::ok) {
-        let fault = fault(&quad);
-        found.statements += u64::from(fault.is_some() || !needs_base(&quad));
-        if let Some(fault) = fault.filter(|_| found.first.len() < FAULTS_REMEMBERED) {
+    for fault in parser.map_while(Result::ok).filter_map(|quad| fault(&quad)) {
+        found.statements += 1;
+        if found.first.len() < FAULTS_REMEMBERED {
             found.first.push(fault);
         }
     }
@@ -109,6 +107,9 @@ fn count(parser: ReaderQuadParser<Copies>, needs_base: &dyn Fn(&Quad) -> bool) -
 
 /// What is not valid in a statement.
 fn fault(quad: &Quad) -> Option<String> {
+    if !quad.predicate.as_str().contains(':') {
+        return None;
+    }
     let node = match &quad.subject {
         NamedOrBlankNode::NamedNode(node) => iri_fault(node.as_str()),
         NamedOrBlankNode::BlankNode(node) => label_fault(node.as_str()),

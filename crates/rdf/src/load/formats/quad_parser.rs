@@ -14,7 +14,7 @@ use oxrdfio::{
 
 use super::input::Document;
 use super::json_base::{self, JsonBase};
-use super::json_invalid::{Copies, Counting};
+use super::json_invalid::{Copies, Counting, Invalid};
 use super::rdf_xml;
 use crate::error::{Error, Result};
 use crate::load::formats::byte_order_mark::WithoutMark;
@@ -34,18 +34,8 @@ pub enum QuadParser {
 pub struct JsonParser {
     parser: ReaderQuadParser<Bytes>,
     no_base: Option<NoBase>,
-    /// Statements of the parser that need no base.
-    taken: u64,
     counting: Option<Counting>,
     invalid: Invalid,
-}
-
-/// Statements of JSON-LD that were dropped because they are not valid.
-#[derive(Clone, Debug, Default)]
-pub struct Invalid {
-    pub statements: u64,
-    /// What is wrong with the first few.
-    pub first: Vec<String>,
 }
 
 type Bytes = Box<dyn Read + Send>;
@@ -142,13 +132,11 @@ impl JsonParser {
             }
             None => parser,
         };
-        let scheme = no_base.as_ref().map(|no_base| no_base.scheme.clone());
-        let needs_base = move |quad: &Quad| scheme.as_ref().is_some_and(|scheme| is_relative(quad, scheme));
         let unchecked = |copies: Copies| with_loader(parser.clone().lenient().for_reader(copies), loader);
-        let begun = Counting::begin(bytes, unchecked, needs_base);
+        let begun = Counting::begin(bytes, unchecked);
         let (counting, bytes) = begun.map_err(|source| Error::Thread { source })?;
         let parser = with_loader(parser.for_reader(Box::new(bytes) as Bytes), loader);
-        Ok(Self { parser, no_base, taken: 0, counting: Some(counting), invalid: Invalid::default() })
+        Ok(Self { parser, no_base, counting: Some(counting), invalid: Invalid::default() })
     }
 }
 
@@ -159,15 +147,12 @@ impl Iterator for JsonParser {
         loop {
             let Some(quad) = self.parser.next() else {
                 if let Some(counting) = self.counting.take() {
-                    let found = counting.end();
-                    let statements = found.statements.saturating_sub(self.taken);
+                    self.invalid = counting.end();
                     // Relative IRIs are named as the document has them.
-                    let base = self.no_base.as_ref().map_or("", |no_base| &no_base.iri);
-                    let first = match base {
-                        "" => found.first,
-                        base => found.first.iter().map(|message| message.replacen(base, "", 1)).collect(),
-                    };
-                    self.invalid = Invalid { statements, first };
+                    if let Some(no_base) = &self.no_base {
+                        let first = &mut self.invalid.first;
+                        first.iter_mut().for_each(|message| *message = message.replacen(&no_base.iri, "", 1));
+                    }
                 }
                 return None;
             };
@@ -181,7 +166,6 @@ impl Iterator for JsonParser {
                 _ => false,
             };
             if !is_dropped {
-                self.taken += u64::from(quad.is_ok());
                 return Some(quad.map_err(ParseFailure::from));
             }
         }

@@ -17,6 +17,7 @@ fn each_invalid_term_is_counted_and_named() {
         (r#"{"@id":"http://a/s","http://a/p":"v"}"#, (1, 0, 0), ""),
         // Keys that no context maps are no statements.
         (r#"{"@id":"http://a/s","http://a/p":"v","note":"x"}"#, (1, 0, 0), ""),
+        (r#"{"@id":"http://a/s","note":{"@id":"http://a/o","http://a/p":"v"}}"#, (0, 0, 0), ""),
         (r#"{"@id":"http://a/a b","http://a/p":"v","http://a/q":1}"#, (0, 2, 0), "`http://a/a b` is no valid IRI"),
         (r#"{"@id":"http://a/s","http://a/p q":"v","http://a/q":1}"#, (1, 1, 0), "`http://a/p q` is no valid IRI"),
         (r#"{"@id":"http://a/s","http://a/p":{"@id":"http://a/<o>"}}"#, (0, 1, 0), "`http://a/<o>` is no valid IRI"),
@@ -32,10 +33,10 @@ fn each_invalid_term_is_counted_and_named() {
             (0, 1, 0),
             "`http://a/g h` is no valid IRI",
         ),
-        // What is nested in a dropped property goes with it.
+        // What is nested in a dropped property goes with it, uncounted.
         (
             r#"{"@id":"http://a/s","http://a/p q":{"@id":"http://a/o","http://a/r":1}}"#,
-            (0, 2, 0),
+            (0, 1, 0),
             "`http://a/p q` is no valid IRI",
         ),
         // Relative, and not valid either.
