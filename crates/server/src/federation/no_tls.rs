@@ -13,7 +13,7 @@ pub const MISSING: &str = "this program has no TLS, so https endpoints are not a
 
 /// No certificate authorities.
 #[derive(Clone, Debug, Default)]
-pub struct Trust;
+pub struct Trust(());
 
 impl Trust {
     /// Refuses.
