@@ -253,19 +253,6 @@ impl Core {
     }
 }
 
-/// A set's changes, with the results of its merges in place of the merges.
-#[inline]
-pub fn resolved<'s>(
-    set: &'s WriteSet,
-    results: &'s [Pending],
-) -> impl Iterator<Item = (TableId, &'s [u8], &'s Pending)> {
-    let mut results = results.iter();
-    set.iter().map(move |(table, key, pending)| match pending {
-        Pending::Merge(_) => (table, key, results.next().expect("each merge has a result")),
-        _ => (table, key, pending),
-    })
-}
-
 /// A function of the program whose result is longer is not called under the log's lock, unless other transactions are
 /// too fast. The length of its result is all that is known about its time.
 const FUNCTION_BYTES_LOCKED_MAX: usize = 4 << 10;

@@ -40,61 +40,80 @@ pub enum Checks<'t> {
 }
 
 impl Proposal<'_> {
-    /// Bytes that it adds: keys and values, results of merges included, and the descriptors of created tables.
-    ///
-    /// # Errors
-    /// Why a value cannot be read or merged.
-    pub fn added_bytes(&self) -> Result<u64> {
+    /// Bytes of its changes, with the results of its merges in place of their operands.
+    pub fn bytes(&self, results: &[Pending]) -> u64 {
+        let operands: usize = match results {
+            [] => 0,
+            _ => self.set.merges().map(|(_, _, operand)| operand.len()).sum(),
+        };
+        let results: usize = results.iter().map(Pending::weight).sum();
+        (self.set.bytes() - operands + results) as u64
+    }
+
+    /// Bytes that it adds: keys and values, `results` of its merges included, and the descriptors of tables that it
+    /// creates and does not drop.
+    pub fn added_bytes(&self, results: &[Pending]) -> u64 {
         let mut added = 0;
         for change in self.schema.changes() {
-            if let SchemaChange::Created(view) = change {
-                added += view.info.name.len() + view.info.descriptor.encode().len();
+            if let SchemaChange::Created(view) = change
+                && !self.schema.changes().iter().any(|other| other.drops(view.info.id))
+            {
+                added += (view.info.name.len() + view.info.descriptor.encode().len()) as u64;
             }
         }
-        let Snapshot { state, sequence } = self.snapshot;
-        for (table, key, pending) in self.set.iter() {
+        for (_, key, pending) in resolved(self.set, results) {
             added += match pending {
-                Pending::Put(value) => key.len() + value.len(),
-                Pending::PutLarge(large) => key.len() + large.value.length as usize,
-                Pending::Merge(operand) => key.len() + self.merged(state, *sequence, (table, key, operand))?.len(),
+                Pending::Put(value) => (key.len() + value.len()) as u64,
+                Pending::PutLarge(large) => key.len() as u64 + u64::from(large.value.length),
                 Pending::Delete => 0,
+                Pending::Merge(_) => unreachable!("results are in the place of merges"),
             };
         }
-        Ok(added as u64)
+        added
     }
 
     /// Whether it frees at least so many bytes: the entries that it deletes, and those of the tables that it drops. If
-    /// there are any, a few bytes of what it replaces count too, so that the count of what is deleted can be kept. It
-    /// reads no more entries than are needed to say so.
-    ///
-    /// # Errors
-    /// Damage to what it reads.
-    pub fn frees(&self, bytes: u64) -> Result<bool> {
-        let (mut freed, mut replaced) = (0, 0);
+    /// there are any, a few bytes of what it replaces count too, so that the count of what is deleted can be kept. What
+    /// cannot be read frees nothing: it may be damage that is being deleted.
+    pub fn frees(&self, bytes: u64) -> bool {
+        let mut freed = 0;
         for (table, key, pending) in self.set.iter() {
-            if freed >= bytes {
-                return Ok(true);
+            if matches!(pending, Pending::Delete) {
+                freed += self.held_bytes(table, key);
+                if freed >= bytes {
+                    return true;
+                }
             }
-            let is_deleted = matches!(pending, Pending::Delete);
-            if !is_deleted && replaced >= REPLACED_BYTES_MAX {
-                continue;
-            }
-            let value = self.layers(table).map(|layers| layers.get(key)).transpose()?.flatten();
-            let held = value.map_or(0, |value| (key.len() + value.len()) as u64);
-            *(if is_deleted { &mut freed } else { &mut replaced }) += held;
         }
         for change in self.schema.changes() {
             let SchemaChange::Dropped(info) = change else { continue };
             let Some(layers) = self.layers(info.id) else { continue };
-            for entry in Range::new(layers, Bound::Unbounded, Bound::Unbounded) {
-                if freed >= bytes {
-                    return Ok(true);
-                }
-                let (key, value) = entry?;
+            for (key, value) in Range::new(layers, Bound::Unbounded, Bound::Unbounded).map_while(Result::ok) {
                 freed += (key.len() + value.len()) as u64;
+                if freed >= bytes {
+                    return true;
+                }
             }
         }
-        Ok(freed > 0 && freed + replaced.min(REPLACED_BYTES_MAX) >= bytes)
+        if freed == 0 || freed + REPLACED_BYTES_MAX < bytes {
+            return false;
+        }
+        let mut replaced = 0;
+        for (table, key, pending) in self.set.iter() {
+            if freed + replaced.min(REPLACED_BYTES_MAX) >= bytes || replaced >= REPLACED_BYTES_MAX {
+                break;
+            }
+            if !matches!(pending, Pending::Delete) {
+                replaced += self.held_bytes(table, key);
+            }
+        }
+        freed + replaced.min(REPLACED_BYTES_MAX) >= bytes
+    }
+
+    /// Bytes of a key and its value before this transaction; 0 if there is none, or if it cannot be read.
+    fn held_bytes(&self, table: TableId, key: &[u8]) -> u64 {
+        let value = self.layers(table).and_then(|layers| layers.get(key).ok().flatten());
+        value.map_or(0, |value| (key.len() + value.len()) as u64)
     }
 
     /// The result of a merge with what `state` has up to a sequence.
@@ -118,6 +137,19 @@ impl Proposal<'_> {
         let view = state.view_of(table)?;
         Some(Layers { state, view, at: *sequence, set: None, reads: None })
     }
+}
+
+/// A set's changes, with the results of its merges in place of the merges.
+#[inline]
+pub fn resolved<'s>(
+    set: &'s WriteSet,
+    results: &'s [Pending],
+) -> impl Iterator<Item = (TableId, &'s [u8], &'s Pending)> {
+    let mut results = results.iter();
+    set.iter().map(move |(table, key, pending)| match pending {
+        Pending::Merge(_) => (table, key, results.next().expect("each merge has a result")),
+        _ => (table, key, pending),
+    })
 }
 
 /// What is replaced counts as freed up to so many bytes: commits that replace much could follow each other until their

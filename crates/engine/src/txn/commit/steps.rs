@@ -26,8 +26,8 @@ use crate::sync::{Arc, MutexGuard};
 use crate::txn::commit::core::{Core, Hold, Logged, Writer};
 use crate::txn::commit::footprints::{Footprint, HASHES};
 use crate::txn::commit::in_place::InPlace;
-use crate::txn::commit::merges::{Results, Revalidated, resolved};
-use crate::txn::commit::proposal::Proposal;
+use crate::txn::commit::merges::{Results, Revalidated};
+use crate::txn::commit::proposal::{Proposal, resolved};
 use crate::txn::snapshot::published::Replaced;
 use crate::txn::snapshot::state::State;
 use crate::txn::writes::pending::Pending;
@@ -76,21 +76,21 @@ impl Drop for Abandoned<'_> {
 impl Proposal<'_> {
     /// Whether it needs a part of the reserve that it does not make up for: it adds more bytes than it frees, or so
     /// many that its record in the log alone may need the reserve.
-    fn needs_room(&self) -> Result<bool> {
-        let added = self.added_bytes()?;
-        Ok(added >= MEASURED_COMMIT_BYTES || (added > 0 && !self.frees(added)?))
+    fn needs_room(&self, results: &[Pending]) -> bool {
+        let added = self.added_bytes(results);
+        added >= MEASURED_COMMIT_BYTES || (added > 0 && !self.frees(added))
     }
 
-    /// Whether the disk has no room for it. A large commit is compared with the present room, not only with the room
-    /// measured last.
-    fn lacks_room(&self, writer: &Writer) -> Result<bool> {
-        let bytes = self.set.bytes() as u64;
+    /// Whether the disk has no room for it with the results of its merges. A large commit is compared with the present
+    /// room, not only with the room measured last.
+    fn lacks_room(&self, writer: &Writer, results: &[Pending]) -> bool {
+        let bytes = self.bytes(results);
         let is_large = bytes >= MEASURED_COMMIT_BYTES;
         if !is_large && !writer.budget.is_short() {
-            return Ok(false);
+            return false;
         }
         let has_room = is_large && writer.relief.get().is_none_or(|relief| relief.has_room_for(bytes));
-        Ok((writer.budget.is_short() || !has_room) && self.needs_room()?)
+        (writer.budget.is_short() || !has_room) && self.needs_room(results)
     }
 }
 
@@ -123,10 +123,9 @@ impl Draft<'_> {
 
     /// Estimate of the memory for the changes in the deltas.
     fn memory_bytes(&self, proposal: &Proposal<'_>) -> u64 {
-        let operands: usize = proposal.set.merges().map(|(_, _, operand)| operand.len()).sum();
-        let results: usize = self.results.iter().flat_map(Results::puts).map(Pending::weight).sum();
-        let entries = proposal.set.bytes() - operands + results + proposal.set.len() * ENTRY_OVERHEAD_BYTES;
-        entries as u64 + proposal.schema.len() as u64 * SCHEMA_CHANGE_BYTES
+        let results = self.results.as_ref().map_or(&[][..], Results::puts);
+        let overheads = (proposal.set.len() * ENTRY_OVERHEAD_BYTES) as u64;
+        proposal.bytes(results) + overheads + proposal.schema.len() as u64 * SCHEMA_CHANGE_BYTES
     }
 
     /// As [`Core::revalidate_merges`]. Returns whether the results hold now.
@@ -176,12 +175,12 @@ impl Core {
     /// As [`crate::WriteTxn::commit`].
     pub fn commit(&self, proposal: &Proposal<'_>, durability: Durability) -> Result<Sequence> {
         let writer = self.writer()?;
-        if proposal.lacks_room(writer)? {
+        let results = self.precompute_merges(writer, proposal)?;
+        if proposal.lacks_room(writer, results.as_ref().map_or(&[], Results::puts)) {
             return Err(no_room(&self.path));
         }
         self.begin_log(writer)?;
         sync_large_values(writer, proposal.set)?;
-        let results = self.precompute_merges(writer, proposal)?;
         let footprint = Footprint::of(proposal.set, proposal.snapshot.state.pages.identity(), proposal.begun);
         let mut draft = Draft { footprint, encoder: ENCODER.take(), results };
         draft.encode(proposal);

@@ -50,6 +50,13 @@ pub enum SchemaChange {
     },
 }
 
+impl SchemaChange {
+    /// Whether it drops the table.
+    pub fn drops(&self, table: TableId) -> bool {
+        matches!(self, Self::Dropped(info) if info.id == table)
+    }
+}
+
 /// The changes of one transaction, in order.
 #[derive(Debug, Default)]
 pub struct Schema {

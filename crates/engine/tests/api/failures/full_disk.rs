@@ -353,6 +353,26 @@ fn below_the_reserve_a_commit_that_drops_a_table_adds_at_most_what_the_table_hol
 }
 
 #[test]
+fn below_the_reserve_a_merge_is_measured_by_the_value_that_it_finds() {
+    let full = Full::new();
+    let Full { db, .. } = &full;
+    let options = TableOptions::new().merge(MergeOperator::AddChecked);
+    let checked =
+        &db.update(|txn| full.delete(txn, 0).and_then(|()| txn.create_table("checked", options.clone()))).unwrap();
+    let set = |number: u64, to: u64| {
+        db.update(|txn| full.delete(txn, number).and_then(|()| txn.put(checked, b"c", to.to_be_bytes()))).unwrap();
+    };
+    set(1, u64::MAX);
+    let mut adds = db.write().unwrap();
+    full.delete(&mut adds, 2).unwrap();
+    adds.merge(checked, b"c", 1u64.to_be_bytes()).unwrap();
+    // In the snapshot of the merge, the sum would be too large.
+    set(3, 0);
+    adds.commit().unwrap();
+    assert_eq!(db.read().unwrap().get(checked, b"c").unwrap().as_deref(), Some(&1u64.to_be_bytes()[..]));
+}
+
+#[test]
 fn below_the_reserve_no_commit_puts_more_than_the_log_has_room_for() {
     let full = Full::new();
     let exchange = |entries: Range<u64>| {
