@@ -200,7 +200,8 @@ typedef int (*fulgurite_merge_callback)(void *context,
                                         const struct fulgurite_slice *operands,
                                         size_t operand_count);
 
-// Releases the context of a merge function. It must return.
+// Releases the context of a merge function. It must return, and can call no function with a code of
+// this library: they return FULGURITE_INVALID.
 typedef void (*fulgurite_release_callback)(void *context);
 
 // A merge function of the program.
@@ -213,7 +214,7 @@ typedef struct fulgurite_merge_function {
   void *context;
   // Is called once with the context, after the last call of the function: when the database is
   // closed and its last transaction has ended, or when fulgurite_open fails, unless that is because
-  // of the size of the options. NULL for nothing.
+  // of the size of the options or because a merge function calls it. NULL for nothing.
   fulgurite_release_callback release;
 } fulgurite_merge_function;
 

@@ -209,9 +209,9 @@ pub fn is_merging() -> bool {
 
 /// Calls a merge function of the program.
 pub fn merging<R>(call: impl FnOnce() -> R) -> R {
-    IS_MERGING.set(true);
+    let was_merging = IS_MERGING.replace(true);
     let result = call();
-    IS_MERGING.set(false);
+    IS_MERGING.set(was_merging);
     result
 }
 

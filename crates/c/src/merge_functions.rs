@@ -4,6 +4,7 @@
 #![allow(unsafe_code)] // Functions of C, calls of the program's functions, and bytes of it.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::ffi::{c_char, c_int, c_void};
 
 use fulgurite::{MergeOperands, MergeOutcome, Options};
@@ -30,7 +31,8 @@ pub type fulgurite_merge_callback = Option<
     ) -> c_int,
 >;
 
-/// Releases the context of a merge function. It must return.
+/// Releases the context of a merge function. It must return, and can call no function with a code of
+/// this library: they return FULGURITE_INVALID.
 pub type fulgurite_release_callback = Option<unsafe extern "C" fn(context: *mut c_void)>;
 
 /// A merge function of the program.
@@ -45,7 +47,7 @@ pub struct fulgurite_merge_function {
     pub context: *mut c_void,
     /// Is called once with the context, after the last call of the function: when the database is
     /// closed and its last transaction has ended, or when fulgurite_open fails, unless that is because
-    /// of the size of the options. NULL for nothing.
+    /// of the size of the options or because a merge function calls it. NULL for nothing.
     pub release: fulgurite_release_callback,
 }
 
@@ -68,8 +70,11 @@ unsafe impl Sync for Context {}
 impl Drop for Context {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: the promise of the program; this is the last call with the context.
-            unsafe { release(self.pointer) };
+            // A lock of the library may be held here, so the function cannot call it.
+            merging(|| {
+                // SAFETY: the promise of the program; this is the last call with the context.
+                unsafe { release(self.pointer) }
+            });
         }
     }
 }
@@ -113,9 +118,15 @@ pub unsafe fn register(mut options: Options, given: *const fulgurite_merge_funct
     };
     // All of them first: each context is released, also if another function is not valid.
     let functions: Vec<_> = functions.iter().map(with_context).collect();
+    let mut names = HashSet::new();
     for (name, merge, context) in functions {
         // SAFETY: the caller's promise.
         let name = unsafe { text(name, "the name of a merge function") }?;
+        if !names.insert(name) {
+            return Err(Failure::invalid(format!(
+                "merge_functions has `{name}` twice; give each function its own name"
+            )));
+        }
         let merge = merge.ok_or_else(|| Failure::invalid(format!("the merge function `{name}` is NULL")))?;
         let function = Function { merge, context };
         options = options

@@ -74,7 +74,7 @@ impl EventStore {
             behind_max: BEHIND_MAX,
             partition: Partition::ALL,
             has_caught_up: false,
-            attention: Attention::of_follower(),
+            attention: Attention::of_follower(&self.shared.bell),
         }
     }
 }
@@ -103,7 +103,7 @@ impl Follower {
 
     /// For a thread that sends the events to another process.
     pub(super) fn sends(self) -> Self {
-        Self { attention: Attention::of_sender(), ..self }
+        Self { attention: Attention::of_sender(&self.store.shared.bell), ..self }
     }
 
     /// The position of the next event that it delivers. Store it to continue there later.

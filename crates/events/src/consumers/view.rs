@@ -204,7 +204,7 @@ impl EventStore {
         F: FnMut(&mut WriteTxn, &ViewContext<'_>, &Event<'_>) -> Result<()>,
     {
         let (mut progress, mut has_caught_up) = (ViewProgress::default(), false);
-        let mut attention = Attention::of_follower();
+        let mut attention = Attention::of_follower(&self.shared.bell);
         while !stop.is_stopped() {
             let batch = self.fold_batch(view, &mut fold)?;
             progress.add(&batch);

@@ -58,9 +58,11 @@ impl Bell {
             self.waiting.fetch_sub(1, Ordering::SeqCst);
             drop(asleep);
         }
-        attention.is_close = begun.elapsed() < CLOSE;
         attention.wakes = self.wakes.load(Ordering::SeqCst);
-        self.position() > after
+        let has_risen = self.position() > after;
+        // A short time-out says nothing about the next event.
+        attention.is_close = has_risen && begun.elapsed() < CLOSE;
+        has_risen
     }
 
     /// Looks whether the bell has rung, at most for `span`. Returns whether it has.
@@ -96,13 +98,13 @@ pub struct Attention {
 
 impl Attention {
     /// That of a thread whose work is done when it has seen the events.
-    pub fn of_follower() -> Self {
-        Self { is_close: false, unshared: BRIEF, wakes: 0 }
+    pub fn of_follower(bell: &Bell) -> Self {
+        Self { is_close: false, unshared: BRIEF, wakes: bell.wakes.load(Ordering::SeqCst) }
     }
 
     /// That of a thread that passes the events on to another process, which may need the core.
-    pub fn of_sender() -> Self {
-        Self { unshared: Duration::ZERO, ..Self::of_follower() }
+    pub fn of_sender(bell: &Bell) -> Self {
+        Self { unshared: Duration::ZERO, ..Self::of_follower(bell) }
     }
 
     /// How long the thread spins before it sleeps.
@@ -132,7 +134,8 @@ mod tests {
 
     #[test]
     fn a_thread_spins_long_only_after_a_short_wait() {
-        let (bell, mut attention) = (Bell::default(), Attention::of_follower());
+        let bell = Bell::default();
+        let mut attention = Attention::of_follower(&bell);
         assert!(!bell.wait(0, CLOSE * 2, &mut attention));
         assert!(!attention.is_close && attention.span() < CLOSE);
         bell.ring(1);
@@ -140,13 +143,27 @@ mod tests {
             assert!(bell.wait(0, LONG, &mut attention));
         }
         assert_eq!(attention.span(), if *HAS_CORES { CLOSE } else { Duration::ZERO });
-        assert!(!bell.wait(1, CLOSE * 2, &mut attention));
-        assert!(!attention.is_close);
+        // Neither after a long wait, nor after a short one in which nothing came.
+        for timeout in [CLOSE * 2, CLOSE / 2] {
+            attention.is_close = true;
+            assert!(!bell.wait(1, timeout, &mut attention));
+            assert!(!attention.is_close);
+        }
+    }
+
+    #[test]
+    fn a_wake_before_a_follower_is_created_does_not_end_its_wait() {
+        let bell = Bell::default();
+        bell.wake();
+        let (begun, timeout) = (Instant::now(), CLOSE * 2);
+        assert!(!bell.wait(0, timeout, &mut Attention::of_follower(&bell)));
+        assert!(begun.elapsed() >= timeout);
     }
 
     #[test]
     fn a_wake_before_the_wait_ends_it() {
-        let (bell, mut attention) = (Bell::default(), Attention::of_sender());
+        let bell = Bell::default();
+        let mut attention = Attention::of_sender(&bell);
         bell.wake();
         let begun = Instant::now();
         assert!(!bell.wait(0, LONG, &mut attention));
@@ -160,7 +177,7 @@ mod tests {
         let bell = Bell::default();
         thread::scope(|scope| {
             scope.spawn(|| {
-                let mut attention = Attention::of_follower();
+                let mut attention = Attention::of_follower(&bell);
                 for after in 0..2000 {
                     let begun = Instant::now();
                     while !bell.wait(after, LONG, &mut attention) {

@@ -73,8 +73,12 @@ pub fn convert(cursor: &mut Cursor<'_>, new: &Type, old: &Type, out: &mut Vec<u8
             }
         }
         (Type::Enum(new), Type::Enum(old)) => {
-            let name = usize::try_from(cursor.nat()?).ok().and_then(|index| new.get(index));
-            let index = name.and_then(|name| old.iter().position(|other| other == name));
+            let unknown = cursor.fault(ValueFault::UnknownAlternative);
+            let tag = usize::try_from(cursor.nat()?).unwrap_or(usize::MAX);
+            if tag > new.len() {
+                return Err(unknown);
+            }
+            let index = new.get(tag).and_then(|name| old.iter().position(|other| other == name));
             put_nat(out, index.unwrap_or(old.len()) as u64);
             Ok(())
         }

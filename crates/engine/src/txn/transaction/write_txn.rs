@@ -184,7 +184,8 @@ impl WriteTxn {
         let large_value_bytes = self.held.core.writer()?.large_value_bytes();
         let is_aligned = table.value_align() > 1;
         let entries = entries.into_iter();
-        let (mut puts, mut memory_bytes) = (Vec::with_capacity(entries.size_hint().0.min(PUTS_AT_FIRST)), 0);
+        let puts_at_first = PUTS_AT_FIRST.min(self.memory_bytes_max / ENTRY_BYTES);
+        let (mut puts, mut memory_bytes) = (Vec::with_capacity(entries.size_hint().0.min(puts_at_first)), 0);
         for (key, value) in entries {
             let (key, value) = (key.as_ref(), value.as_ref());
             check_lengths(table, key, value.len())?;

@@ -276,8 +276,8 @@ impl Number {
     /// As a decimal. `None`: it is infinite or no number.
     pub(crate) fn to_decimal(&self) -> Option<Self> {
         match self {
-            Self::Float(value) => decimal_of(f32::from(*value).into(), &f32::from(*value).to_string()),
-            Self::Double(value) => decimal_of(f64::from(*value), &f64::from(*value).to_string()),
+            Self::Float(value) => decimal_of(f32::from(*value).into(), &f32::from(*value).to_string(), WHOLE_FLOAT),
+            Self::Double(value) => decimal_of(f64::from(*value), &f64::from(*value).to_string(), WHOLE_DOUBLE),
             exact => Some(Exact { is_integer: false, ..exact.exact()? }.normalized()),
         }
     }
@@ -464,12 +464,12 @@ impl Exact {
 }
 
 /// The decimal that a float or a double stands for, given its shortest form without an exponent. Digits that a cast
-/// does not keep are cut off.
-fn decimal_of(value: f64, form: &str) -> Option<Number> {
+/// does not keep are cut off. From `whole` on, all values are integers, whose shortest form may end with wrong digits.
+fn decimal_of(value: f64, form: &str, whole: f64) -> Option<Number> {
     if !value.is_finite() {
         return None;
     }
-    if value.abs() >= WHOLE {
+    if value.abs() >= whole {
         return Exact::parse_decimal(&format!("{value:.0}")).map(Exact::normalized);
     }
     let end = form.find('.').map_or(form.len(), |point| form.len().min(point + 1 + DECIMAL_SCALE as usize));
@@ -494,7 +494,9 @@ fn power_of_ten(exponent: u32) -> BigInt {
 }
 
 /// Doubles from here on are whole.
-const WHOLE: f64 = 9_007_199_254_740_992.0;
+const WHOLE_DOUBLE: f64 = 9_007_199_254_740_992.0;
+/// Floats from here on are whole.
+const WHOLE_FLOAT: f64 = 16_777_216.0;
 
 /// Digits behind the point of the evaluator's decimals.
 const DECIMAL_SCALE: u32 = 18;

@@ -70,6 +70,8 @@ fn casts_of_doubles_to_decimals_are_exact_and_texts_are_read_as_xml_schema_says(
     for (expression, expected) in [
         ("xsd:decimal(1e10)", "10000000000"),
         ("xsd:integer(1e10)", "10000000000"),
+        ("xsd:integer(\"123456789\"^^xsd:float)", "123456792"),
+        ("xsd:decimal(\"3e38\"^^xsd:float)", "300000000549775575777803994281145270272"),
         ("xsd:decimal(1e5)", "100000"),
         ("xsd:integer(-123456789e0)", "-123456789"),
         ("xsd:decimal(123456.75e0)", "123456.75"),
