@@ -92,8 +92,8 @@ fn build(root: &Path, profile: &str, maven: &[&str]) -> Result<(), Failure> {
     wait(command)
 }
 
-/// Runs the tests of the module `fulgurite`, which are built, on a newer JDK as well: it restricts native access, and has
-/// virtual threads. Leaves out `MisuseTest`, which takes long.
+/// Runs the tests of the module `fulgurite`, which are built, on a newer JDK as well: it restricts native access, and
+/// has virtual threads. Leaves out `MisuseTest`, which takes long.
 fn test_on_newer(root: &Path) -> Result<(), Failure> {
     let Some(home) = find_jdk(Path::new(JDKS), NEWER_JDK) else {
         eprintln!("skipped: the Java tests on JDK {NEWER_JDK}, which {JDKS} does not have");

@@ -228,8 +228,8 @@ impl Objects {
         result.ok_or(Failure::Closed)?
     }
 
-    /// Checks that this thread can close the object of a handle: merge functions can close only objects that read, which
-    /// they may have begun, and that no call uses.
+    /// Checks that this thread can close the object of a handle. Merge functions can close only objects that read,
+    /// which they may have begun, and that no call uses.
     ///
     /// # Errors
     /// [`Failure::Invalid`] if it cannot.

@@ -150,8 +150,8 @@ fn put_into<'l>(env: &mut EnvUnowned<'l>, large: &JObjectArray<'l, JByteArray<'l
     }
 }
 
-/// Changes the key in the first `key` bytes of a room of `size` bytes, with the value in the next `value` bytes. Returns
-/// what the Java method of the change returns, or true if it returns nothing.
+/// Changes the key in the first `key` bytes of a room of `size` bytes, with the value in the next `value` bytes.
+/// Returns what the Java method of the change returns, or true if it returns nothing.
 #[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
 fn change_in_room<'l>(
     env: EnvUnowned<'l>,
