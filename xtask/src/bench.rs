@@ -27,7 +27,7 @@ Builds the benchmark and the other engines with full optimisation, and runs one 
   lightning every table of a report on Lightning DB, with the report's claims
   ycsb      the workloads A to F of the Yahoo! Cloud Serving Benchmark
   rdf4j     the quad store, and the same from RDF4J: loads, scans, threads, space and SPARQL, beside LmdbStore (if a JDK,
-            11 or later, and Maven are installed) and Oxigraph (if libclang is installed, to build its RocksDB), with bars.
+            17 or later, and Maven are installed) and Oxigraph (if libclang is installed, to build its RocksDB), with bars.
             `cargo xtask bench rdf4j --generate FILE --statements N` only writes the data
   storagebench
             an inventory in Protocol Buffers and FlatBuffers beside LMDB, RocksDB and SQLite; events: replays, appends and

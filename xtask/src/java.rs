@@ -22,6 +22,9 @@ and Maven Central or a mirror of it.
 Options:
   --release   build the native library with all optimisations, as for a release
 
+If /usr/lib/jvm has JDK 25, the tests of the module fulgurite but MisuseTest run on it too, unless you give Maven
+arguments.
+
 All other arguments go to Maven.
 Example: cargo xtask java -Dtest=DatabaseTest -Dsurefire.failIfNoSpecifiedTests=false",
     run: java,
@@ -37,7 +40,8 @@ fn java(arguments: &[String]) -> Result<(), Failure> {
     tools::ensure_maven(&root).map_err(Failure::Failed)?;
     let is_release = arguments.iter().any(|argument| argument == "--release");
     let maven: Vec<&str> = arguments.iter().map(String::as_str).filter(|argument| *argument != "--release").collect();
-    build(&root, if is_release { "release" } else { "fast-build" }, &maven)
+    build(&root, if is_release { "release" } else { "fast-build" }, &maven)?;
+    if maven.is_empty() { test_on_newer(&root) } else { Ok(()) }
 }
 
 /// The step of `cargo xtask test`. It is skipped if there is no JDK or Maven and no right to install them, or if Maven
@@ -50,7 +54,7 @@ pub fn check(root: &Path) -> Outcome {
     if let Err(reason) = ready {
         return Outcome::Skipped(format!("{reason}; it needs a JDK, Maven, and Maven Central or a mirror of it"));
     }
-    match build(root, OF_TESTS, &[]) {
+    match build(root, OF_TESTS, &[]).and_then(|()| test_on_newer(root)) {
         Ok(()) => Outcome::Passed,
         Err(failure) => Outcome::Failed(failure.to_string()),
     }
@@ -88,6 +92,43 @@ fn build(root: &Path, profile: &str, maven: &[&str]) -> Result<(), Failure> {
     wait(command)
 }
 
+/// Runs the tests of the module `fulgurite`, which are built, on a newer JDK as well: it restricts native access, and
+/// has virtual threads. Leaves out `MisuseTest`, which takes long.
+fn test_on_newer(root: &Path) -> Result<(), Failure> {
+    let Some(home) = find_jdk(Path::new(JDKS), NEWER_JDK) else {
+        eprintln!("skipped: the Java tests on JDK {NEWER_JDK}, which {JDKS} does not have");
+        return Ok(());
+    };
+    eprintln!("running the tests of the module fulgurite on {}", home.display());
+    let machine = format!("-Djvm={}", home.join("bin").join("java").display());
+    let reports = format!("-Dsurefire.reportNameSuffix=jdk{NEWER_JDK}");
+    let natives = format!("-Dfulgurite.natives={}", natives(root).display());
+    let arguments = ["--batch-mode", "--no-transfer-progress", "--file", POM, "--projects", "fulgurite"];
+    let tests = [&machine, &reports, &natives, "-Dtest=!MisuseTest", "surefire:test"];
+    let mut command = workspace::child(root, "mvn", &[&arguments[..], &tests].concat());
+    command.env_remove("LD_LIBRARY_PATH");
+    wait(command)
+}
+
+/// The directory of a JDK of this version.
+fn find_jdk(jdks: &Path, version: u32) -> Option<PathBuf> {
+    let mut homes: Vec<PathBuf> = std::fs::read_dir(jdks).ok()?.flatten().map(|entry| entry.path()).collect();
+    homes.sort();
+    homes.into_iter().find(|home| {
+        let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
+        release.lines().any(|line| {
+            let found = line.strip_prefix("JAVA_VERSION=\"").and_then(|found| found.split(['.', '"', '+', '-']).next());
+            found.and_then(|found| found.parse().ok()) == Some(version)
+        })
+    })
+}
+
+/// Where systems install JDKs.
+const JDKS: &str = "/usr/lib/jvm";
+
+/// The JDK on which tests run besides that of Maven.
+const NEWER_JDK: u32 = 25;
+
 /// Copies the library to where the jar has it, and returns the directory for the jar's content.
 ///
 /// # Errors
@@ -95,7 +136,7 @@ fn build(root: &Path, profile: &str, maven: &[&str]) -> Result<(), Failure> {
 fn copy_library(root: &Path, directory: &str) -> Result<PathBuf, String> {
     let target = target(root);
     let name = format!("{}fulgurite_java{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-    let natives = target.join("java").join("natives");
+    let natives = natives(root);
     let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
     let place = natives.join("org").join("fulgurite").join("native").join(platform);
     let source = target.join(directory).join(&name);
@@ -104,6 +145,32 @@ fn copy_library(root: &Path, directory: &str) -> Result<PathBuf, String> {
     Ok(natives)
 }
 
+fn natives(root: &Path) -> PathBuf {
+    target(root).join("java").join("natives")
+}
+
 fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |path| root.join(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jdk_is_found_by_its_version() {
+        let jdks = std::env::temp_dir().join(format!("xtask-jdks-{}", std::process::id()));
+        std::fs::create_dir(&jdks).unwrap();
+        for (name, version) in [("a", "17.0.2"), ("b", "25.0.1"), ("c", "25"), ("d", "250")] {
+            let home = jdks.join(name);
+            std::fs::create_dir(&home).unwrap();
+            std::fs::write(home.join("release"), format!("IMPLEMENTOR=\"X\"\nJAVA_VERSION=\"{version}\"\n")).unwrap();
+        }
+        std::fs::create_dir(jdks.join("empty")).unwrap();
+        assert_eq!(find_jdk(&jdks, 25), Some(jdks.join("b")));
+        assert_eq!(find_jdk(&jdks, 250), Some(jdks.join("d")));
+        assert_eq!(find_jdk(&jdks, 21), None);
+        assert_eq!(find_jdk(&jdks.join("missing"), 25), None);
+        std::fs::remove_dir_all(&jdks).unwrap();
+    }
 }

@@ -169,7 +169,7 @@ pub fn ensure_jmh(root: &Path) -> Result<PathBuf, String> {
 
 /// Builds a program in Java into a directory of `target`, which has its `classes` and its `jars` then.
 fn build_java_program(root: &Path, sources: &str, name: &str) -> Result<PathBuf, String> {
-    const HELP: &str = "install a JDK (11 or later) and Maven, which needs Maven Central or a mirror of it";
+    const HELP: &str = "install a JDK (17 or later) and Maven, which needs Maven Central or a mirror of it";
     let directory = root.join("target").join(name);
     let pom = root.join(sources).join("pom.xml");
     let (pom, place) = (pom.to_string_lossy(), format!("-Dout.directory={}", directory.display()));

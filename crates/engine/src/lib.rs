@@ -126,7 +126,7 @@ pub use fulgurite_keys as keys;
 
 pub use db::{
     BulkLoad, Change, ChangedTable, Changes, CheckReport, CloseOutcome, Commit, Damage, Database, ImageOptions,
-    LoadSummary, MultimapTable, Pairs, Stats, TableStats, TypedRange, TypedTable, UPDATE_ATTEMPTS, Values,
+    LoadSummary, MapMemory, MultimapTable, Pairs, Stats, TableStats, TypedRange, TypedTable, UPDATE_ATTEMPTS, Values,
 };
 pub use error::{ConflictReason, Error, Place, Result};
 pub use format::{KeySuffix, MergeOperator};

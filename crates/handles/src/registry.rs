@@ -3,7 +3,7 @@
 //! A handle has the index of a slot in its low 32 bits, and the generation of the slot in its high 32 bits. Closing an
 //! object increments the generation, so an old handle never leads to a newer object. Handles are never 0.
 
-use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock, TryLockError};
 
 /// One place for an object.
 #[derive(Debug)]
@@ -106,16 +106,41 @@ impl<O> Registry<O> {
         }
     }
 
+    /// As [`Self::with`], but does not wait. `None` too if a close of the handle waits for its running calls: for calls
+    /// within a call, for which the close would wait as well.
+    pub fn try_with<R>(&self, handle: u64, run: impl FnOnce(&O) -> R) -> Option<R> {
+        let (slot, _, generation) = self.slot(handle)?;
+        let place = match slot.0.try_read() {
+            Ok(place) => place,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        match &place.object {
+            Some(object) if place.generation == generation => Some(run(object)),
+            _ => None,
+        }
+    }
+
+    /// Whether no call uses the object of a handle, and it is of some kind. `None` if it is closed already.
+    pub fn is_unused_and(&self, handle: u64, is_of_kind: impl FnOnce(&O) -> bool) -> Option<bool> {
+        let (slot, _, generation) = self.slot(handle)?;
+        let place = match slot.0.try_write() {
+            Ok(place) => place,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Some(false),
+        };
+        place.object.as_ref().filter(|_| place.generation == generation).map(is_of_kind)
+    }
+
     /// Takes the object of a handle out, after running calls with it have returned. `None` if it is closed already.
     pub fn take(&self, handle: u64) -> Option<O> {
         let (slot, index, generation) = self.slot(handle)?;
-        let object = {
-            let mut place = slot.0.write().unwrap_or_else(PoisonError::into_inner);
-            if place.generation != generation {
-                return None;
-            }
-            place.object.take()?
-        };
+        let mut place = slot.0.write().unwrap_or_else(PoisonError::into_inner);
+        if place.generation != generation {
+            return None;
+        }
+        let object = place.object.take()?;
+        drop(place);
         // A slot whose generations are used up is not used again.
         if generation < u32::MAX {
             self.free.lock().unwrap_or_else(PoisonError::into_inner).slots.push(index);
@@ -136,6 +161,22 @@ mod tests {
         assert_eq!(place_of(191), (1, 127));
         assert_eq!(place_of(192), (2, 0));
         assert!(place_of(u32::MAX).0 >= CHUNKS);
+    }
+
+    #[test]
+    fn within_a_call_its_object_can_be_read_and_counts_as_used() {
+        let registry = Registry::new();
+        let (one, other) = (registry.add("one"), registry.add("other"));
+        let within = registry.with(one, |_| {
+            assert_eq!(registry.is_unused_and(one, |_| true), Some(false));
+            assert_eq!(registry.is_unused_and(other, |object| *object == "other"), Some(true));
+            registry.try_with(one, |object| *object)
+        });
+        assert_eq!(within, Some(Some("one")));
+        assert_eq!(registry.is_unused_and(one, |object| *object == "other"), Some(false));
+        assert_eq!(registry.take(one), Some("one"));
+        assert_eq!(registry.is_unused_and(one, |_| true), None);
+        assert_eq!(registry.try_with(one, |object| *object), None);
     }
 
     #[test]

@@ -72,16 +72,20 @@ impl Drop for Bytes {
     }
 }
 
+/// The error of a result with more bytes than an array can have.
+pub fn too_long(bytes: usize) -> Failure {
+    Failure::Invalid(format!(
+        "the result has {bytes} bytes, more than an array of Java can have; read fewer values in a call"
+    ))
+}
+
 /// A new array with these bytes.
 ///
 /// # Errors
 /// [`Failure::Invalid`] if there are too many for an array; [`Failure::Java`] without memory for it.
 pub fn array<'l>(env: &mut Env<'l>, bytes: &[u8]) -> Result<JByteArray<'l>> {
     if bytes.len() > ARRAY_BYTES_MAX {
-        return Err(Failure::Invalid(format!(
-            "the result has {} bytes, more than an array of Java can have; read fewer values in a call",
-            bytes.len()
-        )));
+        return Err(too_long(bytes.len()));
     }
     Ok(env.byte_array_from_slice(bytes)?)
 }

@@ -16,7 +16,7 @@ use crate::callbacks;
 use crate::error::{Failure, Result, Throw};
 use crate::registry::{Object, OpenedStore, REGISTRY, Writing};
 
-const _: [NativeMethod<'_>; 13] = [
+const _: [NativeMethod<'_>; 14] = [
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
         static extern fn version() -> JString,
@@ -34,6 +34,10 @@ const _: [NativeMethod<'_>; 13] = [
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
         static extern fn close(handle: jlong) -> void,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.Native", error_policy = Throw,
+        static extern fn check_closable(handle: jlong) -> void,
     },
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
@@ -177,8 +181,9 @@ fn open<'l>(
 /// Adds the object of a database that `open` opens. Returns its handle.
 ///
 /// # Errors
-/// Those of `open`.
+/// Those of `open`; [`Failure::Invalid`] within a merge function.
 pub fn opened(path: &Path, open: impl FnOnce() -> Result<Database>) -> Result<jlong> {
+    callbacks::check_not_merging()?;
     let opening = Opening::of(path);
     let mut objects = opening.lock();
     let database = open()?;
@@ -187,9 +192,10 @@ pub fn opened(path: &Path, open: impl FnOnce() -> Result<Database>) -> Result<jl
     Ok(REGISTRY.add(Object::Database(Opened { database, opening })))
 }
 
-/// Closes any object. Does nothing if it is closed already. The last object of a database closes the database.
+/// Closes any object. Does nothing if it is closed already. The last object of a database closes the database. Merge
+/// functions can close only snapshots.
 fn close<'l>(_: &mut Env<'l>, _: JClass<'l>, handle: jlong) -> Result<()> {
-    let (database, opening) = match REGISTRY.take(handle) {
+    let (database, opening) = match REGISTRY.take_to_close(handle)? {
         Some(Object::Database(Opened { database, opening })) => (database, opening),
         Some(Object::Store(OpenedStore { store, opening })) => (store.database().clone(), opening),
         _ => return Ok(()),
@@ -200,6 +206,11 @@ fn close<'l>(_: &mut Env<'l>, _: JClass<'l>, handle: jlong) -> Result<()> {
         return Ok(());
     }
     Ok(database.close()?)
+}
+
+/// Checks that this thread can close an object.
+fn check_closable<'l>(_: &mut Env<'l>, _: JClass<'l>, handle: jlong) -> Result<()> {
+    REGISTRY.check_closable(handle)
 }
 
 fn begin_read<'l>(_: &mut Env<'l>, _: JClass<'l>, database: jlong, durable: bool) -> Result<jlong> {
@@ -214,6 +225,7 @@ fn add(txn: fulgurite::WriteTxn) -> jlong {
 
 /// Begins a write transaction, with the isolation of the database's options if `level` is negative.
 fn begin_write<'l>(_: &mut Env<'l>, _: JClass<'l>, database: jlong, level: jint) -> Result<jlong> {
+    callbacks::check_not_merging()?;
     let database = REGISTRY.database(database)?;
     let txn = if level < 0 { database.write()? } else { database.write_with(isolation(level.into())?)? };
     Ok(add(txn))

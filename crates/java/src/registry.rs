@@ -8,7 +8,7 @@ use fulgurite_handles::{Opened, Opening, Registry};
 use fulgurite_rdf::{Snapshot, Store};
 use jni::sys::jlong;
 
-use crate::callbacks::JavaStorage;
+use crate::callbacks::{JavaStorage, check_not_merging, is_merging, refused};
 use crate::error::{Failure, Result};
 use crate::packed_changes::PackedChanges;
 use crate::quads::objects::{Load, OpenQuery, Recorded, Rows, RunningQuery, Statements};
@@ -113,7 +113,7 @@ impl Object {
     /// [`Failure::Invalid`] if it is another object, or a call of it has panicked.
     pub fn write(&self) -> Result<MutexGuard<'_, Writing>> {
         let Self::Write(writing) = self else { return Err(self.is_not("WriteTransaction")) };
-        writing.lock().map_err(|_| broken())
+        lock(writing)
     }
 
     /// The RDF store.
@@ -138,7 +138,7 @@ impl Object {
     /// [`Failure::Invalid`] if it is another object, or a call of it has panicked.
     pub fn recorded(&self) -> Result<MutexGuard<'_, Recorded>> {
         let Self::Recorded(recorded) = self else { return Err(self.is_not("transaction of a store")) };
-        recorded.lock().map_err(|_| broken())
+        lock(recorded)
     }
 
     /// The bulk load.
@@ -163,7 +163,7 @@ impl Object {
     /// [`Failure::Invalid`] if it is another object, or a call of it has panicked.
     pub fn quads(&self) -> Result<MutexGuard<'_, Rows>> {
         let Self::Quads(quads) = self else { return Err(self.is_not("iterator of quads")) };
-        quads.lock().map_err(|_| broken())
+        lock(quads)
     }
 
     /// The statements of a snapshot.
@@ -172,7 +172,7 @@ impl Object {
     /// [`Failure::Invalid`] if it is another object, or a call of it has panicked.
     pub fn statements(&self) -> Result<MutexGuard<'_, Statements>> {
         let Self::Statements(statements) = self else { return Err(self.is_not("iterator of statements")) };
-        statements.lock().map_err(|_| broken())
+        lock(statements)
     }
 
     /// The checkpoints.
@@ -181,7 +181,7 @@ impl Object {
     /// [`Failure::Invalid`] if it is another object, or a call of it has panicked.
     pub fn checkpoints(&self) -> Result<MutexGuard<'_, Checkpoints<JavaStorage>>> {
         let Self::Checkpoints(checkpoints) = self else { return Err(self.is_not("Checkpoints")) };
-        checkpoints.lock().map_err(|_| broken())
+        lock(checkpoints)
     }
 
     /// The change feed.
@@ -190,8 +190,14 @@ impl Object {
     /// [`Failure::Invalid`] if it is another object, or a call of it has panicked.
     pub fn changes(&self) -> Result<MutexGuard<'_, PackedChanges>> {
         let Self::Changes(changes) = self else { return Err(self.is_not("ChangeFeed")) };
-        changes.lock().map_err(|_| broken())
+        lock(changes)
     }
+}
+
+/// Locks an object. Within a merge function the thread may have locked it already, so this is refused.
+fn lock<T>(object: &Mutex<T>) -> Result<MutexGuard<'_, T>> {
+    check_not_merging()?;
+    object.lock().map_err(|_| broken())
 }
 
 /// The error of an object in which a call has panicked.
@@ -211,15 +217,47 @@ impl Objects {
         self.0.add(object).cast_signed()
     }
 
-    /// Calls `run` with the object of a handle, which is not closed meanwhile.
+    /// Calls `run` with the object of a handle, which is not closed meanwhile. Within a merge function this does not
+    /// wait: an object that another thread is closing counts as closed.
     ///
     /// # Errors
     /// [`Failure::Closed`], and the errors of `run`.
     pub fn with<R>(&self, handle: jlong, run: impl FnOnce(&Object) -> Result<R>) -> Result<R> {
-        self.0.with(handle.cast_unsigned(), run).ok_or(Failure::Closed)?
+        let handle = handle.cast_unsigned();
+        let result = if is_merging() { self.0.try_with(handle, run) } else { self.0.with(handle, run) };
+        result.ok_or(Failure::Closed)?
+    }
+
+    /// Checks that this thread can close the object of a handle. Merge functions can close only objects that read,
+    /// which they may have begun, and that no call uses.
+    ///
+    /// # Errors
+    /// [`Failure::Invalid`] if it cannot.
+    pub fn check_closable(&self, handle: jlong) -> Result<()> {
+        if !is_merging() {
+            return Ok(());
+        }
+        let only_reads = |object: &Object| {
+            matches!(object, Object::Read(_) | Object::Snapshot(_) | Object::Quads(_) | Object::Statements(_))
+        };
+        match self.0.is_unused_and(handle.cast_unsigned(), only_reads) {
+            Some(false) => Err(refused()),
+            Some(true) | None => Ok(()),
+        }
+    }
+
+    /// Takes the object of a handle out to close it. Returns `None` if it is closed already.
+    ///
+    /// # Errors
+    /// As [`Objects::check_closable`].
+    pub fn take_to_close(&self, handle: jlong) -> Result<Option<Object>> {
+        self.check_closable(handle)?;
+        Ok(self.take(handle))
     }
 
     /// Takes the object of a handle out, after running calls with it have returned. `None` if it is closed already.
+    ///
+    /// Requires: [`Objects::check_closable`] has passed, or Java does not know the handle.
     pub fn take(&self, handle: jlong) -> Option<Object> {
         self.0.take(handle.cast_unsigned())
     }

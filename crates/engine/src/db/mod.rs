@@ -28,4 +28,4 @@ pub use handle::database::{Database, UPDATE_ATTEMPTS};
 pub use handle::inner::CloseOutcome;
 pub use maintenance::check::{CheckReport, Damage};
 pub use maintenance::image::ImageOptions;
-pub use maintenance::stats::{Stats, TableStats};
+pub use maintenance::stats::{MapMemory, Stats, TableStats};

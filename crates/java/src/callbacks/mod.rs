@@ -3,5 +3,5 @@
 mod merge_functions;
 mod storage;
 
-pub use merge_functions::register;
+pub use merge_functions::{check_not_merging, is_merging, refused, register};
 pub use storage::JavaStorage;

@@ -12,6 +12,7 @@ use jni::{Env, NativeMethod, native_method};
 use super::objects::Recorded;
 use super::objects::terms::push_term;
 use crate::arguments::{array, numbers, text};
+use crate::callbacks::check_not_merging;
 use crate::database::options;
 use crate::error::{Failure, Result, Throw};
 use crate::quads::reads::term_ids;
@@ -71,6 +72,7 @@ fn open_store<'l>(
         };
         store_options = store_options.orders(indexes.split(',').map(parse).collect::<Result<Vec<_>>>()?);
     }
+    check_not_merging()?;
     let opening = Opening::of(&path);
     let mut objects = opening.lock();
     let store = Store::open_with(options, path, store_options)?;
@@ -91,6 +93,7 @@ fn is_newest<'l>(_: &mut Env<'l>, _: JClass<'l>, snapshot: jlong) -> Result<bool
 
 /// Begins a transaction with the isolation level at this position of [`IsolationLevel::ALL`].
 fn begin<'l>(_: &mut Env<'l>, _: JClass<'l>, store: jlong, level: jint) -> Result<jlong> {
+    check_not_merging()?;
     let level = usize::try_from(level).ok().and_then(|level| IsolationLevel::ALL.get(level)).copied();
     let level = level.ok_or_else(|| Failure::Invalid("there is no such isolation level".to_owned()))?;
     let store = REGISTRY.with(store, |object| object.store().cloned())?;

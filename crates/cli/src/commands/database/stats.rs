@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use fulgurite::MapMemory;
+
 use crate::arguments::{OutputFormat, Stats};
 use crate::commands::database::tables::merge_name;
 use crate::database::reading;
@@ -18,8 +20,8 @@ pub fn run(arguments: &Stats) -> Result<(), Failure> {
     reading(&arguments.file.path, |db, _| {
         let stats = db.stats()?;
         match arguments.format {
-            OutputFormat::Table => print_table(&stats),
-            OutputFormat::Json | OutputFormat::Ndjson => print_json(&stats),
+            OutputFormat::Table => print_table(&stats, db.map_memory()?),
+            OutputFormat::Json | OutputFormat::Ndjson => print_json(&stats, db.map_memory()?),
             OutputFormat::Csv => print_rows(OutputFormat::Csv, &stats),
         }
     })
@@ -102,7 +104,7 @@ fn parts(stats: &fulgurite::Stats) -> [(&'static str, u64); 8] {
     ]
 }
 
-fn print_table(stats: &fulgurite::Stats) -> Result<(), Failure> {
+fn print_table(stats: &fulgurite::Stats, map: Option<MapMemory>) -> Result<(), Failure> {
     print_rows(OutputFormat::Table, stats)?;
     let mut out = standard_output();
     let mut text = format!(
@@ -121,8 +123,8 @@ fn print_table(stats: &fulgurite::Stats) -> Result<(), Failure> {
         };
         text.push_str(&format!("changes from commit {oldest} on: {} of log kept{held}\n", size(stats.log_kept_bytes)));
     }
-    if stats.mapped {
-        let (resident, huge) = (size(stats.resident_bytes), size(stats.huge_page_bytes));
+    if let Some(map) = map {
+        let (resident, huge) = (size(map.resident_bytes), size(map.huge_page_bytes));
         text.push_str(&format!(
             "mapped: {resident} in memory, {huge} of it by huge pages; search by {}\n",
             stats.search
@@ -164,7 +166,7 @@ fn print_rows(format: OutputFormat, stats: &fulgurite::Stats) -> Result<(), Fail
     printer.finish()
 }
 
-fn print_json(stats: &fulgurite::Stats) -> Result<(), Failure> {
+fn print_json(stats: &fulgurite::Stats, map: Option<MapMemory>) -> Result<(), Failure> {
     let numbers = [
         ("file_bytes", stats.file_bytes),
         ("page_size_bytes", stats.page_size_bytes),
@@ -183,8 +185,8 @@ fn print_json(stats: &fulgurite::Stats) -> Result<(), Failure> {
         ("delta_bytes", stats.delta_bytes),
         ("sequence", stats.sequence),
         ("checkpoint_sequence", stats.checkpoint_sequence),
-        ("resident_bytes", stats.resident_bytes),
-        ("huge_page_bytes", stats.huge_page_bytes),
+        ("resident_bytes", map.map_or(0, |map| map.resident_bytes)),
+        ("huge_page_bytes", map.map_or(0, |map| map.huge_page_bytes)),
     ];
     let mut text = String::from("{");
     for (name, number) in numbers {

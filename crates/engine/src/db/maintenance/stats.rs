@@ -79,14 +79,20 @@ pub struct Stats {
     pub checkpoint_sequence: u64,
     /// Whether pages are read through a memory map.
     pub mapped: bool,
-    /// Bytes of the map that are in memory.
-    pub resident_bytes: u64,
-    /// The part of `resident_bytes` that is in huge pages.
-    pub huge_page_bytes: u64,
     /// The instruction set that searches use.
     pub search: &'static str,
     /// The tables, sorted by name.
     pub tables: Vec<TableStats>,
+}
+
+/// Memory of the map through which pages are read: see [`Database::map_memory`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MapMemory {
+    /// Bytes of the map that are in memory.
+    pub resident_bytes: u64,
+    /// The part of `resident_bytes` that is in huge pages.
+    pub huge_page_bytes: u64,
 }
 
 /// Statistics of a table.
@@ -149,10 +155,6 @@ impl Database {
         let file = state.pages.file();
         let (space, file_bytes, checkpoints, oldest_snapshot) = self.space_stats(state)?;
         let writing = self.inner.core.writer.as_ref().map(WritingStats::of).unwrap_or_default();
-        let huge = match file.window() {
-            Some(map) => Some(map.huge_pages().map_err(|error| Error::io("look at the map of", file.path(), error))?),
-            None => None,
-        };
         let deltas = state.tables.iter().flatten().flat_map(|view| [Some(&view.active), view.frozen.as_ref()]);
         let page = file.page_size().bytes() as u64;
         let (kept, oldest_change) = self.kept_log()?;
@@ -188,12 +190,27 @@ impl Database {
             oldest_snapshot,
             checkpoints,
             checkpoint_sequence: state.checkpoint.0,
-            mapped: huge.is_some(),
-            resident_bytes: huge.as_ref().map_or(0, |huge| huge.resident_bytes),
-            huge_page_bytes: huge.as_ref().map_or(0, |huge| huge.huge_bytes),
+            mapped: file.window().is_some(),
             search: crate::format::selected().map_or("none", Isa::name),
             tables: table_stats(state),
         })
+    }
+
+    /// Returns how much of the map is in memory, and how much of that is in huge pages. `None` if pages are not read
+    /// through a map.
+    ///
+    /// This reads `/proc/self/smaps`. Its cost rises with the number of mappings of the process and their sizes, so it
+    /// is not part of [`Database::stats`].
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn map_memory(&self) -> Result<Option<MapMemory>> {
+        check_not_merging()?;
+        let snapshot = self.inner.core.snapshot()?;
+        let file = snapshot.state.pages.file();
+        let Some(map) = file.window() else { return Ok(None) };
+        let pages = map.huge_pages().map_err(|error| Error::io("look at the map of", file.path(), error))?;
+        Ok(Some(MapMemory { resident_bytes: pages.resident_bytes, huge_page_bytes: pages.huge_bytes }))
     }
 
     /// The pages of the file by use, its length, the number of the newest meta, and the age of the oldest snapshot.

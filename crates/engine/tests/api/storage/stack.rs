@@ -152,7 +152,11 @@ fn all_reads_see_through_runs_and_through_their_merges() {
         let options = || if map { usual(Database::options()) } else { options(&disk) };
         let path = if map { directory.path().join("a.ful") } else { "a.ful".into() };
         let (mut db, mut table, mut model) = loaded_at(options(), &path, KEYS);
-        assert_eq!(db.stats().unwrap().mapped, map && cfg!(target_os = "linux"));
+        let is_mapped = map && cfg!(target_os = "linux");
+        assert_eq!(db.stats().unwrap().mapped, is_mapped);
+        let memory = db.map_memory().unwrap();
+        assert_eq!(memory.is_some(), is_mapped);
+        assert!(memory.is_none_or(|memory| memory.resident_bytes > 0), "{memory:?}");
         let (mut numbers, mut most_runs, mut rounds_with_runs) = (Numbers(7), 0, 0);
         for round in 0..24 {
             let before = db.read().unwrap();

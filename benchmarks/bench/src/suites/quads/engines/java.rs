@@ -30,7 +30,7 @@ pub fn missing() -> Option<String> {
     match directory() {
         Some(_) => None,
         None => Some(
-            "its program in Java was not built; `cargo xtask bench rdf4j` does so where a JDK (11 or later) and Maven are installed"
+            "its program in Java was not built; `cargo xtask bench rdf4j` does so where a JDK (17 or later) and Maven are installed"
                 .to_owned(),
         ),
     }

@@ -36,11 +36,6 @@ final class FulguriteStates implements States {
     }
 
     @Override
-    public String name() {
-        return "fulgurite";
-    }
-
-    @Override
     public long bytesSent() {
         return files.bytesSent;
     }

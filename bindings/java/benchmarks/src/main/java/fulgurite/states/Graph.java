@@ -4,7 +4,7 @@ import java.util.Iterator;
 import org.fulgurite.geaflow.samples.Elements.Link;
 import org.fulgurite.geaflow.samples.Elements.Node;
 
-/** A graph with ids that are numbers, in one version. Reads see what was added before. */
+/** A graph with ids that are numbers, in one version. Reads see what was added before the last flush. */
 interface Graph extends AutoCloseable {
     void add(Node<Long> vertex);
 

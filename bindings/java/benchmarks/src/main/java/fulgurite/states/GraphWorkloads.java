@@ -24,10 +24,12 @@ final class GraphWorkloads {
         List<Workload> all = new ArrayList<>();
         for (boolean isDynamic : Arrays.asList(false, true)) {
             String kind = isDynamic ? "dynamic" : "static";
-            all.add(reads(kind + "_add_edge", "an edge", isDynamic, vertices, operations, (graph, id) -> {
+            Workload.Opening additions = opening(isDynamic, vertices, operations, (graph, id) -> {
                 graph.graph.add(link(id, graph.random.nextInt(vertices)));
                 return 0;
-            }));
+            });
+            String added = "an edge, of " + vertices + " vertices";
+            all.add(new Workload(kind + "_add_edge", added, Workload.Renewed.of(operations, additions)));
             all.add(reads(kind + "_vertex", "a vertex by its id", isDynamic, vertices, operations, (graph, id) ->
                     graph.graph.vertex(id).getValue().length()));
             all.add(reads(kind + "_edges", "the edges of a vertex", isDynamic, vertices, operations / 10, (graph, id) ->
@@ -60,7 +62,13 @@ final class GraphWorkloads {
             int vertices,
             int operations,
             ToLongBiFunction<Loaded, Long> operate) {
-        return new Workload(name, about + ", of " + vertices + " vertices", (states, directory) ->
+        return new Workload(
+                name, about + ", of " + vertices + " vertices", opening(isDynamic, vertices, operations, operate));
+    }
+
+    private static Workload.Opening opening(
+            boolean isDynamic, int vertices, int operations, ToLongBiFunction<Loaded, Long> operate) {
+        return (states, directory) ->
                 new Loaded(isDynamic ? states.versions(directory) : states.graph(directory), vertices, operations) {
                     @Override
                     long run() {
@@ -70,7 +78,7 @@ final class GraphWorkloads {
                         }
                         return sum;
                     }
-                });
+                };
     }
 
     private static Link<Long> link(long source, long target) {

@@ -27,14 +27,15 @@ final class KeyWorkloads {
             }
         }
         int lists = Math.min(10_000, keysMax);
-        all.add(new Workload("list_add", "an element more in one of " + lists + " lists", (states, directory) ->
-                new Lists(states.lists(directory), lists, operations / 4) {
-                    @Override
-                    long operate() {
-                        store.add(key(), "element-" + next++);
-                        return 0;
-                    }
-                }));
+        Workload.Opening additions = (states, directory) -> new Lists(states.lists(directory), lists, operations / 4) {
+            @Override
+            long operate() {
+                store.add(key(), "element-" + next++);
+                return 0;
+            }
+        };
+        String added = "an element more in one of " + lists + " lists";
+        all.add(new Workload("list_add", added, Workload.Renewed.of(operations / 4, additions)));
         all.add(new Workload("list_get", "a list of " + ELEMENTS + " elements", (states, directory) ->
                 new Lists(states.lists(directory), lists, operations / 4) {
                     @Override

@@ -37,7 +37,11 @@ public final class Main {
             System.err.println(USAGE);
             System.exit(2);
         }
-        System.exit(main.measureAll() ? 0 : 1);
+        List<Workload> chosen = main.choose();
+        if (chosen.isEmpty()) {
+            System.exit(2);
+        }
+        System.exit(main.measureAll(chosen) ? 0 : 1);
     }
 
     private boolean parse(String[] arguments) {
@@ -61,7 +65,8 @@ public final class Main {
         return true;
     }
 
-    private boolean measureAll() throws Exception {
+    /** The workloads that `--only` names, or all. If none has such a name, prints their names. */
+    private List<Workload> choose() {
         List<Workload> all = new ArrayList<>(KeyWorkloads.all(isQuick ? 10_000 : 1_000_000, isQuick ? 20_000 : operations));
         all.addAll(GraphWorkloads.all(isQuick ? 2_000 : 100_000, isQuick ? 10_000 : operations / 2));
         all.addAll(CheckpointWorkloads.all(isQuick ? 20_000 : 1_000_000));
@@ -71,8 +76,11 @@ public final class Main {
         if (chosen.isEmpty()) {
             System.err.println("no workload has a part of these names: " + only);
             all.forEach(workload -> System.err.println("  " + workload.name + ": " + workload.about));
-            return false;
         }
+        return chosen;
+    }
+
+    private boolean measureAll(List<Workload> chosen) throws Exception {
         System.out.printf(
                 "%-26s %12s %12s %7s %10s %10s  %s%n",
                 "workload", "fulgurite", "rocksdbjni", "ratio", "wall", "wall", "claims of the report");

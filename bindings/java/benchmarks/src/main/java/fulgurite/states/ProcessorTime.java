@@ -4,7 +4,6 @@ import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -18,7 +17,10 @@ final class ProcessorTime {
 
     private ProcessorTime() {}
 
-    /** Nanoseconds. Linux counts them for each thread; the count of the process has steps of ten milliseconds. */
+    /**
+     * Nanoseconds. Linux counts them for each thread; the count of the process has steps of ten milliseconds. A thread
+     * that has ended does not count, so the figure of a round in which threads end is too low by their time.
+     */
     static long now() throws IOException {
         if (!Files.exists(THREADS.resolveSibling("schedstat"))) {
             return SYSTEM.getProcessCpuTime();
@@ -31,8 +33,8 @@ final class ProcessorTime {
         for (Path thread : threads) {
             try {
                 sum += Long.parseLong(Files.readString(thread.resolve("schedstat")).split(" ")[0]);
-            } catch (NoSuchFileException ended) {
-                // It has used no time since it was listed.
+            } catch (IOException ended) {
+                // The thread has ended since it was listed: there is no such file (ENOENT) or thread (ESRCH).
             }
         }
         return sum;

@@ -20,11 +20,6 @@ final class RocksStates implements States {
     private final LocalFiles files = new LocalFiles();
 
     @Override
-    public String name() {
-        return "rocksdbjni";
-    }
-
-    @Override
     public long bytesSent() {
         return files.bytesSent;
     }

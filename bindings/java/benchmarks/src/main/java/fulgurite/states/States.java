@@ -7,8 +7,6 @@ import org.apache.geaflow.store.api.key.IKVStatefulStore;
 
 /** What keeps the states. Each opens one state in a directory. */
 interface States {
-    String name();
-
     IKVStatefulStore<String, String> values(Path directory);
 
     IKListStore<String, String> lists(Path directory);

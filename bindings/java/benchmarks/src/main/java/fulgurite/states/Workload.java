@@ -1,5 +1,6 @@
 package fulgurite.states;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** What is measured with each engine, and what the figures are compared with. */
@@ -55,6 +56,50 @@ final class Workload {
 
         @Override
         public abstract void close() throws Exception;
+    }
+
+    /** A session that begins each round with new states, for operations that make them larger. */
+    static final class Renewed extends Session {
+        private final Opening opening;
+        private final States states;
+        private final Path directory;
+
+        /** Null before the first round. */
+        private Session session;
+
+        private Renewed(int operations, Opening opening, States states, Path directory) {
+            super(operations);
+            this.opening = opening;
+            this.states = states;
+            this.directory = directory.resolve("round");
+        }
+
+        /** Prepares such a session. */
+        static Opening of(int operations, Opening opening) {
+            return (states, directory) -> new Renewed(operations, opening, states, directory);
+        }
+
+        @Override
+        void prepare() throws Exception {
+            close();
+            Files.createDirectories(directory);
+            session = opening.open(states, directory);
+            session.prepare();
+        }
+
+        @Override
+        long run() throws Exception {
+            return session.run();
+        }
+
+        @Override
+        public void close() throws Exception {
+            if (session != null) {
+                session.close();
+                session = null;
+                Scratch.delete(directory);
+            }
+        }
     }
 
     /** A limit. */

@@ -183,7 +183,8 @@ public final class DatabaseOptions {
     /**
      * Registers a function for {@link WriteTransaction#merge} in tables with {@link TableOptions#mergeFunction} and this
      * name. Register it at each opening: a table stores the name only. If this process already has the database open,
-     * the function that was registered first stays.
+     * the function that was registered first stays, and the opening fails with the kind {@code ALREADY_OPEN} if the
+     * first one did not register the name.
      *
      * @param name the name, 1 to 255 bytes
      * @param function the function

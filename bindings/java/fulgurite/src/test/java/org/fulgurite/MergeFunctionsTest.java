@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -13,6 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.fulgurite.checkpoints.DirectoryStorage;
 import org.fulgurite.exceptions.ErrorKind;
 import org.fulgurite.exceptions.FulguriteException;
@@ -21,6 +23,9 @@ import org.junit.jupiter.api.io.TempDir;
 
 class MergeFunctionsTest {
     private static final String NAME = "union of words";
+
+    /** More than what a thread has for keys and values. */
+    private static final int LARGE = 20_000;
 
     @TempDir
     Path directory;
@@ -142,6 +147,89 @@ class MergeFunctionsTest {
                 txn.commit();
             }
             assertEquals("key=operand+read", text(database.get(table, bytes("key"))));
+        }
+    }
+
+    /** What functions must not do, of the transaction that calls them and of its database. */
+    @Test
+    void aFunctionThatUsesItsTransactionOrClosesItsDatabaseIsRefused() {
+        List<Runnable> misuses = new ArrayList<>();
+        DatabaseOptions options = Database.options().create(true).mergeFunction("careless", (key, value, operands) -> {
+            misuses.get(operands.get(0)[0]).run();
+            return operands.get(0);
+        });
+        try (Database database = options.open(directory.resolve("e.ful"))) {
+            Table table = database.createTable("t", new TableOptions().mergeFunction("careless"));
+            WriteTransaction txn = database.beginWrite();
+            misuses.add(() -> txn.get(table, bytes("other")));
+            misuses.add(() -> txn.put(table, bytes("other"), bytes("value")));
+            misuses.add(() -> txn.merge(table, bytes("other"), bytes("value")));
+            misuses.add(txn::savepoint);
+            misuses.add(() -> txn.commit());
+            misuses.add(txn::close);
+            misuses.add(database::close);
+            misuses.add(() -> database.beginWrite());
+            misuses.add(() -> database.createTable("u"));
+            misuses.add(() -> database.checkpoint());
+            misuses.add(() -> Database.open(directory.resolve("e.ful")));
+            for (byte misuse = 0; misuse < misuses.size(); misuse++) {
+                txn.merge(table, new byte[] {misuse}, new byte[] {misuse});
+                byte[] key = {misuse};
+                FulguriteException failed =
+                        assertThrows(FulguriteException.class, () -> txn.get(table, key), "misuse " + misuse);
+                assertEquals(ErrorKind.UNMERGEABLE, failed.kind());
+                assertTrue(failed.getMessage().contains("a merge function"), failed.getMessage());
+                txn.put(table, key, bytes("instead"));
+            }
+            txn.put(table, bytes("other"), bytes("still there"));
+            txn.commit();
+            assertEquals("still there", text(database.get(table, bytes("other"))));
+        }
+    }
+
+    @Test
+    void aFunctionThatThrowsFailsTheCallThatNeedsTheValueWithItsPlace() {
+        DatabaseOptions options = Database.options().create(true).mergeFunction("throwing", (key, value, operands) -> {
+            throw new NullPointerException();
+        });
+        try (Database database = options.open(directory.resolve("f.ful"))) {
+            Table table = database.createTable("t", new TableOptions().mergeFunction("throwing"));
+            try (WriteTransaction txn = database.beginWrite()) {
+                txn.merge(table, bytes("k"), bytes("operand"));
+                FulguriteException read = assertThrows(FulguriteException.class, () -> txn.get(table, bytes("k")));
+                assertEquals(ErrorKind.UNMERGEABLE, read.kind());
+                assertTrue(read.getMessage().contains("java.lang.NullPointerException, at "), read.getMessage());
+                assertTrue(read.getMessage().contains("MergeFunctionsTest.java:"), read.getMessage());
+                txn.put(table, bytes("p"), bytes("before"));
+                FulguriteException merged =
+                        assertThrows(FulguriteException.class, () -> txn.merge(table, bytes("p"), bytes("operand")));
+                assertEquals(ErrorKind.UNMERGEABLE, merged.kind());
+                assertEquals("before", text(txn.get(table, bytes("p"))));
+            }
+        }
+    }
+
+    @Test
+    void aReadOfALargeValueCallsTheFunctionOnce() {
+        AtomicInteger calls = new AtomicInteger();
+        DatabaseOptions options = Database.options().create(true).mergeFunction("large", (key, value, operands) -> {
+            calls.incrementAndGet();
+            return new byte[LARGE];
+        });
+        try (Database database = options.open(directory.resolve("g.ful"))) {
+            Table table = database.createTable("t", new TableOptions().mergeFunction("large"));
+            try (WriteTransaction txn = database.beginWrite()) {
+                txn.merge(table, bytes("k"), bytes("operand"));
+                assertEquals(LARGE, txn.get(table, bytes("k")).length);
+                assertEquals(1, calls.getAndSet(0));
+                ByteBuffer into = ByteBuffer.allocate(LARGE + 1);
+                assertEquals(LARGE, txn.get(table, ByteBuffer.wrap(bytes("k")), into));
+                assertEquals(LARGE, into.position());
+                assertEquals(1, calls.getAndSet(0));
+                ByteBuffer small = ByteBuffer.allocate(LARGE - 1);
+                assertEquals(LARGE, txn.get(table, ByteBuffer.wrap(bytes("k")), small));
+                assertEquals(1, calls.get());
+            }
         }
     }
 

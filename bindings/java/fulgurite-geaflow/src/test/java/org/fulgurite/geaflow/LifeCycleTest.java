@@ -176,7 +176,8 @@ class LifeCycleTest extends WithJob {
             assertEquals(latest == 1 ? "first" : "second", other.get("a"), "after " + failures);
             other.drop();
         }
-        // The copies of the changes, of the list of files and of _commit. When it was made, two removals and these again.
+        // An archive changes the storage at least three times: it copies the changes, the list of files and _commit. If
+        // an attempt that failed has made _commit, the next attempt first removes it and its list.
         assertTrue(failures >= 3, failures + " failures");
         store.drop();
         store.init(context(0));

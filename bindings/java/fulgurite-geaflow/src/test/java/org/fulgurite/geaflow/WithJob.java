@@ -28,7 +28,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A test with the directories of a job, whose stores are closed at its end. */
-abstract class WithJob {
+public abstract class WithJob {
     static final String JOB = "job";
     static final String STATE = "state";
 
@@ -44,7 +44,7 @@ abstract class WithJob {
     private final List<IStatefulStore> stores = new ArrayList<>();
 
     @BeforeEach
-    void setUp() {
+    protected void setUp() {
         configuration.put("geaflow.job.runtime.name", JOB);
         configuration.put("geaflow.work.path", directory.resolve("work").toString());
         configuration.put("geaflow.file.persistent.root", directory.resolve("root").toString());
@@ -52,11 +52,11 @@ abstract class WithJob {
     }
 
     @AfterEach
-    void tearDown() {
+    protected void tearDown() {
         stores.forEach(IStatefulStore::close);
     }
 
-    Path local(int shard) {
+    protected Path local(int shard) {
         return directory.resolve("work").resolve(JOB).resolve(STATE).resolve(Integer.toString(shard));
     }
 
@@ -64,7 +64,7 @@ abstract class WithJob {
         return directory.resolve("root").resolve(JOB).resolve(STATE).resolve(Integer.toString(shard));
     }
 
-    StoreContext context(int shard) {
+    protected StoreContext context(int shard) {
         return new StoreContext(STATE)
                 .withConfig(new Configuration(new HashMap<>(configuration)))
                 .withShardId(shard)

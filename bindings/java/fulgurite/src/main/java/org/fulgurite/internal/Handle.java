@@ -95,8 +95,23 @@ public final class Handle extends PhantomReference<Object> {
         return raw.get() != 0;
     }
 
-    /** Ends the management, and returns the handle for the caller to close: 0 if it is closed already. */
+    /**
+     * Ends the management, and returns the handle for the caller to close: 0 if it is closed already. Throws, and leaves
+     * the handle as it is, if a merge function runs on this thread and cannot close it.
+     */
     public long release() {
+        checkClosable();
+        return end();
+    }
+
+    private void checkClosable() {
+        long current = raw.get();
+        if (current != 0 && MergeCalls.isRunning()) {
+            Native.checkClosable(current);
+        }
+    }
+
+    private long end() {
         OPEN.remove(this);
         siblings.remove(this);
         clear();
@@ -105,11 +120,15 @@ public final class Handle extends PhantomReference<Object> {
 
     /**
      * Closes the native object, after running calls with it have returned. If another thread closes it, waits until that
-     * is done. Does nothing if it is closed already.
+     * is done. Does nothing if it is closed already. In a merge function, throws if the function cannot close it, and
+     * does not wait: the other thread may wait for the call that called the function.
      */
     public void close() {
-        closeOnce();
-        release();
+        checkClosable();
+        if (isOpen() || !MergeCalls.isRunning()) {
+            closeOnce();
+            end();
+        }
     }
 
     /** Closes the native object, and returns whether this call has done so. A parent still knows the handle meanwhile. */
@@ -139,7 +158,7 @@ public final class Handle extends PhantomReference<Object> {
             first.forEach(Handle::close);
         }
         boolean wasOpen = closeOnce();
-        release();
+        end();
         if (wasOpen && reported) {
             LOGGER.log(
                     Level.WARNING,

@@ -9,11 +9,19 @@ import org.fulgurite.options.MergeFunction;
 
 /** Calls a merge function. The native library calls it: see {@code crates/java/src/callbacks/merge_functions.rs}. */
 public final class MergeCalls {
+    /** Has a value while a merge function runs on the thread. */
+    private static final ThreadLocal<Boolean> RUNNING = new ThreadLocal<>();
+
     private final MergeFunction function;
 
     /** Calls this function. */
     public MergeCalls(MergeFunction function) {
         this.function = function;
+    }
+
+    /** Whether a merge function runs on this thread. */
+    static boolean isRunning() {
+        return RUNNING.get() != null;
     }
 
     byte[] merge(byte[] packed) {
@@ -24,7 +32,16 @@ public final class MergeCalls {
         while (arguments.hasRemaining()) {
             operands.add(next(arguments));
         }
-        return function.merge(key, value, Collections.unmodifiableList(operands));
+        // One may read what another transaction merged, and so call a function.
+        Boolean before = RUNNING.get();
+        RUNNING.set(true);
+        try {
+            return function.merge(key, value, Collections.unmodifiableList(operands));
+        } finally {
+            if (before == null) {
+                RUNNING.remove();
+            }
+        }
     }
 
     private static byte[] next(ByteBuffer arguments) {

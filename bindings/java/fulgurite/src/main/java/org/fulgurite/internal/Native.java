@@ -24,6 +24,9 @@ public final class Native {
 
     public static native void close(long handle);
 
+    /** Throws if a merge function runs on this thread and cannot close the object. */
+    static native void checkClosable(long handle);
+
     public static native long beginRead(long database, boolean durable);
 
     public static native long beginWrite(long database, int isolation);
@@ -81,9 +84,9 @@ public final class Native {
 
     static native long address(ByteBuffer buffer);
 
-    static native long getInRoom(long txn, long table, long room, int size, int key);
+    static native long getInRoom(long txn, long table, long room, int size, int key, byte[][] large, int most);
 
-    static native boolean changeInRoom(long txn, long table, int kind, long room, int key, int value);
+    static native boolean changeInRoom(long txn, long table, int kind, long room, int size, int key, int value);
 
     public static native long deleteRange(long txn, long table, int lowKind, byte[] low, int highKind, byte[] high);
 

@@ -66,6 +66,7 @@ public final class NativeQuads {
             int kinds,
             int sortedBy,
             long room,
+            int size,
             int length);
 
     public static native boolean sorts(

@@ -34,14 +34,36 @@ public final class Room {
     /** {@code Thread.isVirtual}, or null before Java 21. */
     private static final MethodHandle IS_VIRTUAL = isVirtualMethod();
 
-    private final ByteBuffer buffer = ByteBuffer.allocateDirect(BYTES);
-    private final LongBuffer numbers = buffer.order(ByteOrder.nativeOrder()).asLongBuffer();
-    private final long address = Native.address(buffer);
+    /** Of threads for which there was no memory: it is always in use, so their keys and values go as arrays. */
+    private static final Room NONE = new Room(null, null, 0);
+
+    private final ByteBuffer buffer;
+    private final LongBuffer numbers;
+    private final long address;
+
+    /** Gets the value of a call that does not fit into the buffer. */
+    private final byte[][] large = new byte[1][];
 
     /** Set during a call: a merge function that the call calls may read a database. */
     private boolean isUsed;
 
-    private Room() {}
+    private Room(ByteBuffer buffer, LongBuffer numbers, long address) {
+        this.buffer = buffer;
+        this.numbers = numbers;
+        this.address = address;
+        isUsed = buffer == null;
+    }
+
+    private static Room create() {
+        try {
+            ByteBuffer buffer = ByteBuffer.allocateDirect(BYTES);
+            LongBuffer numbers = buffer.order(ByteOrder.nativeOrder()).asLongBuffer();
+            return new Room(buffer, numbers, Native.address(buffer));
+        } catch (OutOfMemoryError used) {
+            // Others use all of -XX:MaxDirectMemorySize.
+            return NONE;
+        }
+    }
 
     /** Returns the thread's room without content. Returns null if there is none, it is used, or it has fewer bytes. */
     private static Room of(long bytes) {
@@ -53,7 +75,7 @@ public final class Room {
             if (isVirtual()) {
                 return null;
             }
-            room = new Room();
+            room = create();
             OF_THREAD.set(room);
         }
         if (room.isUsed) {
@@ -80,11 +102,14 @@ public final class Room {
         }
     }
 
-    /** Returns the length of the value of the key in the buffer, or -1. The value is behind the key if it fits. */
-    private long find(long txn, long table) {
+    /**
+     * Returns the length of the value of the key in the buffer, or -1. The value is behind the key if it fits; if it has
+     * at most {@code most} bytes, it is in {@link #large} otherwise.
+     */
+    private int find(long txn, long table, int most) {
         isUsed = true;
         try {
-            return Native.getInRoom(txn, table, address, BYTES, buffer.position());
+            return (int) Native.getInRoom(txn, table, address, BYTES, buffer.position(), large, most);
         } finally {
             isUsed = false;
         }
@@ -93,7 +118,7 @@ public final class Room {
     private boolean change(long txn, long table, int kind, int keyLength) {
         isUsed = true;
         try {
-            return Native.changeInRoom(txn, table, kind, address, keyLength, buffer.position() - keyLength);
+            return Native.changeInRoom(txn, table, kind, address, BYTES, keyLength, buffer.position() - keyLength);
         } finally {
             isUsed = false;
         }
@@ -106,14 +131,14 @@ public final class Room {
             return Native.get(txn, table, key);
         }
         room.buffer.put(key);
-        long length = room.find(txn, table);
+        int length = room.find(txn, table, Integer.MAX_VALUE);
         if (length == ABSENT) {
             return null;
         }
         if (length > room.buffer.remaining()) {
-            return Native.get(txn, table, key);
+            return room.takeLarge();
         }
-        byte[] value = new byte[(int) length];
+        byte[] value = new byte[length];
         room.buffer.get(value);
         return value;
     }
@@ -128,16 +153,22 @@ public final class Room {
             return put(Native.get(txn, table, array(key)), into);
         }
         room.buffer.put(key.duplicate());
-        long length = room.find(txn, table);
+        int length = room.find(txn, table, into.remaining());
         if (length <= 0 || length > into.remaining()) {
-            return (int) length;
+            return length;
         }
         if (length > room.buffer.remaining()) {
-            return put(Native.get(txn, table, array(key)), into);
+            return put(room.takeLarge(), into);
         }
-        room.buffer.limit(room.buffer.position() + (int) length);
+        room.buffer.limit(room.buffer.position() + length);
         into.put(room.buffer);
-        return (int) length;
+        return length;
+    }
+
+    private byte[] takeLarge() {
+        byte[] value = large[0];
+        large[0] = null;
+        return value;
     }
 
     private static int put(byte[] value, ByteBuffer into) {
@@ -195,7 +226,7 @@ public final class Room {
         room.isUsed = true;
         try {
             found = NativeQuads.quadsInRoom(
-                    view, subject, predicate, object, graph, kinds, sortedBy, room.address, rows.length);
+                    view, subject, predicate, object, graph, kinds, sortedBy, room.address, BYTES, rows.length);
         } finally {
             room.isUsed = false;
         }

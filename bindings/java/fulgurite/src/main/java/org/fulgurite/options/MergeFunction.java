@@ -6,9 +6,11 @@ import java.util.List;
  * A function that changes values: see {@link org.fulgurite.DatabaseOptions#mergeFunction}. The commit calls it with the
  * value that the key then has, so transactions that merge into the same key do not conflict.
  *
- * <p>It depends on its arguments only, is quick, and calls no database: other commits may wait while it runs. Several
- * threads call it at the same time, and it may be called several times for one merge. If it throws, the merge or the
- * commit fails with the kind {@code UNMERGEABLE}, and nothing is changed.
+ * <p>It depends on its arguments only and is quick: other commits may wait while it runs. It must not use the
+ * transaction that calls it, nor write to a database, open or close one: such a call throws an exception of the kind
+ * {@code INVALID}. Several threads call it at the same time, and it may be called several times for one merge. If it
+ * throws, the call that needs the value fails with the kind {@code UNMERGEABLE} and changes nothing: {@code get} or
+ * another read, {@code merge} or {@code commit}.
  */
 @FunctionalInterface
 public interface MergeFunction {

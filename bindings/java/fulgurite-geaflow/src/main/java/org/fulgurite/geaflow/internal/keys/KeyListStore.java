@@ -28,19 +28,52 @@ public final class KeyListStore<K, V> extends ShardStore implements IKListStore<
     private static final long FIRST_NUMBER = 1L << 40;
     private static final long NUMBERS_AT_A_TIME = 1 << 20;
 
+    private final long numbersAtATime;
     private IKVSerializer<K, V> serializer;
 
-    /** The number of the next element. The monitor of the shard guards it and the next field. */
-    private long next;
-
-    private long reservedEnd;
+    /** Null before the first shard is used. */
+    private volatile Numbers numbers;
 
     /** Reads whole lists of RocksDB's store. */
     private IKVSerializer<K, List<V>> wholeLists;
 
     /** Creates a store, which must be initialised. */
     public KeyListStore() {
+        this(NUMBERS_AT_A_TIME);
+    }
+
+    /** Creates a store whose files reserve so many numbers at a time. */
+    KeyListStore(long numbersAtATime) {
         super("lists", "numbers");
+        this.numbersAtATime = numbersAtATime;
+    }
+
+    /** The numbers of elements in a shard. An addition uses the shard and the numbers of the same object. */
+    private static final class Numbers {
+        final Shard shard;
+
+        /** The number of the next element. The monitor of the shard guards it and the next field. */
+        long next;
+
+        long reservedEnd;
+
+        Numbers(Shard shard) {
+            this.shard = shard;
+            byte[] reserved = shard.get(NUMBERS, RESERVED);
+            // Elements of earlier versions and of migrations have numbers from 0 on.
+            next = reserved == null ? FIRST_NUMBER : ByteBuffer.wrap(reserved).getLong();
+            reservedEnd = next;
+        }
+
+        /** Returns a number that is larger than all before. The file reserves many at a time. */
+        long take(long atATime) {
+            if (next == reservedEnd) {
+                byte[] end = ByteBuffer.allocate(Long.BYTES).putLong(next + atATime).array();
+                shard.put(NUMBERS, RESERVED, end);
+                reservedEnd = next + atATime;
+            }
+            return next++;
+        }
     }
 
     @Override
@@ -70,34 +103,24 @@ public final class KeyListStore<K, V> extends ShardStore implements IKListStore<
     /** Takes the numbers of the file for this store. */
     @Override
     protected void useShard(Shard shard) {
-        byte[] reserved = shard.get(NUMBERS, RESERVED);
-        // Elements of earlier versions and of migrations have numbers from 0 on.
-        next = reserved == null ? FIRST_NUMBER : ByteBuffer.wrap(reserved).getLong();
-        reservedEnd = next;
+        numbers = new Numbers(shard);
     }
 
     @Override
     @SafeVarargs
     public final void add(K key, V... values) {
-        Shard shard = shard();
+        // Throws if the store is closed.
+        shard();
+        Numbers current = numbers;
+        Shard shard = current.shard;
         byte[] prefix = prefix(key);
         // Numbers rise in the order of the puts of all threads.
         synchronized (shard) {
             for (V value : values) {
                 byte[] element = serializer.serializeValue(value);
-                shard.put(ELEMENTS, CompositeKeys.key(prefix, nextNumber(shard)), element);
+                shard.put(ELEMENTS, CompositeKeys.key(prefix, current.take(numbersAtATime)), element);
             }
         }
-    }
-
-    /** Returns a number that is larger than all before. The file reserves many at a time. */
-    private long nextNumber(Shard shard) {
-        if (next == reservedEnd) {
-            byte[] end = ByteBuffer.allocate(Long.BYTES).putLong(next + NUMBERS_AT_A_TIME).array();
-            shard.put(NUMBERS, RESERVED, end);
-            reservedEnd = next + NUMBERS_AT_A_TIME;
-        }
-        return next++;
     }
 
     @Override

@@ -25,7 +25,11 @@ final class Changes {
     /** By the number of the table. */
     private final WriteBatch[] batches;
 
+    /** Without entries of no bytes: see {@link #hasBatched}. */
     private int batchedBytes;
+
+    /** Whether a batch has a change. */
+    private boolean hasBatched;
 
     /** Has the bit of each key in the batches, so that reads of other keys need not give them to the transaction. */
     private final long[] batchedKeys = new long[KEY_BITS / Long.SIZE];
@@ -74,6 +78,7 @@ final class Changes {
     private void note(int table, byte[] key) {
         int bit = bit(table, key);
         batchedKeys[bit / Long.SIZE] |= 1L << bit;
+        hasBatched = true;
     }
 
     /** Whether a change of a key may be in a batch. */
@@ -94,6 +99,9 @@ final class Changes {
 
     /** Returns the transaction, with all changes. If this fails, some of them are lost. */
     WriteTransaction applied() {
+        if (!hasBatched) {
+            return transaction;
+        }
         for (int table = 0; table < batches.length; table++) {
             if (batches[table] != null && batches[table].size() > 0) {
                 transaction.apply(tables.get(table), batches[table]);
@@ -101,6 +109,7 @@ final class Changes {
             }
         }
         batchedBytes = 0;
+        hasBatched = false;
         Arrays.fill(batchedKeys, 0);
         return transaction;
     }

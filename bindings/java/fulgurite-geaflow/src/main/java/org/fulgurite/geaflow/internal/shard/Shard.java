@@ -367,10 +367,7 @@ public final class Shard {
     synchronized Checkpoints.Report createCheckpoint(Checkpoints checkpoints, long id) {
         flush();
         Checkpoints.Report report = checkpoints.create(database, id);
-        // Statistics read a list of all mappings of the process, which takes longer than a small checkpoint.
-        if (metrics != null || settings.quotaBytes > 0) {
-            checkSizes();
-        }
+        checkSizes();
         return report;
     }
 
