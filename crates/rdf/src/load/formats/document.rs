@@ -6,7 +6,7 @@ use oxrdf::Quad;
 use oxrdfio::{RdfFormat, RdfParser};
 
 use super::input::Document;
-use super::quad_parser::{QuadParser, parser_of};
+use super::quad_parser::{InvalidStatements, QuadParser, parser_of};
 use crate::error::Result;
 use crate::load::pipeline::parse::failure_error;
 use crate::load::pipeline::prefixes::Prefixes;
@@ -51,7 +51,7 @@ pub struct DocumentQuads {
 impl DocumentQuads {
     /// Requires: the parser is of the document's format.
     pub(crate) fn new(document: Document, parser: RdfParser, bytes: Box<dyn Read + Send>) -> Result<Self> {
-        let parser = QuadParser::new(&document, parser, bytes, None, false)?;
+        let parser = QuadParser::new(&document, parser, bytes, None, false, InvalidStatements::Uncounted)?;
         Ok(Self { document, parser, prefixes: Prefixes::default(), is_begun: false, is_ended: false })
     }
 
@@ -64,12 +64,6 @@ impl DocumentQuads {
     /// base.
     pub fn dropped(&self) -> u64 {
         self.parser.dropped()
-    }
-
-    /// The number of JSON-LD statements that were dropped because an IRI, a blank node label or a language tag is not
-    /// valid. It is 0 until the last quad was returned.
-    pub fn invalid(&self) -> u64 {
-        self.parser.invalid().statements
     }
 }
 

@@ -38,6 +38,15 @@ pub struct JsonParser {
     invalid: Invalid,
 }
 
+/// What becomes of statements of JSON-LD that are not valid: they are dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvalidStatements {
+    /// They are counted, by a second parser on a thread of its own, which needs as much time and memory as the first.
+    Counted,
+    /// It is not known how many they are.
+    Uncounted,
+}
+
 type Bytes = Box<dyn Read + Send>;
 
 /// Why a document, or one of its statements, cannot be parsed.
@@ -69,6 +78,7 @@ impl QuadParser {
         bytes: Bytes,
         loader: Option<&DocumentLoader>,
         is_lenient: bool,
+        invalid: InvalidStatements,
     ) -> Result<Self> {
         if document.format == RdfFormat::RdfXml {
             let parser = rdf_xml::Parser::new(bytes, document.base.as_deref());
@@ -77,7 +87,8 @@ impl QuadParser {
         }
         let bytes = shallow(bytes, document.format, is_lenient);
         if matches!(document.format, RdfFormat::JsonLd { .. }) {
-            return JsonParser::new(document, parser, bytes, loader).map(|parser| Self::Json(Box::new(parser)));
+            let parser = JsonParser::new(document, parser, bytes, loader, invalid)?;
+            return Ok(Self::Json(Box::new(parser)));
         }
         Ok(Self::Other(Box::new(with_loader(parser.for_reader(bytes), loader))))
     }
@@ -124,7 +135,13 @@ impl Iterator for QuadParser {
 }
 
 impl JsonParser {
-    fn new(document: &Document, parser: RdfParser, bytes: Bytes, loader: Option<&DocumentLoader>) -> Result<Self> {
+    fn new(
+        document: &Document,
+        parser: RdfParser,
+        bytes: Bytes,
+        loader: Option<&DocumentLoader>,
+        invalid: InvalidStatements,
+    ) -> Result<Self> {
         let no_base = document.base.is_none().then(NoBase::new);
         let parser = match &no_base {
             Some(no_base) => {
@@ -132,11 +149,17 @@ impl JsonParser {
             }
             None => parser,
         };
-        let unchecked = |copies: Copies| with_loader(parser.clone().lenient().for_reader(copies), loader);
-        let begun = Counting::begin(bytes, unchecked);
-        let (counting, bytes) = begun.map_err(|source| Error::Thread { source })?;
-        let parser = with_loader(parser.for_reader(Box::new(bytes) as Bytes), loader);
-        Ok(Self { parser, no_base, counting: Some(counting), invalid: Invalid::default() })
+        let (counting, bytes) = match invalid {
+            InvalidStatements::Uncounted => (None, bytes),
+            InvalidStatements::Counted => {
+                let unchecked = |copies: Copies| with_loader(parser.clone().lenient().for_reader(copies), loader);
+                let begun = Counting::begin(bytes, unchecked);
+                let (counting, bytes) = begun.map_err(|source| Error::Thread { source })?;
+                (Some(counting), Box::new(bytes) as Bytes)
+            }
+        };
+        let parser = with_loader(parser.for_reader(bytes), loader);
+        Ok(Self { parser, no_base, counting, invalid: Invalid::default() })
     }
 }
 

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::load::formats::input::Document;
 use crate::load::formats::json_invalid::Invalid;
 use crate::load::formats::lines::PlainLines;
-use crate::load::formats::quad_parser::{ParseFailure, QuadParser, parser_of};
+use crate::load::formats::quad_parser::{InvalidStatements, ParseFailure, QuadParser, parser_of};
 use crate::load::formats::triple_nesting;
 use crate::load::options::{BadStatement, DocumentLoader};
 use crate::tables::TermHasher;
@@ -100,8 +100,14 @@ impl Parsing<'_> {
                 }
                 Work::Whole(opened) => {
                     let (document, parser) = (&opened.document, parser_of(&opened.document)?);
-                    let mut parser =
-                        QuadParser::new(document, parser, opened.bytes, self.document_loader, self.lenient)?;
+                    let mut parser = QuadParser::new(
+                        document,
+                        parser,
+                        opened.bytes,
+                        self.document_loader,
+                        self.lenient,
+                        InvalidStatements::Counted,
+                    )?;
                     let number = opened.document.number;
                     if let Some(first) = parser.next() {
                         // Some forms forget at the end what was declared around all of it.
