@@ -63,7 +63,8 @@ impl FactDatabase {
             if *reference >= fact.id() {
                 return Err(invalid(format!("it refers to fact {reference}, which is not before it")));
             }
-            if snapshot.predicate_by_id(*reference)? != Some(*predicate) {
+            let found = snapshot.predicate_by_id(*reference)?;
+            if !found.is_some_and(|found| self.schema().may_stand_for(found, *predicate)) {
                 let name = self.schema().name_of(*predicate);
                 return Err(invalid(format!("it refers to fact {reference}, which is not a fact of {name}")));
             }

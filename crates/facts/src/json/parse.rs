@@ -116,7 +116,7 @@ impl Parser<'_> {
             },
         };
         match found {
-            Some((of, id)) if of == predicate => Ok(id),
+            Some((of, id)) if self.schema.may_stand_for(of, predicate) => Ok(id),
             Some((of, _)) => {
                 let (of, wanted) = (self.schema.name_of(of), self.schema.name_of(predicate));
                 Err(self.error(format!("fact {number} is of {of}; a fact of {wanted} belongs here")))

@@ -31,6 +31,13 @@ impl Schema {
         successors
     }
 
+    /// Whether a type that names `older` may refer to a fact of `predicate`: of the same predicate, or of one that
+    /// evolved from it. Derivations store such references.
+    pub fn may_stand_for(&self, predicate: PredicateId, older: PredicateId) -> bool {
+        let chain = std::iter::successors(Some(older), |last| self.evolved(*last));
+        chain.take(self.predicates().len() + 1).any(|successor| successor == predicate)
+    }
+
     /// A fact in the shape of a predicate that its own predicate evolved from, perhaps in several steps. Other facts
     /// are returned as they are.
     ///

@@ -18,6 +18,7 @@ predicate Twice : { first : Line, kind : enum { comment | code | blank } } store
 schema src.2 evolves src.1
 schema other.1 {
 import src.1
+predicate Where : { file : src.File } stored { file = F } where F = src.File _
 predicate Kept : { kind : enum { code | comment } } stored { kind = K } where src.Line { kind = K }
 }
 "#;
@@ -99,6 +100,14 @@ fn derivations_store_facts_of_the_newer_predicate_and_no_unknown_alternatives() 
     let reader = database.reader().expect("it can be read");
     assert_eq!(results(&reader, "N where src.Twice.1 { first = { number = N }, kind = code }", 100), ["0", "1"]);
     assert_eq!(results(&reader, "other.Kept { kind = code }", 100).len(), 1);
+    // Facts that refer to newer ones where a type names the older predicate.
+    assert_eq!(by_name("other.Where.1"), Some(1));
+    assert_eq!(results(&reader, "F.path where other.Where { file = F }", 100), [r#""a.rs""#]);
+    database.validate().expect("what is derived is right");
+    let copy = create(options(), &directory, "copy.ful");
+    let file = r#"{"predicate":"src.File.2","facts":[{"id":1,"key":{"extension":"rs","path":"a.rs"}}]}"#;
+    write(&copy, &format!(r#"[{file},{{"predicate":"other.Where.1","facts":[{{"key":{{"file":1}}}}]}}]"#));
+    copy.validate().expect("what is written is right");
     write(&database, &lines(2, "b.rs", "blank", 0..1));
     let refused = database.derive_all().expect_err("src.1 has no `blank`").to_string();
     assert!(refused.contains("no such alternative"), "{refused}");
