@@ -394,7 +394,8 @@ bool fulgurite_is_retryable(int code);
 int fulgurite_set_merge_result(const uint8_t *value, size_t length);
 
 // Sets why there is no new value, in a merge function, and returns FULGURITE_UNMERGEABLE for the
-// function to return. The commit fails with this code, and its message has the text.
+// function to return. The call that needs the value, such as fulgurite_get or fulgurite_commit,
+// fails with this code, and its message has the text.
 //
 // # Safety
 // `message` ends with a byte 0.

@@ -158,7 +158,8 @@ pub unsafe extern "C" fn fulgurite_set_merge_result(value: *const u8, length: us
 }
 
 /// Sets why there is no new value, in a merge function, and returns FULGURITE_UNMERGEABLE for the
-/// function to return. The commit fails with this code, and its message has the text.
+/// function to return. The call that needs the value, such as fulgurite_get or fulgurite_commit,
+/// fails with this code, and its message has the text.
 ///
 /// # Safety
 /// `message` ends with a byte 0.
