@@ -3,7 +3,8 @@
 //!
 //! The specification demands that they are dropped, and the parser reports nothing of it. So a second parser, which
 //! checks no terms, reads the same bytes on a thread of its own, and what it finds is checked here. A key without a
-//! colon is one that no context maps: it makes no statement.
+//! colon is one that no context maps: it makes no statement. Only loads that report what they skip count so
+//! ([`super::quad_parser::InvalidStatements`]).
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -128,7 +129,14 @@ fn fault(quad: &Quad) -> Option<String> {
         },
         Term::Triple(_) => None,
     };
-    node.or_else(|| iri_fault(quad.predicate.as_str())).or_else(object).or_else(graph)
+    node.or_else(|| predicate_fault(quad.predicate.as_str())).or_else(object).or_else(graph)
+}
+
+fn predicate_fault(predicate: &str) -> Option<String> {
+    if predicate.starts_with("_:") {
+        return Some(format!("`{predicate}` is a blank node, which cannot be a predicate"));
+    }
+    iri_fault(predicate)
 }
 
 fn iri_fault(iri: &str) -> Option<String> {
@@ -148,4 +156,4 @@ fn tag_fault(tag: &str) -> Option<String> {
 const CHUNKS_WAITING: usize = 16;
 
 /// As many as a report names at most.
-const FAULTS_REMEMBERED: usize = 8;
+pub const FAULTS_REMEMBERED: usize = 10;

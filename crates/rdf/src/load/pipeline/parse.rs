@@ -14,6 +14,7 @@ use super::prefixes::SharedPrefixes;
 use super::progress::LoadMonitor;
 use crate::error::{Error, Result};
 use crate::load::formats::input::Document;
+use crate::load::formats::json_invalid::FAULTS_REMEMBERED;
 use crate::load::formats::json_invalid::Invalid;
 use crate::load::formats::lines::PlainLines;
 use crate::load::formats::quad_parser::{InvalidStatements, ParseFailure, QuadParser, parser_of};
@@ -48,7 +49,7 @@ impl BadStatements {
         // Relaxed: read when the threads have ended.
         self.count.fetch_add(1, Ordering::Relaxed);
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.len() < BAD_REMEMBERED {
+        if first.len() < FAULTS_REMEMBERED {
             first.push(bad);
         }
     }
@@ -57,7 +58,7 @@ impl BadStatements {
     fn add_invalid(&self, document: &Document, invalid: Invalid) {
         self.count.fetch_add(invalid.statements, Ordering::Relaxed);
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        for message in invalid.first.into_iter().take(BAD_REMEMBERED - first.len()) {
+        for message in invalid.first.into_iter().take(FAULTS_REMEMBERED - first.len()) {
             first.push(BadStatement { input: document.name.clone(), line: 0, column: 0, message });
         }
     }
@@ -261,6 +262,5 @@ fn input_error(document: &Document, source: io::Error) -> Error {
 
 /// After this many quads a thread reports its progress, and checks whether to go on.
 const QUADS_PER_LOOK: u64 = 1 << 12;
-const BAD_REMEMBERED: usize = 10;
 /// Behind what is wrong with a document in which the next statement cannot be found.
 const REST_PASSED_OVER: &str = "; all that follows in this document was passed over";
