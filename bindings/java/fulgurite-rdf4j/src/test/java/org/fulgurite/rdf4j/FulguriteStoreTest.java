@@ -263,7 +263,8 @@ class FulguriteStoreTest {
         }
         repository.shutDown();
         File[] after = new File(System.getProperty("java.io.tmpdir")).listFiles((d, n) -> n.startsWith("fulgurite"));
-        assertEquals(before.length, after.length);
+        // Another virtual machine that runs tests may remove its own files meanwhile.
+        assertTrue(after.length <= before.length, () -> java.util.Arrays.toString(after));
     }
 
     @Test
