@@ -186,7 +186,7 @@ func (db *DB) Tables() ([]string, error) {
 //
 // The result must depend on nothing else. The function may be called several times for one merge, and by
 // several threads at once. Other commits may wait for it. It must not use the database or a transaction.
-// An error or a panic makes the commit fail with ErrUnmergeable.
+// After an error or a panic, the call that needs the value, such as Get or Commit, fails with ErrUnmergeable.
 type MergeFunction func(key, value []byte, operands [][]byte) ([]byte, error)
 
 // mergeFunctions are functions as the library takes them.
