@@ -28,6 +28,7 @@ use crate::txn::commit::footprints::{Footprint, HASHES};
 use crate::txn::commit::in_place::InPlace;
 use crate::txn::commit::merges::{Results, Revalidated};
 use crate::txn::commit::proposal::{Proposal, resolved};
+use crate::txn::coordination::budget::Budget;
 use crate::txn::snapshot::published::Replaced;
 use crate::txn::snapshot::state::State;
 use crate::txn::writes::pending::Pending;
@@ -74,11 +75,11 @@ impl Drop for Abandoned<'_> {
 }
 
 impl Proposal<'_> {
-    /// Whether it needs a part of the reserve that it does not make up for: it adds more bytes than it frees, or so
-    /// many that its record in the log alone may need the reserve.
-    fn needs_room(&self, results: &[Pending]) -> bool {
+    /// Whether it needs a part of the reserve that it may not have: it adds more bytes than it frees, or so many that
+    /// its record in the log may need what deletions need.
+    fn needs_room(&self, budget: &Budget, results: &[Pending]) -> bool {
         let added = self.added_bytes(results);
-        added >= MEASURED_COMMIT_BYTES || (added > 0 && !self.frees(added))
+        added >= MEASURED_COMMIT_BYTES || (added > 0 && !(self.frees(added) && budget.take_exchange(added)))
     }
 
     /// Whether the disk has no room for it with the results of its merges. A large commit is compared with the present
@@ -90,7 +91,7 @@ impl Proposal<'_> {
             return false;
         }
         let has_room = is_large && writer.relief.get().is_none_or(|relief| relief.has_room_for(bytes));
-        (writer.budget.is_short() || !has_room) && self.needs_room(results)
+        (writer.budget.is_short() || !has_room) && self.needs_room(&writer.budget, results)
     }
 }
 

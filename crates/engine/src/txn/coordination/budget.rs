@@ -23,6 +23,9 @@ pub struct Budget {
     excess_bytes: AtomicU64,
     /// There is no room for commits that add.
     is_short: AtomicBool,
+    /// Bytes that commits may still add until the disk is measured again, although it is short, because they free as
+    /// many.
+    exchange_bytes: AtomicU64,
 }
 
 /// What the room on a disk allows.
@@ -34,6 +37,8 @@ pub struct Allowance {
     pub measure_at: u64,
     /// There is no room for commits that add.
     pub is_short: bool,
+    /// If there is not, bytes that commits may add that free as many.
+    pub exchange_bytes: u64,
 }
 
 /// What deltas hold that no checkpoint has flushed, and the room that the disk has beside that.
@@ -83,7 +88,8 @@ impl Allowance {
         // be merged.
         let bytes = ((left + active) / 5).min((room.log_bytes + active) / 3).max(BUDGET_BYTES_MIN).min(bytes_max);
         let measure_at = active + (bytes / MEASURED_DIVISOR).clamp(MEASURED_BYTES_MIN, MEASURED_BYTES_MAX);
-        Self { bytes, measure_at, is_short: room.log_bytes == 0 || left <= owed(active) }
+        let is_short = room.log_bytes == 0 || left <= owed(active);
+        Self { bytes, measure_at, is_short, exchange_bytes: room.log_bytes / EXCHANGED_DIVISOR }
     }
 }
 
@@ -97,6 +103,7 @@ impl Budget {
             relieve_at: AtomicU64::new(1),
             excess_bytes: AtomicU64::new(0),
             is_short: AtomicBool::new(false),
+            exchange_bytes: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -114,6 +121,11 @@ impl Budget {
     #[inline]
     pub fn is_short(&self) -> bool {
         self.is_short.load(Ordering::Relaxed)
+    }
+
+    /// Takes so many bytes of what may be exchanged. False, and nothing is taken, if there are fewer.
+    pub fn take_exchange(&self, bytes: u64) -> bool {
+        self.exchange_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
     }
 
     /// What the active deltas take, if commits are to ask for relief, otherwise 0.
@@ -149,11 +161,13 @@ impl Budget {
     /// The active deltas take `bytes`, and this was allowed, by a disk that was measured, or by one whose room has no
     /// end.
     pub fn allow(&self, allowance: Option<Allowance>, bytes: u64) {
-        let endless = Allowance { bytes: self.bytes_max, measure_at: u64::MAX, is_short: false };
+        let endless =
+            Allowance { bytes: self.bytes_max, measure_at: u64::MAX, is_short: false, exchange_bytes: u64::MAX };
         let allowance = allowance.unwrap_or(endless);
         self.bytes.store(allowance.bytes, Ordering::Relaxed);
         self.measure_at.store(allowance.measure_at, Ordering::Relaxed);
         self.is_short.store(allowance.is_short, Ordering::Relaxed);
+        self.exchange_bytes.store(allowance.exchange_bytes, Ordering::Relaxed);
         // On a disk that is short of room every transaction that begins to write measures it: room may have been made.
         let relieve_at =
             if allowance.is_short { 0 } else { allowance.measure_at.min(allowance.bytes.saturating_add(1)) };
@@ -167,6 +181,9 @@ impl Budget {
 const TRIED_AGAIN_BYTES: u64 = 64 << 10;
 /// However full the disk, deltas may take so much: smaller checkpoints would write mostly the pages of trees again.
 const BUDGET_BYTES_MIN: u64 = 64 << 10;
+/// Commits that free what they add take log space first, and a checkpoint that could free it again may fail. They may
+/// take this share of what is left for the log, so that the rest remains for commits that only delete.
+const EXCHANGED_DIVISOR: u64 = 4;
 /// The disk is measured each time that deltas have grown by this share of their budget, within the bounds below.
 const MEASURED_DIVISOR: u64 = 8;
 const MEASURED_BYTES_MIN: u64 = 256 << 10;
@@ -223,6 +240,19 @@ mod tests {
         assert!(allowance(60 * MIB, 40 * MIB, 0).is_short);
         assert!(allowance(61 * MIB, 40 * MIB, MIB).is_short);
         assert!(allowance(0, 0, 0).is_short);
+    }
+
+    #[test]
+    fn commits_that_free_what_they_add_take_a_share_of_what_is_left_for_the_log() {
+        let budget = Budget::new(64 * MIB);
+        budget.allow(Some(Allowance::of(held(MIB, MIB, 0), 64 * MIB)), MIB);
+        assert!(budget.is_short());
+        assert!(budget.take_exchange(MIB / 8) && !budget.take_exchange(MIB / 4) && budget.take_exchange(MIB / 8));
+        assert!(!budget.take_exchange(1));
+        budget.allow(Some(Allowance::of(held(0, MIB, 0), 64 * MIB)), MIB);
+        assert!(budget.is_short() && !budget.take_exchange(1));
+        budget.allow(None, MIB);
+        assert!(budget.take_exchange(MIB));
     }
 
     #[test]

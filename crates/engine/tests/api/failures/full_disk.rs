@@ -259,6 +259,7 @@ struct Full {
     counts: Table,
     spare: Table,
     filled: u64,
+    disk: SmallDisk,
 }
 
 impl Full {
@@ -272,7 +273,7 @@ impl Full {
         let t = Tried { db: &db, table: &table, length: 1_000, is_scattered: false };
         let filled = filled_to_the_reserve(&t);
         disk.main.foreign_bytes.store(disk.available_bytes() - (1 << 20), Ordering::SeqCst);
-        Self { db, table, counts, spare, filled }
+        Self { db, table, counts, spare, filled, disk }
     }
 
     /// Deletes an entry of 1,008 bytes.
@@ -385,6 +386,36 @@ fn below_the_reserve_no_commit_puts_more_than_the_log_has_room_for() {
     };
     exchange(0..200).unwrap();
     assert!(matches!(exchange(200..500), Err(Error::DiskFull { .. })));
+}
+
+#[test]
+fn below_the_reserve_exchanges_of_entries_leave_what_deletions_need() {
+    for (left_bytes, entries, some_pass) in
+        [(1 << 20, 20, true), (1 << 20, 200, true), (512 << 10, 20, true), (64 << 10, 1, true), (64 << 10, 200, false)]
+    {
+        let full = Full::new();
+        let Full { db, table, disk, filled, .. } = &full;
+        disk.main.foreign_bytes.fetch_add(disk.available_bytes() - left_bytes, Ordering::SeqCst);
+        let exchanged = (0..filled - 200).step_by(entries as usize).take(100).filter(|&from| {
+            let outcome = db.update(|txn| {
+                (from..from + entries).try_for_each(|number| {
+                    full.delete(txn, number)?;
+                    txn.put(table, &key(number + filled, false), value(number, 1_000))
+                })
+            });
+            assert!(matches!(outcome, Ok(()) | Err(Error::DiskFull { .. })), "{outcome:?}");
+            outcome.is_ok()
+        });
+        let exchanged = exchanged.count();
+        assert_eq!(exchanged > 0, some_pass, "{left_bytes} left, {entries} entries");
+        for from in (0..2 * filled).step_by(500) {
+            db.update(|txn| txn.delete_range(table, &key(from, false)[..]..&key(from + 500, false)[..]))
+                .unwrap_or_else(|error| panic!("{left_bytes} left, {entries} entries, {from}: {error}"));
+        }
+        db.compact().unwrap();
+        db.update(|txn| txn.put(table, b"new", b"value")).unwrap();
+        db.check().unwrap();
+    }
 }
 
 /// Leaves so much of the disk that the checkpoint fails for which a commit calls. Returns how many entries there are.
