@@ -22,8 +22,11 @@ impl Allowed {
         let Some(authority) = uri.authority() else { return wrong("not an absolute URL") };
         match uri.scheme_str() {
             Some("http") => {}
-            Some("https") if tls::IS_BUILT => {}
-            Some("https") => return Err(format!("{url}: {}", tls::MISSING)),
+            Some("https") => {
+                if let Some(why) = tls::refuse_https() {
+                    return Err(format!("{url}: {why}"));
+                }
+            }
             _ => return wrong("not a URL of HTTP"),
         }
         if authority.as_str().contains('@') {
@@ -126,6 +129,6 @@ mod tests {
         ] {
             assert!(Allowed::new(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(Allowed::new("https://a.example/").is_ok(), tls::IS_BUILT);
+        assert_eq!(Allowed::new("https://a.example/").is_ok(), tls::refuse_https().is_none());
     }
 }

@@ -4,12 +4,13 @@
 use fulgurite_rdf::sparql::ServiceError;
 use tokio::net::TcpStream;
 
-/// Whether https endpoints can be called.
-pub const IS_BUILT: bool = false;
-
-/// Why they cannot.
-pub const MISSING: &str = "this program has no TLS, so https endpoints are not asked; build it with the feature `tls`, \
+const MISSING: &str = "this program has no TLS, so https endpoints are not asked; build it with the feature `tls`, \
                            or put a proxy that has TLS between, and give its http URL";
+
+/// Why https endpoints are refused, if they are.
+pub const fn refuse_https() -> Option<&'static str> {
+    Some(MISSING)
+}
 
 /// No certificate authorities.
 #[derive(Clone, Debug, Default)]

@@ -15,11 +15,10 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{CertificateError, ClientConfig, Error, RootCertStore};
 
-/// Whether https endpoints can be called.
-pub const IS_BUILT: bool = true;
-
-/// Why they cannot.
-pub const MISSING: &str = "";
+/// Why https endpoints are refused, if they are.
+pub const fn refuse_https() -> Option<&'static str> {
+    None
+}
 
 /// The trusted certificate authorities. Clones share what was made of them.
 #[derive(Clone, Debug, Default)]

@@ -181,7 +181,7 @@ impl Tree {
 
     /// Attempts in the leaf of the key before, and in the next one where keys are dense. `None`: the key belongs to
     /// neither, or the leaf is full, or another writer was first.
-    fn insert_beside(&self, before: Last, attempts: &mut Attempts<'_>) -> Option<(Inserted, Last)> {
+    pub(super) fn insert_beside(&self, before: Last, attempts: &mut Attempts<'_>) -> Option<(Inserted, Last)> {
         let key = attempts.entry.key;
         let mut leaf = self.leaf(before.leaf);
         let mut stamp = leaf.stamp();
@@ -201,7 +201,7 @@ impl Tree {
             return None;
         }
         let inserted = self.insert_within(&Path { parent: None, leaf, stamp }, found, attempts)?;
-        Some((inserted, Last { leaf: leaf.unit(), is_near: before.is_near || leaf.unit() == before.leaf }))
+        Some((inserted, Last { leaf: leaf.unit(), is_near: true }))
     }
 
     /// Whether a key belongs to a leaf. A search cannot decide this: it does not compare the bytes that all keys of

@@ -250,7 +250,7 @@ impl WriteSet {
     pub fn iter(&self) -> impl Iterator<Item = (TableId, &[u8], &Pending)> {
         let mut tables = self.tables.iter();
         let mut of_table = None;
-        // A loop, because iterators that are joined take a commit of one change several times as long.
+        // A loop, because `flat_map` makes this several times as slow for a set of one change.
         std::iter::from_fn(move || {
             loop {
                 if let Some((table, changes)) = &mut of_table
@@ -264,7 +264,7 @@ impl WriteSet {
         })
     }
 
-    /// The tables that have changes; some may be told several times.
+    /// The tables that have changes. A table can come more than once.
     pub fn tables(&self) -> impl Iterator<Item = TableId> {
         let spilled = self.spilled().into_iter().flat_map(Spilled::tables);
         // Of a table whose changes were all undone an empty list is left.

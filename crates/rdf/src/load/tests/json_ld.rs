@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// What a text adds, how many statements were skipped, for want of a base too, and what is wrong with the first.
+/// What loading a text reports: statements added, skipped, and dropped for want of a base, and the message of the first
+/// skipped one.
 fn loaded(text: &str) -> (u64, u64, u64, String) {
     let place = TestStore::new();
     let report = place.load(text, JSON_LD).unwrap_or_else(|error| panic!("{text}: {error}"));

@@ -9,6 +9,7 @@ import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -264,7 +265,7 @@ class FulguriteStoreTest {
         repository.shutDown();
         File[] after = new File(System.getProperty("java.io.tmpdir")).listFiles((d, n) -> n.startsWith("fulgurite"));
         // Another virtual machine that runs tests may remove its own files meanwhile.
-        assertTrue(after.length <= before.length, () -> java.util.Arrays.toString(after));
+        assertTrue(after.length <= before.length, () -> Arrays.toString(after));
     }
 
     @Test
