@@ -20,6 +20,7 @@ pub const MODELS: &[Model] = &[
     delta::FIRST,
     delta::SAME,
     delta::NEW,
+    delta::ALONG,
     reclaim::MODEL,
     commit::PINS,
     commit::SKEW,

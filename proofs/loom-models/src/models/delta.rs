@@ -13,7 +13,7 @@ use std::ops::Bound;
 use loom::thread;
 
 use super::model::Model;
-use crate::delta::{Change, Delta};
+use crate::delta::{Change, Delta, Trail};
 use crate::faults::{Fault, How};
 use crate::format::{Identity, ValueAlign};
 use crate::ids::Sequence;
@@ -97,6 +97,14 @@ pub const NEW: Model = Model {
     ..SCAN
 };
 
+pub const ALONG: Model = Model {
+    name: "delta-along",
+    what: "a commit inserts rising keys, the last one into the leaf after the others', while a commit splits their leaf",
+    atomics: 208,
+    run: || write_along(b"bdfhjl", b"fhk", b"g"),
+    faults: ALONG_FAULTS,
+};
+
 const RECORD_UNACQUIRED: Fault = Fault {
     name: "a record is found without acquiring",
     file: "delta/record.rs",
@@ -163,6 +171,12 @@ const SPLIT_FAULTS: &[Fault] = &[
     },
     STAMP_UNACQUIRED,
 ];
+const RIGHT_UNACQUIRED: Fault = Fault {
+    name: "the leaf to the right is found without acquiring",
+    file: "delta/btree/node.rs",
+    line: "Unit::new(self.right.load(Ordering::Acquire))",
+    how: How::Relaxed,
+};
 const SPLIT_AGAIN_FAULTS: &[Fault] = &[
     Fault {
         name: "a child is found without acquiring",
@@ -170,12 +184,7 @@ const SPLIT_AGAIN_FAULTS: &[Fault] = &[
         line: "Unit::new(self.children.get(index)?.load(Ordering::Acquire))",
         how: How::Relaxed,
     },
-    Fault {
-        name: "the leaf to the right is found without acquiring",
-        file: "delta/btree/node.rs",
-        line: "Unit::new(self.right.load(Ordering::Acquire))",
-        how: How::Relaxed,
-    },
+    RIGHT_UNACQUIRED,
     UNLOCKED_UNRELEASED,
     STAMP_UNACQUIRED,
 ];
@@ -183,6 +192,7 @@ const SPLIT_AGAIN_FAULTS: &[Fault] = &[
 const TWENTY: [u8; 20] = [2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40];
 
 const SPLIT_INNER_FAULTS: &[Fault] = &[FENCE_OF_WRITERS, FENCE_OF_READERS, UNLOCKED_UNRELEASED];
+const ALONG_FAULTS: &[Fault] = &[RIGHT_UNACQUIRED, STAMP_UNACQUIRED];
 const FIRST_FAULTS: &[Fault] = &[RECORD_UNACQUIRED];
 const SAME_FAULTS: &[Fault] = &[VERSION_UNRELEASED, VERSION_UNACQUIRED, UNLOCKED_UNRELEASED];
 const NEW_FAULTS: &[Fault] = &[
@@ -222,6 +232,17 @@ impl Shared {
         for key in &self.puts[number as usize - 1] {
             let key = &[*key];
             self.delta.insert(key, Identity.hash(key), Sequence(number), Change::Put(&[number as u8]));
+        }
+        self.visible.finish(Sequence(number));
+    }
+
+    /// As [`Shared::commit`], as the engine inserts a commit's many keys.
+    fn commit_along(&self, number: u64) {
+        let mut trail = Trail::default();
+        for key in &self.puts[number as usize - 1] {
+            let key = &[*key];
+            let change = Change::Put(&[number as u8]);
+            self.delta.insert_along(&mut trail, key, Identity.hash(key), Sequence(number), change);
         }
         self.visible.finish(Sequence(number));
     }
@@ -319,5 +340,18 @@ fn write_both(before: &[u8], puts: [u8; 2], order: [u64; 2], read: fn(&Shared)) 
         })
     });
     writers.into_iter().for_each(|writer| writer.join().expect("no thread panics"));
+    shared.read_all(3);
+}
+
+/// After a commit, one thread makes commit 2, of rising keys, and another one commit 3.
+fn write_along(before: &[u8], along: &[u8], puts: &[u8]) {
+    let shared = Shared::new([before, along, puts].map(<[u8]>::to_vec).to_vec(), 1);
+    let writer = {
+        let shared = Arc::clone(&shared);
+        thread::spawn(move || shared.commit(3))
+    };
+    shared.commit_along(2);
+    shared.scan();
+    writer.join().expect("no thread panics");
     shared.read_all(3);
 }
