@@ -1,6 +1,7 @@
 //! An image of a database beside a compact file of LMDB in a squashfs.
 
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -20,7 +21,9 @@ pub fn rows() -> Vec<Row> {
         Row::new("bytes a fact; lmdb: squashfs zstd 8, 16 KiB").times_less(2.0),
         Row::new("open, ms").at_most(10.0),
         // mksquashfs of LMDB's file, mounted by the kernel, took 46 µs.
-        Row::new("cold random fact by id, µs").glean(46.0).at_most(46.0),
+        Row::new("first fact by id, image in the page cache, µs").glean(46.0).at_most(46.0),
+        Row::new("first fact by id, from disk, µs"),
+        Row::new("one read of 16 KiB from disk, µs"),
         Row::new("restore, µs a fact"),
     ]
 }
@@ -47,26 +50,40 @@ pub fn measure(workload: &Workload, directory: &Path) -> Result<(Vec<f64>, Vec<f
     let opened = of_image().open(&image)?;
     let open_ms = start.elapsed().as_secs_f64() * 1e3;
     drop(opened);
-    let cold_us = cold_reads(&image, workload)?;
+    let first_us = first_reads(&image, workload, Cache::Warm)?;
+    let from_disk_us = first_reads(&image, workload, Cache::Empty)?;
+    let disk_us = disk_reads(&image, workload.seed).map_or(f64::NAN, |took| median(&took));
     let start = Instant::now();
     Database::open_image(&image)?.backup_to(directory.join("restored.ful"))?;
     let restore_us = start.elapsed().as_secs_f64() * 1e6 / facts;
     let lmdb = create(Backend::Lmdb, "lmdb.ful")?;
     lmdb.back_up(directory.join("compact.ful"))?;
     let squashed = squashfs(directory).map_or(f64::NAN, |bytes| bytes as f64 / facts);
-    Ok((vec![length / facts, open_ms, cold_us, restore_us], vec![squashed]))
+    Ok((vec![length / facts, open_ms, first_us, from_disk_us, disk_us, restore_us], vec![squashed]))
 }
 
 fn of_image() -> StoreOptions {
     Store::options().engine(Database::options().image(true))
 }
 
-/// The median time of reads of random facts. No cache has them: each read decompresses what it needs.
-fn cold_reads(image: &Path, workload: &Workload) -> Result<f64> {
+/// Whether the system's page cache has the image.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cache {
+    Warm,
+    Empty,
+}
+
+/// The median time of reads of random facts of an image that was just opened, each of which decompresses what it needs.
+fn first_reads(image: &Path, workload: &Workload, cache: Cache) -> Result<f64> {
     let mut random = Random::new(workload.seed, 7);
     let mut took = Vec::new();
-    for _ in 0..COLD_READS {
-        forget(image);
+    if cache == Cache::Warm {
+        std::fs::read(image).map_err(|error| wrong(&format!("the image cannot be read: {error}")))?;
+    }
+    for _ in 0..FIRST_READS {
+        if cache == Cache::Empty {
+            forget(image);
+        }
         let snapshot = of_image().open(image)?.snapshot()?;
         // What every read needs, such as the root, is read by the first one.
         snapshot.fact_by_id(FactId::FIRST)?;
@@ -79,8 +96,24 @@ fn cold_reads(image: &Path, workload: &Workload) -> Result<f64> {
     Ok(median(&took))
 }
 
-/// Reads of facts, each of an image that was just opened.
-const COLD_READS: usize = 101;
+/// The times of reads at random places of a file, in µs. No cache has them.
+fn disk_reads(path: &Path, seed: u64) -> std::io::Result<Vec<f64>> {
+    let (file, mut random) = (File::open(path)?, Random::new(seed, 8));
+    let mut block = vec![0; (BLOCK_KIB as usize) << 10];
+    let blocks = file.metadata()?.len() as usize / block.len();
+    let mut read = || {
+        forget(path);
+        let offset = (random.below(blocks.max(1)) * block.len()) as u64;
+        let start = Instant::now();
+        (&file).seek(SeekFrom::Start(offset))?;
+        let length = (&file).read(&mut block)?;
+        std::hint::black_box(length);
+        Ok(start.elapsed().as_secs_f64() * 1e6)
+    };
+    (0..FIRST_READS).map(|_| read()).collect()
+}
+
+const FIRST_READS: usize = 101;
 
 /// Removes a file from the cache of the system, where that is possible.
 fn forget(path: &Path) {
