@@ -517,8 +517,8 @@ impl Planner<'_> {
     }
 }
 
-/// Checks that no slot of steps `around` is `given` a value by some branches only: it would not be in `bound`, the slots
-/// that have values after all branches, and the next step that mentions it would give it another value.
+/// Checks that no slot of steps `around` is `given` a value by some branches only. Such a slot would not be in `bound`,
+/// the slots that have values after all branches, and the next step that mentions it would give it another value.
 fn check_given(
     given: &HashSet<usize>,
     bound: &HashSet<usize>,
