@@ -61,6 +61,7 @@ pub fn lower(
         is_empty,
         slots: 0,
         path: Vec::new(),
+        place: Span::default(),
         expansions: 0,
         is_partial: false,
     };
@@ -86,6 +87,8 @@ struct Lowering<'a> {
     slots: usize,
     /// The derived predicates that are being replaced.
     path: Vec<PredicateId>,
+    /// The place of the facts that are being lowered, in the text of the query.
+    place: Span,
     expansions: usize,
     is_partial: bool,
 }
@@ -127,7 +130,7 @@ fn possible<T>(lowered: Lower<T>) -> Lower<Option<T>> {
 }
 
 /// Appends the branches that can match to steps: one alone, or several as alternatives.
-fn alternatives(mut branches: Vec<Vec<Step>>, steps: &mut Vec<Step>) -> Lower<()> {
+fn alternatives(mut branches: Vec<Vec<Step>>, span: Span, steps: &mut Vec<Step>) -> Lower<()> {
     match branches.len() {
         0 => Err(Stop::Never),
         1 => {
@@ -135,7 +138,7 @@ fn alternatives(mut branches: Vec<Vec<Step>>, steps: &mut Vec<Step>) -> Lower<()
             Ok(())
         }
         _ => {
-            steps.push(Step::Or(branches));
+            steps.push(Step::Or(branches, span));
             Ok(())
         }
     }
@@ -146,13 +149,14 @@ fn choice(
     condition: Vec<Step>,
     then: Option<Vec<Step>>,
     otherwise: Option<Vec<Step>>,
+    span: Span,
     steps: &mut Vec<Step>,
 ) -> Lower<()> {
     if then.is_none() && otherwise.is_none() {
         return Err(Stop::Never);
     }
     let [then, otherwise] = [then, otherwise].map(|branch| branch.unwrap_or_else(never_steps));
-    steps.push(Step::If(Box::new([condition, then, otherwise])));
+    steps.push(Step::If(Box::new([condition, then, otherwise]), span));
     Ok(())
 }
 
@@ -160,6 +164,11 @@ impl Lowering<'_> {
     fn slot(&mut self) -> usize {
         self.slots += 1;
         self.slots - 1
+    }
+
+    /// A place in the text of the query: derivations have other texts, and stand where they are used.
+    fn place(&self, span: Span) -> Span {
+        if self.path.is_empty() { span } else { self.place }
     }
 
     fn slot_term(&mut self, ty: &Type) -> Term {
@@ -210,7 +219,7 @@ impl Lowering<'_> {
                 for branch in branches {
                     lowered.extend(possible(self.discarded_branch(branch, frame))?);
                 }
-                alternatives(lowered, steps)
+                alternatives(lowered, self.place(node.span), steps)
             }
             NodeKind::If(parts) => {
                 let mut condition = Vec::new();
@@ -219,7 +228,7 @@ impl Lowering<'_> {
                 }
                 let then = possible(self.discarded_branch(&parts[1], frame))?;
                 let otherwise = possible(self.discarded_branch(&parts[2], frame))?;
-                choice(condition, then, otherwise, steps)
+                choice(condition, then, otherwise, self.place(node.span), steps)
             }
             _ => {
                 let term = self.node(node, frame, steps)?;
@@ -308,7 +317,7 @@ impl Lowering<'_> {
                 for branch in branches {
                     lowered.extend(possible(self.branch(branch, &slot, frame))?);
                 }
-                alternatives(lowered, steps)?;
+                alternatives(lowered, self.place(node.span), steps)?;
                 Ok(slot)
             }
             NodeKind::If(parts) => {
@@ -320,7 +329,7 @@ impl Lowering<'_> {
                 }
                 let then = possible(self.branch(&parts[1], &slot, frame))?;
                 let otherwise = possible(self.branch(&parts[2], &slot, frame))?;
-                choice(condition, then, otherwise, steps)?;
+                choice(condition, then, otherwise, self.place(node.span), steps)?;
                 Ok(slot)
             }
             NodeKind::Not(statements) => {
@@ -505,6 +514,7 @@ impl Lowering<'_> {
         span: Span,
         steps: &mut Vec<Step>,
     ) -> Lower<()> {
+        self.place = self.place(span);
         if let Some(&successor) = self.successors.get(&predicate) {
             let key = self.evolve(key, &self.key_type(predicate), &self.key_type(successor), steps)?;
             let value = self.evolve(value, &self.value_type(predicate), &self.value_type(successor), steps)?;
@@ -524,7 +534,7 @@ impl Lowering<'_> {
             steps.push(Step::Facts { predicate, id, key, value });
             return Ok(());
         };
-        self.enter(predicate, span)?;
+        self.enter(predicate)?;
         let mut inner = Vec::new();
         let derived = self.query(query, &mut inner);
         self.path.pop();
@@ -542,17 +552,17 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn enter(&mut self, predicate: PredicateId, span: Span) -> Lower<()> {
+    fn enter(&mut self, predicate: PredicateId) -> Lower<()> {
         self.expansions += 1;
         if let Some(at) = self.path.iter().position(|other| *other == predicate) {
             let names = self.path[at..].iter().chain([&predicate]).map(|id| self.schema.name_of(*id));
             let cycle = names.collect::<Vec<_>>().join(" → ");
             let message = format!("a predicate is derived from itself: {cycle}");
-            return Err(self.source.error(span, message, "store one of them: `stored` before its query").into());
+            return Err(self.source.error(self.place, message, "store one of them: `stored` before its query").into());
         }
         if self.expansions > EXPANSIONS_MAX {
             let message = format!("the query uses derived predicates more than {EXPANSIONS_MAX} times");
-            return Err(self.source.error(span, message, "store some of them: `stored` before the query").into());
+            return Err(self.source.error(self.place, message, "store some of them: `stored` before the query").into());
         }
         self.path.push(predicate);
         Ok(())

@@ -2,9 +2,14 @@
 //!
 //! At each point, of the steps that can be taken, the one that is expected to match least often is taken next. What it
 //! finds gives values to slots, with which more steps can be taken, by longer prefixes of keys.
+//!
+//! Invariant: a slot that has a value is compared, and never gets another one. So a step with branches is taken only if
+//! each slot that other steps mention has a value in all of its branches or in none. Other steps that give the slot a
+//! value come first. If none can, they move into each of the branches.
 
 use std::collections::HashSet;
 
+use crate::angle::source::Span;
 use crate::ids::PredicateId;
 use crate::query::matcher::{Expression, Matcher, ground_prefix};
 use crate::query::primitives::Primitive;
@@ -105,7 +110,23 @@ pub enum Operation {
 
 /// Steps that cannot be put in an order: some slot has no value.
 #[derive(Debug)]
-pub struct NoOrder;
+pub struct NoOrder {
+    /// The slot that has none, if branches are the reason.
+    pub partial: Option<PartialSlot>,
+}
+
+impl NoOrder {
+    const NO_VALUE: NoOrder = NoOrder { partial: None };
+}
+
+/// A slot that gets a value in some branches only, although steps outside of the branches mention it.
+#[derive(Debug, Clone, Copy)]
+pub struct PartialSlot {
+    /// The slot.
+    pub slot: usize,
+    /// The place of the branches.
+    pub span: Span,
+}
 
 /// How many facts predicates have.
 pub type Counts<'a> = dyn Fn(PredicateId) -> u64 + 'a;
@@ -123,7 +144,7 @@ pub fn order(
     counts: &Counts<'_>,
     stops: &dyn Fn() -> bool,
 ) -> Result<(Vec<Operation>, f64), NoOrder> {
-    let mut planner = Planner { counts, stops, trials: 0, overwrites: false };
+    let mut planner = Planner { counts, stops, trials: 0, moved: 0 };
     planner.steps(steps, bound, outside)
 }
 
@@ -133,9 +154,12 @@ struct Planner<'a> {
     stops: &'a dyn Fn() -> bool,
     /// How many estimates are in progress, one within the other.
     trials: usize,
-    /// Whether the step that is being compiled has branches whose values another step would overwrite.
-    overwrites: bool,
+    /// How many steps were moved into branches.
+    moved: usize,
 }
+
+/// The operation of a step, how many matches are expected, and the slots that have values after it.
+type Taken = ((Operation, f64), HashSet<usize>);
 
 /// What a step costs if it is taken now: how many matches are expected, times what each of them costs.
 const CANNOT: f64 = f64::INFINITY;
@@ -145,6 +169,8 @@ const PREFIX_SHARE: f64 = 0.01;
 const TRIALS_MAX: usize = 2;
 /// The estimate for what is deeper, or cannot be estimated.
 const COARSE: f64 = 1000.0;
+/// The most steps that are moved into branches, each time that one is. Moved steps can have branches themselves.
+const MOVED_MAX: usize = 2_000;
 /// How many elements an array has, as far as is known.
 const ELEMENTS: f64 = 10.0;
 
@@ -170,41 +196,37 @@ impl Planner<'_> {
         let (mut rows, mut total) = (1.0_f64, 1.0_f64);
         while !left.is_empty() {
             if (self.stops)() {
-                return Err(NoOrder);
+                return Err(NoOrder::NO_VALUE);
             }
             let around = |index: usize| {
                 let mut around = outside.clone();
                 left.iter().filter(|&&other| other != index).for_each(|&other| around.extend(&slots[other]));
                 around
             };
-            let mut candidates: Vec<(f64, usize)> = Vec::new();
-            for (at, &index) in left.iter().enumerate() {
-                let cost = self.cost(&steps[index], &slots[index], bound, &|| around(index), left.len() == 1);
-                if cost < CANNOT {
-                    candidates.push((cost, at));
-                }
-                if cost == 0.0 {
-                    break;
-                }
-            }
-            candidates.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+            let candidates = self.candidates(steps, &slots, &left, bound, &around);
             // The estimates of steps within steps are coarse: what cannot be compiled is left for later.
-            let (mut taken, mut overwriting) = (None, None);
-            for (_, at) in candidates {
-                let Some((compiled, after, overwrites)) = self.attempt(&steps[left[at]], bound, &around(left[at]))
-                else {
-                    continue;
-                };
-                let compiled = (at, compiled, after);
-                if !overwrites {
-                    taken = Some(compiled);
-                    break;
+            let (mut taken, mut partial) = (None, Vec::new());
+            for at in candidates {
+                match self.attempt(&steps[left[at]], bound, &around(left[at])) {
+                    Ok((compiled, after)) => {
+                        taken = Some((at, compiled, after));
+                        break;
+                    }
+                    Err(NoOrder { partial: Some(slot) }) => partial.push((left[at], slot)),
+                    Err(NoOrder { partial: None }) => {}
                 }
-                overwriting.get_or_insert(compiled);
             }
-            let taken = taken.or(overwriting);
+            if taken.is_none()
+                && let Some(((operation, matches), after)) =
+                    self.with_rest_in_branches(steps, &slots, &left, &partial, bound, outside)
+            {
+                *bound = after;
+                operations.push(operation);
+                return Ok((operations, total + rows * matches));
+            }
             let taken = taken.or_else(|| self.choice_that_searches(steps, &left, bound, &around));
-            let (at, (operation, matches), after) = taken.ok_or(NoOrder)?;
+            let no_order = NoOrder { partial: partial.first().map(|(_, slot)| *slot) };
+            let (at, (operation, matches), after) = taken.ok_or(no_order)?;
             left.remove(at);
             *bound = after;
             rows *= matches;
@@ -212,6 +234,70 @@ impl Planner<'_> {
             operations.push(operation);
         }
         Ok((operations, total))
+    }
+
+    /// The steps that can perhaps be taken now, by their places in `left`, the cheapest first.
+    fn candidates(
+        &mut self,
+        steps: &[Step],
+        slots: &[HashSet<usize>],
+        left: &[usize],
+        bound: &HashSet<usize>,
+        around: &dyn Fn(usize) -> HashSet<usize>,
+    ) -> Vec<usize> {
+        let mut candidates: Vec<(f64, usize)> = Vec::new();
+        for (at, &index) in left.iter().enumerate() {
+            let cost = self.cost(&steps[index], &slots[index], bound, &|| around(index), left.len() == 1);
+            if cost < CANNOT {
+                candidates.push((cost, at));
+            }
+            if cost == 0.0 {
+                break;
+            }
+        }
+        candidates.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        candidates.into_iter().map(|(_, at)| at).collect()
+    }
+
+    /// One of the steps that only `partial` slots keep from being taken, with all other steps that are left in each of
+    /// its branches: each branch and the others give the slots their values. "And" distributes over "or".
+    fn with_rest_in_branches(
+        &mut self,
+        steps: &[Step],
+        slots: &[HashSet<usize>],
+        left: &[usize],
+        partial: &[(usize, PartialSlot)],
+        bound: &HashSet<usize>,
+        outside: &HashSet<usize>,
+    ) -> Option<Taken> {
+        // Estimates need no order.
+        if self.trials > 0 {
+            return None;
+        }
+        partial.iter().find_map(|&(index, PartialSlot { slot, .. })| {
+            let rest: Vec<usize> = left.iter().copied().filter(|&other| other != index).collect();
+            let mentioned: HashSet<usize> = rest.iter().flat_map(|&other| &slots[other]).copied().collect();
+            if !mentioned.contains(&slot) {
+                return None;
+            }
+            // A slot of other steps too does not become local to a branch.
+            let around = outside.iter().chain(slots[index].intersection(&mentioned)).copied().collect();
+            let with_rest =
+                |branch: &Vec<Step>| branch.iter().chain(rest.iter().map(|&other| &steps[other])).cloned().collect();
+            let (step, branches) = match &steps[index] {
+                Step::Or(branches, span) => (Step::Or(branches.iter().map(with_rest).collect(), *span), branches.len()),
+                Step::If(parts, span) => {
+                    let [condition, then, otherwise] = &**parts;
+                    (Step::If(Box::new([condition.clone(), with_rest(then), with_rest(otherwise)]), *span), 2)
+                }
+                _ => return None,
+            };
+            self.moved += rest.len() * branches;
+            if self.moved > MOVED_MAX {
+                return None;
+            }
+            self.attempt(&step, bound, &around).ok()
+        })
     }
 
     /// An `if` whose condition searches for values that nothing else gives: the second part is for each match, and the
@@ -225,28 +311,18 @@ impl Planner<'_> {
         around: &dyn Fn(usize) -> HashSet<usize>,
     ) -> Option<(usize, (Operation, f64), HashSet<usize>)> {
         left.iter().enumerate().find_map(|(at, &index)| {
-            let Step::If(parts) = &steps[index] else { return None };
+            let Step::If(parts, _) = &steps[index] else { return None };
             let around = around(index);
-            let (compiled, after, _) = self.attempt(&steps[index], bound, &around)?;
+            let (compiled, after) = self.attempt(&steps[index], bound, &around).ok()?;
             let searched = parts[0].iter().flat_map(slots_of).filter(|slot| around.contains(slot));
             searched.into_iter().all(|slot| after.contains(&slot)).then_some((at, compiled, after))
         })
     }
 
-    /// The operation of a step, if it can be taken now, the slots that have values after it, and whether it would be
-    /// overwritten: see [`Planner::note_given`].
-    #[allow(clippy::type_complexity, reason = "it is taken apart where it is called")]
-    fn attempt(
-        &mut self,
-        step: &Step,
-        bound: &HashSet<usize>,
-        around: &HashSet<usize>,
-    ) -> Option<((Operation, f64), HashSet<usize>, bool)> {
-        let outer = std::mem::replace(&mut self.overwrites, false);
+    /// The operation of a step, if it can be taken now, and the slots that have values after it.
+    fn attempt(&mut self, step: &Step, bound: &HashSet<usize>, around: &HashSet<usize>) -> Result<Taken, NoOrder> {
         let mut after = bound.clone();
-        let compiled = self.compile(step, &mut after, around);
-        let overwrites = std::mem::replace(&mut self.overwrites, outer);
-        Some((compiled.ok()?, after, overwrites))
+        Ok((self.compile(step, &mut after, around)?, after))
     }
 
     /// What a step costs now, or [`CANNOT`]. The cost of an `only` step does not matter.
@@ -282,7 +358,7 @@ impl Planner<'_> {
                 inside.extend(of_item);
                 if ready(&inside) { 1.0 } else { CANNOT }
             }
-            Step::If(parts) => {
+            Step::If(parts, _) => {
                 let condition: HashSet<usize> = parts[0].iter().flat_map(slots_of).collect();
                 if !ready(&condition) {
                     return CANNOT;
@@ -290,7 +366,7 @@ impl Planner<'_> {
                 if only { 1.0 } else { self.trial(&[&parts[0], &parts[1]], bound) + self.trial(&[&parts[2]], bound) }
             }
             _ if only => 1.0,
-            Step::Or(branches) => branches.iter().map(|steps| self.trial(&[steps], bound)).sum::<f64>().max(0.2),
+            Step::Or(branches, _) => branches.iter().map(|steps| self.trial(&[steps], bound)).sum::<f64>().max(0.2),
             Step::Derived { predicate, id, key, steps, .. } => {
                 if id.is_ground(&has_value) {
                     return self.facts_cost(*predicate, id, key, bound);
@@ -363,13 +439,13 @@ impl Planner<'_> {
                 let mut inside = bound.clone();
                 let (inner, _) = self.steps(steps, &mut inside, &with_terms(around, &[item]))?;
                 if !item.is_ground(&|slot| inside.contains(&slot)) {
-                    return Err(NoOrder);
+                    return Err(NoOrder::NO_VALUE);
                 }
                 bound.insert(*result);
                 Ok((Operation::All { inner, item: Expression::of(item), slot: *result }, 1.0))
             }
-            Step::If(parts) => self.compile_if(parts, bound, around),
-            Step::Or(branches) => self.compile_or(branches, bound, around),
+            Step::If(parts, span) => self.compile_if(parts, *span, bound, around),
+            Step::Or(branches, span) => self.compile_or(branches, *span, bound, around),
             Step::Derived { predicate, id, key, value, steps, derived_key, derived_value } => {
                 if id.is_ground(&|slot| bound.contains(&slot)) {
                     return Ok((facts(*predicate, id, key, value, bound), 1.0));
@@ -378,7 +454,7 @@ impl Planner<'_> {
                 let (inner, matches) = self.steps(steps, bound, &around)?;
                 let ground = |term: &Term| term.is_ground(&|slot| bound.contains(&slot));
                 if !ground(derived_key) || !ground(derived_value) {
-                    return Err(NoOrder);
+                    return Err(NoOrder::NO_VALUE);
                 }
                 let (key, value) = (Expression::of(derived_key), Expression::of(derived_value));
                 let id = Matcher::of(id, bound);
@@ -390,6 +466,7 @@ impl Planner<'_> {
     fn compile_if(
         &mut self,
         parts: &[Vec<Step>; 3],
+        span: Span,
         bound: &mut HashSet<usize>,
         around: &HashSet<usize>,
     ) -> Result<(Operation, f64), NoOrder> {
@@ -407,19 +484,14 @@ impl Planner<'_> {
             [true, false] => in_otherwise,
             [false, false] => in_then.intersection(&in_otherwise).copied().collect(),
         };
-        self.note_given(&given, bound, around);
+        check_given(&given, bound, around, span)?;
         Ok((Operation::If(Box::new([condition, then, otherwise])), (rows * rows_then).max(rows_otherwise)))
-    }
-
-    /// A slot to which some branches give a value, and others do not, gets one from another step. That step has to come
-    /// first, unless no other can: it would overwrite the value.
-    fn note_given(&mut self, given: &HashSet<usize>, bound: &HashSet<usize>, around: &HashSet<usize>) {
-        self.overwrites |= given.difference(bound).any(|slot| around.contains(slot));
     }
 
     fn compile_or(
         &mut self,
         branches: &[Vec<Step>],
+        span: Span,
         bound: &mut HashSet<usize>,
         around: &HashSet<usize>,
     ) -> Result<(Operation, f64), NoOrder> {
@@ -440,8 +512,23 @@ impl Planner<'_> {
         if let Some(bound_in_all) = bound_in_all {
             *bound = bound_in_all;
         }
-        self.note_given(&given, bound, around);
+        check_given(&given, bound, around, span)?;
         Ok((Operation::Or(compiled), matches))
+    }
+}
+
+/// Checks that no slot of steps `around` is `given` a value by some branches only. Such a slot would not be in `bound`,
+/// the slots that have values after all branches, and the next step that mentions it would give it another value.
+fn check_given(
+    given: &HashSet<usize>,
+    bound: &HashSet<usize>,
+    around: &HashSet<usize>,
+    span: Span,
+) -> Result<(), NoOrder> {
+    // The first one, so that an error names the same variable each time.
+    match given.difference(bound).copied().filter(|slot| around.contains(slot)).min() {
+        Some(slot) => Err(NoOrder { partial: Some(PartialSlot { slot, span }) }),
+        None => Ok(()),
     }
 }
 

@@ -18,9 +18,10 @@ use crate::query::continuation::Continuation;
 use crate::query::execution::{Bounds, DerivedFacts, Execution, Flow};
 use crate::query::lowering::{Derivations, Lowered, lower};
 use crate::query::matcher::Expression;
-use crate::query::plan::{Counts, Operation, order};
+use crate::query::plan::{Counts, NoOrder, Operation, PartialSlot, order};
 use crate::query::reads::Reads;
 use crate::query::steps::Step;
+use crate::query::typed::CheckedQuery;
 use crate::schema::definition::Schema;
 use crate::schema::evolution::Successors;
 use crate::value::nat::nat_at;
@@ -138,16 +139,15 @@ impl Compiler {
     fn plan(
         &self,
         source: &Source,
-        checked: &crate::query::typed::CheckedQuery,
+        checked: &CheckedQuery,
         ty: Type,
         hash: u64,
         reads: &dyn Reads,
         deadline: &Deadline,
     ) -> Result<Query> {
-        let span = checked.query.head.span;
         let stops = || deadline.is_reached();
         let planned = |lowered: &Lowered, count: &Counts<'_>| {
-            in_time(operations_of(lowered, source, span, count, &stops), deadline)
+            in_time(operations_of(lowered, checked, source, count, &stops), deadline)
         };
         // The counts are read once, and the first failure is kept.
         let failure = std::cell::RefCell::new(None);
@@ -205,11 +205,12 @@ const LOOPS_MAX: usize = 500;
 /// Orders and compiles the steps of a query.
 fn operations_of(
     lowered: &Lowered,
+    checked: &CheckedQuery,
     source: &Source,
-    span: Span,
     counts: &Counts<'_>,
     stops: &dyn Fn() -> bool,
 ) -> std::result::Result<Vec<Operation>, Diagnostic> {
+    let span = checked.query.head.span;
     // Before planning, whose time grows faster than the number of steps.
     check_depth(depth_of_steps(&lowered.steps), source, span)?;
     let mut slots = Vec::new();
@@ -217,10 +218,8 @@ fn operations_of(
     lowered.value.iter().for_each(|value| value.slots(&mut slots));
     let outside: HashSet<usize> = slots.into_iter().collect();
     let mut bound = HashSet::new();
-    let (operations, _) = order(&lowered.steps, &mut bound, &outside, counts, stops).map_err(|_| {
-        let hint = "match every variable with something that has a value: a fact, an element, a literal";
-        source.error(span, "a part of the query has no value to begin with", hint)
-    })?;
+    let (operations, _) = order(&lowered.steps, &mut bound, &outside, counts, stops)
+        .map_err(|no_order| without_order(no_order, checked, source))?;
     let is_bound = |slot: usize| bound.contains(&slot);
     let is_ground =
         lowered.head.is_ground(&is_bound) && lowered.value.as_ref().is_none_or(|value| value.is_ground(&is_bound));
@@ -230,6 +229,24 @@ fn operations_of(
     }
     check_depth(depth(&operations), source, span)?;
     Ok(operations)
+}
+
+/// The error of a query that has no order.
+fn without_order(no_order: NoOrder, checked: &CheckedQuery, source: &Source) -> Diagnostic {
+    let Some(PartialSlot { slot, span }) = no_order.partial else {
+        let hint = "match every variable with something that has a value: a fact, an element, a literal";
+        return source.error(checked.query.head.span, "a part of the query has no value to begin with", hint);
+    };
+    // The first slots are those of the query's own variables. Some have no name.
+    let name = checked.variables.get(slot).map_or("", |(name, _)| name);
+    let (message, hint) = match name {
+        "" => ("a value is missing in some branches".to_owned(), "write the value in every branch".to_owned()),
+        name => (
+            format!("the variable {name} has no value in some branches"),
+            format!("match {name} in every branch, or in a statement that needs nothing from the branches"),
+        ),
+    };
+    source.error(span, message, hint)
 }
 
 fn check_depth(depth: usize, source: &Source, span: Span) -> std::result::Result<(), Diagnostic> {
@@ -257,8 +274,10 @@ fn depth(operations: &[Operation]) -> usize {
 /// As [`depth`], of the operations that steps will be at least.
 fn depth_of_steps(steps: &[Step]) -> usize {
     let of_one = |step: &Step| match step {
-        Step::Or(branches) => 1 + branches.iter().map(|branch| depth_of_steps(branch)).max().unwrap_or(0),
-        Step::If(parts) => 1 + (depth_of_steps(&parts[0]) + depth_of_steps(&parts[1])).max(depth_of_steps(&parts[2])),
+        Step::Or(branches, _) => 1 + branches.iter().map(|branch| depth_of_steps(branch)).max().unwrap_or(0),
+        Step::If(parts, _) => {
+            1 + (depth_of_steps(&parts[0]) + depth_of_steps(&parts[1])).max(depth_of_steps(&parts[2]))
+        }
         Step::Not(steps) | Step::All { steps, .. } => 1 + depth_of_steps(steps),
         // Facts with known ids are looked up, and not derived.
         _ => 1,

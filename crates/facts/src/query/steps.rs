@@ -1,5 +1,6 @@
 //! Queries as steps: what is nested in patterns is a step of its own, and values are kept in slots.
 
+use crate::angle::source::Span;
 use crate::ids::PredicateId;
 use crate::query::primitives::Primitive;
 use crate::value::types::Type;
@@ -63,10 +64,10 @@ pub enum Step {
         /// Their types.
         types: Vec<Type>,
     },
-    /// One of these.
-    Or(Vec<Vec<Step>>),
-    /// The second for each match of the first; the third if there is none.
-    If(Box<[Vec<Step>; 3]>),
+    /// One of these, and their place in the text of the query.
+    Or(Vec<Vec<Step>>, Span),
+    /// The second for each match of the first; the third if there is none. And their place.
+    If(Box<[Vec<Step>; 3]>, Span),
     /// Holds if the steps do not.
     Not(Vec<Step>),
     /// The set of all values of a term.
@@ -137,8 +138,8 @@ impl Step {
                 result.slots(found);
                 arguments.iter().for_each(|term| term.slots(found));
             }
-            Step::Or(branches) => branches.iter().for_each(|steps| all(steps, found)),
-            Step::If(parts) => parts.iter().for_each(|steps| all(steps, found)),
+            Step::Or(branches, _) => branches.iter().for_each(|steps| all(steps, found)),
+            Step::If(parts, _) => parts.iter().for_each(|steps| all(steps, found)),
             Step::Not(steps) => all(steps, found),
             Step::All { result, item, steps } => {
                 found.push(*result);

@@ -8,6 +8,8 @@ mod memory;
 mod mistakes;
 mod queries;
 mod random;
+mod random_naive;
+mod random_queries;
 mod random_types;
 mod reference;
 mod stores;

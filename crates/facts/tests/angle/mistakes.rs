@@ -41,6 +41,20 @@ fn wrong_queries_are_errors_with_place_and_hint() {
         ("X where !(t.Name X)", "query:1:1: a part of the query has no value to begin with"),
         ("X where X = Y; Y = X", "cannot be found out"),
         ("X where X = (Y : nat); Y = X", "a part of the query has no value to begin with"),
+        (
+            "X where t.Name \"a\"; ((X = 1) | t.Name \"b\")",
+            "query:1:22: the variable X has no value in some branches, at `(X = 1) | t.Name \"b\"`; match X in every branch",
+        ),
+        (
+            "X where t.Name \"a\"; (t.Name \"b\" | ((X = 1) | t.Name \"c\"))",
+            "query:1:36: the variable X has no value in some branches",
+        ),
+        ("X where if t.Name \"a\" then (X = 1) else {}", "query:1:9: the variable X has no value in some branches"),
+        (
+            "{ X, Y } where ((X = 1) | (Y = 2)); ((X = 3) | t.Pair { _, Y })",
+            "query:1:17: the variable X has no value in some branches",
+        ),
+        ("X where X = (1 | _)", "query:1:14: a value is missing in some branches, at `1 | _`; write the value"),
         ("_ : nat", "the query returns something that is not complete"),
         ("prim.length 1 2", "expected 1 arguments, found 2"),
         ("prim.lenght [1]", "did you mean `prim.length`?"),

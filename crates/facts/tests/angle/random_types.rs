@@ -148,7 +148,23 @@ fn default_of(ty: &Type) -> Value {
     }
 }
 
-/// A value of `new` as one of `old`; `None` if it has an alternative that `old` lacks.
+/// A type whose last alternatives and enumerators are the unknown ones that conversions give.
+pub fn with_unknown(ty: &Type) -> Type {
+    let all = |fields: &[Field]| -> Vec<Field> {
+        fields.iter().map(|field| Field::new(&field.name, with_unknown(&field.ty))).collect()
+    };
+    match ty {
+        Type::Record(fields) => Type::record(all(fields)),
+        Type::Sum(fields) => Type::sum(all(fields).into_iter().chain([Field::new("unknown", Type::unit())])),
+        Type::Enum(names) => Type::enumeration(names.iter().map(|name| &**name).chain(["unknown"])),
+        Type::Maybe(element) => Type::maybe(with_unknown(element)),
+        Type::Array(element) => Type::array(with_unknown(element)),
+        Type::Set(element) => Type::set(with_unknown(element)),
+        other => other.clone(),
+    }
+}
+
+/// A value of `new` as one of `old`, or of [`with_unknown`] of it.
 pub fn older_value(new: &Type, value: &Value, old: &Type) -> Option<Value> {
     Some(match (new, value, old) {
         (Type::Record(new), Value::Record(values), Type::Record(old)) => {
@@ -159,11 +175,13 @@ pub fn older_value(new: &Type, value: &Value, old: &Type) -> Option<Value> {
             Value::Record(old.iter().map(of_field).collect::<Option<_>>()?)
         }
         (Type::Sum(new), Value::Alternative(index, value), Type::Sum(old)) => {
-            let of = old.iter().position(|field| field.name == new[*index].name)?;
-            Value::Alternative(of, Box::new(older_value(&new[*index].ty, value, &old[of].ty)?))
+            match old.iter().position(|field| field.name == new[*index].name) {
+                Some(of) => Value::Alternative(of, Box::new(older_value(&new[*index].ty, value, &old[of].ty)?)),
+                None => Value::Alternative(old.len(), Box::new(Value::unit())),
+            }
         }
         (Type::Enum(new), Value::Enum(index), Type::Enum(old)) => {
-            Value::Enum(old.iter().position(|name| *name == new[*index])?)
+            Value::Enum(old.iter().position(|name| *name == new[*index]).unwrap_or(old.len()))
         }
         (Type::Maybe(new), Value::Maybe(Some(value)), Type::Maybe(old)) => {
             Value::Maybe(Some(Box::new(older_value(new, value, old)?)))
@@ -173,7 +191,10 @@ pub fn older_value(new: &Type, value: &Value, old: &Type) -> Option<Value> {
             let values: Option<Vec<Value>> = values.iter().map(|value| older_value(new, value, old_element)).collect();
             match old {
                 // In the order of their bytes, each once.
-                Type::Set(_) => decode(old, &encode(old, &Value::Set(values?)).expect("a set")).expect("a set"),
+                Type::Set(_) => {
+                    let old = with_unknown(old);
+                    decode(&old, &encode(&old, &Value::Set(values?)).expect("a set")).expect("a set")
+                }
                 _ => Value::Array(values?),
             }
         }

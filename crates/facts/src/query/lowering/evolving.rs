@@ -110,7 +110,7 @@ impl Lowering<'_> {
             branch.push(Step::Same(evolved.clone(), packed(Term::Tagged(tag, Box::new(inner)))));
             branches.push(branch);
         }
-        steps.push(Step::Or(branches));
+        steps.push(Step::Or(branches, self.place));
         Ok(evolved)
     }
 
