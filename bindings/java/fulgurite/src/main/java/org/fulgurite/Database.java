@@ -493,6 +493,18 @@ public final class Database implements AutoCloseable {
     }
 
     /**
+     * Returns how many transactions of this object are open. A transaction that was abandoned counts until garbage
+     * collection closes it. Cursors of {@link #scan} do not count.
+     *
+     * @return the number of transactions
+     */
+    public int openTransactions() {
+        return (int) children.stream()
+                .filter(child -> !child.name().equals(Table.HANDLE_NAME))
+                .count();
+    }
+
+    /**
      * Closes this object and all its tables and transactions, after running calls have returned. If no other object of
      * this process has the database open, merges all commits into the file and removes the log. A second call does
      * nothing.

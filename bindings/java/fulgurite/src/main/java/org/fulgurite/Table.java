@@ -8,6 +8,8 @@ import org.fulgurite.internal.Native;
  * its database is closed.
  */
 public final class Table implements AutoCloseable {
+    static final String HANDLE_NAME = "table";
+
     final Handle handle;
     private final String name;
 
@@ -17,7 +19,7 @@ public final class Table implements AutoCloseable {
     Table(Database database, long raw, String name) {
         this.database = database;
         this.name = name;
-        this.handle = database.child(this, raw, "table", false);
+        this.handle = database.child(this, raw, HANDLE_NAME, false);
     }
 
     /**

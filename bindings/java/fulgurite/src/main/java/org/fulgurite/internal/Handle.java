@@ -90,6 +90,11 @@ public final class Handle extends PhantomReference<Object> {
         }
     }
 
+    /** Returns what the object is, as messages name it. */
+    public String name() {
+        return name;
+    }
+
     /** Returns whether the handle is not closed. */
     public boolean isOpen() {
         return raw.get() != 0;

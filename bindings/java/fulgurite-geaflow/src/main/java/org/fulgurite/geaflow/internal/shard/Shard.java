@@ -9,9 +9,8 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
-import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.fulgurite.Checkpoints;
 import org.fulgurite.Cursor;
@@ -32,7 +31,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The local file of a shard, with its tables, which have numbers. Changes are collected in a transaction, which reads
  * see too, and committed many at a time. Threads can share it. While there are changes that are not committed, their
- * calls run one after the other.
+ * calls run one after the other. The file of a shard that is not used may be closed, and is opened again: see
+ * {@link OpenFiles}.
  */
 public final class Shard {
     private static final Logger LOGGER = LoggerFactory.getLogger(Shard.class);
@@ -45,9 +45,16 @@ public final class Shard {
 
     private final StoreSettings settings;
     private final ShardDirectory directory;
-    private final Database database;
-    private final List<Table> tables;
-    private final Table layouts;
+    private final Path path;
+    private final List<String> tables;
+
+    /** Guards what follows. Other shards only try to take it. */
+    private final ReentrantLock lock = new ReentrantLock();
+
+    /** Null if it was closed because it was not used, and after {@link #close}. There are no changes then. */
+    private volatile OpenFile file;
+
+    private boolean isClosed;
 
     /** Changes that are not committed; null if there are none. */
     private volatile Changes changes;
@@ -68,9 +75,10 @@ public final class Shard {
     private Shard(StoreSettings settings, ShardDirectory directory, Database database, List<String> tables) {
         this.settings = settings;
         this.directory = directory;
-        this.database = database;
-        this.tables = tables.stream().map(database::openOrCreateTable).collect(Collectors.toList());
-        layouts = database.openOrCreateTable("layout");
+        this.path = database.path();
+        this.tables = tables;
+        file = new OpenFile(database, tables);
+        OpenFiles.add(this);
         ShardMemory.add(this);
         uncommittedMax = ShardMemory.uncommittedMax(settings.memoryBytes);
     }
@@ -113,6 +121,7 @@ public final class Shard {
             StoreSettings settings, ShardDirectory directory, List<String> tables, Function<Path, Database> open) {
         Database database = null;
         try {
+            OpenFiles.makeRoom(settings.openFilesMax);
             database = open.apply(directory.path().resolve(FILE));
             return new Shard(settings, directory, database, tables);
         } catch (RuntimeException | Error failed) {
@@ -135,25 +144,111 @@ public final class Shard {
     private void check() {
         if (failed != null) {
             throw new GeaflowRuntimeException(
-                    "changes of " + database.path() + " could not be committed and are lost; recover a checkpoint: "
+                    "changes of " + path + " could not be committed and are lost; recover a checkpoint: "
                             + failed.getMessage(),
                     failed);
+        }
+    }
+
+    /** The file, which is opened if it is not. If the caller does not have the lock, it may be closed meanwhile. */
+    private OpenFile file() {
+        OpenFile open = file;
+        if (open == null) {
+            open = reopened();
+        }
+        open.use();
+        return open;
+    }
+
+    private OpenFile reopened() {
+        OpenFiles.makeRoom(settings.openFilesMax);
+        lock.lock();
+        try {
+            if (isClosed) {
+                throw new GeaflowRuntimeException("the store of " + path + " is closed; call init or recovery");
+            }
+            if (file == null) {
+                Database database = options(settings).open(path);
+                try {
+                    file = new OpenFile(database, tables);
+                } catch (RuntimeException | Error failure) {
+                    database.close();
+                    throw failure;
+                }
+                OpenFiles.add(this);
+            }
+            return file;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The file, which stays open until {@link OpenFile#leave} is called. */
+    private OpenFile entered() {
+        while (true) {
+            OpenFile open = file();
+            open.enter();
+            // A thread that closes the file sees this call, or this call sees that the file is being closed.
+            if (open == file) {
+                return open;
+            }
+            open.leave();
+        }
+    }
+
+    /** Commits all changes and closes the file, if nothing has used it of late. Returns whether it is closed. */
+    boolean closeIdleFile() {
+        if (!lock.tryLock()) {
+            return false;
+        }
+        try {
+            OpenFile open = file;
+            if (open == null) {
+                return true;
+            }
+            if (failed != null || open.takeUsed()) {
+                return false;
+            }
+            flush();
+            file = null;
+            if (open.isInUse()) {
+                file = open;
+                return false;
+            }
+            open.database.close();
+            committedBytes.set(0);
+            return true;
+        } catch (RuntimeException notWritten) {
+            // A commit that failed is kept for the next call of this shard. What else was not written is in the log.
+            LOGGER.warn("{} was not closed in order, although it is not used", path, notWritten);
+            return file == null;
+        } finally {
+            lock.unlock();
         }
     }
 
     /** Returns the value of a key, or null. */
     public byte[] get(int table, byte[] key) {
         if (changes != null) {
-            synchronized (this) {
+            lock.lock();
+            try {
                 check();
                 if (changes != null) {
+                    OpenFile open = file();
                     WriteTransaction transaction = changes.mayHave(table, key) ? applied() : changes.withoutBatches();
-                    return transaction.get(tables.get(table), key);
+                    return transaction.get(open.tables.get(table), key);
                 }
+            } finally {
+                lock.unlock();
             }
         }
         check();
-        return database.get(tables.get(table), key);
+        OpenFile open = entered();
+        try {
+            return open.database.get(open.tables.get(table), key);
+        } finally {
+            open.leave();
+        }
     }
 
     public void put(int table, byte[] key, byte[] value) {
@@ -161,44 +256,58 @@ public final class Shard {
     }
 
     /** Puts entries that are committed together. */
-    public synchronized void putAll(List<ShardEntry> entries) {
+    public void putAll(List<ShardEntry> entries) {
         if (entries.isEmpty()) {
             return;
         }
-        long bytes = 0;
-        for (ShardEntry entry : entries) {
-            if (!changes().put(entry.table, entry.key, entry.value)) {
-                applied().put(tables.get(entry.table), entry.key, entry.value);
+        lock.lock();
+        try {
+            long bytes = 0;
+            for (ShardEntry entry : entries) {
+                if (!changes().put(entry.table, entry.key, entry.value)) {
+                    applied().put(table(entry.table), entry.key, entry.value);
+                }
+                bytes += (long) entry.key.length + entry.value.length + OVERHEAD_BYTES;
             }
-            bytes += (long) entry.key.length + entry.value.length + OVERHEAD_BYTES;
+            changed(bytes);
+        } finally {
+            lock.unlock();
         }
-        changed(bytes);
     }
 
-    public synchronized void delete(int table, byte[] key) {
-        if (!changes().delete(table, key)) {
-            applied().delete(tables.get(table), key);
+    public void delete(int table, byte[] key) {
+        lock.lock();
+        try {
+            if (!changes().delete(table, key)) {
+                applied().delete(table(table), key);
+            }
+            changed(key.length + OVERHEAD_BYTES);
+        } finally {
+            lock.unlock();
         }
-        changed(key.length + OVERHEAD_BYTES);
     }
 
-    public synchronized void deleteRange(int table, KeyRange range) {
-        changes();
-        long deleted = applied().deleteRange(tables.get(table), range);
-        changed(deleted * OVERHEAD_BYTES);
+    public void deleteRange(int table, KeyRange range) {
+        lock.lock();
+        try {
+            changes();
+            long deleted = applied().deleteRange(table(table), range);
+            changed(deleted * OVERHEAD_BYTES);
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Reads the entries of a range, which should be few. */
     public <T> T scan(int table, KeyRange range, Function<Cursor, T> read) {
-        Table scanned = tables.get(table);
         return read(
                 transaction -> {
-                    try (Cursor cursor = transaction.scan(scanned, range)) {
+                    try (Cursor cursor = transaction.scan(table(table), range)) {
                         return read.apply(cursor);
                     }
                 },
-                () -> {
-                    try (Cursor cursor = database.scan(scanned, range)) {
+                open -> {
+                    try (Cursor cursor = open.database.scan(open.tables.get(table), range)) {
                         return read.apply(cursor);
                     }
                 });
@@ -206,48 +315,66 @@ public final class Shard {
 
     /** Reads with a transaction that has all changes. */
     public <T> T read(Function<Transaction, T> read) {
-        return read(read, () -> database.read(read));
+        return read(read, open -> open.database.read(read));
     }
 
     /** Reads with the transaction of the changes; if there are none, reads what is committed. */
-    private <T> T read(Function<Transaction, T> changed, Supplier<T> committed) {
+    private <T> T read(Function<Transaction, T> changed, Function<OpenFile, T> committed) {
         if (changes != null) {
-            synchronized (this) {
+            lock.lock();
+            try {
                 check();
                 if (changes != null) {
                     return changed.apply(applied());
                 }
+            } finally {
+                lock.unlock();
             }
         }
         check();
-        return committed.get();
+        OpenFile open = entered();
+        try {
+            return committed.apply(open);
+        } finally {
+            open.leave();
+        }
     }
 
-    /** Commits all changes, and returns a snapshot with them. */
+    /** Commits all changes, and returns a snapshot with them. While it is open, the file is not closed. */
     public ReadTransaction snapshot() {
         if (changes != null) {
             flush();
         }
         check();
-        return database.beginAbandonableRead();
+        OpenFile open = entered();
+        try {
+            return open.database.beginAbandonableRead();
+        } finally {
+            open.leave();
+        }
     }
 
     /** Writes how entries are stored into a new file. If a file has it, it must be the same. */
     void checkLayout(String layout) {
         byte[] bytes = layout.getBytes(StandardCharsets.UTF_8);
-        byte[] found = database.get(layouts, LAYOUT);
-        if (found == null) {
-            database.write(transaction -> transaction.put(layouts, LAYOUT, bytes));
-        } else if (!Arrays.equals(found, bytes)) {
-            throw new GeaflowRuntimeException(database.path() + " was written with other settings: it has "
-                    + new String(found, StandardCharsets.UTF_8) + ", and the settings say " + layout
-                    + "; use the earlier settings, or another name for the state");
+        OpenFile open = entered();
+        try {
+            byte[] found = open.database.get(open.layouts, LAYOUT);
+            if (found == null) {
+                open.database.write(transaction -> transaction.put(open.layouts, LAYOUT, bytes));
+            } else if (!Arrays.equals(found, bytes)) {
+                throw new GeaflowRuntimeException(path + " was written with other settings: it has "
+                        + new String(found, StandardCharsets.UTF_8) + ", and the settings say " + layout
+                        + "; use the earlier settings, or another name for the state");
+            }
+        } finally {
+            open.leave();
         }
     }
 
-    /** Returns a table by its number. */
+    /** Returns a table by its number, for an open snapshot or within a read. */
     public Table table(int number) {
-        return tables.get(number);
+        return file().tables.get(number);
     }
 
     /** The directory of the file, which stays when the shard is closed; null if it is temporary. */
@@ -258,7 +385,8 @@ public final class Shard {
     private Changes changes() {
         check();
         if (changes == null) {
-            changes = new Changes(database.beginWrite(), tables);
+            OpenFile open = file();
+            changes = new Changes(open.database.beginWrite(), open.tables);
         }
         return changes;
     }
@@ -283,11 +411,19 @@ public final class Shard {
     }
 
     /** Commits all changes. */
-    synchronized void flush() {
-        check();
-        if (changes == null) {
-            return;
+    void flush() {
+        lock.lock();
+        try {
+            check();
+            if (changes != null) {
+                commit();
+            }
+        } finally {
+            lock.unlock();
         }
+    }
+
+    private void commit() {
         try {
             changes.applied().commit();
         } catch (RuntimeException refused) {
@@ -312,25 +448,34 @@ public final class Shard {
 
     /** Writes what was committed into the file. Another shard may call this, so a failure is only logged. */
     void writeCommits() {
+        OpenFile open = file;
+        if (open == null) {
+            return;
+        }
         try {
-            database.checkpoint();
+            open.database.checkpoint();
             committedBytes.set(0);
         } catch (ClosedException closedMeanwhile) {
             // Closing it has written them.
         } catch (FulguriteException notWritten) {
-            LOGGER.warn("commits of {} stay in memory: {}", database.path(), notWritten.getMessage());
+            LOGGER.warn("commits of {} stay in memory: {}", path, notWritten.getMessage());
         }
     }
 
     /** Reports the sizes from now on. */
-    synchronized void reportTo(ShardMetrics newMetrics) {
-        metrics = newMetrics;
-        checkSizes();
+    void reportTo(ShardMetrics newMetrics) {
+        lock.lock();
+        try {
+            metrics = newMetrics;
+            checkSizes();
+        } finally {
+            lock.unlock();
+        }
     }
 
-    /** Reports the sizes, and compares them with the quota. */
+    /** Reports the sizes, and compares them with the quota. Requires the lock. */
     private void checkSizes() {
-        Stats stats = database.stats();
+        Stats stats = file().database.stats();
         committedBytes.set(stats.deltaBytes());
         double used = settings.quotaBytes == 0
                 ? -1
@@ -340,15 +485,16 @@ public final class Shard {
         }
         String message = "{} uses {} % of its quota of {} bytes (geaflow.store.fulgurite.map.size)";
         if (used >= ALERT_THRESHOLD) {
-            LOGGER.error(message, database.path(), Math.round(100 * used), settings.quotaBytes);
+            LOGGER.error(message, path, Math.round(100 * used), settings.quotaBytes);
         } else if (used >= settings.warningThreshold) {
-            LOGGER.warn(message, database.path(), Math.round(100 * used), settings.quotaBytes);
+            LOGGER.warn(message, path, Math.round(100 * used), settings.quotaBytes);
         }
     }
 
-    /** The sum of what a function says of all tables. Changes that are not committed do not count. */
+    /** The sum of what a function says of all tables, without changes that are not committed. Requires the lock. */
     private long entries(EntryCount count) {
-        return database.read(transaction -> tables.stream()
+        OpenFile open = file();
+        return open.database.read(transaction -> open.tables.stream()
                 .mapToLong(table -> count.of(transaction, table, KeyRange.all()))
                 .sum());
     }
@@ -358,31 +504,52 @@ public final class Shard {
     }
 
     /** Returns how many entries the tables have. */
-    synchronized long countEntries() {
-        flush();
-        return entries(Transaction::count);
+    long countEntries() {
+        lock.lock();
+        try {
+            flush();
+            return entries(Transaction::count);
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Creates a checkpoint with all changes. */
-    synchronized Checkpoints.Report createCheckpoint(Checkpoints checkpoints, long id) {
-        flush();
-        Checkpoints.Report report = checkpoints.create(database, id);
-        checkSizes();
-        return report;
+    Checkpoints.Report createCheckpoint(Checkpoints checkpoints, long id) {
+        lock.lock();
+        try {
+            flush();
+            Checkpoints.Report report = checkpoints.create(file().database, id);
+            checkSizes();
+            return report;
+        } finally {
+            lock.unlock();
+        }
     }
 
-    synchronized void compact() {
-        flush();
-        database.compact();
+    void compact() {
+        lock.lock();
+        try {
+            flush();
+            file().database.compact();
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Whether a commit has failed. */
-    synchronized boolean hasFailed() {
+    boolean hasFailed() {
         return failed != null;
     }
 
+    /** Whether the file is open, and was not closed because it is not used. */
+    boolean hasOpenFile() {
+        return file != null;
+    }
+
     /** Commits all changes, and closes the file. The changes of a commit that failed before are lost. */
-    synchronized void close() {
+    void close() {
+        lock.lock();
         try {
             if (failed == null) {
                 flush();
@@ -392,33 +559,45 @@ public final class Shard {
                 closeFile();
             } finally {
                 directory.release();
+                lock.unlock();
             }
         }
     }
 
     /** Closes the file, without committing, and deletes it. */
-    synchronized void abandon() {
-        if (changes != null) {
-            changes.close();
-            changes = null;
-        }
+    void abandon() {
+        lock.lock();
         try {
+            if (changes != null) {
+                changes.close();
+                changes = null;
+            }
             closeFile();
         } catch (FulguriteException notWritten) {
-            LOGGER.warn("{} was not closed in order; it is deleted", database.path(), notWritten);
+            LOGGER.warn("{} was not closed in order; it is deleted", path, notWritten);
         } finally {
-            directory.delete();
+            try {
+                directory.delete();
+            } finally {
+                lock.unlock();
+            }
         }
     }
 
     private void closeFile() {
+        isClosed = true;
+        OpenFiles.remove(this);
         ShardMemory.remove(this);
+        OpenFile open = file;
+        file = null;
         try {
             if (metrics != null) {
                 metrics.remove();
             }
         } finally {
-            database.close();
+            if (open != null) {
+                open.database.close();
+            }
         }
     }
 }

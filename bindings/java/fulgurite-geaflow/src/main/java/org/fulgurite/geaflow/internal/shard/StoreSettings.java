@@ -25,6 +25,7 @@ public final class StoreSettings {
     private static final double WARNING_DEFAULT = 0.8;
     private static final long LOG_BYTES_DEFAULT = 64L << 20;
     private static final long MEMORY_BYTES_DEFAULT = 512L << 20;
+    private static final int OPEN_FILES_DEFAULT = 256;
 
     private final Map<String, String> values;
 
@@ -37,6 +38,10 @@ public final class StoreSettings {
     final Durability durability;
     final long logBytes;
     final long memoryBytes;
+
+    /** How many shards of the process have their files open. */
+    final int openFilesMax;
+
     final int retained;
 
     /** Reads the settings. A value that is not allowed throws an exception. */
@@ -47,6 +52,7 @@ public final class StoreSettings {
         durability = value("sync.mode", Durability.MEMORY, StoreSettings::durability);
         logBytes = value("log.size", LOG_BYTES_DEFAULT, StoreSettings::bytes);
         memoryBytes = value("memory.size", MEMORY_BYTES_DEFAULT, StoreSettings::bytes);
+        openFilesMax = value("open.shards.max", OPEN_FILES_DEFAULT, StoreSettings::count);
         long batches = configuration.getLong(FrameworkConfigKeys.BATCH_NUMBER_PER_CHECKPOINT);
         retained = (int) Math.max(1, Math.min(Integer.MAX_VALUE, Math.max(
                 configuration.getInteger(StateConfigKeys.STATE_ARCHIVED_VERSION_NUM), 2 * batches)));
@@ -101,6 +107,19 @@ public final class StoreSettings {
             throw new IllegalArgumentException("it must be a positive number of bytes");
         }
         return bytes;
+    }
+
+    private static Integer count(String text) {
+        int count;
+        try {
+            count = Integer.parseInt(text);
+        } catch (NumberFormatException wrong) {
+            throw new IllegalArgumentException("it must be a number from 1 to 2147483647", wrong);
+        }
+        if (count <= 0) {
+            throw new IllegalArgumentException("it must be a number from 1 to 2147483647");
+        }
+        return count;
     }
 
     private static Double part(String text) {
