@@ -113,12 +113,16 @@ impl Compiler {
     ///
     /// As [`Compiler::query`]; [`Error::QueryTime`] and [`Error::Cancelled`].
     pub fn query_within(&self, text: &str, reads: &dyn Reads, limits: &QueryLimits) -> Result<Query> {
-        let deadline = limits.deadline();
+        self.query_until(text, reads, &limits.deadline())
+    }
+
+    /// As [`Compiler::query`], until a deadline.
+    pub(crate) fn query_until(&self, text: &str, reads: &dyn Reads, deadline: &Deadline) -> Result<Query> {
         let source = Source::new("query", text)?;
         let tree = parse_query(&source)?;
-        let checked = in_time(check_query(&self.schema, &source, &tree, &deadline), &deadline)?;
+        let checked = in_time(check_query(&self.schema, &source, &tree, deadline), deadline)?;
         let hash = xxh3_64(text.as_bytes());
-        self.plan(&source, &checked, checked.query.head.ty.clone(), hash, reads, &deadline)
+        self.plan(&source, &checked, checked.query.head.ty.clone(), hash, reads, deadline)
     }
 
     /// Compiles the query that derives a stored predicate: its results are the keys and values of facts.
@@ -174,6 +178,7 @@ impl Compiler {
             return Err(error);
         }
         Ok(Query {
+
             operations,
             head: Expression::of(&lowered.head),
             value: lowered.value.as_ref().map(Expression::of),
@@ -305,7 +310,7 @@ pub struct QueryLimits {
     pub results_max: Option<usize>,
     /// The size of a page's results in bytes. The page ends with the result that reaches it.
     pub bytes_max: Option<usize>,
-    /// How long a page may take.
+    /// How long a call may take: to check a query and to find the results of a page.
     pub time_max: Option<Duration>,
     /// How many bytes derived facts, sets, values of variables and results may take.
     pub memory_bytes_max: usize,
@@ -314,8 +319,8 @@ pub struct QueryLimits {
 }
 
 impl QueryLimits {
-    /// When a page that begins now has to end.
-    fn deadline(&self) -> Deadline {
+    /// When a call that begins now has to end.
+    pub(crate) fn deadline(&self) -> Deadline {
         let until = self.time_max.and_then(|time| Instant::now().checked_add(time));
         Deadline::new(until, self.cancellation.clone())
     }
@@ -409,8 +414,37 @@ impl Query {
     ///
     /// As [`Query::run`]; those of `each`.
     pub fn run_each(&self, reads: &dyn Reads, limits: &QueryLimits, each: &mut EachResult<'_>) -> Result<Page> {
+        self.each_until(reads, limits, &limits.deadline(), None, each)
+    }
+
+    /// As [`Query::run_each`] or [`Query::continue_each`], until a deadline instead of the time of the limits.
+    pub(crate) fn each_until(
+        &self,
+        reads: &dyn Reads,
+        limits: &QueryLimits,
+        deadline: &Deadline,
+        continuation: Option<&[u8]>,
+        each: &mut EachResult<'_>,
+    ) -> Result<Page> {
+        let from = self.position(reads, continuation)?;
+        self.page(reads, limits, deadline, from, each)
+    }
+
+    /// Where a page begins.
+    fn position(&self, reads: &dyn Reads, continuation: Option<&[u8]>) -> Result<Continuation> {
         let next_id = reads.first_free_id()?;
-        self.page(reads, limits, Continuation { hash: 0, next_id, skip_first: false, positions: Vec::new() }, each)
+        let Some(continuation) = continuation else {
+            return Ok(Continuation { hash: 0, next_id, skip_first: false, positions: Vec::new() });
+        };
+        let continuation = Continuation::decode(continuation)?;
+        if continuation.hash != self.identity() {
+            return Err(Error::Continuation("it is of another query, or the database has grown much since"));
+        }
+        if continuation.next_id.get() > DERIVED_ID_MAX {
+            return Err(Error::Continuation("it was changed"));
+        }
+        // Facts that were written since have the ids that derived ones had.
+        Ok(Continuation { next_id: continuation.next_id.max(next_id), ..continuation })
     }
 
     /// Calls `each` with each match: the value of the head, the value of the fact that a derivation makes of it, and
@@ -461,17 +495,7 @@ impl Query {
         continuation: &[u8],
         each: &mut EachResult<'_>,
     ) -> Result<Page> {
-        let continuation = Continuation::decode(continuation)?;
-        if continuation.hash != self.identity() {
-            return Err(Error::Continuation("it is of another query, or the database has grown much since"));
-        }
-        // Facts that were written since have the ids that derived ones had.
-        let first_free = reads.first_free_id()?;
-        if continuation.next_id.get() > DERIVED_ID_MAX {
-            return Err(Error::Continuation("it was changed"));
-        }
-        let next_id = continuation.next_id.max(first_free);
-        self.page(reads, limits, Continuation { next_id, ..continuation }, each)
+        self.each_until(reads, limits, &limits.deadline(), Some(continuation), each)
     }
 
     /// Calls `each` with one result after the other, while the query runs.
@@ -479,10 +503,11 @@ impl Query {
         &self,
         reads: &dyn Reads,
         limits: &QueryLimits,
+        deadline: &Deadline,
         from: Continuation,
         each: &mut EachResult<'_>,
     ) -> Result<Page> {
-        let Deadline { until, cancellation, .. } = limits.deadline();
+        let Deadline { until, cancellation, .. } = deadline.clone();
         let bounds = Bounds { deadline: until, memory_bytes_max: limits.memory_bytes_max, cancellation };
         let mut execution = Execution::new(reads, self.slots, from.next_id, bounds);
         execution.resume = from.positions;
@@ -535,7 +560,7 @@ impl Query {
 }
 
 /// Runs what calls a visitor with each result, and returns the page with its results.
-fn collected(run: impl FnOnce(&mut EachResult<'_>) -> Result<Page>) -> Result<Page> {
+pub(crate) fn collected(run: impl FnOnce(&mut EachResult<'_>) -> Result<Page>) -> Result<Page> {
     let mut results = Vec::new();
     let page = run(&mut |found| {
         results.push(found.result);
