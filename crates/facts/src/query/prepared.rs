@@ -1,5 +1,6 @@
 //! Queries: compiled, run, and continued.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -86,16 +87,10 @@ impl Compiler {
     ///
     /// If reading the counts fails.
     pub(crate) fn has_successor(&self, predicate: PredicateId, reads: &dyn Reads) -> Result<bool> {
-        let mut failure = None;
-        let counted = std::cell::RefCell::new(&mut failure);
-        let successors = self.schema.successors(&|predicate| match reads.count(predicate) {
-            Ok(count) => count > 0,
-            Err(error) => {
-                counted.borrow_mut().get_or_insert(error);
-                false
-            }
-        });
-        failure.map_or(Ok(successors.contains_key(&predicate)), Err)
+        let counts = CountsOnce::new(reads);
+        let successors = self.schema.successors(&|predicate| counts.of(predicate) > 0);
+        counts.finish()?;
+        Ok(successors.contains_key(&predicate))
     }
 
     /// Compiles a query for a database: its plan depends on how many facts predicates have.
@@ -153,18 +148,8 @@ impl Compiler {
         let planned = |lowered: &Lowered, count: &Counts<'_>| {
             in_time(operations_of(lowered, checked, source, count, &stops), deadline)
         };
-        // The counts are read once, and the first failure is kept.
-        let failure = std::cell::RefCell::new(None);
-        let cache = std::cell::RefCell::new(HashMap::new());
-        let count = |predicate: PredicateId| -> u64 {
-            *cache.borrow_mut().entry(predicate).or_insert_with(|| match reads.count(predicate) {
-                Ok(count) => count,
-                Err(error) => {
-                    failure.borrow_mut().get_or_insert(error);
-                    0
-                }
-            })
-        };
+        let counts = CountsOnce::new(reads);
+        let count = |predicate: PredicateId| counts.of(predicate);
         let successors = self.schema.successors(&|predicate| count(predicate) > 0);
         let is_empty = |predicate| count(predicate) == 0;
         let lowered = lower(&self.schema, &self.derivations, source, checked, &successors, &is_empty)?;
@@ -174,11 +159,8 @@ impl Compiler {
             planned(&whole, &count)?;
         }
         let operations = planned(&lowered, &count)?;
-        if let Some(error) = failure.into_inner() {
-            return Err(error);
-        }
+        counts.finish()?;
         Ok(Query {
-
             operations,
             head: Expression::of(&lowered.head),
             value: lowered.value.as_ref().map(Expression::of),
@@ -187,6 +169,35 @@ impl Compiler {
             hash,
             identity: OnceLock::new(),
         })
+    }
+}
+
+/// How many facts predicates have. Each count is read once, and the first failure is kept.
+struct CountsOnce<'a> {
+    reads: &'a dyn Reads,
+    counts: RefCell<HashMap<PredicateId, u64>>,
+    failure: RefCell<Option<Error>>,
+}
+
+impl<'a> CountsOnce<'a> {
+    fn new(reads: &'a dyn Reads) -> CountsOnce<'a> {
+        CountsOnce { reads, counts: RefCell::default(), failure: RefCell::default() }
+    }
+
+    /// The count of a predicate; 0 if reading it failed.
+    fn of(&self, predicate: PredicateId) -> u64 {
+        *self.counts.borrow_mut().entry(predicate).or_insert_with(|| match self.reads.count(predicate) {
+            Ok(count) => count,
+            Err(error) => {
+                self.failure.borrow_mut().get_or_insert(error);
+                0
+            }
+        })
+    }
+
+    /// The first failure.
+    fn finish(self) -> Result<()> {
+        self.failure.into_inner().map_or(Ok(()), Err)
     }
 }
 
