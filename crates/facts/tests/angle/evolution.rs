@@ -1,6 +1,6 @@
 //! `schema a.2 evolves a.1`: queries for older predicates are answered from the facts of newer ones.
 
-use fulgurite_facts::{FactId, QueryLimits, Schema};
+use fulgurite_facts::{FactId, FactSink, QueryLimits, Schema};
 
 use crate::memory::Database;
 
@@ -280,4 +280,20 @@ fn predicates_that_evolve_from_each_other_are_refused() {
         schema a.2 evolves a.1 schema c.2 evolves c.1";
     let refused = Schema::parse("a.angle", schema).expect_err("a cycle").to_string();
     assert!(refused.contains("evolves itself, by way of"), "{refused}");
+    assert!(refused.contains("leave out one of these `evolves`"), "{refused}");
+}
+
+#[test]
+fn an_enumerator_that_its_type_does_not_have_is_an_error() {
+    let schema = "schema a.1 { predicate P : [enum { red | green }] }
+        schema a.2 { predicate P : [enum { green | blue | red }] }
+        schema a.2 evolves a.1";
+    let mut database = Database::new(schema, r#"[{ "predicate": "a.P.2", "facts": [{ "key": [1] }] }]"#);
+    let newer = database.compiler.schema().find("a.P.2").expect("it is declared").id;
+    assert_eq!(database.sorted("E where a.P.1 E"), ["[{}]"]);
+    // The number of enumerators is the unknown one of a conversion. No type has higher ones.
+    database.memory.define(newer, &[1, 4], &[]).expect("facts in memory are not checked");
+    let compiled = database.query("E where a.P.1 E").expect("it is right");
+    let damaged = compiled.run(&database.memory, &QueryLimits::default()).expect_err("no such enumerator");
+    assert!(damaged.to_string().contains("the type has no such alternative"), "{damaged}");
 }
