@@ -349,20 +349,21 @@ impl Default for QueryLimits {
     }
 }
 
-/// Results of a query.
+/// Results of a query, up to a limit or to where a visitor ended the page.
 #[derive(Debug)]
 pub struct Page {
-    /// Each result once. For a query for facts, these are ids of facts. Empty, if a visitor was called with them.
+    /// Each result once on this page. Empty, if a visitor was called with them.
     pub results: Vec<QueryResult>,
     /// The type of results.
     pub ty: Type,
-    /// What to give to [`Query::continue_from`] for the next page. `None`: there are no more.
+    /// What to give to [`Query::continue_from`] for the next page, which begins after the last result of this one, or
+    /// with the result before which a visitor ended it. The next page can be empty. `None`: there are no more results.
     pub continuation: Option<Vec<u8>>,
-    /// Whether the page ended because time was up.
+    /// Whether the page ended because the time of its limits was up. A visitor that ends it says so itself.
     pub timed_out: bool,
-    /// How many facts were searched, by predicate.
+    /// How many facts were searched for this page, by predicate.
     pub searched: Vec<(PredicateId, u64)>,
-    /// Facts that were derived, which results may refer to.
+    /// Facts that were derived for this page, which its results may refer to.
     pub derived: DerivedFacts,
 }
 
@@ -371,9 +372,9 @@ pub struct Page {
 pub struct QueryResult {
     /// The fact, if the query is for facts.
     pub fact: Option<FactId>,
-    /// The value, encoded: of the head, or the key of a fact that is derived.
+    /// The value of the head, encoded: of a query for facts, the id of the fact.
     pub bytes: Vec<u8>,
-    /// The value of a fact that is derived.
+    /// The value of the fact that a query of [`Compiler::derivation`] derives. Empty for other queries.
     pub value: Vec<u8>,
 }
 
