@@ -189,14 +189,15 @@ fn literals_of(statement: &Statement, types: &[Type], naive: &Naive<'_>, found: 
     }
 }
 
-/// Whether a statement gives a variable values that are built from those of other variables: these are in no domain.
+/// Whether a statement gives a variable values that are built from other values of facts: these are in no domain.
 fn builds_values(statement: &Statement, query: &Query) -> bool {
     let any = |statements: &[Statement]| statements.iter().any(|statement| builds_values(statement, query));
     match statement {
         Statement::Same(variable, pattern) => {
             let mut mentioned = Vec::new();
             statement.mentions(true, &mut mentioned);
-            !query.has_known_values(*variable) && !matches!(pattern, Pattern::Variable(_)) && mentioned.len() > 1
+            let is_whole = matches!(pattern, Pattern::Variable(_) | Pattern::Fact(_));
+            !query.has_known_values(*variable) && !is_whole && (mentioned.len() > 1 || pattern.has_facts())
         }
         Statement::Facts(..)
         | Statement::Bound(..)

@@ -369,6 +369,11 @@ impl Pattern {
         }
     }
 
+    /// Whether it has patterns of facts in it.
+    pub fn has_facts(&self) -> bool {
+        matches!(self, Pattern::Fact(_)) || self.clone().parts().into_iter().any(|part| part.has_facts())
+    }
+
     /// As [`Statement::mentions`].
     fn mentions(&self, branches: bool, found: &mut Vec<usize>) {
         match self {
