@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value as Json;
 
+use crate::cancellation::Deadline;
 use crate::database::handle::FactDatabase;
 use crate::error::{Error, Result};
 use crate::ids::FactId;
 use crate::json::print::{Expansion, Printer};
-use crate::query::prepared::{Compiler, EachResult, Page, Query, QueryLimits};
+use crate::query::prepared::{Compiler, EachResult, Page, Query, QueryLimits, collected};
 use crate::query::reads::Reads;
 use crate::reading::snapshot::Snapshot;
 
@@ -46,7 +47,7 @@ impl FactReader {
     /// # Errors
     /// [`Error::Angle`], with the place of what is wrong; and what [`Query::run`](crate::Query::run) returns.
     pub fn query(&self, text: &str, limits: &QueryLimits) -> Result<Page> {
-        self.compiled(text, limits, |query| query.run(&self.snapshot, limits))
+        collected(|each| self.query_each(text, limits, None, each))
     }
 
     /// Answers the rest of a query, from the continuation of a page of it on.
@@ -54,11 +55,11 @@ impl FactReader {
     /// # Errors
     /// [`Error::Continuation`], if it is not of this query; and as [`FactReader::query`].
     pub fn continue_query(&self, text: &str, limits: &QueryLimits, continuation: &[u8]) -> Result<Page> {
-        self.compiled(text, limits, |query| query.continue_from(&self.snapshot, limits, continuation))
+        collected(|each| self.query_each(text, limits, Some(continuation), each))
     }
 
     /// Answers a query, or the rest of it, and calls `each` with one result after the other: it can end the page at any
-    /// of them. Its time is part of the query's time. The page that is returned is without its results.
+    /// of them. The time of the limits is for the whole call: to check the query, to find results, and for `each`. The page that is returned is without its results.
     ///
     /// # Errors
     /// As [`FactReader::query`] and [`FactReader::continue_query`]; what `each` returns.
@@ -69,20 +70,26 @@ impl FactReader {
         continuation: Option<&[u8]>,
         each: &mut EachResult<'_>,
     ) -> Result<Page> {
-        self.compiled(text, limits, |query| match continuation {
-            Some(continuation) => query.continue_each(&self.snapshot, limits, continuation, each),
-            None => query.run_each(&self.snapshot, limits, each),
+        self.compiled(text, limits, |query, deadline| {
+            query.each_until(&self.snapshot, limits, deadline, continuation, each)
         })
     }
 
-    /// Runs a query, compiled for an earlier page or now, and keeps it if there is a further page.
-    fn compiled(&self, text: &str, limits: &QueryLimits, run: impl FnOnce(&Query) -> Result<Page>) -> Result<Page> {
+    /// Runs a query, compiled for an earlier page or now, and keeps it if there is a further page. It is compiled and
+    /// run until the same deadline.
+    fn compiled(
+        &self,
+        text: &str,
+        limits: &QueryLimits,
+        run: impl FnOnce(&Query, &Deadline) -> Result<Page>,
+    ) -> Result<Page> {
+        let deadline = limits.deadline();
         let kept = self.kept(text);
         let query = match &kept {
             Some(query) => Arc::clone(query),
-            None => Arc::new(self.compiler.query_within(text, &self.snapshot, limits)?),
+            None => Arc::new(self.compiler.query_until(text, &self.snapshot, &deadline)?),
         };
-        let page = run(&query)?;
+        let page = run(&query, &deadline)?;
         if kept.is_none() && page.continuation.is_some() {
             self.keep(text, query);
         }
@@ -149,5 +156,32 @@ impl FactReader {
             each(printer.value(&page.ty, &result.bytes, expansion)?)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::query::prepared::PageFlow;
+    use crate::schema::definition::Schema;
+
+    #[test]
+    fn a_page_ends_at_the_deadline_of_the_call_that_compiled_its_query() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let schema = Schema::parse("a", "schema a.1 { predicate P : nat }").expect("it is right");
+        let database = FactDatabase::create(directory.path().join("a.ful"), schema).expect("there is no such file");
+        let reader = database.reader().expect("it is open");
+        let hour = Duration::from_secs(3600);
+        let limits = QueryLimits { time_max: Some(hour), ..QueryLimits::default() };
+        let text = format!("X where X = [{}][..]", (0..1_000).map(|x| format!("{x}, ")).collect::<String>() + "0");
+        let page = reader.compiled(&text, &limits, |query, deadline| {
+            // The query is compiled now, and its page does not get another hour.
+            assert!(deadline.until.expect("there is a limit") <= Instant::now() + hour);
+            let late = Deadline::new(Some(Instant::now()), limits.cancellation.clone());
+            query.each_until(&reader.snapshot, &limits, &late, None, &mut |_| Ok(PageFlow::Continue))
+        });
+        assert!(page.expect("what it has until then").timed_out);
     }
 }

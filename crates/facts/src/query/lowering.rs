@@ -63,6 +63,8 @@ pub fn lower(
         path: Vec::new(),
         place: Span::default(),
         expansions: 0,
+        alternatives: 0,
+        reserved: 0,
         is_partial: false,
     };
     let mut steps = Vec::new();
@@ -90,6 +92,10 @@ struct Lowering<'a> {
     /// The place of the facts that are being lowered, in the text of the query.
     place: Span,
     expansions: usize,
+    /// How many alternatives variables of evolved predicates are translated by.
+    alternatives: usize,
+    /// How many variables are being translated so, one within the other.
+    reserved: usize,
     is_partial: bool,
 }
 

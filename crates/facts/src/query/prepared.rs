@@ -1,5 +1,6 @@
 //! Queries: compiled, run, and continued.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -86,16 +87,10 @@ impl Compiler {
     ///
     /// If reading the counts fails.
     pub(crate) fn has_successor(&self, predicate: PredicateId, reads: &dyn Reads) -> Result<bool> {
-        let mut failure = None;
-        let counted = std::cell::RefCell::new(&mut failure);
-        let successors = self.schema.successors(&|predicate| match reads.count(predicate) {
-            Ok(count) => count > 0,
-            Err(error) => {
-                counted.borrow_mut().get_or_insert(error);
-                false
-            }
-        });
-        failure.map_or(Ok(successors.contains_key(&predicate)), Err)
+        let counts = CountsOnce::new(reads);
+        let successors = self.schema.successors(&|predicate| counts.of(predicate) > 0);
+        counts.finish()?;
+        Ok(successors.contains_key(&predicate))
     }
 
     /// Compiles a query for a database: its plan depends on how many facts predicates have.
@@ -113,12 +108,16 @@ impl Compiler {
     ///
     /// As [`Compiler::query`]; [`Error::QueryTime`] and [`Error::Cancelled`].
     pub fn query_within(&self, text: &str, reads: &dyn Reads, limits: &QueryLimits) -> Result<Query> {
-        let deadline = limits.deadline();
+        self.query_until(text, reads, &limits.deadline())
+    }
+
+    /// As [`Compiler::query`], until a deadline.
+    pub(crate) fn query_until(&self, text: &str, reads: &dyn Reads, deadline: &Deadline) -> Result<Query> {
         let source = Source::new("query", text)?;
         let tree = parse_query(&source)?;
-        let checked = in_time(check_query(&self.schema, &source, &tree, &deadline), &deadline)?;
+        let checked = in_time(check_query(&self.schema, &source, &tree, deadline), deadline)?;
         let hash = xxh3_64(text.as_bytes());
-        self.plan(&source, &checked, checked.query.head.ty.clone(), hash, reads, &deadline)
+        self.plan(&source, &checked, checked.query.head.ty.clone(), hash, reads, deadline)
     }
 
     /// Compiles the query that derives a stored predicate: its results are the keys and values of facts.
@@ -149,18 +148,8 @@ impl Compiler {
         let planned = |lowered: &Lowered, count: &Counts<'_>| {
             in_time(operations_of(lowered, checked, source, count, &stops), deadline)
         };
-        // The counts are read once, and the first failure is kept.
-        let failure = std::cell::RefCell::new(None);
-        let cache = std::cell::RefCell::new(HashMap::new());
-        let count = |predicate: PredicateId| -> u64 {
-            *cache.borrow_mut().entry(predicate).or_insert_with(|| match reads.count(predicate) {
-                Ok(count) => count,
-                Err(error) => {
-                    failure.borrow_mut().get_or_insert(error);
-                    0
-                }
-            })
-        };
+        let counts = CountsOnce::new(reads);
+        let count = |predicate: PredicateId| counts.of(predicate);
         let successors = self.schema.successors(&|predicate| count(predicate) > 0);
         let is_empty = |predicate| count(predicate) == 0;
         let lowered = lower(&self.schema, &self.derivations, source, checked, &successors, &is_empty)?;
@@ -170,9 +159,7 @@ impl Compiler {
             planned(&whole, &count)?;
         }
         let operations = planned(&lowered, &count)?;
-        if let Some(error) = failure.into_inner() {
-            return Err(error);
-        }
+        counts.finish()?;
         Ok(Query {
             operations,
             head: Expression::of(&lowered.head),
@@ -182,6 +169,35 @@ impl Compiler {
             hash,
             identity: OnceLock::new(),
         })
+    }
+}
+
+/// How many facts predicates have. Each count is read once, and the first failure is kept.
+struct CountsOnce<'a> {
+    reads: &'a dyn Reads,
+    counts: RefCell<HashMap<PredicateId, u64>>,
+    failure: RefCell<Option<Error>>,
+}
+
+impl<'a> CountsOnce<'a> {
+    fn new(reads: &'a dyn Reads) -> CountsOnce<'a> {
+        CountsOnce { reads, counts: RefCell::default(), failure: RefCell::default() }
+    }
+
+    /// The count of a predicate; 0 if reading it failed.
+    fn of(&self, predicate: PredicateId) -> u64 {
+        *self.counts.borrow_mut().entry(predicate).or_insert_with(|| match self.reads.count(predicate) {
+            Ok(count) => count,
+            Err(error) => {
+                self.failure.borrow_mut().get_or_insert(error);
+                0
+            }
+        })
+    }
+
+    /// The first failure.
+    fn finish(self) -> Result<()> {
+        self.failure.into_inner().map_or(Ok(()), Err)
     }
 }
 
@@ -305,7 +321,7 @@ pub struct QueryLimits {
     pub results_max: Option<usize>,
     /// The size of a page's results in bytes. The page ends with the result that reaches it.
     pub bytes_max: Option<usize>,
-    /// How long a page may take.
+    /// How long a call may take: to check a query and to find the results of a page.
     pub time_max: Option<Duration>,
     /// How many bytes derived facts, sets, values of variables and results may take.
     pub memory_bytes_max: usize,
@@ -314,8 +330,8 @@ pub struct QueryLimits {
 }
 
 impl QueryLimits {
-    /// When a page that begins now has to end.
-    fn deadline(&self) -> Deadline {
+    /// When a call that begins now has to end.
+    pub(crate) fn deadline(&self) -> Deadline {
         let until = self.time_max.and_then(|time| Instant::now().checked_add(time));
         Deadline::new(until, self.cancellation.clone())
     }
@@ -333,20 +349,21 @@ impl Default for QueryLimits {
     }
 }
 
-/// Results of a query.
+/// Results of a query, up to a limit or to where a visitor ended the page.
 #[derive(Debug)]
 pub struct Page {
-    /// Each result once. For a query for facts, these are ids of facts. Empty, if a visitor was called with them.
+    /// Each result once on this page. Empty, if a visitor was called with them.
     pub results: Vec<QueryResult>,
     /// The type of results.
     pub ty: Type,
-    /// What to give to [`Query::continue_from`] for the next page. `None`: there are no more.
+    /// What to give to [`Query::continue_from`] for the next page, which begins after the last result of this one, or
+    /// with the result before which a visitor ended it. The next page can be empty. `None`: there are no more results.
     pub continuation: Option<Vec<u8>>,
-    /// Whether the page ended because time was up.
+    /// Whether the page ended because the time of its limits was up. A visitor that ends it says so itself.
     pub timed_out: bool,
-    /// How many facts were searched, by predicate.
+    /// How many facts were searched for this page, by predicate.
     pub searched: Vec<(PredicateId, u64)>,
-    /// Facts that were derived, which results may refer to.
+    /// Facts that were derived for this page, which its results may refer to.
     pub derived: DerivedFacts,
 }
 
@@ -355,9 +372,9 @@ pub struct Page {
 pub struct QueryResult {
     /// The fact, if the query is for facts.
     pub fact: Option<FactId>,
-    /// The value, encoded: of the head, or the key of a fact that is derived.
+    /// The value of the head, encoded: of a query for facts, the id of the fact.
     pub bytes: Vec<u8>,
-    /// The value of a fact that is derived.
+    /// The value of the fact that a query of [`Compiler::derivation`] derives. Empty for other queries.
     pub value: Vec<u8>,
 }
 
@@ -409,8 +426,37 @@ impl Query {
     ///
     /// As [`Query::run`]; those of `each`.
     pub fn run_each(&self, reads: &dyn Reads, limits: &QueryLimits, each: &mut EachResult<'_>) -> Result<Page> {
+        self.each_until(reads, limits, &limits.deadline(), None, each)
+    }
+
+    /// As [`Query::run_each`] or [`Query::continue_each`], until a deadline instead of the time of the limits.
+    pub(crate) fn each_until(
+        &self,
+        reads: &dyn Reads,
+        limits: &QueryLimits,
+        deadline: &Deadline,
+        continuation: Option<&[u8]>,
+        each: &mut EachResult<'_>,
+    ) -> Result<Page> {
+        let from = self.position(reads, continuation)?;
+        self.page(reads, limits, deadline, from, each)
+    }
+
+    /// Where a page begins.
+    fn position(&self, reads: &dyn Reads, continuation: Option<&[u8]>) -> Result<Continuation> {
         let next_id = reads.first_free_id()?;
-        self.page(reads, limits, Continuation { hash: 0, next_id, skip_first: false, positions: Vec::new() }, each)
+        let Some(continuation) = continuation else {
+            return Ok(Continuation { hash: 0, next_id, skip_first: false, positions: Vec::new() });
+        };
+        let continuation = Continuation::decode(continuation)?;
+        if continuation.hash != self.identity() {
+            return Err(Error::Continuation("it is of another query, or the database has grown much since"));
+        }
+        if continuation.next_id.get() > DERIVED_ID_MAX {
+            return Err(Error::Continuation("it was changed"));
+        }
+        // Facts that were written since have the ids that derived ones had.
+        Ok(Continuation { next_id: continuation.next_id.max(next_id), ..continuation })
     }
 
     /// Calls `each` with each match: the value of the head, the value of the fact that a derivation makes of it, and
@@ -461,17 +507,7 @@ impl Query {
         continuation: &[u8],
         each: &mut EachResult<'_>,
     ) -> Result<Page> {
-        let continuation = Continuation::decode(continuation)?;
-        if continuation.hash != self.identity() {
-            return Err(Error::Continuation("it is of another query, or the database has grown much since"));
-        }
-        // Facts that were written since have the ids that derived ones had.
-        let first_free = reads.first_free_id()?;
-        if continuation.next_id.get() > DERIVED_ID_MAX {
-            return Err(Error::Continuation("it was changed"));
-        }
-        let next_id = continuation.next_id.max(first_free);
-        self.page(reads, limits, Continuation { next_id, ..continuation }, each)
+        self.each_until(reads, limits, &limits.deadline(), Some(continuation), each)
     }
 
     /// Calls `each` with one result after the other, while the query runs.
@@ -479,10 +515,11 @@ impl Query {
         &self,
         reads: &dyn Reads,
         limits: &QueryLimits,
+        deadline: &Deadline,
         from: Continuation,
         each: &mut EachResult<'_>,
     ) -> Result<Page> {
-        let Deadline { until, cancellation, .. } = limits.deadline();
+        let Deadline { until, cancellation, .. } = deadline.clone();
         let bounds = Bounds { deadline: until, memory_bytes_max: limits.memory_bytes_max, cancellation };
         let mut execution = Execution::new(reads, self.slots, from.next_id, bounds);
         execution.resume = from.positions;
@@ -535,7 +572,7 @@ impl Query {
 }
 
 /// Runs what calls a visitor with each result, and returns the page with its results.
-fn collected(run: impl FnOnce(&mut EachResult<'_>) -> Result<Page>) -> Result<Page> {
+pub(crate) fn collected(run: impl FnOnce(&mut EachResult<'_>) -> Result<Page>) -> Result<Page> {
     let mut results = Vec::new();
     let page = run(&mut |found| {
         results.push(found.result);

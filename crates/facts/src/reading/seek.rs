@@ -181,7 +181,7 @@ impl<'t> Seek<'t> {
             if let Source::Records(packed, found) = &mut self.source
                 && shows_all
             {
-                // All facts of the piece but the last, which `read` returns.
+                // All facts of the piece but the last, which `next_fact` returns.
                 let Found { piece, record, .. } = found;
                 while let Some(next) = piece.record(record.end)? {
                     let key = piece.key(*record);

@@ -406,12 +406,13 @@ impl Loading {
             let old_index = self.find_schema(source, old)?;
             for entry in self.schemas[old_index].exports.values() {
                 let Entry::Predicate(old_id) = entry else { continue };
-                check_no_cycle(schema, *old_id)
-                    .and_then(|()| check_evolution(schema, *old_id, &self.deadline))
-                    .map_err(|message| {
-                        let hint = "keep the types of fields; add or remove only fields that have a default value";
-                        source.error(new.span, message, hint)
-                    })?;
+                check_no_cycle(schema, *old_id).map_err(|message| {
+                    source.error(new.span, message, "leave out one of these `evolves`; schemas can share a predicate")
+                })?;
+                check_evolution(schema, *old_id, &self.deadline).map_err(|message| {
+                    let hint = "keep the types of fields; add or remove only fields that have a default value";
+                    source.error(new.span, message, hint)
+                })?;
             }
         }
         Ok(())

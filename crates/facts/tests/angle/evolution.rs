@@ -1,6 +1,6 @@
 //! `schema a.2 evolves a.1`: queries for older predicates are answered from the facts of newer ones.
 
-use fulgurite_facts::{FactId, QueryLimits, Schema};
+use fulgurite_facts::{FactId, FactSink, QueryLimits, Schema};
 
 use crate::memory::Database;
 
@@ -280,4 +280,46 @@ fn predicates_that_evolve_from_each_other_are_refused() {
         schema a.2 evolves a.1 schema c.2 evolves c.1";
     let refused = Schema::parse("a.angle", schema).expect_err("a cycle").to_string();
     assert!(refused.contains("evolves itself, by way of"), "{refused}");
+    assert!(refused.contains("leave out one of these `evolves`"), "{refused}");
+}
+
+#[test]
+fn an_enumerator_that_its_type_does_not_have_is_an_error() {
+    let schema = "schema a.1 { predicate P : [enum { red | green }] }
+        schema a.2 { predicate P : [enum { green | blue | red }] }
+        schema a.2 evolves a.1";
+    let mut database = Database::new(schema, r#"[{ "predicate": "a.P.2", "facts": [{ "key": [1] }] }]"#);
+    let newer = database.compiler.schema().find("a.P.2").expect("it is declared").id;
+    assert_eq!(database.sorted("E where a.P.1 E"), ["[{}]"]);
+    // The number of enumerators is the unknown one of a conversion. No type has higher ones.
+    database.memory.define(newer, &[1, 4], &[]).expect("facts in memory are not checked");
+    let compiled = database.query("E where a.P.1 E").expect("it is right");
+    let damaged = compiled.run(&database.memory, &QueryLimits::default()).expect_err("no such enumerator");
+    assert!(damaged.to_string().contains("the type has no such alternative"), "{damaged}");
+}
+
+#[test]
+fn sums_in_each_other_are_translated_by_a_bounded_number_of_alternatives() {
+    let sum = |names: &[&str], inner: &str| {
+        let alternatives: Vec<String> = names.iter().map(|name| format!("{name} : {inner}")).collect();
+        format!("{{ {} }}", alternatives.join(" | "))
+    };
+    let (old, new) = (["a", "b", "c", "d", "e", "f", "g", "h"], ["b", "a", "c", "d", "e", "f", "g", "h"]);
+    let nested = |names: &[&str]| (0..4).fold("nat".to_owned(), |inner, _| sum(names, &inner));
+    let schema = format!(
+        "schema a.1 {{ predicate P : {{ s : {}, n : nat }} }} schema a.2 {{ predicate P : {{ s : {}, n : nat }} }}
+        schema a.2 evolves a.1",
+        nested(&old),
+        nested(&new)
+    );
+    let batch = r#"[{ "predicate": "a.P.2", "facts": [
+        { "key": { "s": { "a": { "b": { "c": { "d": 5 } } } }, "n": 1 } } ] }]"#;
+    let database = Database::new(&schema, batch);
+    let query = "{ S, T } where a.P.1 { s = S, n = 1 }; a.P.1 { s = S, n = N }; T = N";
+    let plan = format!("{:?}", database.query(query).expect("it is right"));
+    // Each of 8 * 8 * 8 * 8 alternatives would be an operation.
+    let operations = plan.matches("Match(").count();
+    assert!(operations < 100, "{operations}");
+    let expected = r#"{"tuplefield0":{"a":{"b":{"c":{"d":5}}}},"tuplefield1":1}"#;
+    assert_eq!(database.sorted(query), [expected]);
 }

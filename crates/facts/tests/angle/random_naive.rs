@@ -10,6 +10,9 @@ use crate::random_types::predicate_id;
 /// The most combinations of values that are tried for a query.
 const TRIES_MAX: usize = 1_000;
 
+/// No value that facts have: bytes are of no type here.
+const NO_VALUE: Value = Value::Bytes(Vec::new());
+
 /// Tries every value for every variable.
 pub struct Naive<'a> {
     /// The keys of facts with their references, by predicate.
@@ -19,11 +22,18 @@ pub struct Naive<'a> {
 impl Naive<'_> {
     /// `None`: there are too many values to try.
     pub fn results(&self, query: &Query) -> Option<BTreeSet<Vec<Value>>> {
+        if query.statements.iter().any(|statement| builds_values(statement, query)) {
+            return None;
+        }
         let mut mentioned = query.head.clone();
         query.statements.iter().for_each(|statement| statement.mentions(true, &mut mentioned));
         let domain = |variable: usize| match mentioned.contains(&variable) {
+            // A value that matches nothing, for a variable that some branches leave without one.
+            true if !query.head.contains(&variable) => {
+                self.domain(query, &query.types[variable]).into_iter().chain([NO_VALUE]).collect()
+            }
             true => self.domain(query, &query.types[variable]),
-            false => BTreeSet::from([Value::unit()]),
+            false => BTreeSet::from([NO_VALUE]),
         };
         let domains: Vec<BTreeSet<Value>> = (0..query.types.len()).map(domain).collect();
         let tries = domains.iter().try_fold(1_usize, |tries, domain| tries.checked_mul(domain.len()))?;
@@ -179,7 +189,55 @@ fn literals_of(statement: &Statement, types: &[Type], naive: &Naive<'_>, found: 
     }
 }
 
+/// Whether a statement gives a variable values that are built from other values of facts: these are in no domain.
+fn builds_values(statement: &Statement, query: &Query) -> bool {
+    let any = |statements: &[Statement]| statements.iter().any(|statement| builds_values(statement, query));
+    match statement {
+        Statement::Same(variable, pattern) => {
+            let mut mentioned = Vec::new();
+            statement.mentions(true, &mut mentioned);
+            let is_whole = matches!(pattern, Pattern::Variable(_) | Pattern::Fact(_));
+            !query.has_known_values(*variable) && !is_whole && (mentioned.len() > 1 || pattern.has_facts())
+        }
+        Statement::Facts(..)
+        | Statement::Bound(..)
+        | Statement::Different(..)
+        | Statement::Less(..)
+        | Statement::Element(..) => false,
+        Statement::Not(statements) => any(statements),
+        Statement::Either(left, right) => any(left) || any(right),
+        Statement::Choice(parts) => parts.iter().any(|part| any(part)),
+    }
+}
+
+/// The values that a pattern without variables is written for.
+fn written_values(pattern: &Pattern) -> Vec<Value> {
+    match pattern {
+        Pattern::Literal(value) => vec![value.clone()],
+        Pattern::Record(patterns) => {
+            patterns.iter().map(written_values).fold(vec![Value::Record(Vec::new())], |records, values| {
+                let with = |record: &Value, value: &Value| match record {
+                    Value::Record(fields) => Value::Record(fields.iter().chain([value]).cloned().collect()),
+                    _ => unreachable!("only records are here"),
+                };
+                records.iter().flat_map(|record| values.iter().map(move |value| with(record, value))).collect()
+            })
+        }
+        Pattern::Alternative(index, inner) => {
+            written_values(inner).into_iter().map(|value| Value::Alternative(*index, Box::new(value))).collect()
+        }
+        Pattern::Just(inner) => {
+            written_values(inner).into_iter().map(|value| Value::Maybe(Some(Box::new(value)))).collect()
+        }
+        Pattern::Or(left, right) | Pattern::If(_, left, right) => {
+            written_values(left).into_iter().chain(written_values(right)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 fn literals_in(pattern: &Pattern, ty: &Type, naive: &Naive<'_>, found: &mut Vec<(Type, Value)>) {
+    found.extend(written_values(pattern).into_iter().map(|value| (ty.clone(), value)));
     match (pattern, ty) {
         (Pattern::Literal(value), _) => found.push((ty.clone(), value.clone())),
         (Pattern::Record(patterns), Type::Record(fields)) => {

@@ -200,6 +200,13 @@ impl Writer<'_> {
     }
 }
 
+impl Query {
+    /// Whether facts give a variable its values, whatever the order of statements.
+    pub fn has_known_values(&self, variable: usize) -> bool {
+        self.given.contains(&variable)
+    }
+}
+
 /// Gives variables the scopes that Angle gives their names: a variable that a branch mentions and nothing outside does
 /// is another one in each branch. Conditions and negations keep only variables that have a value outside of them.
 struct Scopes {
@@ -360,6 +367,11 @@ impl Pattern {
             Pattern::Or(left, right) | Pattern::If(_, left, right) => vec![left, right],
             Pattern::Wild | Pattern::Variable(_) | Pattern::Literal(_) | Pattern::Prefix(_) => Vec::new(),
         }
+    }
+
+    /// Whether it has patterns of facts in it.
+    pub fn has_facts(&self) -> bool {
+        matches!(self, Pattern::Fact(_)) || self.clone().parts().into_iter().any(|part| part.has_facts())
     }
 
     /// As [`Statement::mentions`].
@@ -523,7 +535,7 @@ impl Text<'_> {
                 // Some variables have no other type than this statement's.
                 let name = |id: PredicateId| self.name((id.get() - PredicateId::FIRST.get()) as usize);
                 let ty_text =
-                    if query.given.contains(variable) { String::new() } else { ty.display(&name).to_string() };
+                    if query.has_known_values(*variable) { String::new() } else { ty.display(&name).to_string() };
                 out.push_str(if ty_text.is_empty() { "" } else { "(" });
                 self.pattern(out, ty, pattern);
                 out.push_str(&if ty_text.is_empty() { String::new() } else { format!(" : {ty_text})") });

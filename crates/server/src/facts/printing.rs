@@ -110,7 +110,7 @@ impl<'p> Printing<'p> {
     /// Prints a fact in the shape of its own predicate; `null` if there is none.
     ///
     /// # Errors
-    /// As [`Printing::page`].
+    /// As [`Printing::result`].
     pub fn fact(&mut self, id: FactId, nesting: Nesting) -> Result<()> {
         self.fact_shaped(id, None, nesting, None)
     }

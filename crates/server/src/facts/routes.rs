@@ -162,12 +162,12 @@ async fn user_query_facts(State(service): Shared, request: Request) -> Answer {
 
 async fn validate_schema(State(service): Shared, request: Request) -> Answer {
     let (body, permit) = service.receive_body(request.headers().clone(), request.into_body()).await?;
-    let (timeout, memory_bytes_max) = (service.options.timeout, service.options.memory_bytes_max);
+    let timeout = service.options.timeout;
     compute(&service.admission, move |cancellation| {
         let text = schema_of_body(&body)?;
         drop((body, permit));
         let source = Source::new("schema", &text).map_err(Error::from)?;
-        let limits = QueryLimits { time_max: Some(timeout), memory_bytes_max, cancellation, ..QueryLimits::default() };
+        let limits = QueryLimits { time_max: Some(timeout), cancellation, ..QueryLimits::default() };
         Compiler::from_sources_within(&[source], &limits)?;
         Ok(sent(&json!({})))
     })

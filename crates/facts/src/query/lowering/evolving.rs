@@ -14,6 +14,10 @@ use crate::value::types::{Field, Type};
 
 /// A variable of a sum is translated by alternatives if there are at most so many: each is planned.
 const ALTERNATIVES_MAX: usize = 16;
+/// As [`ALTERNATIVES_MAX`], with those of the sums within.
+const NESTED_ALTERNATIVES_MAX: usize = 256;
+/// As [`NESTED_ALTERNATIVES_MAX`], of all variables of a query.
+const QUERY_ALTERNATIVES_MAX: usize = 4_096;
 
 impl Lowering<'_> {
     /// The term over `new` whose values match `term` after their conversion to `old`.
@@ -41,7 +45,9 @@ impl Lowering<'_> {
                 let inner = self.evolve(*inner, &old, &new, steps)?;
                 Ok(packed(Term::Tagged(tag, Box::new(inner))))
             }
-            (term @ Term::Slot(..), ..) if has_alternatives(old) && is_complete(old, new) => {
+            (term @ Term::Slot(..), ..)
+                if has_alternatives(old) && is_complete(old, new) && self.reserve_alternatives(old, new) =>
+            {
                 self.evolve_choice(&term, old, new, steps)
             }
             (Term::Array(terms), Type::Array(old), Type::Array(new)) => {
@@ -85,8 +91,27 @@ impl Lowering<'_> {
         Ok(packed(Term::Record(evolved)))
     }
 
+    /// Counts the alternatives that a variable is translated by, if they are not too many. Others are converted.
+    fn reserve_alternatives(&mut self, old: &Type, new: &Type) -> bool {
+        // Those of a sum within another are reserved with it.
+        if self.reserved > 0 {
+            return true;
+        }
+        let count = nested_alternatives(old, new);
+        let reserves = count <= NESTED_ALTERNATIVES_MAX && self.alternatives + count <= QUERY_ALTERNATIVES_MAX;
+        self.alternatives += if reserves { count } else { 0 };
+        reserves
+    }
+
     /// A variable of a sum, an enumeration or `maybe`: one alternative of the newer type after the other.
     fn evolve_choice(&mut self, variable: &Term, old: &Type, new: &Type, steps: &mut Vec<Step>) -> Lower<Term> {
+        self.reserved += 1;
+        let evolved = self.evolve_alternatives(variable, old, new, steps);
+        self.reserved -= 1;
+        evolved
+    }
+
+    fn evolve_alternatives(&mut self, variable: &Term, old: &Type, new: &Type, steps: &mut Vec<Step>) -> Lower<Term> {
         let evolved = self.slot_term(new);
         let unknown = Term::Bytes(nat_bytes(alternatives_of(old)));
         let mut branches = Vec::new();
@@ -174,6 +199,36 @@ fn alternatives_of(ty: &Type) -> u64 {
         Type::Sum(alternatives) => alternatives.len() as u64,
         Type::Enum(names) => names.len() as u64,
         _ => 2,
+    }
+}
+
+/// How many alternatives a variable is translated by, with those of the sums within. More than the most are not
+/// counted.
+fn nested_alternatives(old: &Type, new: &Type) -> usize {
+    if has_same_bytes(old, new) {
+        return 0;
+    }
+    let within = |pairs: &mut dyn Iterator<Item = (Type, Type)>| {
+        let mut count = 0;
+        for (old, new) in pairs {
+            count += nested_alternatives(&old, &new);
+            if count > NESTED_ALTERNATIVES_MAX {
+                break;
+            }
+        }
+        count
+    };
+    match (old, new) {
+        (Type::Record(old), Type::Record(new)) => within(&mut new.iter().filter_map(|field| {
+            let other = old.iter().find(|other| other.name == field.name)?;
+            Some((other.ty.clone(), field.ty.clone()))
+        })),
+        _ if has_alternatives(new) => {
+            let named = (0..alternatives_of(new)).filter_map(|tag| alternative_at(new, tag));
+            let mut pairs = named.filter_map(|(name, new)| Some((alternative(old, &name)?.1, new)));
+            usize::try_from(alternatives_of(new)).unwrap_or(usize::MAX).saturating_add(within(&mut pairs))
+        }
+        _ => 0,
     }
 }
 
