@@ -120,6 +120,22 @@ impl From<fulgurite_rdf::Error> for Failure {
     }
 }
 
+#[cfg(feature = "rdf")]
+impl From<fulgurite_lmdbstore::Error> for Failure {
+    fn from(error: fulgurite_lmdbstore::Error) -> Self {
+        use fulgurite_lmdbstore::Error;
+
+        match error {
+            Error::Store(error) => error.into(),
+            error @ (Error::Damaged { .. } | Error::NotAnLmdbStore { .. }) => Self::damaged(error.to_string()),
+            error @ (Error::InUse { .. } | Error::Changed { .. }) => {
+                Self::Coded { code: LOCKED, message: error.to_string() }
+            }
+            error => Self::Message(error.to_string()),
+        }
+    }
+}
+
 #[cfg(feature = "events")]
 impl From<fulgurite_events::Error> for Failure {
     fn from(error: fulgurite_events::Error) -> Self {

@@ -25,6 +25,8 @@ pub struct Rdf {
 pub enum RdfVerb {
     /// Load RDF files: all of them, or none if one has an error.
     Load(Load),
+    /// Copy the data directory of an LmdbStore of RDF4J into a new store, and verify the copy.
+    Migrate(Migrate),
     /// Answer a SPARQL query.
     Query(Query),
     /// Run a SPARQL update: all of its operations, or none.
@@ -132,6 +134,21 @@ pub struct Load {
     #[arg(long, value_name = "MIB", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub memory: u32,
 }
+
+/// Arguments of `rdf migrate`.
+#[derive(Args, Debug)]
+#[command(after_help = MIGRATE_EXAMPLE)]
+pub struct Migrate {
+    /// The data directory of the LmdbStore. Stop programs that use it. It is only read.
+    #[arg(value_name = "SOURCE", value_hint = ValueHint::DirPath)]
+    pub source: PathBuf,
+    /// The database file of the new store, which must not exist.
+    #[arg(value_name = "TARGET", value_hint = ValueHint::FilePath)]
+    pub target: PathBuf,
+}
+
+const MIGRATE_EXAMPLE: &str = "Example:
+  fulgurite rdf migrate rdf4j/people/storage people.ful";
 
 /// A SPARQL text.
 #[derive(Args, Debug)]

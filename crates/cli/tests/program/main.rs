@@ -17,6 +17,8 @@ mod forms;
 #[cfg(feature = "facts")]
 mod index;
 #[cfg(feature = "rdf")]
+mod migration;
+#[cfg(feature = "rdf")]
 mod rdf;
 #[cfg(feature = "rdf")]
 mod rdf_forms;

@@ -101,6 +101,13 @@ const CRATES: &[Allowed] = &[
         ]),
     },
     Allowed {
+        directory: "crates/lmdbstore",
+        ours: &["fulgurite", "fulgurite-rdf"],
+        ours_in_tests: &[],
+        // The lock that Java takes is not that of std.
+        outside: Outside::Only(&["rustix", "xxhash-rust"]),
+    },
+    Allowed {
         directory: "proofs/conformance",
         ours: &["fulgurite", "fulgurite-rdf"],
         ours_in_tests: &[],
@@ -170,6 +177,7 @@ const CRATES: &[Allowed] = &[
             "fulgurite-events",
             "fulgurite-facts",
             "fulgurite-keys",
+            "fulgurite-lmdbstore",
             "fulgurite-rdf",
             "fulgurite-server",
         ],

@@ -3,6 +3,7 @@
 mod check;
 mod dump;
 mod load;
+mod migrate;
 mod query;
 mod run;
 mod serve;

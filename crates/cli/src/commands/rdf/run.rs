@@ -1,6 +1,6 @@
 //! Which function does which verb of `rdf`.
 
-use super::{check, dump, load, query, serve, stats, sweep, update};
+use super::{check, dump, load, migrate, query, serve, stats, sweep, update};
 use crate::arguments::rdf::RdfVerb;
 use crate::failure::Failure;
 
@@ -11,6 +11,7 @@ use crate::failure::Failure;
 pub fn run(verb: &RdfVerb) -> Result<(), Failure> {
     match verb {
         RdfVerb::Load(arguments) => load::run(arguments),
+        RdfVerb::Migrate(arguments) => migrate::run(arguments),
         RdfVerb::Query(arguments) => query::run(arguments),
         RdfVerb::Update(arguments) => update::run(arguments),
         RdfVerb::Dump(arguments) => dump::run(arguments),
