@@ -642,6 +642,85 @@ func TestMergeFunctionsAreReleased(t *testing.T) {
 	want(t, next(), 1)
 }
 
+// watchedFunction returns a merge function, and a channel that is closed when the function is collected.
+func watchedFunction() (MergeFunction, <-chan struct{}) {
+	collected := make(chan struct{})
+	watched := new(int)
+	runtime.AddCleanup(watched, func(collected chan struct{}) { close(collected) }, collected)
+	return func(_, _ []byte, operands [][]byte) ([]byte, error) {
+		*watched++
+		return operands[0], nil
+	}, collected
+}
+
+func waitUntilCollected(collected <-chan struct{}) {
+	for {
+		runtime.GC()
+		select {
+		case <-collected:
+			return
+		default:
+			runtime.Gosched()
+		}
+	}
+}
+
+func TestMergeFunctionsCannotOpenADatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.ful")
+	var seen error
+	var collected <-chan struct{}
+	opening := func(_, _ []byte, operands [][]byte) ([]byte, error) {
+		var inner MergeFunction
+		inner, collected = watchedFunction()
+		_, seen = Open(path, Options{MergeFunctions: map[string]MergeFunction{"inner": inner}})
+		return operands[0], nil
+	}
+	db, err := Open(path, Options{Create: true, MergeFunctions: map[string]MergeFunction{"opening": opening}})
+	must(t, err)
+	table, err := db.Table("texts", TableOptions{MergeFunction: "opening"})
+	must(t, err)
+	must(t, mergeInto(db, table, "k", "a"))
+	wantError(t, seen, ErrInvalid)
+	want(t, strings.Contains(seen.Error(), "a merge function cannot call this"), true)
+	waitUntilCollected(collected)
+	must(t, db.Close())
+}
+
+func TestMergeFunctionsOfARefusedOpeningAreReleased(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.ful")
+	function := func() (map[string]MergeFunction, <-chan struct{}) {
+		function, collected := watchedFunction()
+		return map[string]MergeFunction{"f": function}, collected
+	}
+	refused := map[string]func(Options) error{
+		"a path with a byte 0": func(options Options) error { _, err := Open("a\x00b", options); return err },
+		"no database":          func(options Options) error { _, err := Open(path, options); return err },
+		"a nil function": func(options Options) error {
+			options.MergeFunctions["g"] = nil
+			_, err := Open(path, options)
+			return err
+		},
+		"an empty name": func(options Options) error {
+			options.Create = true
+			options.MergeFunctions[""] = options.MergeFunctions["f"]
+			_, err := Open(path, options)
+			return err
+		},
+		"a durability that does not exist": func(options Options) error {
+			options.Durability = 9
+			_, err := Open(path, options)
+			return err
+		},
+	}
+	for name, open := range refused {
+		functions, collected := function()
+		if err := open(Options{MergeFunctions: functions}); err == nil {
+			t.Fatalf("%s: it was opened", name)
+		}
+		waitUntilCollected(collected)
+	}
+}
+
 func TestWrongMergeFunctionsAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.ful")
 	for _, name := range []string{"nil", "zero\x00"} {

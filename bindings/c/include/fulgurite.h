@@ -214,7 +214,7 @@ typedef struct fulgurite_merge_function {
   void *context;
   // Is called once with the context, after the last call of the function: when the database is
   // closed and its last transaction has ended, or when fulgurite_open fails, unless that is because
-  // of the size of the options or because a merge function calls it. NULL for nothing.
+  // of the size of the options. NULL for nothing.
   fulgurite_release_callback release;
 } fulgurite_merge_function;
 
@@ -410,7 +410,8 @@ const char *fulgurite_version(void);
 // Opens a database. `options` may be NULL: then the database must exist.
 //
 // A process may open a database several times. The last fulgurite_close closes it. Merge functions are
-// those of the first opening; a later one fails if it has one with a new name.
+// those of the first opening; a later one fails if it has one with a new name. A merge function cannot
+// open a database: the call returns FULGURITE_INVALID.
 //
 // # Safety
 // `path` ends with a byte 0. Texts of `options` do, too. Its merge functions do what their types say.

@@ -213,6 +213,27 @@ static void test_one_handle_twice(const char *path) {
 static fulgurite_database merging;
 static fulgurite_txn merging_txn;
 static fulgurite_table merging_table;
+static const char *merging_path;
+
+static void count_release(void *context) { ++*(int *)context; }
+
+static int careless(void *context, fulgurite_slice key, fulgurite_slice value, const fulgurite_slice *operands,
+                    size_t count);
+
+/* Opens databases, which is refused whether or not the options are valid, and releases the contexts. */
+static void open_while_merging(void) {
+    int released = 0;
+    fulgurite_database opened;
+    fulgurite_merge_function functions[] = {{"a", NULL, &released, count_release}, {"b", NULL, &released, NULL}};
+    fulgurite_options options = {.size = sizeof options, .merge_functions = functions, .merge_function_count = 1};
+    FAILS(fulgurite_open(merging_path, NULL, &opened), FULGURITE_INVALID, "merge function");
+    FAILS(fulgurite_open(merging_path, &options, &opened), FULGURITE_INVALID, "NULL");
+    EXPECT(released == 1);
+    functions[0].merge = functions[1].merge = careless;
+    options.merge_function_count = 2;
+    FAILS(fulgurite_open(merging_path, &options, &opened), FULGURITE_INVALID, "a merge function cannot call this");
+    EXPECT(released == 2);
+}
 
 /* Calls what it must not call. */
 static int careless(void *context, fulgurite_slice key, fulgurite_slice value, const fulgurite_slice *operands,
@@ -224,6 +245,7 @@ static int careless(void *context, fulgurite_slice key, fulgurite_slice value, c
     FAILS(fulgurite_get(merging_txn, merging_table, key.data, key.length, &found), FULGURITE_INVALID,
           "merge function");
     FAILS(fulgurite_close(merging), FULGURITE_INVALID, "merge function");
+    open_while_merging();
     FAILS(fulgurite_set_merge_result(NULL, 1), FULGURITE_INVALID, "NULL");
     FAILS(fulgurite_set_merge_error(NULL), FULGURITE_INVALID, "NULL");
     /* The last call counts. */
@@ -231,10 +253,9 @@ static int careless(void *context, fulgurite_slice key, fulgurite_slice value, c
     return fulgurite_set_merge_result(operands[0].data, operands[0].length);
 }
 
-static void count_release(void *context) { ++*(int *)context; }
-
 static void test_merge_functions(const char *path) {
     int released = 0;
+    merging_path = path;
     fulgurite_merge_function functions[2] = {{"careless", careless, &released, count_release},
                                              {NULL, careless, &released, count_release}};
     fulgurite_options options = {
@@ -278,6 +299,76 @@ static void test_merge_functions(const char *path) {
     EXPECT(released == 9);
 }
 
+static int first_operand(void *context, fulgurite_slice key, fulgurite_slice value, const fulgurite_slice *operands,
+                         size_t count) {
+    (void)context, (void)key, (void)value, (void)count;
+    return fulgurite_set_merge_result(operands[0].data, operands[0].length);
+}
+
+static void test_merge_functions_of_one_name(const char *path) {
+    int released = 0;
+    fulgurite_database db;
+    fulgurite_merge_function functions[] = {{"twin", first_operand, &released, count_release},
+                                            {"other", first_operand, &released, count_release},
+                                            {"twin", first_operand, &released, count_release}};
+    fulgurite_options options = {
+        .size = sizeof options, .create = true, .merge_functions = functions, .merge_function_count = 3};
+    FAILS(fulgurite_open(path, &options, &db), FULGURITE_INVALID, "`twin` twice");
+    EXPECT(released == 3);
+}
+
+static fulgurite_database releasing;
+
+/* Calls the library, which a release must not. */
+static void careless_release(void *context) {
+    fulgurite_txn txn;
+    fulgurite_database opened;
+    FAILS(fulgurite_begin_read(releasing, &txn), FULGURITE_INVALID, "release callback");
+    FAILS(fulgurite_close(releasing), FULGURITE_INVALID, "release callback");
+    FAILS(fulgurite_open(merging_path, NULL, &opened), FULGURITE_INVALID, "release callback");
+    FAILS(fulgurite_set_merge_result(TEXT("x")), FULGURITE_INVALID, "no merge function runs");
+    FAILS(fulgurite_set_merge_error("x"), FULGURITE_INVALID, "no merge function runs");
+    ++*(int *)context;
+}
+
+/* Fails to open, which releases a context within the merge function, and sets no result. */
+static int releases_and_sets_nothing(void *context, fulgurite_slice key, fulgurite_slice value,
+                                     const fulgurite_slice *operands, size_t count) {
+    (void)key, (void)value, (void)operands, (void)count;
+    fulgurite_database opened;
+    fulgurite_merge_function function = {"inner", first_operand, context, careless_release};
+    fulgurite_options options = {.size = sizeof options, .merge_functions = &function, .merge_function_count = 1};
+    FAILS(fulgurite_open(merging_path, &options, &opened), FULGURITE_INVALID, "merge function");
+    return FULGURITE_OK;
+}
+
+/* A release calls the library: at a second opening, within a merge function, and at the end. */
+static void test_releases_that_call_the_library(const char *path) {
+    int released = 0;
+    merging_path = path;
+    fulgurite_merge_function function = {"careless", releases_and_sets_nothing, &released, careless_release};
+    fulgurite_options options = {
+        .size = sizeof options, .create = true, .merge_functions = &function, .merge_function_count = 1};
+    fulgurite_database again;
+    fulgurite_table table;
+    fulgurite_txn txn;
+    fulgurite_slice value;
+    OK(fulgurite_open(path, &options, &releasing));
+    OK(fulgurite_open(path, &options, &again));
+    EXPECT(released == 1);
+    OK(fulgurite_close(again));
+    OK(fulgurite_open_table(releasing, "m", &table));
+    OK(fulgurite_begin_write(releasing, &txn));
+    OK(fulgurite_merge(txn, table, TEXT("k"), TEXT("v")));
+    FAILS(fulgurite_get(txn, table, TEXT("k"), &value), FULGURITE_UNMERGEABLE, "set no result");
+    EXPECT(released >= 2);
+    OK(fulgurite_end(txn));
+    OK(fulgurite_close_table(table));
+    released = 0;
+    OK(fulgurite_close(releasing));
+    EXPECT(released == 1);
+}
+
 int main(int argument_count, char **arguments) {
     EXPECT(argument_count == 2);
     char *path = path_in(arguments[1], "misuse.ful");
@@ -289,6 +380,8 @@ int main(int argument_count, char **arguments) {
     test_threads_while_a_table_is_closed(path);
     test_one_handle_twice(path);
     test_merge_functions(path);
+    test_merge_functions_of_one_name(path);
+    test_releases_that_call_the_library(path);
     free(path);
     return EXIT_SUCCESS;
 }

@@ -198,37 +198,61 @@ thread_local! {
     /// The message of the last failure of this thread.
     static MESSAGE: RefCell<CString> = RefCell::default();
 
-    /// Whether a merge function of the program runs on this thread.
-    static IS_MERGING: Cell<bool> = const { Cell::new(false) };
+    /// The callback of the program that runs on this thread while locks of the library may be held.
+    static CALLBACK: Cell<Option<Callback>> = const { Cell::new(None) };
 }
 
-/// Whether a merge function of the program runs on this thread.
+/// A callback that cannot call the library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callback {
+    /// A merge function, which may only set its outcome.
+    Merge,
+    /// The release of a merge function's context.
+    Release,
+}
+
+/// Whether a merge function of the program runs on this thread, and no release that it has caused.
 pub fn is_merging() -> bool {
-    IS_MERGING.get()
+    CALLBACK.get() == Some(Callback::Merge)
 }
 
-/// Calls a merge function of the program.
-pub fn merging<R>(call: impl FnOnce() -> R) -> R {
-    let was_merging = IS_MERGING.replace(true);
+/// Calls a callback of the program.
+pub fn calling_back<R>(callback: Callback, call: impl FnOnce() -> R) -> R {
+    let outer = CALLBACK.replace(Some(callback));
     let result = call();
-    IS_MERGING.set(was_merging);
+    CALLBACK.set(outer);
     result
 }
 
-/// Runs the body of a function. Keeps the message of a failure for this thread, and turns panics into failures. In a
-/// merge function it fails: objects that the body would wait for may be locked by the caller of the merge function.
-pub fn guarded(body: impl FnOnce() -> Result<()>) -> c_int {
-    guarded_while_merging(|| {
-        if is_merging() {
+/// Fails in a callback: objects that a call would wait for may be locked by the caller of the callback.
+///
+/// # Errors
+/// If a callback runs on this thread.
+pub fn check_no_callback() -> Result<()> {
+    match CALLBACK.get() {
+        None => Ok(()),
+        Some(Callback::Merge) => {
             let message = "a merge function cannot call this; compute the value from what the function gets";
-            return Err(Failure::invalid(message));
+            Err(Failure::invalid(message))
         }
+        Some(Callback::Release) => {
+            let message = "a release callback cannot call this; call it after the function that releases has returned";
+            Err(Failure::invalid(message))
+        }
+    }
+}
+
+/// Runs the body of a function. Keeps the message of a failure for this thread, and turns panics into failures. In a
+/// callback it fails, as [`check_no_callback`] does.
+pub fn guarded(body: impl FnOnce() -> Result<()>) -> c_int {
+    guarded_in_callbacks(|| {
+        check_no_callback()?;
         body()
     })
 }
 
-/// As [`guarded`], for what merge functions may call.
-pub fn guarded_while_merging(body: impl FnOnce() -> Result<()>) -> c_int {
+/// As [`guarded`], for bodies that run in a callback too.
+pub fn guarded_in_callbacks(body: impl FnOnce() -> Result<()>) -> c_int {
     // A panic leaves no object half changed: locks of the objects are poisoned by it.
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return Code::FULGURITE_OK as c_int,

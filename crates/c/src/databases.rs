@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use fulgurite_handles::{Opened, Opening};
 
 use crate::arguments::{check_out, path, set};
-use crate::code::{Failure, guarded};
+use crate::code::{Failure, check_no_callback, guarded, guarded_in_callbacks};
 use crate::handles::{OBJECTS, Object, add, fulgurite_database, with};
 use crate::options::{fulgurite_options, options};
 
@@ -32,7 +32,8 @@ pub extern "C" fn fulgurite_version() -> *const c_char {
 /// Opens a database. `options` may be NULL: then the database must exist.
 ///
 /// A process may open a database several times. The last fulgurite_close closes it. Merge functions are
-/// those of the first opening; a later one fails if it has one with a new name.
+/// those of the first opening; a later one fails if it has one with a new name. A merge function cannot
+/// open a database: the call returns FULGURITE_INVALID.
 ///
 /// # Safety
 /// `path` ends with a byte 0. Texts of `options` do, too. Its merge functions do what their types say.
@@ -43,9 +44,10 @@ pub unsafe extern "C" fn fulgurite_open(
     options: Option<&fulgurite_options>,
     database: Option<&mut MaybeUninit<fulgurite_database>>,
 ) -> c_int {
-    guarded(|| {
+    guarded_in_callbacks(|| {
         // SAFETY: the promise of the caller. First, so that contexts of merge functions are released in any case.
         let options = unsafe { self::options(options) }?;
+        check_no_callback()?;
         check_out(&database)?;
         // SAFETY: the promise of the caller.
         let path = unsafe { self::path(path) }?;

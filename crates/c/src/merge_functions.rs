@@ -10,7 +10,7 @@ use std::ffi::{c_char, c_int, c_void};
 use fulgurite::{MergeOperands, MergeOutcome, Options};
 
 use crate::arguments::{array, fulgurite_slice, text};
-use crate::code::{Code, Failure, Result, guarded_while_merging, is_merging, merging};
+use crate::code::{Callback, Code, Failure, Result, calling_back, guarded_in_callbacks, is_merging};
 
 /// Computes the new value of a key, passes it to fulgurite_set_merge_result, and returns
 /// FULGURITE_OK; or returns another number to fail, such as that of fulgurite_set_merge_error.
@@ -47,7 +47,7 @@ pub struct fulgurite_merge_function {
     pub context: *mut c_void,
     /// Is called once with the context, after the last call of the function: when the database is
     /// closed and its last transaction has ended, or when fulgurite_open fails, unless that is because
-    /// of the size of the options or because a merge function calls it. NULL for nothing.
+    /// of the size of the options. NULL for nothing.
     pub release: fulgurite_release_callback,
 }
 
@@ -71,7 +71,7 @@ impl Drop for Context {
     fn drop(&mut self) {
         if let Some(release) = self.release {
             // A lock of the library may be held here, so the function cannot call it.
-            merging(|| {
+            calling_back(Callback::Release, || {
                 // SAFETY: the promise of the program; this is the last call with the context.
                 unsafe { release(self.pointer) }
             });
@@ -90,7 +90,7 @@ impl Function {
         let operands: Vec<_> = operands.map(fulgurite_slice::of).collect();
         let (key, value) = (fulgurite_slice::of(key), value.map_or(fulgurite_slice::NONE, fulgurite_slice::of));
         OUTCOME.set(None);
-        let code = merging(|| {
+        let code = calling_back(Callback::Merge, || {
             // SAFETY: the promise of the program; the slices are valid until the call returns.
             unsafe { (self.merge)(self.context.pointer, key, value, operands.as_ptr(), operands.len()) }
         });
@@ -150,7 +150,7 @@ fn set(outcome: Result<Vec<u8>, String>) -> Result<()> {
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fulgurite_set_merge_result(value: *const u8, length: usize) -> c_int {
-    guarded_while_merging(|| {
+    guarded_in_callbacks(|| {
         // SAFETY: the promise of the caller.
         let value = unsafe { array(value, length, "value") }?;
         set(Ok(value.to_vec()))
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn fulgurite_set_merge_result(value: *const u8, length: us
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fulgurite_set_merge_error(message: *const c_char) -> c_int {
-    guarded_while_merging(|| {
+    guarded_in_callbacks(|| {
         // SAFETY: the promise of the caller.
         let message = unsafe { text(message, "message") }?;
         set(Err(message.to_owned()))?;
