@@ -141,6 +141,7 @@ const PUBLISHED: &[&str] = &[
     "fulgurite-code",
     "fulgurite-graph",
     "fulgurite-rdf",
+    "fulgurite-lmdbstore",
     "fulgurite-server",
     "fulgurite-cli",
 ];

@@ -59,7 +59,8 @@ impl FactReader {
     }
 
     /// Answers a query, or the rest of it, and calls `each` with one result after the other: it can end the page at any
-    /// of them. The time of the limits is for the whole call: to check the query, to find results, and for `each`. The page that is returned is without its results.
+    /// of them. The time of the limits is for the whole call: to check the query, to find results, and for `each`. The
+    /// page that is returned is without its results.
     ///
     /// # Errors
     /// As [`FactReader::query`] and [`FactReader::continue_query`]; what `each` returns.
