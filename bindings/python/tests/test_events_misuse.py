@@ -12,6 +12,30 @@ from test_events import StoreCase
 
 
 class EventsMisuseTest(StoreCase):
+    def test_an_argument_of_a_wrong_type_is_named_with_its_type_and_the_wanted_one(self) -> None:
+        store: Any = self.store
+        new: Any = NewEvent
+        for given, text in (
+            (5, "the argument events is a NewEvent or an iterable of them, not int; use NewEvent"),
+            (b"data", "the argument events is a NewEvent or an iterable of them, not bytes"),
+            ({"type": "x"}, "the argument events is .*, not dict"),
+            ([NewEvent("x"), 5], r"events\[1\] is a NewEvent, not int"),
+            (new("x", 5), "data of NewEvent is bytes, not int; encode it, or use NewEvent.of_json"),
+            (new("x", "text"), "data of NewEvent is bytes, not str"),
+            (new("x", metadata={}), "metadata of NewEvent is bytes, not dict"),
+            (new(5), "type of NewEvent is a str, not int"),
+            (new("x", id=5), "id of NewEvent is a uuid.UUID or 16 bytes, not int"),
+            (new("x", tags=5), "tags is a sequence of texts, not int"),
+            (new("x", tags=["a", 5]), r"tags\[1\] of NewEvent is a str, not int"),
+        ):
+            with self.assertRaisesRegex(TypeError, text):
+                store.append("s", given)
+        with self.assertRaisesRegex(TypeError, "a name of a stream is a str or bytes, not int"):
+            store.append(5, NewEvent("x"))
+        self.assertEqual(store.head, 0)
+        store.append("s", (NewEvent("x", data) for data in (bytearray(b"1"), memoryview(b"2"))))
+        self.assertEqual([event.data for event in store.read()], [b"1", b"2"])
+
     def test_arguments_of_wrong_types(self) -> None:
         store: Any = self.store
         for use in (
@@ -277,7 +301,7 @@ class EventsMisuseTest(StoreCase):
 
     def test_what_is_no_event_is_refused_with_a_hint(self) -> None:
         text: Any = "x"
-        for wrong, expected in ((text, "NewEvent"), ([b"x"], "NewEvent"), (NewEvent("a", text), "^bytes are needed")):
+        for wrong, expected in ((text, "NewEvent"), ([b"x"], "NewEvent"), (NewEvent("a", text), "^data of")):
             with self.assertRaisesRegex(TypeError, expected):
                 self.store.append("s", wrong)  # type: ignore[arg-type]
         self.assertEqual(self.store.head, 0)

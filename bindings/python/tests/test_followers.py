@@ -72,6 +72,27 @@ class FollowersTest(StoreCase):
         with self.assertRaisesRegex(fulgurite.InvalidError, "limit"):
             self.store.follow().poll(0, limit=0)
 
+    def test_a_position_above_the_next_one_is_refused(self) -> None:
+        self.fill(3)
+        self.assertEqual(self.store.follow(3).poll(0), [])
+        with self.assertRaisesRegex(fulgurite.InvalidError, "position 4.*follow from 3 for new events"):
+            self.store.follow(4)
+
+    def test_missed_positions_are_counted_though_no_event_after_them_can_be_returned(self) -> None:
+        def upcaster(_: bytes) -> bytes:
+            raise LookupError("a planted fault")
+
+        path = Path(self.directory.name) / "missed.ful"
+        with events.open(path, durability="log", upcasters={("x", 0): upcaster}) as store:
+            for _ in range(20):
+                store.append("a", [NewEvent("x", bytes(900))] * 10)
+            start = store.apply_retention(max_count=50).start
+            with store.follow(4) as follower:
+                for _ in range(2):
+                    with self.assertRaises(LookupError):
+                        follower.poll(0)
+                    self.assertEqual((follower.missed, follower.position), (start - 4, 4))
+
     def test_missed_positions_are_counted(self) -> None:
         for _ in range(20):
             self.store.append("a", [NewEvent("x", bytes(900))] * 10)

@@ -2,6 +2,7 @@
 
 import faulthandler
 import gc
+import sys
 import tempfile
 import threading
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import fulgurite
 import raw
-from fulgurite import _native
+from fulgurite import _native, events
 
 
 class MisuseTest(unittest.TestCase):
@@ -22,6 +23,39 @@ class MisuseTest(unittest.TestCase):
         self.db = fulgurite.open(self.path, durability="log")
         self.addCleanup(self.db.close)
         self.t = self.db.table("t")
+
+    def test_calls_that_may_read_the_disk_let_other_threads_run(self) -> None:
+        # A thread that holds the interpreter's lock would keep it for all of the calls.
+        before = sys.getswitchinterval()
+        self.addCleanup(sys.setswitchinterval, before)
+        reader, writer = self.db.read(), self.db.write()
+        self.addCleanup(writer.abort)
+        store = events.open_in(self.db)
+        for use in (
+            self.db.tables,
+            lambda: self.db["t"],
+            lambda: self.db.sequence,
+            lambda: self.db.read(durable=True),
+            reader.tables,
+            lambda: reader["t"],
+            lambda: reader.sequence,
+            writer.tables,
+            lambda: store.follow(0),
+        ):
+            gate, ran = threading.Lock(), threading.Event()
+            gate.acquire()
+            waiting = threading.Thread(target=lambda: (gate.acquire(), ran.set()))
+            waiting.start()
+            sys.setswitchinterval(1000)
+            gate.release()
+            calls = 0
+            while not ran.is_set() and calls < 1_000_000:
+                use()
+                calls += 1
+            has_run = ran.is_set()
+            sys.setswitchinterval(before)
+            waiting.join()
+            self.assertTrue(has_run)
 
     def test_a_view_is_valid_until_the_transaction_ends(self) -> None:
         self.t[b"k"] = b"value" * 100

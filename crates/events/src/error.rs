@@ -93,6 +93,15 @@ impl Error {
         Self::Program(error.into())
     }
 
+    /// A position to follow from that is above the head.
+    pub(crate) fn after_the_head(from: Position, head: Position) -> Self {
+        let message = format!(
+            "cannot follow from position {from}: the next event gets position {head}; follow from {head} for new \
+             events, or check that it is the same store, and that a power cut has not lost events"
+        );
+        Self::Invalid { message }
+    }
+
     /// Whether the transaction can be tried again: another one conflicted with it.
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Engine(error) if error.is_retryable())

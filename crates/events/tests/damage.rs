@@ -235,7 +235,7 @@ fn use_damaged(path: &Path) {
     };
     let _ = store.run_view(&view, count);
     let _ = store.rebuild_view(&view, count);
-    let mut follower = store.follow(Position::START);
+    let mut follower = store.follow(Position::START).unwrap();
     for _ in 0..20 {
         let _ = follower.poll(Duration::ZERO, |_, _| Ok(()));
     }
@@ -324,7 +324,7 @@ fn a_gap_of_any_width_does_not_delay_views_and_followers() {
     let store = open(&path, false).unwrap();
     let progress = store.run_view(&View::new("gap"), |_, _, _| Ok(())).unwrap();
     assert_eq!((progress.events, progress.position), (2, Position((1 << 62) + 1)));
-    let (mut follower, mut seen) = (store.follow(Position::START), Vec::new());
+    let (mut follower, mut seen) = (store.follow(Position::START).unwrap(), Vec::new());
     for _ in 0..4 {
         let note = |_: &Snapshot, event: &fulgurite_events::Event<'_>| {
             seen.push(event.position.0);

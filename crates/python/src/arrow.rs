@@ -251,7 +251,7 @@ fn aligned(bytes: &[u8]) -> Vec<u64> {
 /// The text of a failure, where no interpreter is.
 pub fn text_of(failure: &Failure) -> String {
     match failure {
-        Failure::Kind(_, text) | Failure::Detailed(_, text, _) => text.clone(),
+        Failure::Kind(_, text) | Failure::Detailed(_, text, _) | Failure::Caused(_, text, _) => text.clone(),
         Failure::Python(error) => error.to_string(),
     }
 }
@@ -418,8 +418,7 @@ unsafe extern "C" fn get_next(stream: *mut Stream, out: *mut Array) -> c_int {
     let stream = unsafe { &*stream };
     // SAFETY: `private` is the box of `Stream::new`, which lives until the release, and calls do not overlap.
     let parts = unsafe { &mut *stream.private.cast::<StreamParts>() };
-    let next = &mut parts.next;
-    let batch = std::panic::catch_unwind(std::panic::AssertUnwindSafe(next));
+    let batch = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| released(&mut parts.next)));
     let array = match batch.unwrap_or_else(|_| Err("a bug in Fulgurite, please report it".into())) {
         Ok(Some(columns)) => Array::of(columns),
         // The end of the stream is an array that is released.
@@ -432,6 +431,19 @@ unsafe extern "C" fn get_next(stream: *mut Stream, out: *mut Array) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { out.write(array) };
     0
+}
+
+/// Reads a batch without the interpreter's lock: consumers call with it or without, and the reader may wait for a lock
+/// whose holder waits for the interpreter.
+fn released(next: &mut Next) -> Result<Option<Vec<Built>>, String> {
+    let mut next = Some(next);
+    let batch = Python::try_attach(|py| next.take().map(|next| py.detach(next)));
+    match (batch.flatten(), next) {
+        (Some(batch), _) => batch,
+        // The interpreter ends.
+        (None, Some(next)) => next(),
+        (None, None) => Ok(None),
+    }
 }
 
 impl Array {

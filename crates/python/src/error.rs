@@ -1,10 +1,13 @@
 //! Errors, and how they become exceptions of `fulgurite.errors`.
 
+use std::sync::Arc;
+
 use fulgurite_events::Expected;
 use fulgurite_handles::kind;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use crate::merging::raised;
 use crate::names;
 
 /// Why a call failed.
@@ -14,6 +17,8 @@ pub enum Failure {
     Kind(&'static str, String),
     /// As `Kind`, with attributes of the exception.
     Detailed(&'static str, String, Vec<(&'static str, Detail)>),
+    /// As `Kind`, because of an exception of a merge function.
+    Caused(&'static str, String, Arc<PyErr>),
     /// An exception of Python.
     Python(PyErr),
 }
@@ -57,7 +62,11 @@ impl Failure {
 
 impl From<fulgurite::Error> for Failure {
     fn from(error: fulgurite::Error) -> Self {
-        Self::Kind(kind::of(&error), error.to_string())
+        let (kind, text) = (kind::of(&error), error.to_string());
+        match raised::exception_of(&error) {
+            Some(exception) => Self::Caused(kind, text, exception),
+            None => Self::Kind(kind, text),
+        }
     }
 }
 
@@ -128,10 +137,11 @@ impl From<PyErr> for Failure {
 
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
-        let (kind, text, details) = match failure {
+        let (kind, text, details, cause) = match failure {
             Failure::Python(error) => return error,
-            Failure::Kind(kind, text) => (kind, text, Vec::new()),
-            Failure::Detailed(kind, text, details) => (kind, text, details),
+            Failure::Kind(kind, text) => (kind, text, Vec::new(), None),
+            Failure::Detailed(kind, text, details) => (kind, text, details, None),
+            Failure::Caused(kind, text, cause) => (kind, text, Vec::new(), Some(cause)),
         };
         Python::attach(|py| {
             let make = || {
@@ -143,7 +153,9 @@ impl From<Failure> for PyErr {
                         Detail::Word(word) => made.setattr(*name, *word)?,
                     }
                 }
-                Ok::<_, PyErr>(PyErr::from_value(made))
+                let error = PyErr::from_value(made);
+                error.set_cause(py, cause.as_ref().map(|cause| cause.clone_ref(py)));
+                Ok::<_, PyErr>(error)
             };
             // Without the package around it, as in a broken installation.
             make().unwrap_or_else(|_| PyRuntimeError::new_err(text.clone()))

@@ -10,6 +10,7 @@ use pyo3::Python;
 
 use crate::error::{Failure, Result};
 use crate::lent::{Changer, Lent};
+use crate::merging::running::check_not_merging;
 
 /// An open database.
 pub struct OpenDatabase {
@@ -25,6 +26,7 @@ impl OpenDatabase {
     /// # Errors
     /// Those of `open`.
     pub fn open<T>(path: &Path, open: impl FnOnce() -> Result<(Database, T)>) -> Result<(Self, T)> {
+        check_not_merging()?;
         let opening = Opening::of(path);
         let mut objects = opening.lock();
         let (database, other) = open()?;
@@ -38,6 +40,7 @@ impl OpenDatabase {
     /// # Errors
     /// Those of the engine.
     pub fn close(&self) -> Result<()> {
+        check_not_merging()?;
         let Some(database) = self.taken() else { return Ok(()) };
         Ok(self.opening.close(database)?)
     }
@@ -51,6 +54,7 @@ impl OpenDatabase {
     /// # Errors
     /// If this object is closed.
     pub fn get(&self) -> Result<Database> {
+        check_not_merging()?;
         let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
         database.clone().ok_or_else(|| Failure::closed("database"))
     }
@@ -91,14 +95,20 @@ impl Reading {
     /// # Errors
     /// If it has ended.
     pub fn get(&self) -> Result<Arc<ReadTxn>> {
+        check_not_merging()?;
         let txn = self.txn.read().unwrap_or_else(PoisonError::into_inner);
         txn.clone().ok_or_else(|| Failure::closed("transaction"))
     }
 
     /// Ends it. Its snapshot remains while values of it are in use.
-    pub fn end(&self) {
+    ///
+    /// # Errors
+    /// In a merge function.
+    pub fn end(&self) -> Result<()> {
+        check_not_merging()?;
         self.has_ended.store(true, Ordering::SeqCst);
         self.txn.write().unwrap_or_else(PoisonError::into_inner).take();
+        Ok(())
     }
 }
 
@@ -120,6 +130,7 @@ impl Writing {
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, Option<Changes>>> {
+        check_not_merging()?;
         self.0.lock().map_err(|_| Failure::broken())
     }
 

@@ -18,6 +18,7 @@ use fulgurite::{KeyRange, Read, Table, WriteTxn};
 use fulgurite_events::Transaction;
 
 use crate::error::{Failure, Result};
+use crate::merging::running::check_not_merging;
 
 /// A transaction that changes tables.
 pub enum Changer<'c> {
@@ -83,6 +84,7 @@ impl Lent {
     /// # Errors
     /// If nothing is lent any more, if this is another thread, or if another call uses the transaction; those of `run`.
     pub fn with<R>(&self, run: impl FnOnce(&mut Changer<'_>) -> Result<R>) -> Result<R> {
+        check_not_merging()?;
         if self.thread != thread::current().id() {
             let text = "this transaction belongs to the thread that called the function; use it there only";
             return Err(Failure::invalid(text));

@@ -5,8 +5,9 @@
 //!
 //! - Objects of an ended transaction or closed database raise `ClosedError`.
 //! - A `Value` exports memory of a snapshot, and keeps the snapshot as long as it or a view of it lives.
-//! - The interpreter's lock is released in calls that may wait, for the disk or for other transactions. No lock of this
-//!   crate is held while a thread waits for the interpreter.
+//! - The interpreter's lock is released in calls that may wait, for the disk or for other transactions. A lock of this
+//!   crate that is held while a function of Python runs, as a merge function or an upcaster, is never awaited with the
+//!   interpreter's lock held.
 
 mod arrow;
 mod bounds;
@@ -17,6 +18,7 @@ mod keys;
 mod kinds;
 mod lent;
 mod loads;
+mod merging;
 mod names;
 mod rdf;
 mod scans;

@@ -2,6 +2,7 @@
 //!
 //! Bytes that are not UTF-8 become lone surrogates, as Python does it for names of files.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
@@ -24,7 +25,10 @@ pub fn bytes_of(name: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     if let Ok(bytes) = name.cast::<PyBytes>() {
         return Ok(bytes.as_bytes().to_vec());
     }
-    let text = name.cast::<PyString>()?;
+    let Ok(text) = name.cast::<PyString>() else {
+        let kind = name.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("a name of a stream is a str or bytes, not {kind}")));
+    };
     if let Ok(text) = text.to_cow() {
         return Ok(text.as_bytes().to_vec());
     }

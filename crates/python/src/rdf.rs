@@ -16,6 +16,7 @@ use crate::arrow::{ArrowStream, Cells, Field, text_of};
 use crate::error::{Failure, Result};
 use crate::keys::bytes_of;
 use crate::kinds::OpenDatabase;
+use crate::merging::running::check_not_merging;
 use crate::source::options;
 
 /// An RDF store.
@@ -28,6 +29,7 @@ pub struct Store {
 
 impl Store {
     fn get(&self) -> Result<fulgurite_rdf::Store> {
+        check_not_merging()?;
         let store = self.store.lock().map_err(|_| Failure::broken())?;
         store.clone().ok_or_else(|| Failure::closed("store"))
     }
@@ -139,7 +141,10 @@ impl Store {
     /// Closes the store.
     fn close(&self, py: Python<'_>) -> Result<()> {
         py.detach(|| {
-            self.store.lock().map_err(|_| Failure::broken())?.take();
+            check_not_merging()?;
+            let store = self.store.lock().map_err(|_| Failure::broken())?.take();
+            // Not under the lock, for which other threads wait with the interpreter's lock.
+            drop(store);
             self.open.close()
         })
     }

@@ -15,10 +15,10 @@ use crate::change_feed::{self, ChangeFeed};
 use crate::error::{Failure, Result};
 use crate::kinds::{Kind, OpenDatabase, Reading, Writing, reading};
 use crate::lent::Lent;
-use crate::loads;
 use crate::scans::{Rest, Scan, What, snapshot_of};
 use crate::tables::{self, Table};
 use crate::values::Value;
+use crate::{loads, merging};
 
 /// A database, a read transaction or a write transaction.
 #[pyclass(frozen, module = "fulgurite._native")]
@@ -75,6 +75,7 @@ pub fn options(given: &Bound<'_, PyDict>) -> Result<Options> {
             "write_set_bytes" => options.write_set_bytes(value.extract()?),
             "max_size_bytes" => options.max_size_bytes(value.extract()?),
             "keep_log_bytes" => options.keep_log(value.extract()?),
+            "merge_functions" => merging::functions::register(options, &value)?,
             "wait_for_lock" => options.wait_for_lock(seconds(value.extract()?)?),
             _ => return Err(Failure::invalid(format!("there is no option {name}"))),
         };
@@ -148,33 +149,33 @@ pub fn open(py: Python<'_>, path: PathBuf, given: Option<&Bound<'_, PyDict>>) ->
 impl Source {
     /// The tables, sorted by name.
     fn tables(&self, py: Python<'_>) -> Result<Vec<Table>> {
-        let tables = match &self.kind {
-            Kind::Database(open) => open.get()?.tables()?,
-            Kind::Read(reading) => reading.get()?.tables(),
-            Kind::Write(writing) => py.detach(|| writing.with(|changes| Ok(changes.txn.tables())))?,
-            Kind::Lent(lent) => lent.with(|changer| Ok(changer.tables()))?,
-        };
-        Ok(tables.into_iter().map(Table::new).collect())
+        let tables = self.kind.released(py, || match &self.kind {
+            Kind::Database(open) => Ok(open.get()?.tables()?),
+            Kind::Read(reading) => Ok(reading.get()?.tables()),
+            Kind::Write(writing) => writing.with(|changes| Ok(changes.txn.tables())),
+            Kind::Lent(lent) => lent.with(|changer| Ok(changer.tables())),
+        });
+        Ok(tables?.into_iter().map(Table::new).collect())
     }
 
     /// The table with this name.
     fn open_table(&self, py: Python<'_>, name: &str) -> Result<Table> {
-        let table = match &self.kind {
-            Kind::Database(open) => open.get()?.open_table(name)?,
-            Kind::Read(reading) => reading.get()?.open_table(name)?,
-            Kind::Write(writing) => py.detach(|| writing.with(|changes| Ok(changes.txn.open_table(name)?)))?,
-            Kind::Lent(lent) => lent.with(|changer| Ok(changer.open_table(name)?))?,
-        };
-        Ok(Table::new(table))
+        let table = self.kind.released(py, || match &self.kind {
+            Kind::Database(open) => Ok(open.get()?.open_table(name)?),
+            Kind::Read(reading) => Ok(reading.get()?.open_table(name)?),
+            Kind::Write(writing) => writing.with(|changes| Ok(changes.txn.open_table(name)?)),
+            Kind::Lent(lent) => lent.with(|changer| Ok(changer.open_table(name)?)),
+        });
+        Ok(Table::new(table?))
     }
 
     /// The number of the newest commit that it sees.
     fn sequence(&self, py: Python<'_>) -> Result<u64> {
-        Ok(match &self.kind {
-            Kind::Database(open) => open.get()?.read()?.sequence().0,
-            Kind::Read(reading) => reading.get()?.sequence().0,
-            Kind::Write(writing) => py.detach(|| writing.with(|changes| Ok(changes.txn.sequence().0)))?,
-            Kind::Lent(lent) => lent.with(|changer| Ok(changer.sequence().0))?,
+        self.kind.released(py, || match &self.kind {
+            Kind::Database(open) => Ok(open.get()?.read()?.sequence().0),
+            Kind::Read(reading) => Ok(reading.get()?.sequence().0),
+            Kind::Write(writing) => writing.with(|changes| Ok(changes.txn.sequence().0)),
+            Kind::Lent(lent) => lent.with(|changer| Ok(changer.sequence().0)),
         })
     }
 
@@ -302,9 +303,9 @@ impl Source {
 
     /// Begins a read transaction.
     #[pyo3(signature = (durable=false))]
-    fn read(&self, durable: bool) -> Result<Self> {
+    fn read(&self, py: Python<'_>, durable: bool) -> Result<Self> {
         let database = self.kind.database()?;
-        let txn = if durable { database.read_durable()? } else { database.read()? };
+        let txn = py.detach(|| if durable { database.read_durable() } else { database.read() })?;
         Ok(Self { kind: Kind::Read(Arc::new(Reading::new(txn))) })
     }
 
@@ -328,7 +329,7 @@ impl Source {
     }
 
     /// Creates a table.
-    #[pyo3(signature = (name, key, value, counted, packed, merge=None))]
+    #[pyo3(signature = (name, key, value, counted, packed, merge=None, merge_function=None))]
     #[expect(clippy::too_many_arguments, reason = "the parameters of a method of Python")]
     fn create_table(
         &self,
@@ -339,14 +340,15 @@ impl Source {
         counted: bool,
         packed: bool,
         merge: Option<&str>,
+        merge_function: Option<&str>,
     ) -> Result<Table> {
-        let options = tables::options(key, value, counted, packed, merge)?;
+        let options = tables::options(key, value, counted, packed, (merge, merge_function))?;
         let created = py.detach(|| self.kind.change(|txn| txn.engine()?.create_table(name, options.clone())))?;
         Ok(Table::new(created))
     }
 
     /// Opens a table, or creates it. Only for databases.
-    #[pyo3(signature = (name, key, value, counted, packed, merge=None))]
+    #[pyo3(signature = (name, key, value, counted, packed, merge=None, merge_function=None))]
     #[expect(clippy::too_many_arguments, reason = "the parameters of a method of Python")]
     fn open_or_create_table(
         &self,
@@ -357,8 +359,9 @@ impl Source {
         counted: bool,
         packed: bool,
         merge: Option<&str>,
+        merge_function: Option<&str>,
     ) -> Result<Table> {
-        let options = tables::options(key, value, counted, packed, merge)?;
+        let options = tables::options(key, value, counted, packed, (merge, merge_function))?;
         let database = self.kind.database()?;
         Ok(Table::new(py.detach(|| database.open_or_create_table(name, options))?))
     }
@@ -507,10 +510,7 @@ impl Source {
     fn end(&self, py: Python<'_>) -> Result<()> {
         py.detach(|| match &self.kind {
             Kind::Database(open) => open.close(),
-            Kind::Read(reading) => {
-                reading.end();
-                Ok(())
-            }
+            Kind::Read(reading) => reading.end(),
             Kind::Write(writing) => writing.take().map(drop),
             Kind::Lent(_) => Err(Failure::invalid("this transaction ends when the function returns")),
         })

@@ -52,6 +52,12 @@ impl Table {
         self.table.merge_operator().map(|operator| operator.to_string())
     }
 
+    /// The name of the merge function.
+    #[getter]
+    fn merge_function(&self) -> Option<&str> {
+        self.table.merge_function()
+    }
+
     /// The key of stored bytes.
     fn decode_key<'py>(&self, py: Python<'py>, stored: &[u8]) -> Result<Bound<'py, PyAny>> {
         self.keys.decode(py, stored)
@@ -67,12 +73,20 @@ impl Table {
     }
 }
 
+/// How the values of a new table are merged: an operator, and the name of a function.
+pub type Merge<'m> = (Option<&'m str>, Option<&'m str>);
+
 /// Options of a new table.
 ///
 /// # Errors
-/// If the merge operator is not known.
-pub fn options(key: &str, value: &str, counted: bool, packed: bool, merge: Option<&str>) -> Result<TableOptions> {
+/// If the merge operator is not known, or there is a function too.
+pub fn options(key: &str, value: &str, counted: bool, packed: bool, merge: Merge<'_>) -> Result<TableOptions> {
     let options = TableOptions::new().key_type(key).value_type(value).counted(counted).packed(packed);
+    let merge = match merge {
+        (Some(_), Some(_)) => return Err(Failure::invalid("a table has merge or merge_function, not both")),
+        (None, Some(function)) => return Ok(options.merge_function(function)),
+        (merge, None) => merge,
+    };
     let Some(name) = merge else { return Ok(options) };
     let operator = MergeOperator::ALL.into_iter().find(|operator| operator.to_string() == name);
     let operator = operator.ok_or_else(|| {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
@@ -19,6 +19,11 @@ __all__ = ["Database", "ReadTransaction", "WriteTransaction", "open"]
 _T = TypeVar("_T")
 Durability: TypeAlias = Literal["memory", "log", "disk"]
 Isolation: TypeAlias = Literal["serializable", "snapshot"]
+MergeFunction: TypeAlias = Callable[[bytes, bytes | None, list[bytes]], bytes]
+"""Returns the new value of a key, from the key, its value (None without one), and operands.
+
+All are stored bytes. The operands are those that one transaction merges into the key, in order.
+"""
 
 _NAMES: dict[object, str] = {int: "i64", float: "f64", str: "string", bytes: "bytes", bool: "bool"}
 _ATTEMPTS = 100
@@ -123,9 +128,11 @@ class WriteTransaction(Source):
         counted: bool = False,
         packed: bool = False,
         merge: str | None = None,
+        merge_function: str | None = None,
     ) -> Table:
         """Create a table, as ``Database.create_table``."""
-        made = self._source.create_table(name, type_name(key), type_name(value), counted, packed, merge)
+        names = (type_name(key), type_name(value))
+        made = self._source.create_table(name, *names, counted, packed, merge, merge_function)
         return Table(self._source, made)
 
     def drop_table(self, name: str) -> None:
@@ -238,20 +245,23 @@ class Database(Source):
         counted: bool = False,
         packed: bool = False,
         merge: str | None = None,
+        merge_function: str | None = None,
     ) -> Table:
         """Return a table, and create it if it does not exist.
 
         ``key`` and ``value`` are types: ``int``, ``float``, ``str``, ``bytes``, ``bool``, tuples of
         these, or names such as ``"(u32,string)"``. An existing table must have the same types and
-        options, if any is given. ``merge`` is a merge operator, such as ``"add"``.
+        options, if any is given. ``merge`` is a merge operator, such as ``"add"``;
+        ``merge_function`` is the name of a function of ``open``.
         """
-        if key is None and value is None and merge is None and not counted and not packed:
+        if key is None and value is None and merge is None and merge_function is None and not counted and not packed:
             try:
                 return self[name]
             except TableNotFoundError:
                 pass
         names = (type_name(key), type_name(value))
-        return Table(self._source, self._source.open_or_create_table(name, *names, counted, packed, merge))
+        made = self._source.open_or_create_table(name, *names, counted, packed, merge, merge_function)
+        return Table(self._source, made)
 
     def create_table(
         self,
@@ -262,9 +272,11 @@ class Database(Source):
         counted: bool = False,
         packed: bool = False,
         merge: str | None = None,
+        merge_function: str | None = None,
     ) -> Table:
         """Create a table, which must not exist. The options are those of ``table``."""
-        made = self._source.create_table(name, type_name(key), type_name(value), counted, packed, merge)
+        names = (type_name(key), type_name(value))
+        made = self._source.create_table(name, *names, counted, packed, merge, merge_function)
         return Table(self._source, made)
 
     def drop_table(self, name: str) -> None:
@@ -354,6 +366,7 @@ def open(
     max_size_bytes: int | None = None,
     keep_log_bytes: int | None = None,
     wait_for_lock: float = 0.0,
+    merge_functions: Mapping[str, MergeFunction] | None = None,
 ) -> Database:
     """Open a database, and create it if it does not exist (unless ``create`` is false).
 
@@ -361,6 +374,12 @@ def open(
     ``image`` opens an image. ``durability`` says what a commit survives: "memory" nothing, "log" a
     crash of the process, "disk" a power cut (the default). ``wait_for_lock`` is how many seconds
     opening waits for another process that has the database open for writing.
+
+    ``merge_functions`` has functions by the names that tables have (``merge_function``). Each gets
+    the key, the value or None, and a list of operands, as bytes, and returns the new value. It must
+    depend on nothing else and use no database. If it raises an exception, the call that needs the
+    value, such as a commit, raises an ``Error`` with the exception as its ``__cause__``. A database
+    that is open in this process keeps the functions of its first opening.
     """
     path = os.fspath(path)
     source = _native.open(
@@ -380,6 +399,7 @@ def open(
         max_size_bytes=max_size_bytes,
         keep_log_bytes=keep_log_bytes,
         wait_for_lock=wait_for_lock,
+        merge_functions=None if merge_functions is None else dict(merge_functions),
     )
     return Database(source, path)
 

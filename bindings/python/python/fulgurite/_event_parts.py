@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
@@ -88,18 +88,46 @@ class NewEvent:
         if isinstance(self.tags, str):
             raise TypeError(f"tags is a sequence of texts, not the text {self.tags!r}; use tags=[{self.tags!r}]")
         id = self.id.bytes if isinstance(self.id, uuid.UUID) else self.id
-        return (self.type, self.data, id, self.schema, self.metadata, list(self.tags))
+        if not isinstance(self.type, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"type of NewEvent is a str, not {type(self.type).__name__}")
+        _check_bytes("data", self.data, "bytes; encode it, or use NewEvent.of_json(type, value)")
+        if id is not None:
+            _check_bytes("id", id, "a uuid.UUID or 16 bytes")
+        _check_bytes("metadata", self.metadata, "bytes; encode it")
+        tags = _listed("tags", self.tags)
+        for index, tag in enumerate(tags):
+            if not isinstance(tag, str):
+                raise TypeError(f"tags[{index}] of NewEvent is a str, not {type(tag).__name__}")
+        return (self.type, self.data, id, self.schema, self.metadata, tags)
+
+
+def _check_bytes(name: str, given: object, wanted: str) -> None:
+    try:
+        memoryview(given).release()  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+    except TypeError:
+        wanted, separator, advice = wanted.partition(";")
+        kind = type(given).__name__
+        raise TypeError(f"{name} of NewEvent is {wanted}, not {kind}{separator}{advice}") from None
 
 
 def parts_of(events: NewEvent | Iterable[NewEvent]) -> list[tuple[Any, ...]]:
     """The parts of one event or of several."""
-    return [_new_event(event).parts() for event in ([events] if isinstance(events, NewEvent) else events)]
+    if isinstance(events, NewEvent):
+        return [events.parts()]
+    given: Any = events
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise _wrong("the argument events is a NewEvent or an iterable of them", events)
+    return [_new_event(index, event).parts() for index, event in enumerate(events)]
 
 
-def _new_event(event: NewEvent) -> NewEvent:
+def _new_event(index: int, event: NewEvent) -> NewEvent:
     if isinstance(event, NewEvent):  # pyright: ignore[reportUnnecessaryIsInstance]
         return event
-    raise TypeError(f"events are NewEvent objects, not {type(event).__name__}; use NewEvent(type, data)")
+    raise _wrong(f"events[{index}] is a NewEvent", event)
+
+
+def _wrong(wanted: str, given: object) -> TypeError:
+    return TypeError(f"{wanted}, not {type(given).__name__}; use NewEvent(type, data)")
 
 
 class _Item(NamedTuple):
@@ -111,7 +139,10 @@ class _Item(NamedTuple):
 def _listed(what: str, given: Any) -> list[Any]:
     if isinstance(given, (str, bytes)):
         raise TypeError(f"{what} is a sequence, not {given!r}; use {what}=[{given!r}]")
-    return list(given)
+    if not isinstance(given, Iterable):
+        raise TypeError(f"{what} is a sequence of texts, not {type(given).__name__}")
+    elements: Iterable[Any] = given
+    return list(elements)
 
 
 @dataclass(frozen=True, slots=True, init=False)

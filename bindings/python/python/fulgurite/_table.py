@@ -181,7 +181,7 @@ class Table(MutableMapping[Any, Any]):
         return default if self._source.insert(self._table, key, default) else self[key]
 
     def merge(self, key: Any, operand: Any) -> None:
-        """Merge an operand into a value by the table's merge operator.
+        """Merge an operand into a value by the table's merge operator or function.
 
         Transactions that merge into the same keys do not conflict.
         """

@@ -413,7 +413,8 @@ class EventStore(_Reads):
 
         With ``timeout``, an iteration ends when no event has come for so many seconds; another one
         continues there. A follower sees an event as soon as its append may return. ``partition`` is
-        a member of a group, such as ``(0, 4)``: it gets only the events of its streams.
+        a member of a group, such as ``(0, 4)``: it gets only the events of its streams. A position
+        above ``head`` raises ``InvalidError``.
         """
         return Follower(_native.follow(self._store, start, batch_events, behind_max, partition), timeout)
 

@@ -87,17 +87,25 @@ fn a_batch_with_a_wrong_line_is_not_appended_and_the_line_is_named() {
     let append =
         |input: &str| directory.run_with_input(&["events", "append", "a.ful", "--batch", "2"], input.as_bytes());
     let good = r#"{"stream":"n","type":"x"}"#;
-    refused(&append(&format!("{good}\n{good}\n{good}\n{{")), 1, "-: line 4: EOF while parsing");
+    refused(&append(&format!("{good}\n{good}\n{good}\n{{")), 1, "-: line 4, column 1: EOF while parsing");
     assert_eq!(done(&directory.run(&["events", "read", "a.ful", "n"])).len(), 2);
     for (line, message) in [
         (r#"{"type":"x"}"#, "no member `stream`"),
         (r#"{"stream":"n"}"#, "no member `type`"),
-        (r#"{"stream":"n","type":"x","color":1}"#, "there is no member `color`"),
-        (r#"{"stream":"n","type":"x","id":"7"}"#, "`7` is no id"),
+        (r#"{"stream":"n","type":"x","color":1}"#, "-: line 1, column 34: there is no member `color`"),
+        (r#"{"stream":"n","type":"x","id":"7"}"#, "-: line 1, column 31: `7` is no id"),
+        (r#"{"stream":"n","type":"x","data":[1,}"#, "-: line 1, column 36: "),
+        (r#"{"stream":"n","type":7}"#, "-: line 1, column 22: `type` is not a string"),
+        (r#"{"stream":"n","type":"x","tags":["a"],"tags":[]}"#, "-: line 1, column 46: duplicate member `tags`"),
+        (r#"{"stream":"n","type":"x","data_hex":"0"}"#, "-: line 1, column 37: "),
+        (r#"["n"]"#, "-: line 1, column 1: "),
         (r#"{"stream":"n","type":"x","expected":0}"#, "expected version 0, but its last event has version 1"),
         (r#"{"stream":"n","type":"x","expected":"no stream"}"#, "expected no stream"),
-        (r#"{"stream":"n","type":"x","expected":-1}"#, "`expected` is a version"),
-        (r#"{"stream":"n","type":"x","data":1,"data_hex":"00"}"#, "exclude each other"),
+        (r#"{"stream":"n","type":"x","expected":-1}"#, "-: line 1, column 37: `expected` is a version"),
+        (
+            r#"{"stream":"n","type":"x","data":1,"data_hex":"00"}"#,
+            "-: line 1, column 46: `data` and `data_hex` exclude each other",
+        ),
     ] {
         refused(&append(line), 1, message);
     }
@@ -124,6 +132,14 @@ fn streams_consumers_replay_and_stats_count_what_there_is() {
     }
     let stats = done(&directory.run(&["events", "stats", "a.ful", "--format", "csv"]));
     assert_eq!(stats[1..5], ["next position,9", "first position kept,0", "streams,3", "types,2"]);
+}
+
+#[test]
+fn follow_refuses_a_position_above_the_next_one() {
+    let directory = created();
+    let follow = |from: &str| directory.run(&["events", "follow", "a.ful", "--from", from, "--limit", "0"]);
+    done(&follow("9"));
+    refused(&follow("10"), 1, "the next event gets position 9; follow from 9 for new events");
 }
 
 #[test]

@@ -27,6 +27,11 @@ pub struct Follower {
     behind_max: u64,
     partition: Partition,
     has_caught_up: bool,
+    /// The positions that were skipped, and how many of them a call has returned.
+    missed: u64,
+    missed_returned: u64,
+    /// A signal that no call has returned yet.
+    signal: Option<Signal>,
     attention: Attention,
 }
 
@@ -43,7 +48,7 @@ pub struct Delivered {
 }
 
 impl EventStore {
-    /// Follows the store from a position on.
+    /// Follows the store from a position on. The position of the next event is allowed too.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -52,7 +57,7 @@ impl EventStore {
     /// # let directory = tempfile::tempdir().expect("a temporary directory");
     /// let store = EventStore::create(directory.path().join("a.ful"))?;
     /// store.append("a", Expected::Any, &[EventData::new("counted", b"1")])?;
-    /// let mut follower = store.follow(Position::START);
+    /// let mut follower = store.follow(Position::START)?;
     /// let mut seen = Vec::new();
     /// loop {
     ///     let delivered = follower.poll(Duration::from_secs(1), |_, event| {
@@ -66,16 +71,26 @@ impl EventStore {
     /// assert_eq!(seen, [b"1"]);
     /// # Ok(()) }
     /// ```
-    pub fn follow(&self, from: Position) -> Follower {
-        Follower {
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the store has no event yet at the position before `from`; errors of the disk.
+    pub fn follow(&self, from: Position) -> Result<Follower> {
+        // Events that are not durable yet have positions too.
+        if from.0 > self.shared.bell.position() {
+            self.snapshot()?.check_follows(from)?;
+        }
+        Ok(Follower {
             store: self.clone(),
             next: from,
             batch_events: BATCH_EVENTS,
             behind_max: BEHIND_MAX,
             partition: Partition::ALL,
             has_caught_up: false,
+            missed: 0,
+            missed_returned: 0,
+            signal: None,
             attention: Attention::of_follower(&self.shared.bell),
-        }
+        })
     }
 }
 
@@ -111,6 +126,12 @@ impl Follower {
         self.next
     }
 
+    /// How many positions were skipped since it began, because retention had removed their events before it came to
+    /// them. It counts them also if the call failed that skipped them.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+
     /// The store that it follows.
     pub fn store(&self) -> &EventStore {
         &self.store
@@ -119,7 +140,8 @@ impl Follower {
     /// Passes the next events to `each`. If there are none, it waits at most `wait` for some. When it has delivered all
     /// that there are, the next call returns [`Signal::CaughtUp`] at once, without events.
     ///
-    /// If `each` fails, the event counts as not delivered: the next call begins with it.
+    /// If `each` fails, the event counts as not delivered: the next call begins with it, and returns what the failed
+    /// call has missed.
     ///
     /// # Errors
     /// Those of `each`; errors of the disk.
@@ -138,15 +160,14 @@ impl Follower {
         mut each: impl FnMut(&Snapshot, &Event<'_>) -> Result<bool>,
     ) -> Result<Delivered> {
         let bell = &self.store.shared.bell;
-        let mut delivered = Delivered::default();
         if bell.position() <= self.next.0 {
             if !self.has_caught_up {
                 self.has_caught_up = true;
-                delivered.signal = Some(Signal::CaughtUp);
-                return Ok(delivered);
+                self.signal = Some(Signal::CaughtUp);
+                return Ok(self.delivered(0));
             }
-            if !bell.wait(self.next.0, wait, &mut self.attention) {
-                return Ok(delivered);
+            if self.missed == self.missed_returned && !bell.wait(self.next.0, wait, &mut self.attention) {
+                return Ok(Delivered::default());
             }
         }
         let snapshot = match self.store.shared.durability {
@@ -158,34 +179,41 @@ impl Follower {
         let events = head.saturating_sub(self.next.0);
         if self.has_caught_up && events > self.behind_max {
             self.has_caught_up = false;
-            delivered.signal = Some(Signal::FellBehind { events });
+            self.signal = Some(Signal::FellBehind { events });
         }
         let start = snapshot.start()?;
         if self.next < start {
-            delivered.missed = start.0 - self.next.0;
+            self.missed += start.0 - self.next.0;
             self.next = start;
         }
         let end = Position(head.min(self.next.0.saturating_add(self.batch_events)).max(self.next.0));
-        let (next, partition) = (&mut self.next, self.partition);
+        let (next, partition, mut delivered) = (&mut self.next, self.partition, 0);
         let ended = snapshot.try_scan(*next..end, |event| {
             let mut goes_on = true;
             if partition.contains(event.stream) {
                 goes_on = each(&snapshot, event)?;
-                delivered.events += 1;
+                delivered += 1;
             }
             next.0 = event.position.0 + 1;
             if goes_on { Ok(()) } else { Err(Ended::Enough) }
         });
         match ended {
             // Removed events at the end leave their positions.
-            Ok(()) if delivered.events == 0 && end.0 < head => {
+            Ok(()) if delivered == 0 && end.0 < head => {
                 self.next = locate::after_gap(snapshot.txn(), &self.store.shared.tables, end, Position(head))?;
             }
             Ok(()) => self.next = end,
             Err(Ended::Enough) => {}
             Err(Ended::Failed(error)) => return Err(error),
         }
-        Ok(delivered)
+        Ok(self.delivered(delivered))
+    }
+
+    /// What a call returns, with what earlier ones could not return because they failed.
+    fn delivered(&mut self, events: u64) -> Delivered {
+        let missed = self.missed - self.missed_returned;
+        self.missed_returned = self.missed;
+        Delivered { events, missed, signal: self.signal.take() }
     }
 }
 

@@ -106,12 +106,7 @@ impl RemoteFollower {
                 }
                 Kind::Refused => {
                     let [head] = self.numbers().ok_or_else(|| self.malformed())?;
-                    let message = format!(
-                        "cannot follow from position {}: the next event gets position {head}; check that it is the \
-                         same store, and that a power cut has not lost events",
-                        self.next
-                    );
-                    return Err(Error::Invalid { message });
+                    return Err(Error::after_the_head(self.next, Position(head)));
                 }
                 Kind::Event => {
                     let event = wire::parse_event(&self.body).ok_or_else(|| self.malformed())?;

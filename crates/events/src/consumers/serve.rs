@@ -186,13 +186,15 @@ fn send(store: &EventStore, stop: &Stop, mut connection: UnixStream) -> Result<(
     if magic != wire::HELLO {
         return Ok(());
     }
-    let head = store.shared.bell.position();
-    if from > head {
-        return wire::write_frame(&mut connection, Kind::Refused, &[&head.to_le_bytes()]).map_err(Error::program);
+    if from > store.shared.bell.position() {
+        let head = store.snapshot()?.head()?.0;
+        if from > head {
+            return wire::write_frame(&mut connection, Kind::Refused, &[&head.to_le_bytes()]).map_err(Error::program);
+        }
     }
     connection.set_read_timeout(Some(LOOK)).map_err(Error::program)?;
     let mut out = Sender { out: Vec::new(), types: HashSet::new(), streams: HashSet::new() };
-    let mut follower = store.follow(Position(from)).sends();
+    let mut follower = store.follow(Position(from))?.sends();
     while !stop.is_stopped() {
         let before = follower.position();
         // The snapshot ends with the call, so that a slow follower does not keep pages of the file from reuse.

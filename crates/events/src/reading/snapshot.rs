@@ -83,6 +83,15 @@ impl Snapshot {
         Ok(locate::end_of_log(&self.txn, &self.tables)?.0)
     }
 
+    /// Refuses a position from which the store cannot be followed. The head is allowed.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the position is above the head; errors of the disk; [`Error::Damaged`].
+    pub fn check_follows(&self, from: Position) -> Result<()> {
+        let head = self.head()?;
+        if from > head { Err(Error::after_the_head(from, head)) } else { Ok(()) }
+    }
+
     /// The first position that retention has kept.
     ///
     /// # Errors

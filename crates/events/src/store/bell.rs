@@ -1,7 +1,8 @@
 //! How followers of this process learn of new events.
 //!
 //! Waking a thread takes tens of microseconds, so a thread spins before it sleeps: long if events come quickly, briefly
-//! otherwise. A thread that has nothing to do sleeps until the bell rings.
+//! after any other event. A thread that has waited without an event does not spin until the next one: it sleeps until
+//! the bell rings or its time is over.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
@@ -61,7 +62,11 @@ impl Bell {
         attention.wakes = self.wakes.load(Ordering::SeqCst);
         let has_risen = self.position() > after;
         // A short time-out says nothing about the next event.
-        attention.is_close = has_risen && begun.elapsed() < CLOSE;
+        attention.pace = match has_risen {
+            true if begun.elapsed() < CLOSE => Pace::Close,
+            true => Pace::Apart,
+            false => Pace::Idle,
+        };
         has_risen
     }
 
@@ -88,18 +93,28 @@ impl Bell {
 /// What a thread that waits again and again knows of its last wait.
 #[derive(Debug)]
 pub struct Attention {
-    /// Whether the last wait was short, so that the next one is probably short, too.
-    is_close: bool,
+    pace: Pace,
     /// A thread that spins for longer lets others run on its core meanwhile.
     unshared: Duration,
     /// Calls of [`Bell::wake`] before the end of the last wait.
     wakes: usize,
 }
 
+/// How the last wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    /// With an event, soon: the next one probably comes soon, too.
+    Close,
+    /// With an event, later. So begins a thread.
+    Apart,
+    /// Without an event: nothing says when the next one comes.
+    Idle,
+}
+
 impl Attention {
     /// That of a thread whose work is done when it has seen the events.
     pub fn of_follower(bell: &Bell) -> Self {
-        Self { is_close: false, unshared: BRIEF, wakes: bell.wakes.load(Ordering::SeqCst) }
+        Self { pace: Pace::Apart, unshared: BRIEF, wakes: bell.wakes.load(Ordering::SeqCst) }
     }
 
     /// That of a thread that passes the events on to another process, which may need the core.
@@ -109,10 +124,11 @@ impl Attention {
 
     /// How long the thread spins before it sleeps.
     fn span(&self) -> Duration {
-        match *HAS_CORES {
-            false => Duration::ZERO,
-            true if self.is_close => CLOSE,
-            true => BRIEF,
+        match self.pace {
+            _ if !*HAS_CORES => Duration::ZERO,
+            Pace::Close => CLOSE,
+            Pace::Apart => BRIEF,
+            Pace::Idle => Duration::ZERO,
         }
     }
 }
@@ -137,18 +153,33 @@ mod tests {
         let bell = Bell::default();
         let mut attention = Attention::of_follower(&bell);
         assert!(!bell.wait(0, CLOSE * 2, &mut attention));
-        assert!(!attention.is_close && attention.span() < CLOSE);
+        assert_eq!((attention.pace, attention.span()), (Pace::Idle, Duration::ZERO));
         bell.ring(1);
-        while !attention.is_close {
+        while attention.pace != Pace::Close {
             assert!(bell.wait(0, LONG, &mut attention));
         }
         assert_eq!(attention.span(), if *HAS_CORES { CLOSE } else { Duration::ZERO });
         // Neither after a long wait, nor after a short one in which nothing came.
         for timeout in [CLOSE * 2, CLOSE / 2] {
-            attention.is_close = true;
+            attention.pace = Pace::Close;
             assert!(!bell.wait(1, timeout, &mut attention));
-            assert!(!attention.is_close);
+            assert_eq!(attention.pace, Pace::Idle);
         }
+    }
+
+    #[test]
+    fn a_thread_that_waited_without_an_event_does_not_spin_until_the_next_one() {
+        let bell = Bell::default();
+        let mut attention = Attention::of_follower(&bell);
+        let brief = if *HAS_CORES { BRIEF } else { Duration::ZERO };
+        assert_eq!(attention.span(), brief, "a thread that begins");
+        for _ in 0..3 {
+            assert!(!bell.wait(0, Duration::from_millis(1), &mut attention));
+            assert_eq!(attention.span(), Duration::ZERO);
+        }
+        bell.ring(1);
+        assert!(bell.wait(0, LONG, &mut attention));
+        assert!(attention.span() >= brief, "after an event");
     }
 
     #[test]
@@ -169,7 +200,7 @@ mod tests {
         assert!(!bell.wait(0, LONG, &mut attention));
         assert!(begun.elapsed() < LONG, "the wake was missed");
         assert!(!bell.wait(0, CLOSE * 2, &mut attention));
-        assert!(!attention.is_close, "a wake ends one wait only");
+        assert_eq!(attention.pace, Pace::Idle, "a wake ends one wait only");
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn a_follower_of_a_store_that_was_opened_with_another_durability_sees_every_even
     let store = open(Durability::Memory);
     store.append("a", Expected::Any, &[event("1"), event("2")]).unwrap();
     drop(store);
-    let mut follower = open(Durability::Disk).follow(Position::START);
+    let mut follower = open(Durability::Disk).follow(Position::START).unwrap();
     let mut seen = Vec::new();
     follower
         .poll(Duration::from_secs(1), |_, event| {

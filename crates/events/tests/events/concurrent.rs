@@ -32,7 +32,7 @@ fn write(store: &EventStore, writer: u64, opening: u64) {
 
 /// Follows until all writers are done and everything was seen. Returns the next position.
 fn follow(store: &EventStore, from: Position, is_done: &AtomicBool) -> Position {
-    let mut follower = store.follow(from).batch_events(13).behind_max(20);
+    let mut follower = store.follow(from).unwrap().batch_events(13).behind_max(20);
     let mut next = from;
     loop {
         let was_done = is_done.load(Ordering::SeqCst);

@@ -6,6 +6,7 @@ mod appending;
 mod atomic;
 mod codecs;
 mod concurrent;
+mod following;
 mod model;
 #[cfg(unix)]
 mod remote;

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use crate::error::{Failure, Result};
+use crate::merging::running::check_not_merging;
 
 /// A value that one call uses at a time.
 pub struct Exclusive<T> {
@@ -25,6 +26,7 @@ impl<T> Exclusive<T> {
     /// # Errors
     /// If `run` of an outer call on this thread calls this, or an earlier call has panicked; those of `run`.
     pub fn with<R>(&self, object: &str, run: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
+        check_not_merging()?;
         let this = thread::current().id();
         if *self.holder.lock().unwrap_or_else(PoisonError::into_inner) == Some(this) {
             let text =

@@ -39,9 +39,8 @@ enum Feed {
 }
 
 impl Feed {
-    /// Waits at most `wait` for events, and adds them to the queue. Returns a signal, if there is one, and how many
-    /// positions were skipped.
-    fn poll(&mut self, wait: Duration, queue: &mut VecDeque<Recorded>) -> Result<(Option<Signal>, u64)> {
+    /// Waits at most `wait` for events, and adds them to the queue. Returns a signal, if there is one.
+    fn poll(&mut self, wait: Duration, queue: &mut VecDeque<Recorded>) -> Result<Option<Signal>> {
         match self {
             Self::Local { follower, open, names } => {
                 open.get()?;
@@ -49,10 +48,19 @@ impl Feed {
                     queue.push_back(names.record(snapshot, event)?);
                     Ok(())
                 })?;
-                Ok((delivered.signal, delivered.missed))
+                Ok(delivered.signal)
             }
             #[cfg(unix)]
             Self::Remote(remote) => remote.poll(wait, queue),
+        }
+    }
+
+    /// How many positions were skipped, also by calls that failed.
+    fn missed(&self) -> u64 {
+        match self {
+            Self::Local { follower, .. } => follower.missed(),
+            #[cfg(unix)]
+            Self::Remote(remote) => remote.follower.missed(),
         }
     }
 
@@ -76,13 +84,11 @@ struct Remote {
     signal: Option<Signal>,
     /// An error behind them.
     failure: Option<fulgurite_events::Error>,
-    /// How many skipped positions were reported.
-    missed: u64,
 }
 
 #[cfg(unix)]
 impl Remote {
-    fn poll(&mut self, wait: Duration, queue: &mut VecDeque<Recorded>) -> Result<(Option<Signal>, u64)> {
+    fn poll(&mut self, wait: Duration, queue: &mut VecDeque<Recorded>) -> Result<Option<Signal>> {
         if self.arrived.is_empty() {
             let polled = self.follower.poll(wait, |remote| {
                 let payload = remote.event.payload.to_vec();
@@ -101,8 +107,7 @@ impl Remote {
         if let Some(failure) = self.failure.take() {
             return Err(failure.into());
         }
-        let before = std::mem::replace(&mut self.missed, self.follower.missed());
-        Ok((self.signal.take(), self.missed - before))
+        Ok(self.signal.take())
     }
 
     fn position(&self) -> u64 {
@@ -165,11 +170,10 @@ impl Follower {
             if let Some(failure) = failure.take() {
                 return Err(failure);
             }
-            match feed.poll(wait, queue) {
-                Ok((new, missed)) => {
-                    *signal = new.or(*signal);
-                    self.missed.fetch_add(missed, Ordering::Relaxed);
-                }
+            let polled = feed.poll(wait, queue);
+            self.missed.store(feed.missed(), Ordering::Relaxed);
+            match polled {
+                Ok(new) => *signal = new.or(*signal),
                 Err(new) if queue.is_empty() => return Err(new),
                 Err(new) => *failure = Some(new),
             }
@@ -254,14 +258,16 @@ impl Follower {
 /// Follows a store from a position on.
 #[pyfunction]
 pub fn follow(
+    py: Python<'_>,
     store: &EventStore,
     start: u64,
     batch_events: u64,
     behind_max: u64,
     partition: Option<(u32, u32)>,
 ) -> Result<Follower> {
-    let follower = store.get()?.follow(Position(start)).batch_events(batch_events).behind_max(behind_max);
-    let follower = Box::new(follower.partition(arguments::partition(partition)?));
+    let (partition, found) = (arguments::partition(partition)?, store.get()?);
+    let follower = py.detach(|| found.follow(Position(start)))?;
+    let follower = Box::new(follower.batch_events(batch_events).behind_max(behind_max).partition(partition));
     Ok(Follower::new(Feed::Local { follower, open: store.open(), names: StreamNames::default() }))
 }
 
@@ -287,8 +293,8 @@ pub fn serve(store: &EventStore, socket: PathBuf) -> Result<Server> {
 pub fn connect(py: Python<'_>, socket: PathBuf, start: u64, upcasters: Option<&Bound<'_, PyDict>>) -> Result<Follower> {
     let upcasters = upcasters.map(arguments::upcasters).transpose()?.unwrap_or_default();
     let follower = py.detach(|| fulgurite_events::RemoteFollower::connect(socket, Position(start)))?;
-    let (arrived, signal, failure, missed) = (VecDeque::new(), None, None, 0);
-    Ok(Follower::new(Feed::Remote(Box::new(Remote { follower, upcasters, arrived, signal, failure, missed }))))
+    let (arrived, signal, failure) = (VecDeque::new(), None, None);
+    Ok(Follower::new(Feed::Remote(Box::new(Remote { follower, upcasters, arrived, signal, failure }))))
 }
 
 /// Follows a store that another process serves.

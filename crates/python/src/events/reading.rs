@@ -13,6 +13,7 @@ use crate::events::arguments;
 use crate::events::columns;
 use crate::events::exclusive::Exclusive;
 use crate::events::recorded::{Event, Recorded, StreamNames};
+use crate::merging::running::check_not_merging;
 use crate::names;
 
 /// Which events an iterator reads.
@@ -173,6 +174,7 @@ impl EventSnapshot {
     }
 
     fn get(&self) -> Result<Snapshot> {
+        check_not_merging()?;
         let snapshot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         snapshot.clone().ok_or_else(|| Failure::closed("snapshot"))
     }

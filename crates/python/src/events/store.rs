@@ -14,6 +14,7 @@ use crate::events::reading::EventSnapshot;
 use crate::events::transaction::{AppendedTuple, EventTransaction, tuple_of};
 use crate::kinds::OpenDatabase;
 use crate::lent::Lent;
+use crate::merging::running::check_not_merging;
 use crate::names;
 use crate::source::{Source, durability, options};
 
@@ -175,6 +176,7 @@ impl EventStore {
 
     /// Closes the store, and the database if the store has opened it. Does nothing the second time.
     fn close(&self, py: Python<'_>) -> Result<()> {
+        check_not_merging()?;
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner).take();
         py.detach(|| {
             drop(store);

@@ -27,7 +27,7 @@ type TableTuple = (String, String, String, bool, bool, Option<String>);
 fn view_of((name, tables, batch_events, partition): ViewTuple) -> Result<View> {
     let mut view = View::new(name).batch_events(batch_events).partition(arguments::partition(partition)?);
     for (name, key, value, counted, packed, merge) in tables {
-        view = view.table(name, tables::options(&key, &value, counted, packed, merge.as_deref())?);
+        view = view.table(name, tables::options(&key, &value, counted, packed, (merge.as_deref(), None))?);
     }
     Ok(view)
 }
@@ -139,7 +139,7 @@ impl EventStore {
     fn wait_once(&self, py: Python<'_>, position: u64, wait: Duration) -> Result<bool> {
         let store = self.get()?;
         py.detach(|| {
-            let mut follower = store.follow(Position(position)).batch_events(1);
+            let mut follower = store.follow(Position(position))?.batch_events(1);
             // The first call of a follower at the end only says that it is there.
             for _ in 0..2 {
                 let delivered = follower.poll(wait, |_, _| Ok(()))?;

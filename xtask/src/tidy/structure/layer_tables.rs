@@ -169,10 +169,13 @@ const C_LAYERS: &[&[&str]] = &[
 
 /// See [`Layered::layers`].
 const PYTHON_LAYERS: &[&[&str]] = &[
-    &["names"],
+    &["names", "merging::raised"],
     &["error"],
+    &["merging::running"],
     &["lent"],
     &["keys", "kinds"],
+    &["merging::functions"],
+    &["merging"],
     &["arrow", "change_feed", "tables", "values"],
     &["bounds"],
     &["scans"],

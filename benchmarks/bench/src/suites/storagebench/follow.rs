@@ -118,7 +118,8 @@ fn here(store: &EventStore, events: usize) -> Result<(Times, Vec<u64>)> {
     let has_caught_up = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let follower = scope.spawn(|| -> Result<Vec<u64>> {
-            let (mut seen, mut follower) = (Vec::with_capacity(events), store.follow(Position::START));
+            let (mut seen, mut follower) =
+                (Vec::with_capacity(events), store.follow(Position::START).map_err(failed("follow"))?);
             let begun = Instant::now();
             // A call may return early without events.
             while seen.len() < events && begun.elapsed() < PATIENCE {

@@ -76,7 +76,8 @@ fn append_lines(
         if !line.trim().is_empty() {
             let event = ReadyEvent::parse(&line, arguments.stream.as_deref(), arguments.kind.as_deref());
             batch.push(event.map_err(|error| {
-                let place = format!("{}: line {number}: {error}", path.display());
+                let column = error.column.map_or_else(String::new, |column| format!(", column {column}"));
+                let place = format!("{}: line {number}{column}: {}", path.display(), error.text);
                 Failure::Message(format!("{place}; {NOTHING}; {}", said(done)))
             })?);
         }

@@ -20,7 +20,9 @@ pub fn run(arguments: &Follow) -> Result<(), Failure> {
     let mut has_caught_up = false;
     loop {
         reading_store(&arguments.store, |_, snapshot| {
-            let (from, head) = (next.unwrap_or(snapshot.head()?), snapshot.head()?);
+            let head = snapshot.head()?;
+            let from = next.unwrap_or(head);
+            snapshot.check_follows(from)?;
             if has_caught_up && head.0.saturating_sub(from.0) > BEHIND_MAX {
                 has_caught_up = false;
                 let _ = writeln!(std::io::stderr(), "fell behind: {} events are waiting", head.0 - from.0);

@@ -19,30 +19,42 @@ pub struct ReadyEvent {
     tags: Vec<String>,
 }
 
+/// What is wrong with a line.
+pub struct Fault {
+    /// Where in the line, counted in bytes from 1 as the parser does.
+    pub column: Option<usize>,
+    pub text: String,
+}
+
 impl ReadyEvent {
     /// The event of a line.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn parse(line: &str, stream: Option<&str>, kind: Option<&str>) -> Result<Self, String> {
-        let members: Members<'_> = serde_json::from_str(line).map_err(|error| {
-            let text = error.to_string();
-            text.split(" at line ").next().unwrap_or_default().to_owned()
-        })?;
-        if let Some((name, _)) = members.0.iter().find(|(name, _)| !MEMBERS.contains(&name.as_str())) {
-            return Err(format!("there is no member `{name}`; put it into `data` or `metadata`"));
+    pub fn parse(line: &str, stream: Option<&str>, kind: Option<&str>) -> Result<Self, Fault> {
+        let members = serde_json::from_str(line).map_err(|error| without_line(&error))?;
+        let line = Line { line, members };
+        if let Some((name, value)) = line.members.0.iter().find(|(name, _)| !MEMBERS.contains(&name.as_str())) {
+            let text = format!("there is no member `{name}`; put it into `data` or `metadata`");
+            return Err(Fault { column: Some(line.column_of(value)), text });
         }
-        let text = |name: &str| member::<String>(&members, name, "a string");
-        let missing = |name: &str| format!("no member `{name}`; add it, or name it for all events with --{name}");
+        let text = |name: &str| line.member::<String>(name, "a string");
+        let missing = |name: &str| {
+            let text = format!("no member `{name}`; add it, or name it for all events with --{name}");
+            Fault { column: None, text }
+        };
         Ok(Self {
             stream: text("stream")?.or_else(|| stream.map(Into::into)).ok_or_else(|| missing("stream"))?,
             kind: text("type")?.or_else(|| kind.map(Into::into)).ok_or_else(|| missing("type"))?,
-            schema: member(&members, "schema", "a version of 32 bits")?.unwrap_or_default(),
-            id: text("id")?.as_deref().map(parse_id).transpose()?,
-            payload: bytes("data", &members)?,
-            metadata: bytes("metadata", &members)?,
-            tags: member(&members, "tags", "a list of strings")?.unwrap_or_default(),
-            expected: member(&members, "expected", "a value")?.as_ref().map_or(Ok(Expected::Any), parse_expected)?,
+            schema: line.member("schema", "a version of 32 bits")?.unwrap_or_default(),
+            id: text("id")?.as_deref().map(parse_id).transpose().map_err(line.at("id"))?,
+            payload: line.bytes("data")?,
+            metadata: line.bytes("metadata")?,
+            tags: line.member("tags", "a list of strings")?.unwrap_or_default(),
+            expected: match line.member("expected", "a value")? {
+                Some(value) => parse_expected(&value).map_err(line.at("expected"))?,
+                None => Expected::Any,
+            },
         })
     }
 
@@ -58,22 +70,56 @@ impl ReadyEvent {
     }
 }
 
-/// A member by its name, if it is there.
-fn member<T: DeserializeOwned>(members: &Members<'_>, name: &str, what: &str) -> Result<Option<T>, String> {
-    let parse = |value: &RawValue| serde_json::from_str(value.get()).map_err(|_| format!("`{name}` is not {what}"));
-    members.find(name)?.map(parse).transpose()
+/// A line that is an object.
+struct Line<'l> {
+    line: &'l str,
+    members: Members<'l>,
 }
 
-/// The bytes of a member: its JSON as it is, or those of hex digits.
-fn bytes(name: &str, members: &Members<'_>) -> Result<Vec<u8>, String> {
-    let hex_name = format!("{name}_hex");
-    let (json, hex) = (members.find(name)?, member::<String>(members, &hex_name, "a string")?);
-    match (json, hex) {
-        (Some(_), Some(_)) => Err(format!("`{name}` and `{hex_name}` exclude each other; leave one of them out")),
-        (Some(json), None) => Ok(json.get().as_bytes().to_vec()),
-        (None, Some(hex)) => bytes_of_hex(&hex),
-        (None, None) => Ok(Vec::new()),
+impl<'l> Line<'l> {
+    /// The column at which a value begins.
+    fn column_of(&self, value: &RawValue) -> usize {
+        value.get().as_ptr().addr() - self.line.as_ptr().addr() + 1
     }
+
+    /// Says of an error that it is in the value of a member. Of two members of one name, the second is too many.
+    fn at(&self, name: &str) -> impl Fn(String) -> Fault {
+        let value = self.members.0.iter().rfind(|(member, _)| member == name);
+        let column = value.map(|(_, value)| self.column_of(value));
+        move |text| Fault { column, text }
+    }
+
+    fn find(&self, name: &str) -> Result<Option<&'l RawValue>, Fault> {
+        self.members.find(name).map_err(self.at(name))
+    }
+
+    /// A member by its name, if it is there.
+    fn member<T: DeserializeOwned>(&self, name: &str, what: &str) -> Result<Option<T>, Fault> {
+        let Some(value) = self.find(name)? else { return Ok(None) };
+        let parsed = serde_json::from_str(value.get()).map_err(|_| format!("`{name}` is not {what}"));
+        parsed.map(Some).map_err(self.at(name))
+    }
+
+    /// The bytes of a member: its JSON as it is, or those of hex digits.
+    fn bytes(&self, name: &str) -> Result<Vec<u8>, Fault> {
+        let hex_name = format!("{name}_hex");
+        let (json, hex) = (self.find(name)?, self.member::<String>(&hex_name, "a string")?);
+        let bytes = match (json, hex) {
+            (Some(_), Some(_)) => Err(format!("`{name}` and `{hex_name}` exclude each other; leave one of them out")),
+            (Some(json), None) => Ok(json.get().as_bytes().to_vec()),
+            (None, Some(hex)) => bytes_of_hex(&hex),
+            (None, None) => Ok(Vec::new()),
+        };
+        bytes.map_err(self.at(&hex_name))
+    }
+}
+
+/// The fault that the parser has found, whose line would be 1 always.
+fn without_line(error: &serde_json::Error) -> Fault {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let text = text.strip_suffix(&place).unwrap_or(&text).to_owned();
+    Fault { column: Some(error.column().max(1)), text }
 }
 
 fn parse_id(text: &str) -> Result<EventId, String> {
