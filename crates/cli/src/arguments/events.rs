@@ -4,6 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
+use fulgurite_events::Timestamp;
+use time::format_description::well_known::Rfc3339;
+use time::macros::format_description;
+use time::{Date, OffsetDateTime};
 
 use crate::arguments::shared::{FileArgument, OutputFormat, WriteArguments, parse_seconds};
 
@@ -79,9 +83,9 @@ pub struct Read {
     /// Begin at this position; of a stream, at this version.
     #[arg(long, value_name = "NUMBER")]
     pub from: Option<u64>,
-    /// Begin with the first event of this time or later, in seconds since 1970.
-    #[arg(long, value_name = "SECONDS", conflicts_with_all = ["from", "stream", "backwards"])]
-    pub since: Option<f64>,
+    /// Begin with the first event of this time or later: a date, a time as events have, or seconds since 1970.
+    #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with_all = ["from", "stream", "backwards"])]
+    pub since: Option<Timestamp>,
     /// Print the newest events first. --from then names the first one that is not printed.
     #[arg(long)]
     pub backwards: bool,
@@ -167,4 +171,37 @@ pub struct EventStats {
     /// The format of the output.
     #[arg(long, value_enum, default_value = "table")]
     pub format: OutputFormat,
+}
+
+/// A date (midnight in UTC), a time as in RFC 3339, or seconds since 1970.
+fn parse_time(text: &str) -> Result<Timestamp, String> {
+    let seconds = || Duration::try_from_secs_f64(text.parse().ok()?).ok()?.as_micros().try_into().ok();
+    let date = || Date::parse(text, format_description!("[year]-[month]-[day]")).ok();
+    let time =
+        || date().map(|date| date.midnight().assume_utc()).or_else(|| OffsetDateTime::parse(text, &Rfc3339).ok());
+    let since_1970 = || u64::try_from(time()?.unix_timestamp_nanos() / 1000).ok();
+    seconds().or_else(since_1970).map(Timestamp).ok_or_else(|| {
+        "not a time since 1970; write it as 2026-11-28, 2026-11-28T12:30:00Z, or in seconds since 1970".to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_date_a_time_with_its_zone_or_a_number_of_seconds() {
+        for (text, micros) in [
+            ("0", 0),
+            ("1.5", 1_500_000),
+            ("1970-01-02", 86_400_000_000),
+            ("2024-02-29T23:59:59.999999Z", 1_709_251_199_999_999),
+            ("2024-03-01T01:59:59.999999+02:00", 1_709_251_199_999_999),
+        ] {
+            assert_eq!(parse_time(text), Ok(Timestamp(micros)), "{text}");
+        }
+        for wrong in ["", "nan", "inf", "-1", "1e300", "1969-12-31", "2026-02-30", "2026-11-28T12:30:00", "yesterday"] {
+            assert!(parse_time(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -50,6 +50,11 @@ fn events_are_read_by_stream_type_tag_and_position_both_ways() {
     assert_eq!(read(&["--type", "odd", "--tag", "t0"]), [3]);
     assert_eq!(read(&["--since", "0"]).len(), 9);
     assert_eq!(read(&["--since", "99999999999"]).len(), 0);
+    assert_eq!(read(&["--since", "9999-12-31"]).len(), 0);
+    let first = &done(&directory.run(&["events", "read", "a.ful", "--limit", "1"]))[0];
+    let time = serde_json::from_str::<serde_json::Value>(first).unwrap()["time"].as_str().unwrap().to_owned();
+    assert_eq!(read(&["--since", &time]).len(), 9);
+    refused(&directory.run(&["events", "read", "a.ful", "--since", "nan"]), 2, "not a time since 1970");
     refused(&directory.run(&["events", "read", "a.ful", "s9"]), 1, "stream `s9` does not exist");
     refused(&directory.run(&["events", "read", "b.ful"]), 1, "no such database");
     refused(&directory.run(&["events", "read", "a.ful", "--store", "other"]), 1, "no event store `other`");
@@ -115,6 +120,40 @@ fn a_batch_with_a_wrong_line_is_not_appended_and_the_line_is_named() {
     assert_eq!(done(&directory.run(&["events", "read", "a.ful", "n"])).len(), 4);
     refused(&directory.run_with_input(&["events", "append", "none.ful"], good.as_bytes()), 1, "--create");
     refused(&directory.run(&["events", "append", "a.ful", "-", "-"]), 1, "once only");
+}
+
+#[test]
+fn a_line_that_is_not_utf_8_is_named_and_what_was_appended_before_is_counted() {
+    let directory = created();
+    let mut input = r#"{"stream":"n","type":"x"}"#.repeat(3).replace("}{", "}\n{").into_bytes();
+    input.extend(b"\n\xff\n");
+    let run = directory.run_with_input(&["events", "append", "a.ful", "--batch", "2"], &input);
+    refused(&run, 1, "-: cannot be read at line 4: ");
+    refused(&run, 1, "nothing of this batch was appended; 2 events were appended before");
+    assert_eq!(done(&directory.run(&["events", "read", "a.ful", "n"])).len(), 2);
+}
+
+#[test]
+fn a_consumer_has_a_name() {
+    let directory = created();
+    let set = directory.run(&["events", "consumers", "a.ful", "--set", "", "--to", "1"]);
+    refused(&set, 1, "the name of a consumer is empty");
+}
+
+#[cfg(feature = "rdf")]
+#[test]
+fn a_store_of_quads_or_facts_gets_no_event_store() {
+    let directory = TestDirectory::new();
+    directory.file("q.ttl", "<http://e/s> <http://e/p> 1 .");
+    directory.file("s.angle", "schema s.1 { predicate P : nat }");
+    done(&directory.run(&["rdf", "load", "q.ful", "q.ttl", "--create"]));
+    done(&directory.run(&["facts", "create", "f.ful", "--schema", "s.angle"]));
+    for (file, message) in [("q.ful", "this is an RDF store"), ("f.ful", "this is a database of facts")] {
+        let before = directory.run(&["tables", file]).data;
+        let append = ["events", "append", file, "--create"];
+        refused(&directory.run_with_input(&append, br#"{"stream":"s","type":"t"}"#), 1, message);
+        assert_eq!(directory.run(&["tables", file]).data, before, "{file}");
+    }
 }
 
 #[test]

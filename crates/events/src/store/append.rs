@@ -201,7 +201,16 @@ impl Transaction<'_> {
             let Some(id) = event.id else { continue };
             if let Some((version, _)) = ids.find(head.stream, &id, head.ids_from) {
                 ids.truncate(added);
-                return Err(Error::IdReused { stream: name.to_vec(), version });
+                return Err(match version < head.next {
+                    true => Error::IdReused { stream: name.to_vec(), version },
+                    false => Error::Invalid {
+                        message: format!(
+                            "two events of one append to the stream {} have the same id; give each event an id of its \
+                             own",
+                            String::from_utf8_lossy(name)
+                        ),
+                    },
+                });
             }
             ids.insert(head.stream, id, Version(head.next.0 + index), Position(next.0 + index));
         }

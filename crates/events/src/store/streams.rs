@@ -112,8 +112,11 @@ impl Transaction<'_> {
     /// Stores the position of a consumer: the first that it has not processed.
     ///
     /// # Errors
-    /// Errors of the disk.
+    /// [`Error::Invalid`] if the name is empty; errors of the disk.
     pub fn set_consumer_position(&mut self, consumer: &str, position: Position) -> Result<()> {
+        if consumer.is_empty() {
+            return Err(Error::Invalid { message: "the name of a consumer is empty; give it one".into() });
+        }
         let tables = &self.shared.tables;
         Ok(self.parts().0.put(&tables.consumers, consumer, keys::number(position.0))?)
     }

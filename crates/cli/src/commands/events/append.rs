@@ -69,7 +69,12 @@ fn append_lines(
 ) -> Result<(), Failure> {
     let (mut batch, mut first) = (Vec::new(), 1);
     for (line, number) in input.lines().zip(1_u64..) {
-        let line = line.map_err(|error| Failure::file(path, "cannot be read", &error))?;
+        let line = line.map_err(|error| {
+            let what = format!("cannot be read at line {number}");
+            let failure = Failure::file(path, &what, &error);
+            let message = format!("{failure}; {NOTHING}; {}", said(done));
+            failure.reworded(message)
+        })?;
         if batch.is_empty() {
             first = number;
         }

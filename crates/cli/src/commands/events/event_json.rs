@@ -4,6 +4,9 @@ use std::fmt::Write;
 
 use fulgurite_events::{EventId, RecordedEvent, Timestamp};
 use serde_json::value::RawValue;
+use time::OffsetDateTime;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
 
 use crate::json::push_string;
 
@@ -62,27 +65,16 @@ fn uuid(id: &EventId) -> String {
 
 /// A time as in RFC 3339, in UTC.
 fn time(time: Timestamp) -> String {
-    let (days, in_day) = ((time.0 / DAY_US) as i64, time.0 % DAY_US);
-    let (seconds, micros) = (in_day / 1_000_000, in_day % 1_000_000);
-    let (year, month, day) = civil(days);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
+    let nanoseconds = i128::from(time.0) * 1000;
+    match OffsetDateTime::from_unix_timestamp_nanos(nanoseconds).map(|time| time.format(RFC_3339)) {
+        Ok(Ok(text)) => text,
+        // After the year 9999.
+        _ => format!("{}.{:06}", time.0 / 1_000_000, time.0 % 1_000_000),
+    }
 }
 
-/// The date of a day since 1970: years begin in March here, so that leap days are at their ends.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
-}
-
-const DAY_US: u64 = 86_400_000_000;
+const RFC_3339: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]Z");
 
 #[cfg(test)]
 mod tests {

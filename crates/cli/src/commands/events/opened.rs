@@ -5,7 +5,7 @@ use fulgurite_events::{EventStore, Snapshot};
 
 use crate::arguments::WriteArguments;
 use crate::arguments::events::StoreArgument;
-use crate::database::{explain, reading, to_write};
+use crate::database::{explain, reading, refuse_store, to_write};
 use crate::failure::Failure;
 
 /// Opens a store for reading, calls `work` with a snapshot, and closes the database.
@@ -35,13 +35,17 @@ pub fn changing_store<T>(
     let (path, name) = (&argument.file.path, &argument.store);
     let db = to_write(writing).create(create).open(path).map_err(|error| explain(error, true))?;
     let is_missing = db.open_table(&format!("{name}.meta")).is_err();
-    let outcome = match is_missing && !create {
-        true => Err(Failure::Message(format!(
+    let opened = match is_missing {
+        true if !create => Err(Failure::Message(format!(
             "{}: the database has no event store `{name}`; check the name, or create it with --create",
             path.display()
         ))),
-        false => EventStore::options().name(name).open_in(&db).map_err(Failure::from).and_then(|store| work(&store)),
+        // A store of quads or facts is the whole of its file.
+        true => refuse_store(&db),
+        false => Ok(()),
     };
+    let store = opened.and_then(|()| Ok(EventStore::options().name(name).open_in(&db)?));
+    let outcome = store.and_then(|store| work(&store));
     let closed = db.close();
     let value = outcome?;
     closed?;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fulgurite_events::{EventQuery, Events, Position, QueryItem, Snapshot, Timestamp, Version};
+use fulgurite_events::{EventQuery, Events, Position, QueryItem, Snapshot, Version};
 
 use super::event_json::push_event;
 use super::opened::reading_store;
@@ -38,7 +38,7 @@ pub fn print(snapshot: &Snapshot, events: &mut Events<'_>, limit: u64, out: &mut
 
 fn open<'s>(snapshot: &'s Snapshot, arguments: &Read) -> Result<Events<'s>, Failure> {
     let from = match arguments.since {
-        Some(seconds) => snapshot.position_at(Timestamp((seconds * 1e6) as u64))?.0,
+        Some(time) => snapshot.position_at(time)?.0,
         None => arguments.from.unwrap_or(if arguments.backwards { u64::MAX } else { 0 }),
     };
     if let Some(stream) = &arguments.stream {

@@ -22,7 +22,7 @@ use crate::db::handle::inner::Inner;
 use crate::db::handle::opened::read_tables;
 use crate::db::handle::registry::{Key, open_once};
 use crate::db::recovery::recover::{Recovered, recover, show};
-use crate::db::storage::create::{create, lock_path, locked, refuse_orphaned_log};
+use crate::db::storage::create::{canonical, create, lock_path, locked, refuse_orphaned_log};
 use crate::db::storage::metas;
 use crate::db::storage::presence::Presence;
 use crate::error::{Error, Place, Result};
@@ -66,10 +66,7 @@ pub fn open(mut options: Options, path: &Path) -> Result<Database> {
     crate::format::selected()?;
     options.read_only |= options.image;
     let disk = Arc::clone(&options.disk);
-    let path = disk.canonical(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Error::DirectoryNotFound { path: path.to_path_buf() },
-        _ => Error::io("find", path, error),
-    })?;
+    let path = canonical(&*disk, path)?;
     let key = Key::new(&options, path.clone());
     let must_be_image = options.image;
     let open = |options: Options| match options.read_only {

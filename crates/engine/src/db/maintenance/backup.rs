@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 
 use crate::db::handle::database::Database;
 use crate::db::storage::catalog::{CatalogChanges, store_catalog, store_root};
-use crate::db::storage::create::{empty_meta, lock_path, locked, refuse_orphaned_log, sync_directory, with_suffix};
+use crate::db::storage::create::{
+    canonical, empty_meta, lock_path, locked, refuse_orphaned_log, sync_directory, with_suffix,
+};
 use crate::db::storage::metas;
 use crate::error::{Error, Result};
 use crate::format::{FeatureBits, LeafForm, Meta, ValueAlign};
@@ -94,7 +96,7 @@ impl Database {
             });
         }
         let disk = Arc::clone(&self.inner.options.disk);
-        let canonical = disk.canonical(path).map_err(|error| Error::io("find the directory of", path, error))?;
+        let canonical = canonical(&*disk, path)?;
         let place = Reserved::take(&disk, canonical)?;
         let watchers = Watchers::default();
         let _watching = watchers.add(monitor);

@@ -14,6 +14,17 @@ use crate::options::Options;
 use crate::planted::{Fault, planted};
 use crate::sync::fill_random;
 
+/// The path by which the disk knows a file, which need not exist.
+///
+/// # Errors
+/// [`Error::DirectoryNotFound`]; the disk's.
+pub fn canonical(disk: &dyn Disk, path: &Path) -> Result<PathBuf> {
+    disk.canonical(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::DirectoryNotFound { path: path.to_path_buf() },
+        _ => Error::io("find", path, error),
+    })
+}
+
 /// The lock file of a database.
 pub fn lock_path(database: &Path) -> PathBuf {
     with_suffix(database, "-lock")

@@ -87,6 +87,9 @@ fn a_missing_directory_is_named_instead_of_a_missing_database() {
         assert!(error.to_string().contains(&named), "{error}");
     }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is created");
+    let db = Database::create(directory.path().join("a.ful")).unwrap();
+    let refused = db.backup_to(&path).unwrap_err();
+    assert!(matches!(&refused, Error::DirectoryNotFound { path: asked } if *asked == path), "{refused}");
 }
 
 #[test]
