@@ -47,7 +47,7 @@ fn an_append_that_is_refused_neither_creates_nor_opens_a_stream() {
         .transact(|t| {
             for name in ["deleted", "new"] {
                 let twice = [event("2").id([7; 16]), event("3").id([7; 16])];
-                assert!(matches!(t.append(name, Expected::Any, &twice), Err(Error::IdReused { .. })));
+                assert!(matches!(t.append(name, Expected::Any, &twice), Err(Error::Invalid { .. })));
             }
             t.append("other", Expected::Any, &[event("4")])
         })

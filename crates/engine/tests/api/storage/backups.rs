@@ -154,7 +154,7 @@ fn a_backup_beside_writers_is_one_commit_and_no_mixture() {
         }
         let error = db.backup_to(directory.path().join("missing/copy.ful")).unwrap_err();
         ended.store(true, Ordering::Relaxed);
-        assert!(matches!(error, Error::Io { .. }), "{error}");
+        assert!(matches!(error, Error::DirectoryNotFound { .. }), "{error}");
     });
 }
 
