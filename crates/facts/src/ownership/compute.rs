@@ -8,8 +8,8 @@
 //! counts only once the owners of all its sources are known, and then as they are known so far: each owner that is
 //! added stands for a derivation from facts that units own, without a cycle. What is added to the owners of a fact
 //! later does not change those of facts derived from it before. So a slice can lack a fact that could be derived in it,
-//! but has none that could not. For the same reason, facts without owners, which are in every slice, stay so: those of a
-//! complete base, and others from (3) on.
+//! but has none that could not. For the same reason, facts without owners, which are in every slice, stay so: those of
+//! a complete base, and others from (3) on.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

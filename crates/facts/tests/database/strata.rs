@@ -49,7 +49,7 @@ fn what_is_within_a_negation_a_set_or_a_condition_is_complete_before() {
         let stored: Vec<_> = database.stored_derivations().collect();
         let derived = database.derive_each(&stored, &DerivationLimits::default(), &mut |_| rounds += 1);
         assert_eq!(derived.expect("the derivations are right").len(), 5);
-        // Four of Reach, the last of which has no new facts, and one of each other predicate.
+        // Four of Reach, as the last one has no new facts, and one of each other predicate.
         assert_eq!(rounds, 4 + 4, "{name}");
         assert_eq!(count(&database, "n.Reach _"), 7, "{name}");
         assert_eq!(count(&database, "n.Unreach _"), 9, "{name}");
@@ -131,4 +131,30 @@ fn facts_of_a_predicate_on_demand_are_not_stored() {
     let database = create(&directory, "a.ful", &[demand]);
     let refused = database.derive(find(&database, "n.D")).expect_err("it is not stored");
     assert!(matches!(&refused, Error::DerivedOnDemand { name } if name == "n.D.1"), "{refused}");
+}
+
+#[test]
+fn facts_are_written_for_stored_predicates_and_not_for_those_on_demand() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let demand = "predicate D : nat X where E { X, _ }";
+    let of_demand = "predicate Of : { d : D }";
+    let database = create(&directory, "a.ful", &[demand, of_demand, REACH]);
+    let write = |batch: &str| database.write_json(batch.as_bytes(), None);
+    for (batch, place) in [
+        (
+            r#"[{"predicate":"n.E.1","facts":[{"key":{"a":9,"b":9}}]},{"predicate":"n.D.1","facts":[{"key":9}]}]"#,
+            "fact 0: $:",
+        ),
+        (r#"[{"predicate":"n.Of.1","facts":[{"key":{"d":{"key":9}}}]}]"#, "fact 0: $.key.d:"),
+    ] {
+        let message = write(batch).expect_err("D is not stored").to_string();
+        for part in [place, "n.D.1 is derived on demand", "write the facts that it is derived from"] {
+            assert!(message.contains(part), "{message}");
+        }
+    }
+    assert_eq!(count(&database, "n.E _"), 4);
+    // What `facts dump` prints of a stored predicate is written again, and derivations use it.
+    write(r#"[{"predicate":"n.Reach.1","facts":[{"key":{"a":0,"b":7}}]}]"#).expect("Reach is stored");
+    database.derive_all().expect("the derivation is right");
+    assert_eq!(count(&database, "n.Reach { a = 0 }"), 2);
 }
