@@ -20,6 +20,9 @@ pub struct Derived {
     pub new: u64,
     /// How often it was derived, until there were no new facts.
     pub rounds: u64,
+    /// How many facts it has that its query does not give now, if it uses `!`, `all` or `if`, or what it uses does.
+    /// They were derived before other facts were added or hidden, or were not derived.
+    pub outdated: u64,
 }
 
 /// A derivation of a predicate that has ended: see [`FactDatabase::derive_each`].
@@ -81,11 +84,8 @@ impl FactDatabase {
     /// As [`FactDatabase::derive_each`], with the default limits.
     pub fn derive(&self, predicate: PredicateId) -> Result<Derived> {
         let derived = self.derive_each(&[predicate], &DerivationLimits::default(), &mut |_| {})?;
-        Ok(derived.into_iter().find(|derived| derived.predicate == predicate).unwrap_or(Derived {
-            predicate,
-            new: 0,
-            rounds: 0,
-        }))
+        let none = Derived { predicate, new: 0, rounds: 0, outdated: 0 };
+        Ok(derived.into_iter().find(|derived| derived.predicate == predicate).unwrap_or(none))
     }
 
     /// Derives the facts of predicates, and before those of the predicates that they use, from the facts that are there
@@ -98,8 +98,8 @@ impl FactDatabase {
     /// Each new fact is owned by the conjunction of the owners of the facts that it was derived from. Facts within
     /// negations and sets are not counted among these.
     ///
-    /// Deriving a predicate again adds what newer facts give, and removes nothing: also not what a negation or a set
-    /// would give no longer. Nothing is derived for a predicate whose schema has evolved and has no facts: the facts of
+    /// Deriving a predicate again adds what newer facts give, and removes nothing: [`Derived::outdated`] counts the facts
+    /// that a negation or a set gives no longer. Nothing is derived for a predicate whose schema has evolved and has no facts: the facts of
     /// the newer schema answer for it.
     ///
     /// # Errors
@@ -140,16 +140,17 @@ impl FactDatabase {
         progress: &mut dyn FnMut(DerivationRound),
     ) -> Result<()> {
         let first = all.len();
-        all.extend(stratum.predicates.iter().map(|predicate| Derived { predicate: *predicate, new: 0, rounds: 0 }));
+        let none = |predicate: &PredicateId| Derived { predicate: *predicate, new: 0, rounds: 0, outdated: 0 };
+        all.extend(stratum.predicates.iter().map(none));
         let mut round = 0;
         loop {
             round += 1;
             let mut grown = None;
             for derived in &mut all[first..] {
                 let predicate = derived.predicate;
-                let new = self.derive_once(predicate)?;
+                let Once { new, outdated } = self.derive_once(predicate, stratum.can_lose_facts)?;
                 derived.new += new;
-                derived.rounds = round;
+                (derived.rounds, derived.outdated) = (round, outdated);
                 grown = if new > 0 { Some(predicate) } else { grown };
                 progress(DerivationRound { predicate, round, new });
             }
@@ -164,16 +165,19 @@ impl FactDatabase {
         }
     }
 
-    /// Derives the facts of a predicate from those that are there now. Returns how many were new.
-    fn derive_once(&self, predicate: PredicateId) -> Result<u64> {
+    /// Derives the facts of a predicate from those that are there now. Finds out which of its facts are outdated, if
+    /// it can lose facts.
+    fn derive_once(&self, predicate: PredicateId, can_lose_facts: bool) -> Result<Once> {
         let snapshot = self.store.snapshot()?;
         if self.compiler.has_successor(predicate, &snapshot)? {
-            return Ok(0);
+            return Ok(Once { new: 0, outdated: 0 });
         }
         let query = self.compiler.derivation(predicate, &snapshot)?;
         let (own, free) = (snapshot.own_starting_id(), snapshot.first_free_id());
         let mut batch = self.store.batch()?;
         let mut recorded: HashSet<(FactId, Vec<FactId>)> = HashSet::new();
+        // Facts that were there and are derived again.
+        let mut again: HashSet<FactId> = HashSet::new();
         let mut new = 0;
         query.each_match(&snapshot, &mut |key, value, sources| {
             let mut references = Vec::new();
@@ -182,6 +186,9 @@ impl FactDatabase {
                 return Err(Error::DerivedReference { name: self.schema().name_of(predicate) });
             }
             let fact = batch.define(predicate, key, value).map_err(|error| self.explain_derived(error))?;
+            if can_lose_facts && fact < free {
+                again.insert(fact);
+            }
             let mut sources: Vec<FactId> = sources.iter().copied().filter(|id| *id < free).collect();
             sources.sort_unstable();
             sources.dedup();
@@ -199,7 +206,8 @@ impl FactDatabase {
             Ok(())
         })?;
         new += self.commit_derived(batch)?;
-        Ok(new)
+        let outdated = if can_lose_facts { snapshot.count(predicate)?.saturating_sub(again.len() as u64) } else { 0 };
+        Ok(Once { new, outdated })
     }
 
     fn commit_derived(&self, batch: crate::store::batch::Batch) -> Result<u64> {
@@ -218,6 +226,12 @@ impl FactDatabase {
             error => error,
         }
     }
+}
+
+/// What one derivation of a predicate did.
+struct Once {
+    new: u64,
+    outdated: u64,
 }
 
 /// So many facts are in memory at a time, and written together.

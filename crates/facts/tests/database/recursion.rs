@@ -17,9 +17,10 @@ predicate Way : { a : nat, b : nat }
   stored { X, Y } where E { X, Y } | Longer { way = { a = X }, last = { b = Y } }
 predicate Longer : { way : Way, last : E }
   stored { W, L } where W = Way { _, Z }; L = E { Z, _ }
-# Symmetric: each fact is derived from another one that is derived from it.
+# Symmetric: each fact is derived from another one that is derived from it. By way of facts that are not stored.
 predicate Linked : { a : nat, b : nat }
-  stored { X, Y } where E { X, Y } | Linked { Y, X } | (Linked { X, Z }; Linked { Z, Y })
+  stored { X, Y } where Hop { X, Y } | Linked { Y, X } | (H = Hop { a = X }; Z = H.b; Linked { Z, Y })
+predicate Hop : { a : nat, b : nat } { X, Y } where E { X, Y } | Linked { X, Y }
 }
 "#;
 

@@ -1,6 +1,6 @@
 //! The order in which stored derivations are derived.
 
-use fulgurite_facts::{DerivationLimits, Error, FactDatabase, QueryLimits, Schema};
+use fulgurite_facts::{DerivationLimits, Error, FactDatabase, QueryLimits, Schema, Store};
 use tempfile::TempDir;
 
 use crate::all;
@@ -65,6 +65,36 @@ fn what_is_within_a_negation_a_set_or_a_condition_is_complete_before() {
 }
 
 #[test]
+fn facts_that_a_negation_gives_no_longer_are_counted() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let above = "predicate Above : nat stored X where Unreach { X, X }";
+    let database = create(&directory, "a.ful", &[above, UNREACH, REACH]);
+    let outdated = |database: &FactDatabase| {
+        let derived = database.derive_all().expect("the derivations are right");
+        derived.iter().map(|derived| derived.outdated).collect::<Vec<_>>()
+    };
+    // Of Reach, Unreach and Above: 2 and 3 are not reached from themselves, nor are they with a cycle of others.
+    assert_eq!(outdated(&database), [0, 0, 0]);
+    assert_eq!(count(&database, "n.Above _"), 2);
+    let edge = |a: u64, b: u64| format!(r#"[{{"predicate":"n.E.1","facts":[{{"key":{{"a":{a},"b":{b}}}}}]}}]"#);
+    database.write_json(edge(2, 2).as_bytes(), None).expect("facts");
+    assert_eq!(outdated(&database), [0, 1, 0]);
+    assert_eq!(outdated(&database), [0, 1, 0]);
+    database.complete().expect("incomplete");
+    // In a database that is stacked on it, too.
+    let top = FactDatabase::create_with(
+        Store::options().base(database.store()),
+        directory.path().join("b.ful"),
+        schema(&[above, UNREACH, REACH]),
+    );
+    let top = top.expect("the base is complete");
+    assert_eq!(outdated(&top), [0, 1, 0]);
+    top.write_json(edge(4, 1).as_bytes(), None).expect("facts");
+    assert_eq!(count(&top, "n.Unreach { 3, 3 }"), 1);
+    assert!(outdated(&top)[1] > 1);
+}
+
+#[test]
 fn a_predicate_is_derived_whole_after_what_it_uses() {
     let directory = tempfile::tempdir().expect("a directory");
     let database = create(&directory, "a.ful", &[UNREACH, REACH]);
@@ -95,7 +125,7 @@ fn a_cycle_through_a_negation_is_an_error_that_names_its_predicates() {
     let loses = "predicate Loses : nat X where E { _, X }; !(Wins X)";
     let set = "predicate Wins : nat stored X where S = all (Wins _); X = prim.size S";
     let condition = "predicate Wins : nat stored X where E { X, _ }; if Wins X then never else (_ : nat)";
-    let evolved = "predicate Wins : nat stored X where E { X, Y }; !(Wins Y)";
+    let alone = "predicate Wins : nat stored X where E { X, Y }; !(Wins Y)";
     let of_two = "n.Wins.1 → n.Loses.1 → n.Wins.1";
     let of_one = "n.Wins.1 → n.Wins.1";
     for (number, (predicates, cycle, place)) in [
@@ -103,7 +133,7 @@ fn a_cycle_through_a_negation_is_an_error_that_names_its_predicates() {
         (vec![loses, wins], "n.Loses.1 → n.Wins.1 → n.Loses.1", "n.angle:3"),
         (vec![set], of_one, "n.angle:3"),
         (vec![REACH, condition], of_one, "n.angle:4"),
-        (vec![evolved], of_one, "n.angle:3"),
+        (vec![alone], of_one, "n.angle:3"),
     ]
     .into_iter()
     .enumerate()
@@ -117,6 +147,14 @@ fn a_cycle_through_a_negation_is_an_error_that_names_its_predicates() {
         }
         assert!(!path.exists());
     }
+    // A database that was created with such a schema can be opened, and its other predicates derived.
+    let path = directory.path().join("old.ful");
+    let text = schema(&[REACH, wins, loses]).text();
+    Store::options().property("schema", text.as_bytes()).create(&path).and_then(Store::close).expect("new");
+    let database = FactDatabase::open(&path).expect("it has a schema");
+    assert_eq!(database.derive(find(&database, "n.Reach")).expect("the derivation is right").new, 0);
+    let refused = database.derive_all().expect_err("Wins has no order").to_string();
+    assert!(refused.contains("n.Wins.1 → n.Loses.1 → n.Wins.1"), "{refused}");
     // Predicates on demand that are derived from each other are an error where they are used.
     let on_demand = wins.replace("stored ", "");
     let database = create(&directory, "demand.ful", &[&on_demand, loses]);

@@ -24,6 +24,8 @@ pub(crate) struct Stratum {
     pub predicates: Vec<PredicateId>,
     /// Whether they are derived from themselves: their derivations are repeated until there are no new facts.
     pub is_recursive: bool,
+    /// Whether facts that are added can make false what was derived: they use something whole, or what they use does.
+    pub can_lose_facts: bool,
 }
 
 /// What the derivations of a schema use.
@@ -74,7 +76,13 @@ impl Strata {
                 || wanted.contains(&predicates[index].id)
         };
         let mut strata = Vec::new();
+        let mut losing: HashSet<usize> = HashSet::new();
         for component in self.components(&roots) {
+            let mut uses = component.iter().flat_map(|index| &self.uses[*index]);
+            let can_lose_facts = uses.any(|used| used.whole || losing.contains(&used.of));
+            if can_lose_facts {
+                losing.extend(&component);
+            }
             let mut stored: Vec<usize> = component.iter().copied().filter(|index| is_stored(*index)).collect();
             if stored.is_empty() {
                 continue;
@@ -88,7 +96,7 @@ impl Strata {
             let is_recursive = component.iter().any(|index| within(*index).next().is_some());
             stored.sort_unstable();
             let predicates = stored.into_iter().map(|index| predicates[index].id).collect();
-            strata.push(Stratum { predicates, is_recursive });
+            strata.push(Stratum { predicates, is_recursive, can_lose_facts });
         }
         Ok(strata)
     }

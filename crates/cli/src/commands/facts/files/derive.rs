@@ -1,12 +1,14 @@
 //! `facts derive`: writes the facts that the schema derives into the database.
 
+use std::io::Write as _;
+
 use fulgurite_facts::{DerivationLimits, Derived, FactDatabase, PredicateId};
 
 use crate::arguments::OutputFormat;
 use crate::arguments::facts_files::Derive;
 use crate::commands::facts::database::changing;
 use crate::failure::Failure;
-use crate::output::{Cell, Printer, grouped};
+use crate::output::{Cell, Printer, counted, grouped};
 use crate::progress::Progress;
 
 /// Derives, and prints a row for each predicate, in the order of the derivation.
@@ -25,13 +27,27 @@ pub fn run(arguments: &Derive) -> Result<(), Failure> {
             });
         });
         drop(progress);
-        let mut printer = Printer::to_standard_output(OutputFormat::Table, &["predicate", "new facts", "rounds"]);
-        for Derived { predicate, new, rounds, .. } in derived? {
-            let name = database.schema().name_of(predicate);
-            printer.row(&[Cell::Text(&name), Cell::Number(new), Cell::Number(rounds)])?;
-        }
-        printer.finish()
+        print(database, &derived?)
     })
+}
+
+fn print(database: &FactDatabase, all: &[Derived]) -> Result<(), Failure> {
+    let mut printer = Printer::to_standard_output(OutputFormat::Table, &["predicate", "new facts", "rounds"]);
+    for derived in all {
+        let name = database.schema().name_of(derived.predicate);
+        printer.row(&[Cell::Text(&name), Cell::Number(derived.new), Cell::Number(derived.rounds)])?;
+    }
+    printer.finish()?;
+    for derived in all.iter().filter(|derived| derived.outdated > 0) {
+        let _ = writeln!(
+            std::io::stderr(),
+            "{}: {} in the database that its query does not give now, after other facts were added or hidden; to be \
+             without them, write and derive all facts in a new database",
+            database.schema().name_of(derived.predicate),
+            counted(derived.outdated, "fact", "facts"),
+        );
+    }
+    Ok(())
 }
 
 fn find(database: &FactDatabase, name: &str) -> Result<PredicateId, Failure> {
