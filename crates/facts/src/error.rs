@@ -46,6 +46,11 @@ pub enum Error {
         /// Its name.
         name: String,
     },
+    /// A predicate is derived on demand: its facts cannot be stored.
+    DerivedOnDemand {
+        /// Its name.
+        name: String,
+    },
     /// Derivations had new facts again and again.
     DerivationLimit {
         /// A predicate that had new facts in the last round.
@@ -219,6 +224,7 @@ impl fmt::Display for Error {
             Self::QueryTime
             | Self::QueryMemory { .. }
             | Self::DerivedReference { .. }
+            | Self::DerivedOnDemand { .. }
             | Self::DerivationLimit { .. } => self.write_limit(out),
             Self::NoPredicate(predicate) => {
                 write!(out, "the schema has no predicate {predicate}; use the schema that the database was made with")
@@ -312,6 +318,11 @@ impl Error {
                 out,
                 "{name} had new facts in each of {rounds} rounds, in which {facts} facts were derived and stored; if its \
                  query keeps computing new values, add a bound to it; otherwise raise --rounds-max or --facts-max"
+            ),
+            Self::DerivedOnDemand { name } => write!(
+                out,
+                "{name} is derived on demand, and its facts are not stored; to store them, write `stored` before its \
+                 query in the schema"
             ),
             Self::DerivedReference { name } => write!(
                 out,

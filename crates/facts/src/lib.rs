@@ -57,7 +57,7 @@ pub use angle::diagnostic::Diagnostic;
 pub use angle::source::Source;
 pub use angle::tree::DeriveWhen;
 pub use cancellation::CancellationToken;
-pub use database::derivation::{DerivationLimits, Derived};
+pub use database::derivation::{DerivationLimits, DerivationRound, Derived};
 pub use database::handle::FactDatabase;
 pub use database::reader::FactReader;
 pub use database::validation::Validated;

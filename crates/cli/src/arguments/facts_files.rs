@@ -12,14 +12,14 @@ use crate::arguments::shared::{OutputFormat, WriteArguments};
 pub struct Derive {
     #[command(flatten)]
     pub database: DatabaseArgument,
-    /// Derive only this predicate, such as src.CalledBy.
+    /// Derive only this predicate, such as src.CalledBy, and before it the stored predicates that it uses.
     #[arg(long, value_name = "PREDICATE")]
     pub predicate: Vec<String>,
-    /// Stop if more than N rounds each derive new facts.
-    #[arg(long, value_name = "N", default_value_t = 10_000, conflicts_with = "predicate")]
+    /// Stop if a predicate that is derived from itself has new facts in more than N rounds.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub rounds_max: u64,
     /// Stop after the round that brings the new facts above N.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000_000, conflicts_with = "predicate")]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000_000)]
     pub facts_max: u64,
     #[command(flatten)]
     pub writing: WriteArguments,

@@ -291,22 +291,25 @@ fn a_shell_answers_lines_and_goes_on_where_a_page_ended() {
 #[test]
 fn facts_are_derived_dumped_and_written_again() {
     let directory = TestDirectory::new();
-    let schema = "schema d.1 {\npredicate E : { a : string, b : maybe string }\npredicate N : { of : E } stored { of = S } where S = E { b = nothing }\n}\n";
+    let schema = "schema d.1 {\npredicate E : { a : string, b : maybe string }\npredicate N : { of : E } stored { of = S } where S = E { b = nothing }\npredicate R : nat stored X where (N _; X = 0) | (R Y; X = Y + 1; X < 1)\npredicate O : E X where N { of = X }\n}\n";
     directory.file("d.angle", schema);
     for name in ["a.ful", "b.ful"] {
         directory.run(&["facts", "create", name, "--schema", "d.angle"]).ok();
     }
     let facts = r#"[{"predicate":"d.E.1","facts":[{"key":{"a":"x"}},{"key":{"a":"y","b":"z"}}]}]"#;
     directory.run_with_input(&["facts", "write", "a.ful", "-"], facts.as_bytes()).ok();
-    let derived = directory.run(&["facts", "derive", "a.ful"]).ok();
-    assert_eq!(derived.lines().nth(1).unwrap().split_whitespace().collect::<Vec<_>>(), ["d.N.1", "1"]);
+    let derived = directory.run(&["facts", "derive", "a.ful", "--predicate", "d.R"]).ok();
+    let rows: Vec<Vec<&str>> = derived.lines().skip(1).map(|row| row.split_whitespace().collect()).collect();
+    assert_eq!(rows, [["d.N.1", "1", "1"], ["d.R.1", "1", "2"]]);
+    let refused = directory.run(&["facts", "derive", "a.ful", "--predicate", "d.O"]).fails(1);
+    assert!(refused.contains("d.O.1 is derived on demand"), "{refused}");
     assert!(directory.run(&["facts", "derive", "a.ful", "--predicate", "d.X"]).fails(1).contains("no predicate d.X"));
     let dumped = directory.run(&["facts", "dump", "a.ful"]).ok();
     directory.run_with_input(&["facts", "write", "b.ful", "-"], dumped.as_bytes()).ok();
     assert_eq!(directory.run(&["facts", "dump", "b.ful"]).ok(), dumped);
-    assert_eq!(directory.run(&["facts", "validate", "b.ful"]).ok(), "valid: 3 facts\n");
+    assert_eq!(directory.run(&["facts", "validate", "b.ful"]).ok(), "valid: 4 facts\n");
     let listed = directory.run(&["facts", "list", "--format", "csv"]).ok();
-    assert!(listed.lines().nth(2).unwrap().starts_with("b.ful,incomplete,3,"), "{listed}");
+    assert!(listed.lines().nth(2).unwrap().starts_with("b.ful,incomplete,4,"), "{listed}");
     assert!(directory.run(&["facts", "delete", "d.angle", "--yes"]).code != 0);
     assert_eq!(directory.run(&["facts", "delete", "a.ful"]).code, 2);
     directory.run(&["facts", "delete", "a.ful", "--yes"]).ok();

@@ -36,15 +36,17 @@ impl FactDatabase {
     /// Creates a database.
     ///
     /// # Errors
-    /// [`Error::Angle`], if a derivation of the schema is wrong; [`Error::OtherSchema`], if the base has another one;
+    /// [`Error::Angle`], if a derivation of the schema is wrong, or stored derivations use themselves within `!`, `all`
+    /// or the condition of `if`; [`Error::OtherSchema`], if the base has another one;
     /// and as [`StoreOptions::create`].
     pub fn create_with(options: StoreOptions, path: impl AsRef<Path>, schema: Schema) -> Result<Self> {
-        let compiler = Arc::new(Compiler::new(Arc::new(schema))?);
-        if let Some(base) = options.base_store()
-            && read_schema(base)?.hash() != compiler.schema().hash()
-        {
-            return Err(Error::OtherSchema { path: base.path().to_owned() });
-        }
+        let schema = Arc::new(schema);
+        let compiler = match options.base_store() {
+            None => Compiler::new(schema)?,
+            Some(base) if read_schema(base)?.hash() == schema.hash() => Compiler::of_database(schema)?,
+            Some(base) => return Err(Error::OtherSchema { path: base.path().to_owned() }),
+        };
+        let compiler = Arc::new(compiler);
         let store = options.property(SCHEMA, compiler.schema().text().as_bytes()).create(path)?;
         Ok(Self { store, compiler })
     }
@@ -63,7 +65,7 @@ impl FactDatabase {
     /// [`Error::NoSchema`], if it was created as a [`Store`]; and as [`StoreOptions::open`].
     pub fn open_with(options: StoreOptions, path: impl AsRef<Path>) -> Result<Self> {
         let store = options.open(path)?;
-        let compiler = Arc::new(Compiler::new(Arc::new(read_schema(&store)?))?);
+        let compiler = Arc::new(Compiler::of_database(Arc::new(read_schema(&store)?))?);
         Ok(Self { store, compiler })
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use crate::angle::tree::DeriveWhen;
 use crate::error::{Error, OtherValue, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::json::base64::decode_base64;
@@ -84,6 +85,13 @@ impl Parser<'_> {
                 _ => Err(self.error("the fact has no `key`; a reference is `{ \"id\": number }`")),
             };
         };
+        if definition.derivation.as_ref().is_some_and(|derivation| derivation.when == DeriveWhen::OnDemand) {
+            return Err(self.error(format!(
+                "{} is derived on demand, and queries would not find a fact that is written; write the facts that it is \
+                 derived from, or remove its query from the schema",
+                definition.full_name()
+            )));
+        }
         let (mut of_key, mut of_value) = (Vec::new(), Vec::new());
         self.at(".key".to_owned(), |parser| parser.value(&definition.key, key, &mut of_key))?;
         match object.get("value") {

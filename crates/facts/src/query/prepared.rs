@@ -1,5 +1,9 @@
 //! Queries: compiled, run, and continued.
 
+mod strata;
+
+pub(crate) use strata::Stratum;
+
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -20,6 +24,7 @@ use crate::query::execution::{Bounds, DerivedFacts, Execution, Flow};
 use crate::query::lowering::{Derivations, Lowered, lower};
 use crate::query::matcher::Expression;
 use crate::query::plan::{Counts, NoOrder, Operation, PartialSlot, order};
+use crate::query::prepared::strata::Strata;
 use crate::query::reads::Reads;
 use crate::query::steps::Step;
 use crate::query::typed::CheckedQuery;
@@ -33,6 +38,7 @@ use crate::value::types::Type;
 pub struct Compiler {
     schema: Arc<Schema>,
     derivations: Derivations,
+    strata: Strata,
 }
 
 impl Compiler {
@@ -40,9 +46,22 @@ impl Compiler {
     ///
     /// # Errors
     ///
-    /// The first derivation that is wrong, with its place.
+    /// The first derivation that is wrong, with its place; stored derivations that use themselves within `!`, `all` or
+    /// the condition of `if`.
     pub fn new(schema: Arc<Schema>) -> Result<Compiler> {
+        Compiler::checked(schema, &Deadline::default())?.with_order()
+    }
+
+    /// As [`Compiler::new`], for the schema of a database that there is: derivations that have no order are an error
+    /// when they are derived.
+    pub(crate) fn of_database(schema: Arc<Schema>) -> Result<Compiler> {
         Compiler::checked(schema, &Deadline::default())
+    }
+
+    fn with_order(self) -> Result<Compiler> {
+        let stored: Vec<PredicateId> = self.stored_derivations().collect();
+        self.strata(&stored)?;
+        Ok(self)
     }
 
     /// Reads a schema, and checks its derivations, within the time of limits and until they are cancelled.
@@ -53,7 +72,7 @@ impl Compiler {
     pub fn from_sources_within(sources: &[Source], limits: &QueryLimits) -> Result<Compiler> {
         let deadline = limits.deadline();
         let schema = in_time(Schema::load(sources, &deadline), &deadline)?;
-        Compiler::checked(Arc::new(schema), &deadline)
+        Compiler::checked(Arc::new(schema), &deadline)?.with_order()
     }
 
     fn checked(schema: Arc<Schema>, deadline: &Deadline) -> Result<Compiler> {
@@ -63,7 +82,8 @@ impl Compiler {
                 derivations.insert(predicate.id, query);
             }
         }
-        Ok(Compiler { schema, derivations })
+        let strata = Strata::of(&schema, &derivations);
+        Ok(Compiler { schema, derivations, strata })
     }
 
     /// The schema.
@@ -79,6 +99,15 @@ impl Compiler {
         predicates
             .filter(move |predicate| predicate.derivation.as_ref().is_some_and(stored))
             .map(|predicate| predicate.id)
+    }
+
+    /// The order in which predicates, and what they use, are derived into a database.
+    ///
+    /// # Errors
+    ///
+    /// If one of them uses itself where it has to be complete.
+    pub(crate) fn strata(&self, wanted: &[PredicateId]) -> Result<Vec<Stratum>> {
+        Ok(self.strata.order(&self.schema, wanted)?)
     }
 
     /// Whether a successor answers for a predicate: see [`crate::schema::evolution`].

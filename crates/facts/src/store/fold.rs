@@ -152,7 +152,7 @@ fn compute_owners(
     claims.into_iter().try_for_each(|(unit, from, to)| owning.claim(unit, from, to))?;
     owning.follow(&mut follow)?;
     if !derivations.is_empty() {
-        derivations.iter().try_for_each(|(fact, sources)| owning.derive(*fact, sources))?;
+        owning.derive(&derivations)?;
         owning.follow(&mut follow)?;
     }
     let owners = owning.finish();

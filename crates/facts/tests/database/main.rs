@@ -1,6 +1,8 @@
 //! Databases of typed facts: writing JSON, queries over stacks, pages, concurrent writers, completion.
 
 mod derived;
+mod recursion;
+mod strata;
 
 use std::sync::Barrier;
 use std::thread;
