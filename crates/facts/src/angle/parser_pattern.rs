@@ -1,6 +1,6 @@
 //! The parser of queries and patterns.
 //!
-//! From the loosest to the tightest: `|` (and the older `++`), `!` and `if`, `: type`, comparisons, `+`, application,
+//! From the loosest to the tightest: `where`, `;`, `=`, `|` (and the older `++`), `!` and `if`, `: type`, comparisons, `+`, application,
 //! `->`, `[..]`, `.field`.
 
 use crate::angle::diagnostic::Diagnostic;
