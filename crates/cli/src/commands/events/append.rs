@@ -70,11 +70,13 @@ fn append_lines(
     let (mut batch, mut first) = (Vec::new(), 1);
     for (line, number) in input.lines().zip(1_u64..) {
         let line = line.map_err(|error| Failure::file(path, "cannot be read", &error))?;
+        // Some programs write a byte order mark before a text.
+        let line = if number == 1 { line.strip_prefix('\u{feff}').unwrap_or(&line) } else { &line };
         if batch.is_empty() {
             first = number;
         }
         if !line.trim().is_empty() {
-            let event = ReadyEvent::parse(&line, arguments.stream.as_deref(), arguments.kind.as_deref());
+            let event = ReadyEvent::parse(line, arguments.stream.as_deref(), arguments.kind.as_deref());
             batch.push(event.map_err(|error| {
                 let place = format!("{}: line {number}: {error}", path.display());
                 Failure::Message(format!("{place}; {NOTHING}; {}", said(done)))
