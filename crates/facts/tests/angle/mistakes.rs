@@ -13,6 +13,7 @@ predicate Pair : { fst : string, snd : nat }
 predicate Shape : { circle : nat | square : Name }
 predicate Size : Name -> nat
 predicate Marks : [{}]
+predicate Loop : Loop
 predicate Bytes : [byte]
 }";
 
@@ -61,6 +62,7 @@ fn wrong_queries_are_errors_with_place_and_hint() {
         ("prim.length 1", "expected [_], found nat"),
         ("X where X = 1 | X = 2", "binds looser than `|`"),
         ("N where N = X.zz; X = t.Pair _", "`zz` cannot be selected from { fst : string, snd : nat }"),
+        ("A where A = X.a; X = t.Loop _", "`a` cannot be selected from t.Loop.1"),
         ("A where A = X.*; X = 1", "expected a fact before `.*`, found nat"),
         ("A where A = X.*; X = X", "expected a fact before `.*`, found a type that is not known"),
         ("X where X = $1024", "the predicate of this fact cannot be found out"),

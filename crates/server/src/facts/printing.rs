@@ -38,7 +38,7 @@ pub struct Printing<'p> {
     bytes_left: Cell<usize>,
     facts_printed: Cell<u64>,
     printed: Printed,
-    /// The facts that were printed apart, and in the shape of which predicate.
+    /// The facts that were printed apart, and the predicates whose shapes they have.
     nested_shapes: HashMap<FactId, PredicateId>,
 }
 

@@ -3,6 +3,8 @@
 //! Statements can be in any order, so that a later one may say what `X` is in `X.field`. What needs a type that is not
 //! known yet is kept, and tried again after each statement, and at the end until nothing more becomes known.
 
+use std::collections::HashSet;
+
 use crate::angle::diagnostic::Diagnostic;
 use crate::angle::source::Span;
 use crate::query::checker::{Awaited, Checker, Part};
@@ -61,7 +63,11 @@ impl Checker<'_> {
     }
 
     fn find_named(&mut self, mut ty: Ty, name: &str, shape: Shape, field: &Ty, span: Span) -> Result<(), Diagnostic> {
-        while let Ty::Known(Type::Predicate(id)) = ty {
+        // The keys of a predicate can be its own facts.
+        let mut passed = HashSet::new();
+        while let Ty::Known(Type::Predicate(id)) = ty
+            && passed.insert(id)
+        {
             ty = self.unknowns.shallow(&Ty::Known(self.key_type(id)));
         }
         let fields = vec![(name.to_owned(), field.clone())];
