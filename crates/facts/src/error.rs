@@ -100,6 +100,8 @@ pub enum Error {
     NotFacts {
         /// The file.
         path: PathBuf,
+        /// The names of its tables.
+        tables: Box<[String]>,
     },
     /// The database has no schema: it was created as a store of bytes.
     NoSchema {
@@ -280,11 +282,14 @@ impl Error {
             Self::NoSuchUnit { name } => {
                 write!(out, "no fact has an owner `{name}`; Snapshot::units lists the units that there are")
             }
-            Self::NotFacts { path } => write!(
-                out,
-                "{}: a Fulgurite database, but not one of facts; if creating it was cut off, create it again",
-                path.display()
-            ),
+            Self::NotFacts { path, tables } => {
+                write!(out, "{}: a database, but not one of facts; ", path.display())?;
+                match &tables[..] {
+                    [] => out.write_str("if creating it was cut off, create it again"),
+                    [first, .., last] => write!(out, "it has tables from `{first}` to `{last}`; choose another file"),
+                    [only] => write!(out, "it has the table `{only}`; choose another file"),
+                }
+            }
             Self::NoSchema { path } => {
                 write!(out, "{}: the database has no schema; open it as a Store", path.display())
             }

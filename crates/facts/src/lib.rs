@@ -67,6 +67,7 @@ pub use ids::{FactId, PredicateId};
 pub use json::batch::write_batch;
 pub use json::parse::FactSink;
 pub use json::print::{Expansion, FactLookup, Printer};
+pub use json::strict::strict_json;
 pub use layout::fact::Fact;
 pub use ownership::slice::Slice;
 pub use query::execution::DerivedFacts;

@@ -152,6 +152,6 @@ pub(super) fn parse_seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
     match Duration::try_from_secs_f64(seconds) {
         Ok(duration) if duration >= Duration::from_millis(10) => Ok(duration),
-        _ => Err("at least 0.01 seconds".to_owned()),
+        _ => Err("not from 0.01 to 1e19 seconds".to_owned()),
     }
 }

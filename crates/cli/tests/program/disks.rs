@@ -296,3 +296,33 @@ fn run_in(command: &mut Command, directory: &Path, arguments: &[&str], input: &[
 fn skipped(test: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
 }
+
+#[test]
+fn an_indexer_that_fails_on_a_full_disk_without_a_message_names_the_file_that_cannot_be_written() {
+    const TEST: &str = "an_indexer_that_fails_on_a_full_disk_without_a_message_names_the_file_that_cannot_be_written";
+    let place = TestDirectory::new();
+    let small = place.path("small");
+    let _mount = match Mount::new(&small, "size=1m") {
+        Ok(mount) => mount,
+        Err(why) => return skipped(TEST, &why),
+    };
+    let (programs, source) = (place.path("programs"), place.path("source"));
+    for directory in [&programs, &source] {
+        std::fs::create_dir(directory).unwrap();
+    }
+    std::fs::write(source.join("a.c"), "int a;\n").unwrap();
+    // An indexer whose output fills the disk, so that its message has no room.
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] && exit 0\ncat /dev/zero > '{}' 2> /dev/null\necho no room\nexit 1\n",
+        small.join("output").display()
+    );
+    std::fs::write(programs.join("ctags"), script).unwrap();
+    std::fs::set_permissions(programs.join("ctags"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut program = Command::new(PROGRAM);
+    program.env("PATH", format!("{}:{path}", programs.display()));
+    let source = source.display().to_string();
+    let run = run_in(&mut program, &small, &["facts", "index", &source, "--database", "code.ful"], b"");
+    let expected = "code.ful-indexer.log: cannot be written: No space left";
+    assert!(run.code == 1 && run.messages.contains(expected), "{run:?}");
+}

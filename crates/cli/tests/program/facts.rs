@@ -145,3 +145,38 @@ fn a_database_in_lmdb_needs_a_program_with_lmdb() {
         assert!(!directory.path("b.ful").exists());
     }
 }
+
+#[test]
+fn a_byte_order_mark_before_schemas_facts_queries_and_events_is_passed_over() {
+    let directory = TestDirectory::new();
+    let marked = |text: &str| format!("\u{feff}{text}");
+    directory.file("src.angle", marked(SCHEMA));
+    directory.file("lines.json", marked(LINES));
+    done(&directory.run(&["facts", "create", "a.ful", "--schema", "src.angle"]));
+    done(&directory.run(&["facts", "write", "a.ful", "lines.json"]));
+    assert_eq!(done(&directory.run(&["facts", "query", "a.ful", &marked("src.File _")])).len(), 2);
+    let event = marked(r#"{"stream":"s","type":"t","data":1}"#);
+    done(&directory.run_with_input(&["events", "append", "e.ful", "--create", "-"], event.as_bytes()));
+    assert_eq!(done(&directory.run(&["events", "read", "e.ful"])).len(), 1);
+}
+
+#[test]
+fn a_file_of_another_kind_is_named_by_its_tables() {
+    let directory = TestDirectory::new();
+    directory.file("src.angle", SCHEMA);
+    let event = r#"{"stream":"s","type":"t","data":1}"#;
+    done(&directory.run_with_input(&["events", "append", "e.ful", "--create", "-"], event.as_bytes()));
+    let expected = "not one of facts; it has tables from `events.by_tag` to `events.types`; choose another file";
+    refused(&directory.run(&["facts", "create", "e.ful", "--schema", "src.angle"]), 1, expected);
+    refused(&directory.run(&["facts", "query", "e.ful", "src.File _"]), 1, expected);
+}
+
+#[test]
+fn a_time_that_is_out_of_range_names_the_range() {
+    let directory = created();
+    for time in ["inf", "1e300", "0", "-1", "nan"] {
+        let timeout = format!("--timeout={time}");
+        let run = directory.run(&["facts", "query", "a.ful", "src.File _", &timeout]);
+        refused(&run, 2, "not from 0.01 to 1e19 seconds");
+    }
+}

@@ -271,6 +271,20 @@ fn the_language_server_ends_after_a_wrong_handshake_though_its_input_is_open() {
 }
 
 #[test]
+fn the_language_server_says_what_is_malformed_in_its_input() {
+    let directory = indexed();
+    for (input, expected) in [
+        ("Content-Length: 99999999999\r\n\r\n", "Content-Length is 99999999999, which is too large"),
+        ("Content-Length: 3\r\n\r\n{}", "the input ended within a message, after 2 of 3 bytes"),
+        ("hello\r\n", "a header line has no `:`: `hello`"),
+        ("", "the input ended before a message `initialize`"),
+    ] {
+        let error = directory.run_with_input(&["facts", "lsp", "code.ful"], input.as_bytes()).fails(1);
+        assert!(error.contains(expected), "{input:?}: {error}");
+    }
+}
+
+#[test]
 fn a_shell_answers_lines_and_goes_on_where_a_page_ended() {
     let directory = indexed();
     let input = b":limit 4\ncode.File F\n:more\n:profile on\n:more\n:stats\n:schema Digest\n:quit\nno more\n";

@@ -1,7 +1,7 @@
 //! Running an indexer: its messages are kept for errors, and it may take minutes.
 
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -48,7 +48,19 @@ pub fn run(
     let text = String::from_utf8_lossy(&text);
     let mut lines: Vec<&str> = text.lines().rev().filter(|line| !line.trim().is_empty()).take(LINES_SHOWN).collect();
     lines.reverse();
+    if lines.is_empty() {
+        // Perhaps its messages are missing because the disk is full: then so is the index.
+        probe(log).map_err(Error::file(log, "be written"))?;
+        return Err(failed(format!("{status}, without a message")));
+    }
     Err(failed(format!("{status}: {}", lines.join(" / "))))
+}
+
+/// Writes so much to a file that it needs space of the disk.
+fn probe(path: &Path) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(&[b'\n'; PROBE_BYTES])?;
+    file.sync_data()
 }
 
 /// A file that goes when it is dropped.
@@ -78,6 +90,8 @@ impl Drop for Temporary {
     }
 }
 
+/// As much as a block of a file system.
+const PROBE_BYTES: usize = 4096;
 /// How often a running indexer is looked at.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// So many of its last lines an error has.

@@ -1,6 +1,7 @@
 //! A language server that reads an index: definitions, references, hovers and symbols for an editor.
 
 mod answers;
+mod input;
 mod kinds;
 mod places;
 pub mod server;

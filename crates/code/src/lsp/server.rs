@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fulgurite_facts::FactDatabase;
-use lsp_server::{Connection, ErrorCode, Message, Request, RequestId, Response};
+use lsp_server::{Connection, ErrorCode, Message, ProtocolError, Request, RequestId, Response};
 use lsp_types::{
     HoverProviderCapability, InitializeParams, InitializeResult, OneOf, PositionEncodingKind, ServerCapabilities,
     ServerInfo,
@@ -16,6 +16,7 @@ use crate::browse::reader::CodeReader;
 use crate::columns::Columns;
 use crate::error::{Error, Result};
 use crate::lsp::answers::Answers;
+use crate::lsp::input::read_message;
 use crate::lsp::places::{Places, path_of};
 
 /// Serves an editor on standard input and output until it says `exit`, or ends.
@@ -31,7 +32,7 @@ pub fn serve_stdio(database: &FactDatabase, root: Option<&Path>) -> Result<()> {
     std::thread::spawn(move || {
         let mut input = std::io::stdin().lock();
         loop {
-            match Message::read(&mut input) {
+            match read_message(&mut input) {
                 Ok(Some(message)) => {
                     let is_last = matches!(&message, Message::Notification(last) if last.method == "exit");
                     if sender.send(message).is_err() || is_last {
@@ -55,8 +56,9 @@ pub fn serve_stdio(database: &FactDatabase, root: Option<&Path>) -> Result<()> {
     drop(ours);
     let written = writer.join().unwrap_or_else(|_| Err(std::io::Error::other("writing to it ended early")));
     let read = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
-    served?;
-    written.and(read.map_or(Ok(()), Err)).map_err(|error| client(&error))
+    // What is wrong in the input is why serving ended.
+    read.map_or(served, Err)?;
+    written.map_err(|error| client(&error))
 }
 
 /// Serves an editor: definitions, references, hovers, symbols of files and of the whole index. Without `root`, the
@@ -70,7 +72,7 @@ pub fn serve(connection: &Connection, database: &FactDatabase, root: Option<&Pat
 }
 
 fn serve_reader(connection: &Connection, reader: &CodeReader, root: Option<&Path>) -> Result<()> {
-    let (id, parameters) = connection.initialize_start().map_err(|error| client(&error))?;
+    let (id, parameters) = connection.initialize_start().map_err(|error| handshake_failed(&error, "initialize"))?;
     let (places, result) = match handshake(parameters, root) {
         Ok(agreed) => agreed,
         Err(error) => {
@@ -80,7 +82,7 @@ fn serve_reader(connection: &Connection, reader: &CodeReader, root: Option<&Path
             return Err(error);
         }
     };
-    connection.initialize_finish(id, result).map_err(|error| client(&error))?;
+    connection.initialize_finish(id, result).map_err(|error| handshake_failed(&error, "initialized"))?;
     let answers = Answers { reader, places: &places };
     for message in &connection.receiver {
         let Message::Request(request) = message else { continue };
@@ -99,6 +101,13 @@ fn handshake(parameters: serde_json::Value, root: Option<&Path>) -> Result<(Plac
     let places = Places::new(&root_of(&parameters, root), columns_of(&parameters))?;
     let result = serde_json::to_value(capabilities(places.columns)).map_err(|error| client(&error))?;
     Ok((places, result))
+}
+
+fn handshake_failed(error: &ProtocolError, wanted: &str) -> Error {
+    match error.channel_is_disconnected() {
+        true => Error::Client(format!("the input ended before a message `{wanted}`")),
+        false => client(error),
+    }
 }
 
 fn client(error: &dyn std::fmt::Display) -> Error {

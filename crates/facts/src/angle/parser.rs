@@ -124,7 +124,9 @@ impl<'a> Parser<'a> {
             }
             TokenKind::Mark(Mark::Comma) => Err(self.unexpected("the end", "statements are separated by `;`")),
             TokenKind::Mark(Mark::Equal) => {
-                Err(self.unexpected("the end", "a statement has one `=`; separate statements by `;`"))
+                let hint = "a statement has one `=`, which binds looser than `|`: separate statements by `;`, or put \
+                            each alternative into parentheses, as in `(X = 1) | (X = 2)`";
+                Err(self.unexpected("the end", hint))
             }
             _ => Err(self.unexpected("the end", "separate statements by `;`")),
         }

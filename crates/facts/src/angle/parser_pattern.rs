@@ -1,7 +1,7 @@
 //! The parser of queries and patterns.
 //!
-//! From the loosest to the tightest: `|` (and the older `++`), `!` and `if`, `: type`, comparisons, `+`, application,
-//! `->`, `[..]`, `.field`.
+//! From the loosest to the tightest: `where`, `;`, `=`, `|` (and the older `++`), `!` and `if`, `: type`, comparisons,
+//! `+`, application, `->`, `[..]`, `.field`.
 
 use crate::angle::diagnostic::Diagnostic;
 use crate::angle::parser::Parser;

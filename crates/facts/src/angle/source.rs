@@ -47,6 +47,8 @@ impl Source {
                 hint: format!("split it into files of at most {TEXT_BYTES_MAX} bytes"),
             });
         }
+        // Some programs write a byte order mark before a text.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Ok(Source { name: name.into(), text: text.into() })
     }
 

@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::json::parse::{FactSink, Parser};
-use crate::json::strict::{Strict, given_twice};
+use crate::json::strict::{Strict, given_twice, without_byte_order_mark};
 use crate::schema::definition::Schema;
 use crate::schema::similar::did_you_mean;
 
@@ -23,8 +23,10 @@ use crate::schema::similar::did_you_mean;
 /// batch; and if the sink fails. What was defined before remains defined: the sink's transaction decides.
 pub fn write_batch(schema: &Schema, reader: impl Read, sink: &mut dyn FactSink) -> Result<u64> {
     let state = RefCell::new(State { schema, sink, named: HashMap::new(), facts: 0, failure: None });
-    let mut deserializer = serde_json::Deserializer::from_reader(reader);
-    let read = Batches(&state).deserialize(&mut deserializer).and_then(|()| deserializer.end());
+    let read = without_byte_order_mark(reader).map_err(serde_json::Error::io).and_then(|reader| {
+        let mut deserializer = serde_json::Deserializer::from_reader(reader);
+        Batches(&state).deserialize(&mut deserializer).and_then(|()| deserializer.end())
+    });
     let state = state.into_inner();
     match (read, state.failure) {
         (_, Some(failure)) => Err(failure),

@@ -4,4 +4,4 @@ mod base64;
 pub mod batch;
 pub mod parse;
 pub mod print;
-mod strict;
+pub mod strict;

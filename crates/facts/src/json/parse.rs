@@ -76,7 +76,7 @@ impl Parser<'_> {
                 // Generated code writes 0 for an id that was not given.
                 Some(0) => None,
                 Some(number) => Some(number),
-                None => return Err(self.error(format!("the id is {}, not a number", kind(id)))),
+                None => return Err(self.error(format!("the id is {}, not a natural number of 64 bits", quoted(id)))),
             },
         };
         let Some(key) = object.get("key") else {
@@ -143,14 +143,14 @@ impl Parser<'_> {
                 // Languages without unsigned numbers write those from 2⁶³ on as negative ones.
                 None => match number.as_i64() {
                     Some(negative) => put_nat(out, negative as u64),
-                    None => return Err(self.error(format!("{number} is no natural number of 64 bits"))),
+                    None => return Err(self.error(format!("{} is no natural number of 64 bits", quoted(json)))),
                 },
             },
             (Type::Byte, Json::Number(number)) => {
                 let byte = number
                     .as_i64()
                     .and_then(|number| u8::try_from(number).or(i8::try_from(number).map(|byte| byte as u8)).ok());
-                out.push(byte.ok_or_else(|| self.error(format!("{number} is no byte")))?);
+                out.push(byte.ok_or_else(|| self.error(format!("{} is no byte", quoted(json))))?);
             }
             (Type::String, Json::String(string)) => put_string(out, string),
             (Type::Bool, Json::Bool(bool)) => put_nat(out, u64::from(*bool)),
@@ -190,7 +190,8 @@ impl Parser<'_> {
             }
             (Type::Enum(names), value) => self.enumerator(names, value, out)?,
             (Type::Predicate(predicate), Json::Number(number)) => {
-                let number = number.as_u64().ok_or_else(|| self.error(format!("{number} is no id of a fact")))?;
+                let number =
+                    number.as_u64().ok_or_else(|| self.error(format!("{} is no id of a fact", quoted(json))))?;
                 put_nat(out, self.reference(*predicate, number)?.get());
             }
             (Type::Predicate(predicate), value) => put_nat(out, self.fact(*predicate, value)?.get()),
@@ -294,6 +295,18 @@ pub(crate) fn explain_other_value(schema: &Schema, other: &OtherValue) -> String
 
 /// As much of a value as fits a line.
 const EXCERPT_CHARS: usize = 60;
+
+/// A number as in the text, or what else a value is.
+fn quoted(json: &Json) -> String {
+    match json {
+        // Its last digits were lost when it was read.
+        Json::Number(number) if number.as_f64().is_some_and(|number| number.abs() >= 2_f64.powi(64)) => {
+            "a number of more digits".to_owned()
+        }
+        Json::Number(number) => number.to_string(),
+        other => kind(other).to_owned(),
+    }
+}
 
 fn kind(json: &Json) -> &'static str {
     match json {

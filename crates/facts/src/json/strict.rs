@@ -1,9 +1,39 @@
 //! JSON in which an object names each of its fields once. `serde_json` keeps the last of several without a word.
 
 use std::fmt;
+use std::io::{self, Read};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};
+
+/// Reads a text of JSON in which each object names its fields once, perhaps after a byte order mark.
+///
+/// # Errors
+///
+/// What is wrong, with its line and column.
+pub fn strict_json(text: &[u8]) -> serde_json::Result<Json> {
+    let mut deserializer = serde_json::Deserializer::from_slice(text.strip_prefix(&BYTE_ORDER_MARK).unwrap_or(text));
+    let json = Strict.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(json)
+}
+
+/// What `reader` reads, without a byte order mark at its beginning.
+///
+/// # Errors
+///
+/// If reading fails.
+pub(super) fn without_byte_order_mark(mut reader: impl Read) -> io::Result<impl Read> {
+    let mut first = Vec::new();
+    reader.by_ref().take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut first)?;
+    if first == BYTE_ORDER_MARK {
+        first.clear();
+    }
+    Ok(io::Cursor::new(first).chain(reader))
+}
+
+/// U+FEFF in UTF-8, which some programs write before a text.
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// Reads a value.
 pub(super) struct Strict;

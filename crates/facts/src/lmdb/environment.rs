@@ -51,7 +51,9 @@ impl Environment {
         }
         let main = env.open_database::<Bytes, Bytes>(&txn, None).map_err(&failed)?;
         if main.map(|main| main.is_empty(&txn)).transpose().map_err(&failed)? == Some(false) {
-            return Err(Error::NotFacts { path: path.to_owned() });
+            let names = main.iter().map(|main| main.iter(&txn)).filter_map(std::result::Result::ok).flatten();
+            let tables = names.flatten().map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect();
+            return Err(Error::NotFacts { path: path.to_owned(), tables });
         }
         let mut table = |name| env.create_database(&mut txn, Some(name)).map_err(&failed);
         let tables = LmdbTables { entities: table(ENTITIES)?, keys: table(KEYS)?, sides: table(SIDES)? };

@@ -7,7 +7,7 @@ use crate::angle::source::{Source, Span};
 use crate::angle::tree::{Pattern, PatternKind, Query};
 use crate::cancellation::Deadline;
 use crate::query::typed::{CheckedQuery, Node, NodeKind, TypedQuery};
-use crate::query::types::{Built, Mismatch, Ty, Unknowns};
+use crate::query::types::{Built, Mismatch, Shape, Ty, Unknowns};
 use crate::schema::definition::{Predicate, Schema};
 use crate::schema::scopes::Scope;
 use crate::value::types::Type;
@@ -91,11 +91,33 @@ pub(super) struct Variable {
     mentions: usize,
 }
 
+/// A type that has to be known before another one is.
+pub(super) struct Awaited {
+    /// The type.
+    pub of: Ty,
+    /// What of it is wanted.
+    pub what: Part,
+    /// Where it is wanted.
+    pub span: Span,
+}
+
+/// What is wanted of a type.
+pub(super) enum Part {
+    /// `.name` or `.name?`, of a fact's key if it is a fact.
+    Named { name: String, shape: Shape, ty: Ty },
+    /// `.*`
+    Key(Ty),
+    /// `$1024`, whose type has to be a predicate.
+    Fact(u64),
+}
+
 /// A value that may have to become a fact.
 pub(super) struct Promotion {
     pub from: Ty,
     pub to: Ty,
     pub span: Span,
+    /// Another type than `from` that the value may have.
+    pub or: Option<Type>,
 }
 
 pub(super) struct Checker<'a> {
@@ -105,6 +127,7 @@ pub(super) struct Checker<'a> {
     pub mode: Mode,
     pub unknowns: Unknowns,
     pub promotions: Vec<Promotion>,
+    pub awaited: Vec<Awaited>,
     /// Types that do not matter.
     pub ignored_types: Vec<Ty>,
     variables: Vec<Variable>,
@@ -125,6 +148,7 @@ impl<'a> Checker<'a> {
             mode,
             unknowns: Unknowns::new(deadline.clone()),
             promotions: Vec::new(),
+            awaited: Vec::new(),
             ignored_types: Vec::new(),
             variables: Vec::new(),
             scope: HashMap::new(),
@@ -154,6 +178,9 @@ impl<'a> Checker<'a> {
 
     /// A type for a message.
     pub fn text(&self, ty: &Ty) -> String {
+        if let Ty::Unknown(_) = self.unknowns.shallow(ty) {
+            return "a type that is not known".to_owned();
+        }
         let mut parts = PARTS_IN_MESSAGE;
         self.text_of_parts(ty, &mut parts)
     }
@@ -162,7 +189,7 @@ impl<'a> Checker<'a> {
         let Some(left) = parts.checked_sub(1) else { return "…".to_owned() };
         *parts = left;
         match self.unknowns.shallow(ty) {
-            Ty::Unknown(_) => "a type that is not known".to_owned(),
+            Ty::Unknown(_) => "_".to_owned(),
             Ty::Known(ty) => self.schema.short_type_text(&ty),
             Ty::Array(element) => format!("[{}]", self.text_of_parts(&element, parts)),
             Ty::Set(element) => format!("set {}", self.text_of_parts(&element, parts)),
@@ -286,10 +313,17 @@ impl<'a> Checker<'a> {
 
     fn check_bound<'n>(&self, unbound: impl Iterator<Item = &'n String>) -> Result<(), Diagnostic> {
         let Some(name) = unbound.min() else { return Ok(()) };
-        let variable = self.variables.iter().rev().find(|variable| variable.name == *name);
-        let span = variable.map_or(Span::default(), |variable| variable.span);
-        let hint = "match it with something: arguments of primitives, the array before `[..]`, and what is in `!` or in \
-                    one side of `|` give it no value";
+        let mut variables = self.variables.iter().rev().filter(|variable| variable.name == *name);
+        let span = variables.next().map_or(Span::default(), |variable| variable.span);
+        let hint = match variables.next() {
+            Some(_) => format!(
+                "each branch of `|`, `if` and `!` has a {name} of its own, unless something outside of branches \
+                 mentions it, such as the statement `{name} = {name}`"
+            ),
+            None => "match it with something: arguments of primitives, the array before `[..]`, and what is in `!` or \
+                     in one side of `|` give it no value"
+                .to_owned(),
+        };
         Err(self.error(span, format!("the variable {name} has no value"), hint))
     }
 
@@ -300,7 +334,7 @@ impl<'a> Checker<'a> {
         }
         let (used, bound) = (std::mem::take(&mut self.used), std::mem::take(&mut self.bound));
         self.check_bound(used.difference(&bound))?;
-        self.resolve_promotions()?;
+        self.find_types()?;
         for ty in std::mem::take(&mut self.ignored_types) {
             if matches!(self.unknowns.shallow(&ty), Ty::Unknown(_)) {
                 // Any type will do; if this one does not, the error is about the pattern itself.
@@ -328,44 +362,16 @@ impl<'a> Checker<'a> {
         Ok(CheckedQuery { query, value, variables })
     }
 
-    /// Decides which values become facts, as far as types are known; then the others do not.
-    fn resolve_promotions(&mut self) -> Result<(), Diagnostic> {
-        let mut left = std::mem::take(&mut self.promotions);
-        let mut settle = false;
-        while !left.is_empty() {
-            let before = left.len();
-            let mut waiting = Vec::new();
-            for promotion in left {
-                self.step(promotion.span)?;
-                let to = self.unknowns.shallow(&promotion.to);
-                let from = self.unknowns.shallow(&promotion.from);
-                match (&to, &from) {
-                    (Ty::Known(Type::Predicate(to)), Ty::Known(Type::Predicate(from))) if to == from => {}
-                    (Ty::Known(Type::Predicate(id)), _) => {
-                        let key = self.schema.predicate(*id).map_or_else(Type::unit, |predicate| predicate.key.clone());
-                        self.unify(&Ty::Known(key), &promotion.from, promotion.span)?;
-                    }
-                    (Ty::Unknown(_), _) if !settle => waiting.push(promotion),
-                    _ => self.unify(&promotion.to, &promotion.from, promotion.span)?,
-                }
-            }
-            // One at a time: what it settles may settle others.
-            settle = waiting.len() == before;
-            left = waiting;
-            if settle && !left.is_empty() {
-                let first = left.remove(0);
-                self.unify(&first.to, &first.from, first.span)?;
-                settle = false;
-            }
-        }
-        Ok(())
-    }
-
     /// A node whose value may have to become a fact.
     pub fn promoted(&mut self, node: Node<Ty>) -> Node<Ty> {
         let to = self.unknowns.fresh();
         let span = node.span;
-        self.promotions.push(Promotion { from: node.ty.clone(), to: to.clone(), span });
+        let or = match &node.kind {
+            NodeKind::Nat(nat) if u8::try_from(*nat).is_ok() => Some(Type::Byte),
+            NodeKind::String(_) => Some(Type::array(Type::Byte)),
+            _ => None,
+        };
+        self.promotions.push(Promotion { from: node.ty.clone(), to: to.clone(), span, or });
         Node { kind: NodeKind::Promoted(Box::new(node)), ty: to, span }
     }
 }

@@ -1,10 +1,12 @@
 //! Types of patterns: found out from the inside, or checked against an expected one.
 
+mod awaited;
+
 use crate::angle::diagnostic::Diagnostic;
 use crate::angle::source::Span;
 use crate::angle::tree::{Name, Pattern, PatternKind, Query, Statement};
 use crate::ids::PredicateId;
-use crate::query::checker::{Checker, Head, Mode, Use};
+use crate::query::checker::{Awaited, Checker, Head, Mode, Part, Use};
 use crate::query::primitives::{PRIMITIVES, Primitive};
 use crate::query::typed::{Node, NodeKind, TypedQuery, TypedStatement};
 use crate::query::types::{Shape, Ty};
@@ -80,14 +82,16 @@ impl Checker<'_> {
     }
 
     pub fn statement(&mut self, statement: &Statement) -> Result<TypedStatement<Ty>, Diagnostic> {
-        match &statement.left {
-            None => Ok(TypedStatement { left: None, right: self.ignored(&statement.right)? }),
+        let typed = match &statement.left {
+            None => TypedStatement { left: None, right: self.ignored(&statement.right)? },
             Some(left) => {
                 let right = self.infer(&statement.right, Use::Binds)?;
                 let left = self.check(left, &right.ty.clone(), Use::Binds)?;
-                Ok(TypedStatement { left: Some(left), right })
+                TypedStatement { left: Some(left), right }
             }
-        }
+        };
+        self.find_awaited()?;
+        Ok(typed)
     }
 
     /// A pattern whose value does not matter: branches may have values of several types, or none.
@@ -274,16 +278,9 @@ impl Checker<'_> {
             PatternKind::Alternative(inner, name) => self.select(inner, name, Shape::Sum, span, place),
             PatternKind::Key(inner) => {
                 let inner = self.infer(inner, place)?;
-                match self.unknowns.shallow(&inner.ty) {
-                    Ty::Known(Type::Predicate(id)) => {
-                        let ty = known(self.key_type(id));
-                        Ok(node(NodeKind::Key(Box::new(inner)), ty))
-                    }
-                    ty => {
-                        let message = format!("expected a fact before `.*`, found {}", self.text(&ty));
-                        Err(self.error(inner.span, message, "write the predicate: `(X : predicate).*`"))
-                    }
-                }
+                let ty = self.unknowns.fresh();
+                self.part(Awaited { of: inner.ty.clone(), what: Part::Key(ty.clone()), span: inner.span })?;
+                Ok(node(NodeKind::Key(Box::new(inner)), ty))
             }
             _ => unreachable!("other patterns are inferred elsewhere"),
         }
@@ -335,12 +332,15 @@ impl Checker<'_> {
             let hint = "ids differ between databases; match the fact's key";
             return Err(self.error(span, "a derivation cannot name a fact by its id", hint));
         }
-        let Some(name) = predicate else {
-            let hint = format!("write `$predicate {id}`, or `(${id} : predicate)`");
-            return Err(self.error(span, "the predicate of this fact cannot be found out", hint));
+        let ty = match predicate {
+            Some(name) => known(Type::Predicate(self.predicate(&name.text, name.span)?)),
+            None => {
+                let ty = self.unknowns.fresh();
+                self.awaited.push(Awaited { of: ty.clone(), what: Part::Fact(id), span });
+                ty
+            }
         };
-        let id_of_predicate = self.predicate(&name.text, name.span)?;
-        Ok(Node { kind: NodeKind::FactId(id), ty: known(Type::Predicate(id_of_predicate)), span })
+        Ok(Node { kind: NodeKind::FactId(id), ty, span })
     }
 
     fn predicate(&self, name: &str, span: Span) -> Result<PredicateId, Diagnostic> {
@@ -357,7 +357,7 @@ impl Checker<'_> {
         }
     }
 
-    fn key_type(&self, id: PredicateId) -> Type {
+    pub fn key_type(&self, id: PredicateId) -> Type {
         self.schema.predicate(id).map_or_else(Type::unit, |predicate| predicate.key.clone())
     }
 
@@ -448,23 +448,9 @@ impl Checker<'_> {
     /// `a.field` and `a.alternative?`, of a fact's key if `a` is a fact.
     fn select(&mut self, inner: &Pattern, name: &Name, shape: Shape, span: Span, place: Use) -> Checked {
         let inner = self.infer(inner, place)?;
-        let mut ty = self.unknowns.shallow(&inner.ty);
-        while let Ty::Known(Type::Predicate(id)) = ty {
-            ty = self.unknowns.shallow(&known(self.key_type(id)));
-        }
         let field = self.unknowns.fresh();
-        let fields = vec![(name.text.clone(), field.clone())];
-        if let Err(mismatch) = self.unknowns.has(&ty, fields, shape) {
-            let other = match (&ty, shape) {
-                (Ty::Known(Type::Record(_)), Shape::Sum) => Some(format!("it is a record: write `.{}`", name.text)),
-                (Ty::Known(Type::Sum(_)) | Ty::Maybe(_), Shape::Record) => {
-                    Some(format!("it is a sum: write `.{}?`", name.text))
-                }
-                _ => mismatch.0,
-            };
-            let message = format!("`{}` cannot be selected from {}", name.text, self.text(&ty));
-            return Err(self.error(name.span, message, other.unwrap_or_default()));
-        }
+        let what = Part::Named { name: name.text.clone(), shape, ty: field.clone() };
+        self.part(Awaited { of: inner.ty.clone(), what, span: name.span })?;
         let inner = Box::new(inner);
         let kind = match shape {
             Shape::Sum => NodeKind::Alternative(inner, name.text.clone()),
@@ -522,6 +508,9 @@ impl Checker<'_> {
             }
             (Ty::Known(Type::Predicate(_)), PatternKind::FactId(None, id)) if self.mode == Mode::Query => {
                 node(NodeKind::FactId(*id))
+            }
+            (ty, PatternKind::FactId(None, id)) if self.mode == Mode::Query && !matches!(ty, Ty::Unknown(_)) => {
+                Err(self.no_predicate(*id, span))
             }
             _ => self.check_operation(pattern, &ty, place),
         }

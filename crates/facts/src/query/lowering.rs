@@ -5,6 +5,7 @@
 
 mod evolving;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::angle::diagnostic::Diagnostic;
@@ -257,7 +258,13 @@ impl Lowering<'_> {
             NodeKind::Wildcard => Term::Wild(node.ty.clone()),
             NodeKind::Never => Term::Never,
             NodeKind::Nat(nat) if node.ty == Type::Byte => Term::Bytes(vec![*nat as u8]),
-            NodeKind::Nat(nat) | NodeKind::FactId(nat) => Term::Bytes(nat_bytes(*nat)),
+            NodeKind::Nat(nat) => Term::Bytes(nat_bytes(*nat)),
+            NodeKind::FactId(id) => {
+                // There may be no fact with the id, or one of another predicate.
+                let id = Term::Bytes(nat_bytes(*id));
+                self.key(id.clone(), &node.ty, Term::Wild(self.key_of(&node.ty)), node.span, steps)?;
+                id
+            }
             NodeKind::String(string) => {
                 let mut bytes = Vec::new();
                 if node.ty == Type::String {
@@ -300,12 +307,12 @@ impl Lowering<'_> {
             NodeKind::Promoted(inner) => match &node.ty {
                 Type::Predicate(predicate) if inner.ty != node.ty => {
                     let slot = self.slot_term(&node.ty);
-                    let key = self.node(inner, frame, steps)?;
+                    let key = self.node(&of_type(inner, self.key_type(*predicate)), frame, steps)?;
                     let value = Term::Wild(self.value_type(*predicate));
                     self.facts_of(*predicate, slot.clone(), key, value, node.span, steps)?;
                     slot
                 }
-                _ => self.node(inner, frame, steps)?,
+                ty => self.node(&of_type(inner, ty.clone()), frame, steps)?,
             },
             _ => self.operation(node, frame, steps)?,
         })
@@ -434,6 +441,14 @@ impl Lowering<'_> {
 
     fn key_type(&self, predicate: PredicateId) -> Type {
         self.schema.predicate(predicate).map_or_else(Type::unit, |predicate| predicate.key.clone())
+    }
+
+    /// The type of keys of a fact's type.
+    fn key_of(&self, ty: &Type) -> Type {
+        match ty {
+            Type::Predicate(predicate) => self.key_type(*predicate),
+            _ => Type::unit(),
+        }
     }
 
     /// Ids are slots, bytes or anything.
@@ -572,6 +587,15 @@ impl Lowering<'_> {
         }
         self.path.push(predicate);
         Ok(())
+    }
+}
+
+/// A literal of the type that it has been found to have: numbers may be bytes, strings arrays of bytes. Other nodes
+/// have their type.
+fn of_type(node: &Node<Type>, ty: Type) -> Cow<'_, Node<Type>> {
+    match &node.kind {
+        NodeKind::Nat(_) | NodeKind::String(_) => Cow::Owned(Node { kind: node.kind.clone(), ty, span: node.span }),
+        _ => Cow::Borrowed(node),
     }
 }
 

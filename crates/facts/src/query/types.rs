@@ -213,6 +213,14 @@ impl Unknowns {
         Ok(Some(Sized { ty: Type::record(of_record), parts: parts + 1, depth: depth + 1 }))
     }
 
+    /// Checks that a type does not have this unknown one in it.
+    fn check_apart(&self, index: usize, ty: &Ty) -> Same {
+        match self.occurs(index, ty, 0)? {
+            true => Err(Mismatch(Some("the type would contain itself".to_owned()))),
+            false => Ok(()),
+        }
+    }
+
     /// Whether a type has this unknown one in it.
     ///
     /// # Errors
@@ -286,9 +294,7 @@ impl Unknowns {
     }
 
     fn bind(&mut self, index: usize, ty: &Ty) -> Same {
-        if self.occurs(index, ty, 0)? {
-            return Err(Mismatch(Some("the type would contain itself".to_owned())));
-        }
+        self.check_apart(index, ty)?;
         let state = std::mem::replace(&mut self.states[index], State::Is(ty.clone()));
         match state {
             State::Free | State::Is(_) => Ok(()),
@@ -327,6 +333,9 @@ impl Unknowns {
     }
 
     fn merge(&mut self, index: usize, fields: Vec<(String, Ty)>, shape: Shape) -> Same {
+        for (_, ty) in &fields {
+            self.check_apart(index, ty)?;
+        }
         match self.states[index].clone() {
             State::Has(mut known, other) => {
                 let shape = match (shape, other) {

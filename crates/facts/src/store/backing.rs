@@ -165,8 +165,15 @@ pub fn open_backing(engine: &Options, path: &Path) -> Result<Backing> {
     let db = engine.clone().open(path)?;
     match Tables::open(&db)? {
         Some(tables) => Ok(Backing::Engine(db, RwLock::new(tables))),
-        None => Err(Error::NotFacts { path: path.to_owned() }),
+        None => Err(Error::NotFacts { path: path.to_owned(), tables: table_names(&db)? }),
     }
+}
+
+/// The names of all tables, in order.
+pub fn table_names(db: &Database) -> Result<Box<[String]>> {
+    let mut names: Vec<String> = db.tables()?.into_iter().map(|table| table.name().to_owned()).collect();
+    names.sort_unstable();
+    Ok(names.into())
 }
 
 /// Creates a file of LMDB with these entries.
@@ -185,7 +192,7 @@ fn open_in_lmdb(path: &Path, read_only: bool) -> Result<Backing> {
     use crate::lmdb::environment::Environment;
 
     let environment = Environment::open(path, read_only)?;
-    environment.map(Backing::Lmdb).ok_or_else(|| Error::NotFacts { path: path.to_owned() })
+    environment.map(Backing::Lmdb).ok_or_else(|| Error::NotFacts { path: path.to_owned(), tables: Box::default() })
 }
 
 /// This program cannot create a file of LMDB.

@@ -18,7 +18,7 @@ use crate::ownership::slice::Slice;
 use crate::reading::counts::Statistics;
 use crate::reading::owning;
 use crate::state::State;
-use crate::store::backing::{Backend, Backing, Entry, create_in_lmdb, open_backing};
+use crate::store::backing::{Backend, Backing, Entry, create_in_lmdb, open_backing, table_names};
 use crate::store::handle::{Inner, Store};
 use crate::store::known::Known;
 
@@ -136,8 +136,9 @@ impl StoreOptions {
                 if Tables::open(&db)?.is_some() {
                     return Err(Error::Exists { path: path.to_owned() });
                 }
-                if !db.tables()?.is_empty() {
-                    return Err(Error::NotFacts { path: path.to_owned() });
+                let others = table_names(&db)?;
+                if !others.is_empty() {
+                    return Err(Error::NotFacts { path: path.to_owned(), tables: others });
                 }
                 let tables = db.update(|txn| {
                     let tables = Tables::create(txn)?;
@@ -211,7 +212,7 @@ impl StoreOptions {
         let view = backing.view()?;
         let entry = |name: &str| view.get(Side::Meta, name);
         if entry(FORMAT)?.as_deref() != Some(FORMAT_1) {
-            return Err(Error::NotFacts { path });
+            return Err(Error::NotFacts { path, tables: Box::default() });
         }
         let identity = read_identity(&entry(IDENTITY)?.unwrap_or_default_bytes())?;
         let first = FactId::new(read_number(&entry(STARTING_ID)?.unwrap_or_default_bytes())?);

@@ -13,6 +13,7 @@ predicate Pair : { fst : string, snd : nat }
 predicate Shape : { circle : nat | square : Name }
 predicate Size : Name -> nat
 predicate Marks : [{}]
+predicate Loop : Loop
 predicate Bytes : [byte]
 }";
 
@@ -57,6 +58,17 @@ fn wrong_queries_are_errors_with_place_and_hint() {
         ("X where X = (1 | _)", "query:1:14: a value is missing in some branches, at `1 | _`; write the value"),
         ("_ : nat", "the query returns something that is not complete"),
         ("prim.length 1 2", "expected 1 arguments, found 2"),
+        ("prim.nope 1", "query:1:1: there is no primitive prim.nope, at `prim.nope`; the reference of Angle lists"),
+        ("prim.length 1", "expected [_], found nat"),
+        ("X where X = 1 | X = 2", "binds looser than `|`"),
+        ("N where N = X.zz; X = t.Pair _", "`zz` cannot be selected from { fst : string, snd : nat }"),
+        ("A where A = X.a; X = t.Loop _", "`a` cannot be selected from t.Loop.1"),
+        ("A where A = X.*; X = 1", "expected a fact before `.*`, found nat"),
+        ("A where A = X.*; X = X", "expected a fact before `.*`, found a type that is not known"),
+        ("X where X = $1024", "the predicate of this fact cannot be found out"),
+        ("X where X = $1024; X = 1", "the predicate of this fact cannot be found out"),
+        ("X where X = X.a", "the type would contain itself"),
+        ("1 where ((t.Name _; V = 3) | (t.Pair _; V = 4)); (if t.Pair _ then V else 1) !== 1", "has a V of its own"),
         ("prim.lenght [1]", "did you mean `prim.length`?"),
         ("t.Name \"a\" \"b\"", "t.Name has one pattern, not 2"),
         ("X where X = t.Pair _; X.third = 1", "`third` cannot be selected"),
@@ -150,6 +162,12 @@ fn wrong_facts_are_errors_with_place() {
         ),
         (batch("t.Pair", r#"{ "key": { "fts": "" } }"#), "no field `fts`; did you mean `fst`?"),
         (batch("t.Pair", r#"{ "key": { "snd": 1.5 } }"#), "1.5 is no natural number"),
+        (
+            batch("t.Pair", r#"{ "key": { "snd": 18446744073709551616 } }"#),
+            "$.key.snd: a number of more digits is no natural number of 64 bits",
+        ),
+        (batch("t.Name", r#"{ "id": -7, "key": "a" }"#), "the id is -7, not a natural number of 64 bits"),
+        (batch("t.Name", r#"{ "id": "7", "key": "a" }"#), "the id is a string, not a natural number of 64 bits"),
         (batch("t.Shape", r#"{ "key": { "square": 5 } }"#), "$.key.square: there is no fact 5 before this one"),
         (batch("t.Shape", r#"{ "key": { "square": { "id": 5 } } }"#), "there is no fact 5 before this one"),
         (batch("t.Shape", r#"{ "key": {} }"#), "expected { circle : nat | square : t.Name.1 }, found an object"),
@@ -175,5 +193,7 @@ fn wrong_facts_are_errors_with_place() {
     for length in 0..whole.len() {
         assert!(write_batch(&schema, &whole.as_bytes()[..length], &mut Memory::default()).is_err(), "{length}");
     }
+    let marked = format!("\u{feff}{whole}");
+    assert_eq!(write_batch(&schema, marked.as_bytes(), &mut Memory::default()).expect("the mark is no part of it"), 1);
     assert_eq!(write_batch(&schema, whole.as_bytes(), &mut Memory::default()).expect("the batch is right"), 1);
 }

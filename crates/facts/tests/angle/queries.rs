@@ -21,6 +21,7 @@ predicate Twice : { x : string, r : Reverse } { X, R } where R = Reverse { X, _ 
 predicate ByText : string -> nat T -> B where Size _ -> { B, T }
 predicate Near : { from : Node, to : Node } { A, B } where Edge { A, B } | Edge { B, A }
 predicate Cross : { a : string, b : nat } { A, B } where t.Name A; Size _ -> { bytes = B }
+predicate First : string X.fst where X = Pair _
 predicate Same : Pair P where P = Pair { A, A }
 predicate Saved : { fst : string, snd : string } stored { B, A } where Pair { A, B }
 }
@@ -182,6 +183,43 @@ const QUERIES: &[(&str, &[&str])] = &[
     ("X where X = ($1024 : t.Name)", &["\"a\""]),
     ("t.Node { label = $1025 }", &[r#"{"label":"b"}"#]),
     ("t.Node { label = $9999 }", &[]),
+    // No fact, one of another predicate, and the id that none has.
+    ("$t.Name 1024", &["\"a\""]),
+    ("$t.Name 1027", &[]),
+    ("$t.Name 9999", &[]),
+    ("$t.Name 0", &[]),
+    ("$t.Reverse 1024", &[]),
+    ("if $t.Name 1027 then \"there\" else \"not there\"", &["\"not there\""]),
+    ("if $t.Name 1024 then \"there\" else \"not there\"", &["\"there\""]),
+    ("1 where !($t.Name 9999)", &["1"]),
+    ("prim.size (all ($t.Name 1024 | $t.Name 1027 | $t.Name 1025))", &["2"]),
+    ("N where N = ($1024 | $1027 | $1025); t.Node { label = N }", &["\"a\"", "\"b\""]),
+    // A type that a later statement says.
+    ("N where N = X.fst; X = t.Pair { snd = \"a\" }", &["\"b\""]),
+    ("A where A = X.*; X = t.Name \"a\"", &["\"a\""]),
+    ("A where A = X.*.fst; X = t.Pair { snd = \"a\" }", &["\"b\""]),
+    ("C where C = S.circle?; S = X.shape; X = t.Thing _", &["3"]),
+    ("L where L = Y.*; Y = X.label; E = t.Edge { from = X }; E = E", &["\"a\"", "\"b\""]),
+    ("X where t.Node { label = X }; X = $1024", &["\"a\""]),
+    ("X where X = $1024; t.Node { label = X }", &["\"a\""]),
+    ("N where (N = X.fst); X = t.Pair { snd = \"a\" }", &["\"b\""]),
+    ("N where ((N = X.fst) | (N = X.snd)); X = t.Pair { \"c\", _ }", &["\"c\""]),
+    ("X.fst where X = t.Pair { \"c\", _ }", &["\"c\""]),
+    ("B where 5 = B; t.Size _ -> { bytes = B }", &["5"]),
+    ("X where X = 255; t.Bytes { one = X }", &["255"]),
+    ("X where 255 = X; t.Bytes { one = X }", &["255"]),
+    ("X where t.Bytes { one = X }; 255 = X", &["255"]),
+    ("D where [B, _, _] = D; B = 1; t.Bytes { data = D }", &["\"AQID\""]),
+    ("1 where X = \"\\u0001\\u0002\\u0003\"; t.Bytes { data = X }", &["1"]),
+    ("t.First _", &["\"a\"", "\"b\"", "\"c\""]),
+    // Branches share a variable that something outside of them mentions.
+    ("V where ((t.Thing _; V = 3) | (t.Name \"a\"; V = 4)); (if (t.Name \"a\") then V else 1) !== 1", &["3", "4"]),
+    ("1 where V = V; ((t.Thing _; V = 3) | (t.Name \"z\"; V = 4)); (if (t.Name \"a\") then V else 1) !== 1", &["1"]),
+    // `|` binds tighter than `=`, and `+` tighter than `|`.
+    ("X where X = 1 | 2 + 3", &["1", "5"]),
+    ("X where (1 = 1; X = 5) | X = 0", &["0"]),
+    ("X where (1 = 1; X = 5) | (X = 0)", &["0", "5"]),
+    ("X where X = 18446744073709551615 + 2", &["1"]),
     ("\"s\" : string", &["\"s\""]),
     ("X where X = (\"a\" : t.Name)", &["\"a\""]),
     ("{ a = 1, b = \"x\" } : { a : nat, b : string }", &[r#"{"a":1,"b":"x"}"#]),

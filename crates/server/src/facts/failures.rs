@@ -3,7 +3,7 @@
 use std::fmt;
 
 use axum::http::StatusCode;
-use fulgurite_facts::{CancellationToken, Error};
+use fulgurite_facts::{CancellationToken, Error, FactId};
 
 use crate::http::admission::Cancel;
 use crate::http::refusal::Refusal;
@@ -24,6 +24,11 @@ pub enum Stopped {
         /// So many bytes of facts would be in it.
         bytes_max: usize,
     },
+    /// A fact that is printed apart is wanted in the shapes of two predicates, one evolved from the other.
+    OtherShape {
+        /// The fact.
+        id: FactId,
+    },
 }
 
 impl fmt::Display for Stopped {
@@ -33,6 +38,10 @@ impl fmt::Display for Stopped {
             Self::TooLarge { bytes_max } => write!(
                 out,
                 "a result has more than {bytes_max} bytes of facts; ask without `recursive`, or for parts of it"
+            ),
+            Self::OtherShape { id } => write!(
+                out,
+                "fact {id} would be in `nestedFacts` in the shapes of two schemas; ask with `expand_results`"
             ),
         }
     }
@@ -59,7 +68,7 @@ impl From<Error> for Refusal {
         let text = error.to_string();
         match stopped(&error) {
             Some(Stopped::TimeUp) => return Self::of(StatusCode::SERVICE_UNAVAILABLE, text),
-            Some(Stopped::TooLarge { .. }) => return Self::bad_request(text),
+            Some(Stopped::TooLarge { .. } | Stopped::OtherShape { .. }) => return Self::bad_request(text),
             None => {}
         }
         match error {

@@ -2,6 +2,7 @@
 //!
 //! A field that is not known is refused: a mistyped limit would otherwise have no effect. `null` is as no field.
 
+use fulgurite_facts::strict_json;
 use serde_json::{Map, Value as Json};
 
 use crate::http::refusal::Refusal;
@@ -19,7 +20,7 @@ impl Fields {
     /// # Errors
     /// 400 with the place, if it is none.
     pub fn of_body(body: &[u8]) -> Result<Self, Refusal> {
-        match serde_json::from_slice(body) {
+        match strict_json(body) {
             Ok(Json::Object(fields)) => Ok(Self { path: String::new(), fields }),
             Ok(_) => Err(Refusal::bad_request("the body must be a JSON object")),
             Err(error) => Err(Refusal::bad_request(format!("the body is not JSON: {error}"))),

@@ -1,7 +1,7 @@
 //! [`Printing`]: facts as JSON, within the limits of a request.
 
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use fulgurite_facts::{
@@ -38,7 +38,8 @@ pub struct Printing<'p> {
     bytes_left: Cell<usize>,
     facts_printed: Cell<u64>,
     printed: Printed,
-    nested_ids: HashSet<FactId>,
+    /// The facts that were printed apart, and the predicates whose shapes they have.
+    nested_shapes: HashMap<FactId, PredicateId>,
 }
 
 /// What was printed.
@@ -75,7 +76,7 @@ impl<'p> Printing<'p> {
             bytes_left: Cell::new(0),
             facts_printed: Cell::new(0),
             printed: Printed::default(),
-            nested_ids: HashSet::new(),
+            nested_shapes: HashMap::new(),
         }
     }
 
@@ -157,10 +158,16 @@ impl<'p> Printing<'p> {
     }
 
     /// Prints facts, and those that they refer to, which were not printed before.
+    ///
+    /// # Errors
+    /// [`Stopped::OtherShape`], if one of them was printed in the shape of another predicate.
     fn nest(&mut self, mut found: Vec<(FactId, PredicateId)>, derived: Option<&DerivedFacts>) -> Result<()> {
         while let Some((id, shape)) = found.pop() {
-            if !self.nested_ids.insert(id) {
-                continue;
+            match self.nested_shapes.insert(id, shape) {
+                // Each fact has one place among those that are printed apart.
+                Some(other) if other != shape => return Err(Stopped::OtherShape { id }.into()),
+                Some(_) => continue,
+                None => {}
             }
             let json = self.as_json(derived, |printer| printer.fact_shaped_as(shape, id, Expansion::FLAT))?;
             found.extend(self.references(id, Some(shape), derived)?);
@@ -245,3 +252,45 @@ impl<'p> Printing<'p> {
 
 /// What a fact takes as JSON in memory besides its key and value, roughly: a node of a map.
 const BYTES_PER_FACT: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use fulgurite_facts::{FactDatabase, QueryLimits};
+
+    use super::*;
+
+    const SCHEMA: &str = "schema a.1 { predicate Q : { x : nat } }
+        schema a.2 { predicate Q : { x : nat, y : nat } }
+        schema a.2 evolves a.1";
+    const FACTS: &str = r#"[{ "predicate": "a.Q.2", "facts": [{ "key": { "x": 1, "y": 2 } }] }]"#;
+
+    /// The first page of a query's results, and the facts that are printed apart.
+    fn page(database: &FactDatabase, query: &str, nesting: Nesting) -> Result<(usize, String)> {
+        let limits = PrintLimits {
+            cancellation: CancellationToken::new(),
+            until: None,
+            bytes_max: 1 << 20,
+            result_bytes_max: 1 << 20,
+        };
+        let reader = database.reader()?;
+        let mut printing = Printing::new(database.schema(), &reader, &limits);
+        let limits = QueryLimits::default();
+        reader.query_each(query, &limits, None, &mut |found| printing.result(&found, nesting))?;
+        let printed = printing.printed();
+        Ok((printed.results, String::from_utf8(printed.nested).expect("JSON is UTF-8")))
+    }
+
+    #[test]
+    fn a_fact_is_not_printed_apart_in_the_shape_of_another_schema() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let schema = Schema::parse("a.angle", SCHEMA).expect("the schema is right");
+        let database = FactDatabase::create(directory.path().join("a.ful"), schema).expect("there is no file");
+        database.write_json(FACTS.as_bytes(), None).expect("the facts are right");
+        let both = "{ X, Y } where X = a.Q.1 _; Y = a.Q.2 _";
+        let error = page(&database, both, Nesting::Apart).expect_err("there are two shapes").to_string();
+        assert!(error.contains("fact 1024 would be in `nestedFacts`") && error.contains("expand_results"), "{error}");
+        assert_eq!(page(&database, both, Nesting::InPlace).expect("each has its place").0, 1);
+        let old = page(&database, "{ X, X } where X = a.Q.1 _", Nesting::Apart).expect("there is one shape");
+        assert_eq!(old, (1, r#""1024":{"id":1024,"key":{"x":1}}"#.to_owned()));
+    }
+}

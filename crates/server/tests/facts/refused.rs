@@ -28,6 +28,9 @@ fn a_body_that_is_no_query_is_refused() {
     ask("application/json", &"[".repeat(100_000)).expect(400);
     let refused = ask("application/json", r#"{"query": "src.File _", "option": {}}"#).expect(400);
     assert!(refused.body.contains("unknown field `option`"), "{refused:?}");
+    let refused = ask("application/json", r#"{"query": "src.File _", "options": {"recursive": true, "recursive": 0}}"#);
+    assert!(refused.expect(400).body.contains("the object has `recursive` twice"));
+    ask("application/json", "\u{feff}{\"query\": \"src.File _\"}").expect(200);
     // As a form of another site would send it.
     for kind in ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-16"] {
         ask(kind, r#"{"query": "src.File _"}"#).expect(415);

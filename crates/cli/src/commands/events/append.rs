@@ -75,11 +75,13 @@ fn append_lines(
             let message = format!("{failure}; {NOTHING}; {}", said(done));
             failure.reworded(message)
         })?;
+        // Some programs write a byte order mark before a text.
+        let line = if number == 1 { line.strip_prefix('\u{feff}').unwrap_or(&line) } else { &line };
         if batch.is_empty() {
             first = number;
         }
         if !line.trim().is_empty() {
-            let event = ReadyEvent::parse(&line, arguments.stream.as_deref(), arguments.kind.as_deref());
+            let event = ReadyEvent::parse(line, arguments.stream.as_deref(), arguments.kind.as_deref());
             batch.push(event.map_err(|error| {
                 let column = error.column.map_or_else(String::new, |column| format!(", column {column}"));
                 let place = format!("{}: line {number}{column}: {}", path.display(), error.text);

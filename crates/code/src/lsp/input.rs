@@ -1,0 +1,121 @@
+//! What an editor sends: messages with headers, read within bounds.
+
+use std::io::{self, BufRead, Read};
+
+use lsp_server::Message;
+
+use crate::error::{Error, Result};
+
+/// The most bytes of a message. Editors send the text of one file at most.
+const MESSAGE_BYTES_MAX: u64 = 64 << 20;
+/// The most bytes of one header line.
+const HEADER_BYTES_MAX: u64 = 8 << 10;
+
+/// Reads a message. `None` at the end of the input.
+///
+/// # Errors
+/// [`Error::Client`], which says what is wrong in the input, or why it cannot be read.
+pub fn read_message(input: &mut impl BufRead) -> Result<Option<Message>> {
+    let Some(length) = read_headers(input)? else { return Ok(None) };
+    let mut body = Vec::new();
+    // The buffer grows with the bytes that come, whatever length was announced.
+    let read = input.by_ref().take(length).read_to_end(&mut body).map_err(failed)? as u64;
+    if read < length {
+        return Err(wrong(format!("the input ended within a message, after {read} of {length} bytes")));
+    }
+    let json: serde_json::Value =
+        serde_json::from_slice(&body).map_err(|error| wrong(format!("a message is not JSON: {error}")))?;
+    let message = serde_json::from_value(json);
+    message.map(Some).map_err(|_| wrong("a message is not a request, a response or a notification of JSON-RPC".into()))
+}
+
+/// Reads the headers before a message, and returns its length.
+fn read_headers(input: &mut impl BufRead) -> Result<Option<u64>> {
+    let mut length = None;
+    let mut is_first = true;
+    loop {
+        let mut line = Vec::new();
+        input.by_ref().take(HEADER_BYTES_MAX).read_until(b'\n', &mut line).map_err(failed)?;
+        if line.is_empty() && is_first {
+            return Ok(None);
+        }
+        is_first = false;
+        let Some(line) = line.strip_suffix(b"\r\n") else {
+            return Err(wrong(format!("a header line does not end with CR LF: `{}`", shown(&line))));
+        };
+        if line.is_empty() {
+            return length.map(Some).ok_or_else(|| wrong("a message has no header Content-Length".to_owned()));
+        }
+        let header = shown(line);
+        let Some((name, value)) = header.split_once(':') else {
+            return Err(wrong(format!("a header line has no `:`: `{header}`")));
+        };
+        if name.eq_ignore_ascii_case("Content-Length") {
+            length = Some(length_of(value.trim())?);
+        }
+    }
+}
+
+fn length_of(value: &str) -> Result<u64> {
+    let bounds = format!("write a number of bytes, at most {MESSAGE_BYTES_MAX}");
+    match value.parse() {
+        Ok(length) if length <= MESSAGE_BYTES_MAX => Ok(length),
+        Ok(_) => Err(wrong(format!("Content-Length is {value}, which is too large; {bounds}"))),
+        Err(_) => Err(wrong(format!("Content-Length is `{value}`; {bounds}"))),
+    }
+}
+
+/// The beginning of a header, for a message of one line.
+fn shown(line: &[u8]) -> String {
+    let text: String = String::from_utf8_lossy(line).chars().take(HEADER_CHARS_SHOWN).collect();
+    text.escape_debug().to_string()
+}
+
+fn failed(error: io::Error) -> Error {
+    wrong(format!("the input cannot be read: {error}"))
+}
+
+fn wrong(message: String) -> Error {
+    Error::Client(message)
+}
+
+const HEADER_CHARS_SHOWN: usize = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(input: &[u8]) -> std::result::Result<Option<Message>, String> {
+        read_message(&mut &*input).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_message_is_read_with_its_headers() {
+        let body = r#"{"jsonrpc":"2.0","method":"exit"}"#;
+        let input = format!("Content-Type: x\r\ncontent-length:{}\r\n\r\n{body}", body.len());
+        assert!(matches!(read(input.as_bytes()), Ok(Some(Message::Notification(exit))) if exit.method == "exit"));
+        assert!(matches!(read(b""), Ok(None)));
+    }
+
+    #[test]
+    fn malformed_input_is_an_error_that_says_what_is_wrong() {
+        for (input, expected) in [
+            ("Content-Length: 99999999999\r\n\r\n", "99999999999, which is too large; write a number of bytes"),
+            ("Content-Length: 99999999999999999999999\r\n\r\n", "Content-Length is `99999999999999999999999`"),
+            ("Content-Length: -1\r\n\r\n", "Content-Length is `-1`"),
+            ("Content-Length: 67108864\r\n\r\n{}", "within a message, after 2 of 67108864 bytes"),
+            ("Content-Length: 2\r\n\r\n{]", "a message is not JSON"),
+            ("Content-Length: 2\r\n\r\n{}", "a message is not a request"),
+            ("Content-Length: 2\n\n{}", "does not end with CR LF: `Content-Length: 2\\n`"),
+            ("Content-Length\r\n\r\n{}", "a header line has no `:`: `Content-Length`"),
+            ("Content-Type: x\r\n\r\n{}", "no header Content-Length"),
+            ("{\"jsonrpc\"", "does not end with CR LF"),
+        ] {
+            let error = read(input.as_bytes()).expect_err(input);
+            assert!(error.starts_with("the client of the language server: "), "{error}");
+            assert!(error.contains(expected) && !error.contains('\n'), "{input}\n{error}");
+        }
+        let endless = read(&vec![b'a'; 1 << 20]).expect_err("the line does not end");
+        assert!(endless.len() < 300, "{endless}");
+    }
+}
