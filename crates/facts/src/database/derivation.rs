@@ -98,9 +98,9 @@ impl FactDatabase {
     /// Each new fact is owned by the conjunction of the owners of the facts that it was derived from. Facts within
     /// negations and sets are not counted among these.
     ///
-    /// Deriving a predicate again adds what newer facts give, and removes nothing: [`Derived::outdated`] counts the facts
-    /// that a negation or a set gives no longer. Nothing is derived for a predicate whose schema has evolved and has no facts: the facts of
-    /// the newer schema answer for it.
+    /// Deriving a predicate again adds what newer facts give, and removes nothing: [`Derived::outdated`] counts the
+    /// facts that a negation or a set gives no longer. Nothing is derived for a predicate whose schema has evolved and
+    /// has no facts: the facts of the newer schema answer for it.
     ///
     /// # Errors
     /// [`Error::Angle`], before anything is derived, if a predicate uses itself within `!`, `all` or the condition of
