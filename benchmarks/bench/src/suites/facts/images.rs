@@ -73,7 +73,7 @@ enum Cache {
     Empty,
 }
 
-/// The median time of reads of random facts of an image that was just opened, each of which decompresses what it needs.
+/// The median time of reads of random facts. The image is opened for each read, so each decompresses what it needs.
 fn first_reads(image: &Path, workload: &Workload, cache: Cache) -> Result<f64> {
     let mut random = Random::new(workload.seed, 7);
     let mut took = Vec::new();
