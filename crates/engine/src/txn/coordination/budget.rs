@@ -181,8 +181,8 @@ impl Budget {
 const TRIED_AGAIN_BYTES: u64 = 64 << 10;
 /// However full the disk, deltas may take so much: smaller checkpoints would write mostly the pages of trees again.
 const BUDGET_BYTES_MIN: u64 = 64 << 10;
-/// Commits that free what they add take log space first, and a checkpoint that could free it again may fail. They may
-/// take this share of what is left for the log, so that the rest remains for commits that only delete.
+/// A commit that frees as much as it adds writes to the log first, and the checkpoint that would free the log may fail.
+/// Such commits may use this share of the space left for the log. The rest is reserved for commits that only delete.
 const EXCHANGED_DIVISOR: u64 = 4;
 /// The disk is measured each time that deltas have grown by this share of their budget, within the bounds below.
 const MEASURED_DIVISOR: u64 = 8;

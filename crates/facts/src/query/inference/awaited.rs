@@ -98,7 +98,7 @@ impl Checker<'_> {
                 let first = self.promotions.remove(0);
                 self.unify(&first.to, &first.from, first.span)?;
             } else {
-                // What is left has no type.
+                // No statement determines this type: looking for its part reports the error.
                 let Some(awaited) = self.awaited.pop() else { return Ok(()) };
                 let ty = self.unknowns.shallow(&awaited.of);
                 self.find_part(ty, &awaited)?;

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// What loading a text reports: statements added, skipped, and dropped for want of a base, and the message of the first
-/// skipped one.
+/// Loads a text. Returns how many statements were added, skipped, and dropped because the text has no base, and the
+/// message of the first skipped statement.
 fn loaded(text: &str) -> (u64, u64, u64, String) {
     let place = TestStore::new();
     let report = place.load(text, JSON_LD).unwrap_or_else(|error| panic!("{text}: {error}"));
