@@ -23,9 +23,11 @@ pub struct Step {
 pub enum Work {
     /// Nothing runs beside it: it uses all processors, or measures time.
     Alone(fn(&Path) -> Outcome),
-    /// Programs that keep one processor busy each. They run beside each other, and beside those of the steps of this
-    /// kind that come just before or after.
+    /// Programs that keep one processor busy each. They run beside those of the neighbouring steps that are not `Alone`.
     SideBySide(fn(&Path) -> Result<Vec<Program>, Failure>),
+    /// It leaves processors idle for much of its time, and measures none. It runs in a process of its own beside the
+    /// neighbouring steps that are not `Alone`.
+    InOneProcess(fn(&Path) -> Outcome),
 }
 
 /// How a step ended.

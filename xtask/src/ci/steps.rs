@@ -17,7 +17,6 @@ pub const STEPS: &[Step] = &[
     quick("tests", "unit and integration tests of the default members", |root| {
         cargo(root, &["test", "--locked", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"])
     }),
-    quick("doctests", "the examples in the documentation run", |root| cargo(root, &["test", "--locked", "--doc"])),
     quick("decoder", "a decoder written from the format document alone reads the golden files", decoder),
     quick("rustdoc", "the documentation builds without a warning", rustdoc),
     long("packages", "the published crates can be packaged", packages),
@@ -40,14 +39,6 @@ pub const STEPS: &[Step] = &[
     long("macos", "the engine and its command line compile for macOS", |root| {
         portable(root, "aarch64-apple-darwin", &["--all-targets"], ENGINE)
     }),
-    beside(
-        "miri",
-        "no undefined behaviour where stored bytes are read (portable search), and in slots of threads",
-        |root| miri::programs(root, miri::MODULES),
-    ),
-    beside("model", "random use of the whole API agrees with a simple model", model),
-    beside("simulate", "no interleaving of work in the background with the rest gives a wrong answer", simulate),
-    beside("quads", "RDF stores survive power cuts, and report damage", quads),
     long("crash", "no power cut loses an acknowledged commit", |root| {
         outcome(launch::run_of_tests(root, "crash", &["--images", "40000"]))
     }),
@@ -60,27 +51,47 @@ pub const STEPS: &[Step] = &[
     long("loom", "threads may come in any order (the concurrent files, explored by a model checker)", |root| {
         outcome(launch::run_loom(root, &[]))
     }),
-    long("hostile", "damaged files give errors, never harm", |root| {
-        outcome(launch::run_of_tests(root, "hostile", &["--files", "20000"]))
-    }),
-    long("io-errors", "every call of the disk that fails is an error, and loses nothing", |root| {
-        outcome(launch::run_of_tests(root, "io_errors", &["--one-in", "3"]))
-    }),
     long("kernel-faults", "no fault of a real file system loses what was acknowledged", kernel_faults),
     long("soak", "a minute of load: right answers, and nothing grows", |root| {
         outcome(launch::run_of_tests(root, "soak", &["--minutes", "1"]))
     }),
-    long("instructions", "no operation takes more instructions than the table says (valgrind)", |root| {
+    // All from here on go side by side, the longest first.
+    in_one_process("java", "the Java binding builds and passes its tests", java::check),
+    beside(
+        "miri",
+        "no undefined behaviour where stored bytes are read (portable search), and in slots of threads",
+        |root| miri::programs(root, miri::MODULES),
+    ),
+    beside("model", "random use of the whole API agrees with a simple model", model),
+    beside("simulate", "no interleaving of work in the background with the rest gives a wrong answer", simulate),
+    beside("quads", "RDF stores survive power cuts, and report damage", quads),
+    in_one_process("instructions", "no operation takes more instructions than the table says (valgrind)", |root| {
         outcome(instructions::check(root))
     }),
-    long("w3c", "the W3C's suites of RDF and SPARQL pass, but for the tests known to fail", w3c),
-    long("patterns", "REGEX and REPLACE have the values of another implementation of XPath's functions", patterns),
-    long("readers", "other readers agree on RDF/XML, and read all that the store writes", readers),
-    long("java", "the Java binding builds and passes its tests", java::check),
-    long("c", "the C binding builds, and its programs run with AddressSanitizer", bindings::check_c),
-    long("python", "the Python wheel builds, installs and passes its tests and type checks", bindings::check_python),
-    long("go", "the Go binding passes its tests with the race detector", bindings::check_go),
-    long("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo_of_tests(root))),
+    in_one_process("doctests", "the examples in the documentation run", |root| {
+        cargo(root, &["test", "--locked", "--doc"])
+    }),
+    in_one_process("hostile", "damaged files give errors, never harm", |root| {
+        outcome(launch::run_of_tests(root, "hostile", &["--files", "20000"]))
+    }),
+    in_one_process("io-errors", "every call of the disk that fails is an error, and loses nothing", |root| {
+        outcome(launch::run_of_tests(root, "io_errors", &["--one-in", "3"]))
+    }),
+    in_one_process("w3c", "the W3C's suites of RDF and SPARQL pass, but for the tests known to fail", w3c),
+    in_one_process(
+        "patterns",
+        "REGEX and REPLACE have the values of another implementation of XPath's functions",
+        patterns,
+    ),
+    in_one_process("readers", "other readers agree on RDF/XML, and read all that the store writes", readers),
+    in_one_process("go", "the Go binding passes its tests with the race detector", bindings::check_go),
+    in_one_process("c", "the C binding builds, and its programs run with AddressSanitizer", bindings::check_c),
+    in_one_process(
+        "python",
+        "the Python wheel builds, installs and passes its tests and type checks",
+        bindings::check_python,
+    ),
+    in_one_process("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo_of_tests(root))),
 ];
 
 const fn quick(name: &'static str, what: &'static str, run: fn(&Path) -> Outcome) -> Step {
@@ -93,6 +104,10 @@ const fn long(name: &'static str, what: &'static str, run: fn(&Path) -> Outcome)
 
 const fn beside(name: &'static str, what: &'static str, programs: fn(&Path) -> Result<Vec<Program>, Failure>) -> Step {
     Step { name, what, long: true, work: Work::SideBySide(programs) }
+}
+
+const fn in_one_process(name: &'static str, what: &'static str, run: fn(&Path) -> Outcome) -> Step {
+    Step { name, what, long: true, work: Work::InOneProcess(run) }
 }
 
 /// Checks the default members, the command line without its features, and the benchmarks.
@@ -230,7 +245,9 @@ fn programs(root: &Path, name: &str, runs: &[&[&str]]) -> Result<Vec<Program>, F
 /// Needs root and loop devices. Its exit code says whether they are missing.
 fn kernel_faults(root: &Path) -> Outcome {
     match launch::run_of_tests(root, "kernel_faults", &["--runs", "60"]) {
-        Err(Failure::Child(77)) => Outcome::Skipped("no rights or tools for file systems that fail, see above".into()),
+        Err(Failure::Child(SKIPPED)) => {
+            Outcome::Skipped("no rights or tools for file systems that fail, see above".into())
+        }
         result => outcome(result),
     }
 }
@@ -262,6 +279,9 @@ fn readers(root: &Path) -> Outcome {
 fn cargo(root: &Path, arguments: &[&str]) -> Outcome {
     outcome(launch::wait(workspace::child(root, "cargo", arguments)))
 }
+
+/// The exit code of a program that cannot check anything here, as Automake has it.
+pub const SKIPPED: u8 = 77;
 
 /// What the end of some work says of its step.
 pub fn outcome(result: Result<(), Failure>) -> Outcome {

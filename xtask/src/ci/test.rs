@@ -1,5 +1,5 @@
-//! `cargo xtask test`: everything that CI checks, as a list of steps that run one after another, but for neighbours
-//! whose programs keep one processor busy each: these run side by side.
+//! `cargo xtask test`: everything that CI checks, as a list of steps. Those that use all processors run one after
+//! another, the others side by side.
 //!
 //! (1) A step that fails does not keep the later ones from running. (2) A step that cannot run says why where it stands
 //! and again in the summary, and never counts as passed. (3) The steps install what they need.
@@ -8,9 +8,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::report::{self, Record};
-use super::steps::{self, STEPS};
+use super::steps::{self, SKIPPED, STEPS};
 use crate::command::{Command, Failure};
-use crate::lanes::{self, Task};
+use crate::lanes::{self, Prepare, Program, Task};
 use crate::step::{Outcome, Step, Work};
 use crate::workspace;
 
@@ -21,10 +21,12 @@ pub const TEST: Command = Command {
     help: "\
 Usage: cargo xtask test [OPTIONS]
 
-Runs every step, prints its name and time, and ends with a table and the line `N passed, N failed`. The exit code is 0 if
-no step failed. Steps whose programs keep one processor busy each run side by side; what a program prints is shown when it
-ends, and the time of such a step is that of its programs, added up. A step that cannot run here (a tool that cannot be installed) is skipped with its reason. Toolchains,
+Runs every step, prints its name and time, and ends with a table and the line `N passed, N failed`. Steps that leave
+processors idle run side by side: what they print is shown when they end, and their time is that of their programs,
+added up. A step that cannot run here (a tool that cannot be installed) is skipped, with the reason. Toolchains,
 targets and the Python package that are missing are installed: by rustup, and into target/python.
+
+The exit code is 1 if a step failed, 77 if all were skipped, else 0.
 
 Options:
   --list          show the steps and what each does, run nothing
@@ -54,37 +56,63 @@ fn test(arguments: &[String]) -> Result<(), Failure> {
         records.extend(ended);
     }
     print!("{}", report::summary(&records, begun.elapsed()));
-    if records.iter().any(|record| matches!(record.outcome, Outcome::Failed(_))) {
-        return Err(Failure::Child(1));
+    match exit_code(&records) {
+        0 => Ok(()),
+        code => Err(Failure::Child(code)),
     }
-    Ok(())
+}
+
+fn exit_code(records: &[Record]) -> u8 {
+    if records.iter().any(|record| matches!(record.outcome, Outcome::Failed(_))) {
+        1
+    } else if records.iter().all(|record| matches!(record.outcome, Outcome::Skipped(_))) && !records.is_empty() {
+        SKIPPED
+    } else {
+        0
+    }
 }
 
 fn goes_beside(step: &Step) -> bool {
-    matches!(step.work, Work::SideBySide(_))
+    !matches!(step.work, Work::Alone(_))
 }
 
-/// Runs a step that is alone, or steps that go side by side.
+/// Runs one step, or steps that go side by side.
 fn run(root: &Path, steps: &[&Step]) -> Vec<Record> {
-    let mut tasks: Vec<Task<'_>> = Vec::new();
-    for step in steps {
-        match &step.work {
-            Work::Alone(run) => {
-                assert_eq!(steps.len(), 1, "only steps that go side by side come together");
-                let start = Instant::now();
-                let outcome = run(root);
-                return vec![Record { name: step.name, outcome, time: start.elapsed() }];
-            }
-            Work::SideBySide(programs) => tasks.push(Task { name: step.name, prepare: programs }),
-        }
+    // Nothing is beside a single step: what it prints is shown at once.
+    if let [Step { name, work: Work::Alone(run) | Work::InOneProcess(run), .. }] = steps {
+        let start = Instant::now();
+        let outcome = run(root);
+        return vec![Record { name, outcome, time: start.elapsed() }];
     }
-    let endings = lanes::run(root, &tasks);
-    let record = |(task, ending): (&Task<'_>, lanes::Ending)| Record {
-        name: task.name,
-        outcome: steps::outcome(ending.result),
+    let prepare: Vec<Box<Prepare<'_>>> = steps.iter().map(|step| prepare(step)).collect();
+    let tasks: Vec<Task<'_>> =
+        steps.iter().zip(&prepare).map(|(step, prepare)| Task { name: step.name, prepare }).collect();
+    let record = |(step, ending): (&&Step, lanes::Ending)| Record {
+        name: step.name,
+        outcome: outcome_of(step, ending.result),
         time: ending.time,
     };
-    tasks.iter().zip(endings).map(record).collect()
+    steps.iter().zip(lanes::run(root, &tasks)).map(record).collect()
+}
+
+/// What makes the programs of a step ready that goes beside others.
+fn prepare(step: &Step) -> Box<Prepare<'static>> {
+    let name = step.name;
+    match step.work {
+        Work::SideBySide(programs) => Box::new(programs),
+        Work::InOneProcess(_) => Box::new(move |root| {
+            let step = workspace::child(root, "cargo", &["xtask", "test", "--only", name]);
+            Ok(vec![Program::new(step)])
+        }),
+        Work::Alone(_) => unreachable!("{name} comes alone"),
+    }
+}
+
+fn outcome_of(step: &Step, result: Result<(), Failure>) -> Outcome {
+    match (&step.work, result) {
+        (Work::InOneProcess(_), Err(Failure::Child(SKIPPED))) => Outcome::Skipped("see what it printed".into()),
+        (_, result) => steps::outcome(result),
+    }
 }
 
 /// What the arguments ask for.
@@ -155,6 +183,25 @@ mod tests {
         assert_eq!(groups.filter(|group| group.len() > 1).count(), 1);
         assert!(STEPS.iter().filter(beside).count() > 1);
         assert!(!STEPS.iter().filter(beside).any(|step| ["soak", "kill", "kernel-faults"].contains(&step.name)));
+    }
+
+    #[test]
+    fn a_step_in_a_process_of_its_own_says_by_its_exit_code_how_it_ended() {
+        let skipped = || Outcome::Skipped("no tool".into());
+        let failed = || Outcome::Failed("2 findings".into());
+        let code = |outcomes: Vec<Outcome>| {
+            let record = |outcome| Record { name: "step", outcome, time: std::time::Duration::ZERO };
+            exit_code(&outcomes.into_iter().map(record).collect::<Vec<_>>())
+        };
+        assert_eq!(code(vec![skipped(), failed(), Outcome::Passed]), 1);
+        assert_eq!(code(vec![skipped(), Outcome::Passed]), 0);
+        assert_eq!(code(vec![skipped(), skipped()]), SKIPPED);
+        assert_eq!(code(Vec::new()), 0);
+
+        let step = Step { name: "step", what: "", long: true, work: Work::InOneProcess(|_| Outcome::Passed) };
+        assert!(matches!(outcome_of(&step, Err(Failure::Child(SKIPPED))), Outcome::Skipped(_)));
+        assert!(matches!(outcome_of(&step, Err(Failure::Child(1))), Outcome::Failed(_)));
+        assert!(matches!(outcome_of(&step, Ok(())), Outcome::Passed));
     }
 
     #[test]
