@@ -31,7 +31,7 @@ Builds the benchmark and the other engines with full optimisation, and runs one 
             `cargo xtask bench rdf4j --generate FILE --statements N` only writes the data
   storagebench
             an inventory in Protocol Buffers and FlatBuffers beside LMDB, RocksDB and SQLite; events: replays, appends and
-            followers, with bars
+            followers, beside Chronicle Queue (if a JDK, 17 or later, and Maven are installed), with bars
   java      gets, scans and puts from Java beside lmdbjava and rocksdbjni, by JMH, whose arguments follow:
             `bench java -p records=100000 Engines.get`. Needs a JDK (17 or later), Maven, 2 GB of memory and 1 GB of disk
   bindings  calls from C beside LMDB, from Go beside bbolt and Pebble, from Python beside py-lmdb and rocksdict. `c`, `go` or
@@ -79,6 +79,12 @@ fn bench(arguments: &[String]) -> Result<(), Failure> {
         match java::install(&root).and_then(|()| tools::ensure_rdf4j(&root)) {
             Ok(directory) => drop(command.env("FULGURITE_RDF4J", directory)),
             Err(reason) => eprintln!("lmdbstore and fulgurite-rdf4j are left out: {reason}"),
+        }
+    }
+    if arguments.first() == Some(&"storagebench") && !is_alone && asked.has("chronicle-queue") {
+        match tools::ensure_queue(&root) {
+            Ok(directory) => drop(command.env("FULGURITE_QUEUE", directory)),
+            Err(reason) => eprintln!("chronicle-queue is left out: {reason}"),
         }
     }
     wait(command)
@@ -133,7 +139,7 @@ fn java_program(root: &Path) -> Result<(std::process::Command, PathBuf), Failure
 /// The engines of the suite of quads that run in Java.
 const JAVA_ENGINES: [&str; 3] = ["lmdbstore", "fulgurite-rdf4j", "fulgurite-rdf4j-queries"];
 
-/// What the suite of quads does without other engines.
+/// What suites do without other engines.
 const WITHOUT_JAVA: [&str; 4] = ["--generate", "--help", "--self-test", "-h"];
 
 /// The rivals of the store of quads that are features of the benchmarks.

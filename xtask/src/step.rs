@@ -23,7 +23,7 @@ pub struct Step {
 pub enum Work {
     /// Nothing runs beside it: it uses all processors, or measures time.
     Alone(fn(&Path) -> Outcome),
-    /// Programs that keep one processor busy each. They run beside those of the neighbouring steps that are not `Alone`.
+    /// Programs that keep one processor busy each. They run beside the neighbouring steps that are not `Alone`.
     SideBySide(fn(&Path) -> Result<Vec<Program>, Failure>),
     /// It leaves processors idle for much of its time, and measures none. It runs in a process of its own beside the
     /// neighbouring steps that are not `Alone`.

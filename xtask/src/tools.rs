@@ -159,6 +159,15 @@ pub fn ensure_rdf4j(root: &Path) -> Result<PathBuf, String> {
     build_java_program(root, "benchmarks/bench/java", "rdf4j")
 }
 
+/// Builds the program that measures Chronicle Queue for `cargo xtask bench storagebench`, and returns its directory.
+///
+/// # Errors
+/// The reason why it cannot be had, and what to install.
+pub fn ensure_queue(root: &Path) -> Result<PathBuf, String> {
+    ensure_maven(root)?;
+    build_java_program(root, "benchmarks/bench/queue", "queue")
+}
+
 /// Builds the program of `cargo xtask bench java`, and returns its directory.
 ///
 /// # Errors

@@ -121,13 +121,13 @@ impl From<fulgurite_rdf::Error> for Failure {
 }
 
 #[cfg(feature = "rdf")]
-impl From<fulgurite_lmdbstore::Error> for Failure {
-    fn from(error: fulgurite_lmdbstore::Error) -> Self {
-        use fulgurite_lmdbstore::Error;
+impl From<fulgurite_migration::Error> for Failure {
+    fn from(error: fulgurite_migration::Error) -> Self {
+        use fulgurite_migration::Error;
 
         match error {
             Error::Store(error) => error.into(),
-            error @ (Error::Damaged { .. } | Error::NotAnLmdbStore { .. }) => Self::damaged(error.to_string()),
+            error @ (Error::Damaged { .. } | Error::NotAStore { .. }) => Self::damaged(error.to_string()),
             error @ (Error::InUse { .. } | Error::Changed { .. }) => {
                 Self::Coded { code: LOCKED, message: error.to_string() }
             }

@@ -156,7 +156,7 @@ const PUBLISHED: &[&str] = &[
     "fulgurite-code",
     "fulgurite-graph",
     "fulgurite-rdf",
-    "fulgurite-lmdbstore",
+    "fulgurite-migration",
     "fulgurite-server",
     "fulgurite-cli",
 ];

@@ -3,6 +3,7 @@
 
 pub mod child;
 pub mod clock;
+pub mod java;
 pub mod machine;
 pub mod places;
 pub mod reads;

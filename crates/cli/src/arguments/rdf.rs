@@ -25,7 +25,7 @@ pub struct Rdf {
 pub enum RdfVerb {
     /// Load RDF files: all of them, or none if one has an error.
     Load(Load),
-    /// Copy the data directory of an LmdbStore of RDF4J into a new store, and verify the copy.
+    /// Copy the data directory of an LmdbStore or NativeStore of RDF4J into a new store, and verify the copy.
     Migrate(Migrate),
     /// Answer a SPARQL query.
     Query(Query),
@@ -139,7 +139,7 @@ pub struct Load {
 #[derive(Args, Debug)]
 #[command(after_help = MIGRATE_EXAMPLE)]
 pub struct Migrate {
-    /// The data directory of the LmdbStore. Stop programs that use it. It is only read.
+    /// The data directory of the LmdbStore or NativeStore. Stop programs that use it. It is only read.
     #[arg(value_name = "SOURCE", value_hint = ValueHint::DirPath)]
     pub source: PathBuf,
     /// The database file of the new store, which must not exist.

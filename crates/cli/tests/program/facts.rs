@@ -104,6 +104,8 @@ fn mistakes_have_places_and_leave_nothing_behind() {
     directory.file("wrong.angle", "schema src.1 {\npredicate File : strin\n}\n");
     let created = directory.run(&["facts", "create", "wrong.ful", "--schema", "wrong.angle"]);
     refused(&created, 1, "wrong.angle:2:18");
+    directory.file("empty.angle", "# later\n");
+    refused(&directory.run(&["facts", "create", "wrong.ful", "--schema", "empty.angle"]), 1, "there is no predicate");
     assert!(!directory.path("wrong.ful").exists());
     for (input, message) in [
         (LINES.replace("\"number\":2", "\"number\":\"2\""), "fact 1: $.key.number: expected nat"),

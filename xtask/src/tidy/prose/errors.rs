@@ -14,7 +14,7 @@ const ENUMS: &[(&str, &str, &str)] = &[
     ("crates/engine/src/error.rs", "Error", "## Errors of the engine"),
     ("crates/engine/src/error.rs", "ConflictReason", "## Errors of the engine"),
     ("crates/rdf/src/error.rs", "Error", "## Errors of the RDF store"),
-    ("crates/lmdbstore/src/error.rs", "Error", "## Errors of migrations from RDF4J"),
+    ("crates/migration/src/error.rs", "Error", "## Errors of migrations from RDF4J"),
 ];
 
 pub fn check(tree: &Tree, findings: &mut Vec<Finding>) {

@@ -101,7 +101,7 @@ const CRATES: &[Allowed] = &[
         ]),
     },
     Allowed {
-        directory: "crates/lmdbstore",
+        directory: "crates/migration",
         ours: &["fulgurite", "fulgurite-rdf"],
         ours_in_tests: &[],
         // The lock that Java takes is not that of std.
@@ -177,7 +177,7 @@ const CRATES: &[Allowed] = &[
             "fulgurite-events",
             "fulgurite-facts",
             "fulgurite-keys",
-            "fulgurite-lmdbstore",
+            "fulgurite-migration",
             "fulgurite-rdf",
             "fulgurite-server",
         ],

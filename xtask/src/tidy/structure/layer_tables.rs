@@ -24,7 +24,7 @@ pub const CRATES: &[Layered] = &[
     Layered { folder: ENGINE, layers: ENGINE_LAYERS },
     Layered { folder: "crates/keys/src/", layers: KEYS_LAYERS },
     Layered { folder: "crates/rdf/src/", layers: RDF_LAYERS },
-    Layered { folder: "crates/lmdbstore/src/", layers: LMDBSTORE_LAYERS },
+    Layered { folder: "crates/migration/src/", layers: MIGRATION_LAYERS },
     Layered { folder: "crates/graph/src/", layers: GRAPH_LAYERS },
     Layered { folder: "crates/events/src/", layers: EVENTS_LAYERS },
     Layered { folder: "crates/facts/src/", layers: FACTS_LAYERS },
@@ -100,7 +100,7 @@ const RDF_LAYERS: &[&[&str]] = &[
 ];
 
 /// See [`Layered::layers`].
-const LMDBSTORE_LAYERS: &[&[&str]] = &[&["error"], &["pages"], &["store"], &["migration"]];
+const MIGRATION_LAYERS: &[&[&str]] = &[&["error"], &["directory"], &["lmdb", "native"], &["store"], &["migration"]];
 
 /// See [`Layered::layers`].
 const GRAPH_LAYERS: &[&[&str]] = &[&["checkpoint", "edges"], &["graphs", "state"]];

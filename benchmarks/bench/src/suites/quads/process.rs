@@ -21,7 +21,7 @@ pub fn spawn(entry: &Entry, task: &Task) -> Result<Vec<Line>> {
             let arguments = [vec![VERB.to_owned(), entry.name.to_owned()], task.arguments()].concat();
             child::answers(&what, &arguments, None, Line::parse)?
         }
-        None => child::answers_of(&what, java::command(entry.name, task.arguments())?, Line::parse)?,
+        None => child::answers_of(&what, java::command(entry.name, &task.arguments())?, Line::parse)?,
     };
     match lines.iter().find_map(|line| if let Line::Wrong(what) = line { Some(what) } else { None }) {
         Some(wrong) => Err(Error::Wrong { workload: task.measure.name(), what: format!("{}: {wrong}", entry.name) }),

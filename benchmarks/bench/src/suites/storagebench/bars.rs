@@ -4,8 +4,8 @@ use crate::harness::judge::{self, Limit, MEASURED, Measured};
 use crate::harness::report::Report;
 use crate::harness::row::Row;
 use crate::measure::statistics::median;
+use crate::suites::storagebench::events::replay::{BANDWIDTH, TWO_THREADS};
 use crate::suites::storagebench::inventory::PART;
-use crate::suites::storagebench::replay::{BANDWIDTH, TWO_THREADS};
 use crate::suites::storagebench::workload::{FLATBUFFERS, PROTOBUF, Workload};
 
 /// What a bar is about.

@@ -7,15 +7,17 @@ use fulgurite_rivals::{Level, Lmdb, RocksDb, Settings, Usage};
 use crate::engines::fulgurite::Fulgurite;
 use crate::engines::known;
 use crate::error::Result;
+use crate::harness::judge::MEASURED;
 use crate::harness::report::Report;
 use crate::measure::places::Places;
 use crate::suites::storagebench::contestant::{Entry, entry};
+use crate::suites::storagebench::events::{append, follow, queue, replay};
 use crate::suites::storagebench::suite::Suite;
 use crate::suites::storagebench::workload::{Options, Workload};
-use crate::suites::storagebench::{append, entities, follow, inventory, replay};
+use crate::suites::storagebench::{entities, inventory};
 
 /// Names of the engines, the measured one first.
-pub const ENGINE_NAMES: [&str; 4] = ["fulgurite", "lmdb", "rocksdb", "sqlite"];
+pub const ENGINE_NAMES: [&str; 5] = ["fulgurite", "lmdb", "rocksdb", "sqlite", queue::NAME];
 
 /// Runs the workloads that the options choose.
 ///
@@ -36,7 +38,9 @@ pub fn run(options: &Options, directory: &Path, seed: u64) -> Result<Report> {
     let names: Vec<&str> = engines.iter().map(|entry| entry.engine.name).collect();
     report.engines = known::notes(&names, Settings { level: Level::Log, usage: Usage::SingleOperations });
     let places = Places::new(directory, options.keep)?;
+    let logs = logs(options, &mut report);
     let mut suite = Suite::new(options, places, seed, engines, report);
+    suite.logs = logs;
     for workload in Workload::ALL.into_iter().filter(|workload| options.wants(workload)) {
         match workload {
             Workload::Add | Workload::AddRemove | Workload::Read | Workload::Durable => {
@@ -52,6 +56,18 @@ pub fn run(options: &Options, directory: &Path, seed: u64) -> Result<Report> {
     }
     suite.progress("done");
     Ok(suite.report)
+}
+
+/// The logs of events that are asked for and can be measured.
+fn logs(options: &Options, report: &mut Report) -> Vec<&'static str> {
+    let asked: Vec<&'static str> =
+        [MEASURED, queue::NAME].into_iter().filter(|name| options.wants_engine(name)).collect();
+    let missing = |name: &&'static str| (*name, if *name == queue::NAME { queue::missing() } else { None });
+    let logs = known::present(&asked, missing, &mut report.notes);
+    if logs.contains(&queue::NAME) {
+        report.engines.push(queue::note());
+    }
+    logs
 }
 
 #[cfg(test)]

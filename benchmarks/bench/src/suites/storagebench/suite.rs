@@ -19,6 +19,8 @@ pub struct Suite<'r> {
     pub seed: u64,
     /// The engines that are measured.
     pub engines: Vec<Entry>,
+    /// Names of the logs of events that are measured.
+    pub logs: Vec<&'static str>,
     /// What was found.
     pub report: Report,
     started: Instant,
@@ -27,7 +29,7 @@ pub struct Suite<'r> {
 impl<'r> Suite<'r> {
     /// A run that begins now, with what is known so far.
     pub fn new(options: &'r Options, places: Places, seed: u64, engines: Vec<Entry>, report: Report) -> Self {
-        Self { options, places, seed, engines, report, started: Instant::now() }
+        Self { options, places, seed, engines, logs: Vec::new(), report, started: Instant::now() }
     }
 
     /// Shows what is done next.
@@ -35,7 +37,7 @@ impl<'r> Suite<'r> {
         eprintln!("[{:>4} s] {what}", self.started.elapsed().as_secs());
     }
 
-    /// Whether Fulgurite is measured: its store of events has no rival here.
+    /// Whether Fulgurite is measured: no other log is replayed here.
     pub fn is_measured(&self) -> bool {
         self.options.wants_engine(MEASURED)
     }

@@ -31,7 +31,13 @@ fn schema(arguments: &Create) -> Result<Schema, Failure> {
         return Ok(Schema::from_text(&base.schema().text()).map_err(fulgurite_facts::Error::from)?);
     }
     let sources = arguments.schema.iter().map(|path| source(path)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Schema::from_sources(&sources).map_err(fulgurite_facts::Error::from)?)
+    let schema = Schema::from_sources(&sources).map_err(fulgurite_facts::Error::from)?;
+    if schema.predicates().is_empty() {
+        let files: Vec<String> = arguments.schema.iter().map(|path| path.display().to_string()).collect();
+        let message = format!("{}: there is no predicate, so the database could have no facts", files.join(", "));
+        return Err(Failure::Message(message));
+    }
+    Ok(schema)
 }
 
 fn source(path: &Path) -> Result<Source, Failure> {

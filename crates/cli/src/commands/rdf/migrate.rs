@@ -1,9 +1,9 @@
-//! `rdf migrate`: copies the data directory of an `LmdbStore` of RDF4J into a new store.
+//! `rdf migrate`: copies the data directory of a store of RDF4J into a new store.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use fulgurite_lmdbstore::{LmdbStore, Migration, MigrationReport, Stage};
+use fulgurite_migration::{Migration, MigrationReport, Rdf4jStore, Stage};
 
 use crate::arguments::rdf::Migrate;
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use crate::progress::{Progress, rate, time};
 /// Copies and verifies, and prints a summary.
 pub fn run(arguments: &Migrate) -> Result<(), Failure> {
     let begun = Instant::now();
-    let source = LmdbStore::open(&arguments.source)?;
+    let source = Rdf4jStore::open(&arguments.source)?;
     let (mut stage, mut progress) = (Stage::Copying, Progress::new("copying"));
     let migration = Migration::new(&source).progress(|now| {
         if now.stage != stage {

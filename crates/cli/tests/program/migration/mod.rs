@@ -1,4 +1,4 @@
-//! `rdf migrate`: what it prints and leaves, and its exit codes. What a copy has is tested in `crates/lmdbstore`.
+//! `rdf migrate`: what it prints and leaves, and its exit codes. What a copy has is tested in `crates/migration`.
 
 use std::fs;
 use std::io::Read;
@@ -12,7 +12,7 @@ use crate::fixture::TestDirectory;
 /// A directory with a store of RDF4J 5.2.0 in `old`.
 fn with_store() -> TestDirectory {
     let place = TestDirectory::new();
-    let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lmdbstore/tests/stores/rdf4j-5.2.0");
+    let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../migration/tests/stores/lmdb-5.2.0");
     for part in ["triples", "values"] {
         fs::create_dir_all(place.path("old").join(part)).unwrap();
         let mut bytes = Vec::new();
@@ -84,7 +84,7 @@ fn sources_that_cannot_be_copied_are_told_by_exit_codes_and_leave_nothing() {
         (
             |old| fs::remove_dir_all(old.join("triples")).unwrap(),
             3,
-            "old is not the data directory of an LmdbStore: it has no triples/data.mdb; check the path",
+            "old is not the data directory of an LmdbStore or a NativeStore: it has neither triples/data.mdb nor values.dat; check the path",
         ),
         (
             |old| {
@@ -92,7 +92,7 @@ fn sources_that_cannot_be_copied_are_told_by_exit_codes_and_leave_nothing() {
                 fs::write(old, "text").unwrap();
             },
             3,
-            "old is not the data directory of an LmdbStore: it is a file; check the path",
+            "old is not the data directory of an LmdbStore or a NativeStore: it is a file; check the path",
         ),
         (|old| fs::remove_dir_all(old.join("values")).unwrap(), 3, "old/values/data.mdb is damaged: it is missing;"),
         (

@@ -1,10 +1,10 @@
 //! Stores of RDF4J: its LmdbStore, and Fulgurite's. A program in Java measures them (`benchmarks/bench/java`), which
 //! `cargo xtask bench rdf4j` builds if a JDK and Maven are installed.
 
-use std::path::PathBuf;
 use std::process::Command;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::measure::java::JavaProgram;
 use crate::suites::quads::engines::engine::ENGINE_NAMES;
 
 /// The name of LmdbStore in reports.
@@ -16,29 +16,18 @@ pub const FULGURITE: &str = ENGINE_NAMES[4];
 /// The name of Fulgurite's store in reports, where it evaluates queries itself.
 pub const FULGURITE_QUERIES: &str = ENGINE_NAMES[5];
 
-/// The variable that names the directory of the built program.
-const DIRECTORY: &str = "FULGURITE_RDF4J";
-
 /// The version of RDF4J that `benchmarks/bench/java/pom.xml` names.
 const VERSION: &str = "5.2.0";
 
 /// Room for the heap: more than the largest load asks for.
 const HEAP: &str = "-Xmx4g";
 
+const PROGRAM: JavaProgram =
+    JavaProgram { suite: "rdf4j", variable: "FULGURITE_RDF4J", class: "fulgurite.bench.Quads", options: &[HEAP] };
+
 /// Why they cannot be measured here.
 pub fn missing() -> Option<String> {
-    match directory() {
-        Some(_) => None,
-        None => Some(
-            "its program in Java was not built; `cargo xtask bench rdf4j` does so where a JDK (17 or later) and Maven are installed"
-                .to_owned(),
-        ),
-    }
-}
-
-fn directory() -> Option<PathBuf> {
-    let directory = PathBuf::from(std::env::var_os(DIRECTORY)?);
-    (directory.join("classes").is_dir() && directory.join("jars").is_dir()).then_some(directory)
+    PROGRAM.missing()
 }
 
 /// The version and settings of LmdbStore.
@@ -64,12 +53,6 @@ pub fn describe_fulgurite_queries() -> (String, String) {
 ///
 /// # Errors
 /// [`Error::Usage`] if the program was not built.
-pub fn command(engine: &str, arguments: Vec<String>) -> Result<Command> {
-    let directory =
-        directory().ok_or_else(|| Error::Usage(format!("the variable {DIRECTORY} does not name the built program")))?;
-    let classes = format!("{}:{}/*", directory.join("classes").display(), directory.join("jars").display());
-    let mut command = Command::new("java");
-    let store = format!("-Dfulgurite.bench.store={engine}");
-    command.args([HEAP, &store, "-cp", &classes, "fulgurite.bench.Quads"]).args(arguments);
-    Ok(command)
+pub fn command(engine: &str, arguments: &[String]) -> Result<Command> {
+    PROGRAM.command(&[format!("-Dfulgurite.bench.store={engine}")], arguments)
 }

@@ -1,0 +1,8 @@
+//! The workloads of events: replays, appends and followers of Fulgurite's store, and Chronicle Queue beside it.
+
+pub mod append;
+mod auctions;
+pub mod follow;
+mod latencies;
+pub mod queue;
+pub mod replay;
