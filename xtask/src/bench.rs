@@ -81,13 +81,27 @@ fn bench(arguments: &[String]) -> Result<(), Failure> {
             Err(reason) => eprintln!("lmdbstore and fulgurite-rdf4j are left out: {reason}"),
         }
     }
-    if arguments.first() == Some(&"storagebench") && !is_alone && asked.has("chronicle-queue") {
+    if arguments.first() == Some(&"storagebench")
+        && !is_alone
+        && asked.has("chronicle-queue")
+        && asks_for_logs(&arguments)
+    {
         match tools::ensure_queue(&root) {
             Ok(directory) => drop(command.env("FULGURITE_QUEUE", directory)),
             Err(reason) => eprintln!("chronicle-queue is left out: {reason}"),
         }
     }
     wait(command)
+}
+
+/// Whether the option `--only` of `storagebench` leaves a workload that Chronicle Queue has too.
+fn asks_for_logs(arguments: &[&str]) -> bool {
+    let after = |position: usize| arguments.get(position + 1).copied();
+    let only = arguments.iter().position(|argument| *argument == "--only").and_then(after);
+    let only = only.or_else(|| arguments.iter().find_map(|argument| argument.strip_prefix("--only=")));
+    only.is_none_or(|names| {
+        names.split(',').any(|name| ["append", "follow"].iter().any(|log| name.trim().starts_with(log)))
+    })
 }
 
 /// The engines that the option `--engines` names; `None` for all.
@@ -201,6 +215,13 @@ mod tests {
         assert!(!asked.has("oxigraph") && !asked.has("fulgurite"));
         assert!(!Asked::of(&["rdf4j", "--engines=fulgurite"]).has("oxigraph"));
         assert!(Asked::of(&["rdf4j", "--rounds", "1"]).has("oxigraph"));
+    }
+
+    #[test]
+    fn the_queue_is_built_for_logs_alone() {
+        assert!(asks_for_logs(&["storagebench"]) && asks_for_logs(&["storagebench", "--only", "read,append_one"]));
+        assert!(asks_for_logs(&["storagebench", "--only=follow"]));
+        assert!(!asks_for_logs(&["storagebench", "--only", "read,add", "--rounds", "1"]));
     }
 
     #[test]

@@ -27,6 +27,9 @@ pub enum Failure {
     Child(u8),
 }
 
+/// The exit code of a program that cannot check anything here, as Automake has it.
+pub const SKIPPED: u8 = 77;
+
 impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

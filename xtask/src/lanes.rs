@@ -1,4 +1,4 @@
-//! Programs that keep one processor busy each, run side by side: as many at once as there are processors.
+//! Programs that run side by side: as many at once as there are processors.
 //!
 //! (1) Programs start in the order in which they are given. (2) What one prints is shown when it ends, in one piece
 //! below the line that names it. (3) A program that fails does not keep the others from running. Called by `ci` and by
@@ -11,7 +11,7 @@ use std::process::{Child, Command};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use crate::command::Failure;
+use crate::command::{Failure, SKIPPED};
 use crate::launch;
 use crate::workspace;
 
@@ -26,7 +26,7 @@ pub struct Task<'t> {
 /// Makes the programs of a task ready, in the workspace's root directory.
 pub type Prepare<'t> = dyn Fn(&Path) -> Result<Vec<Program>, Failure> + Sync + 't;
 
-/// A program that keeps one processor busy.
+/// A program that runs beside others.
 pub struct Program {
     /// What starts it.
     pub command: Command,
@@ -152,7 +152,12 @@ fn show(label: &str, program: Program) -> Result<(), Failure> {
         Err(error) => (String::new(), Err(Failure::Failed(format!("`{shown}` cannot start: {error}")))),
     };
     let result = result.and_then(|()| program.tests.map_or(Ok(()), |tests| ran(&text, tests)));
-    let verdict = result.as_ref().map_or_else(|failure| format!("FAILED: {failure}"), |()| "passed".into());
+    let result = result.map_err(|failure| skipped(failure, &text));
+    let verdict = match &result {
+        Ok(()) => "passed".into(),
+        Err(Failure::Unavailable(reason)) => format!("{MARK}{reason}"),
+        Err(failure) => format!("FAILED: {failure}"),
+    };
     println!(
         "-- {label} has ended ({:.1} s):\n{}\n-- {label}: {verdict}",
         begun.elapsed().as_secs_f64(),
@@ -160,6 +165,20 @@ fn show(label: &str, program: Program) -> Result<(), Failure> {
     );
     result
 }
+
+/// A failure that only says that the program could not check anything: with the reason that it has printed.
+fn skipped(failure: Failure, text: &str) -> Failure {
+    match failure {
+        Failure::Child(SKIPPED) => {
+            let reason = text.lines().rev().find_map(|line| line.split_once(MARK));
+            Failure::Unavailable(reason.map_or("see what it printed", |(_, reason)| reason).into())
+        }
+        failure => failure,
+    }
+}
+
+/// Stands before the reason in the report of `cargo xtask test`.
+const MARK: &str = "SKIPPED: ";
 
 /// Starts a program with both of its outputs in one pipe, in the order in which it writes them.
 fn start(mut command: Command) -> std::io::Result<(Child, PipeReader)> {
@@ -248,6 +267,19 @@ mod tests {
         };
         let tasks = [Task { name: "one", prepare }, Task { name: "other", prepare }];
         assert!(run_in(2, Path::new("."), &tasks).iter().all(|ending| ending.result.is_ok()));
+    }
+
+    #[test]
+    fn a_program_that_could_not_check_anything_is_skipped_for_its_reason() {
+        let text =
+            "java SKIPPED: no JDK (0.1 s)\nstep  seconds  result\njava  0.1  SKIPPED: no JDK\n0 passed, 0 failed\n";
+        let reason = |failure, text| match skipped(failure, text) {
+            Failure::Unavailable(reason) => Some(reason),
+            _ => None,
+        };
+        assert_eq!(reason(Failure::Child(SKIPPED), text).as_deref(), Some("no JDK"));
+        assert_eq!(reason(Failure::Child(SKIPPED), "").as_deref(), Some("see what it printed"));
+        assert_eq!(reason(Failure::Child(1), text), None);
     }
 
     #[test]

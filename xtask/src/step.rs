@@ -25,8 +25,8 @@ pub enum Work {
     Alone(fn(&Path) -> Outcome),
     /// Programs that keep one processor busy each. They run beside the neighbouring steps that are not `Alone`.
     SideBySide(fn(&Path) -> Result<Vec<Program>, Failure>),
-    /// It leaves processors idle for much of its time, and measures none. It runs in a process of its own beside the
-    /// neighbouring steps that are not `Alone`.
+    /// It leaves processors idle for much of its time, and does not measure time. It runs in a process of its own
+    /// beside the neighbouring steps that are not `Alone`.
     InOneProcess(fn(&Path) -> Outcome),
 }
 

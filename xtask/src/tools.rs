@@ -88,6 +88,7 @@ fn python_with(root: &Path, directory: &str, package: &str, version: &str) -> Re
     let environment = root.join("target").join(directory);
     let interpreter = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     let program = interpreter.to_string_lossy().into_owned();
+    let _lock = lock(root, directory);
     // Asking the package for its version also shows whether the interpreter still works.
     let asked = quiet(workspace::child(root, &program, &["-c", version]));
     if asked.is_ok_and(|answer| answer.trim() == package) {
@@ -102,6 +103,17 @@ fn python_with(root: &Path, directory: &str, package: &str, version: &str) -> Re
     quiet(workspace::child(root, &program, &install))
         .map_err(|reason| format!("{reason}; pip needs PyPI or a mirror of it to install {package}"))?;
     Ok(interpreter)
+}
+
+/// Keeps other steps from changing a directory below `target` until it is dropped. Where there can be no lock, nothing
+/// can be installed either.
+fn lock(root: &Path, name: &str) -> Option<std::fs::File> {
+    let target = root.join("target");
+    if !target.is_dir() {
+        std::fs::create_dir(&target).ok()?;
+    }
+    let file = std::fs::File::create(target.join(format!("{name}.lock"))).ok()?;
+    file.lock().ok().map(|()| file)
 }
 
 /// Makes sure that the environment of [`ensure_python`] has the other readers of RDF and XML too, and returns its
@@ -164,7 +176,6 @@ pub fn ensure_rdf4j(root: &Path) -> Result<PathBuf, String> {
 /// # Errors
 /// The reason why it cannot be had, and what to install.
 pub fn ensure_queue(root: &Path) -> Result<PathBuf, String> {
-    ensure_maven(root)?;
     build_java_program(root, "benchmarks/bench/queue", "queue")
 }
 
@@ -250,7 +261,10 @@ pub fn install_package(root: &Path, package: &str) -> Result<(), String> {
         return Err(format!("there is no {package}, and no right to install it"));
     }
     eprintln!("installing the package {package}");
-    let mut install = workspace::child(root, "apt-get", &["install", "--yes", "--no-install-recommends", package]);
+    // Another step may install something too.
+    let wait = ["-o", "DPkg::Lock::Timeout=600"];
+    let install = [&wait[..], &["install", "--yes", "--no-install-recommends", package]].concat();
+    let mut install = workspace::child(root, "apt-get", &install);
     install.env("DEBIAN_FRONTEND", "noninteractive");
     quiet(install).map(drop)
 }

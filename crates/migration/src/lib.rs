@@ -26,4 +26,4 @@ mod store;
 pub use directory::StatementIds;
 pub use error::{Error, Result};
 pub use migration::{Migration, MigrationReport, Progress, Stage};
-pub use store::{Rdf4jStore, Statements, StoreKind};
+pub use store::{Rdf4jStore, Statements};

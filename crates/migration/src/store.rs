@@ -1,6 +1,5 @@
 //! [`Rdf4jStore`]: the data directory of a store of RDF4J, whatever its kind.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use fulgurite_rdf::oxrdf::Term;
@@ -23,31 +22,13 @@ enum Files {
     Native(NativeStore),
 }
 
-/// The kind of a store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum StoreKind {
-    /// An `LmdbStore`.
-    Lmdb,
-    /// A `NativeStore`.
-    Native,
-}
-
-impl fmt::Display for StoreKind {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Lmdb => "LmdbStore",
-            Self::Native => "NativeStore",
-        })
-    }
-}
-
 impl Rdf4jStore {
-    /// Opens a directory.
+    /// Opens a directory. The indexes of a `NativeStore` are read whole, because they do not say how many statements
+    /// they have.
     ///
     /// # Errors
-    /// [`Error::NotAStore`]; [`Error::InUse`] if a process has the store open; [`Error::Damaged`] if a file is damaged
-    /// or missing; [`Error::Unsupported`] if its format is not known; [`Error::Read`].
+    /// [`Error::NotAStore`]; [`Error::InUse`] if a process has the store open; [`Error::Changed`]; [`Error::Damaged`]
+    /// if a file is damaged or missing; [`Error::Unsupported`] if its format is not known; [`Error::Read`].
     pub fn open(path: &Path) -> Result<Self> {
         let not_a_store = |found| Error::NotAStore { path: path.to_path_buf(), found };
         let metadata = path.metadata().map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
@@ -62,19 +43,6 @@ impl Rdf4jStore {
             return Err(not_a_store("it has neither triples/data.mdb nor values.dat"));
         };
         Ok(Self { path: path.to_path_buf(), files })
-    }
-
-    /// The directory.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The kind of the store.
-    pub fn kind(&self) -> StoreKind {
-        match &self.files {
-            Files::Lmdb(_) => StoreKind::Lmdb,
-            Files::Native(_) => StoreKind::Native,
-        }
     }
 
     /// The number of explicit statements.
@@ -157,7 +125,7 @@ impl Rdf4jStore {
     pub fn check_unchanged(&self) -> Result<()> {
         let has_changed = match &self.files {
             Files::Lmdb(store) => store.has_changed()?,
-            Files::Native(store) => store.has_changed()?,
+            Files::Native(store) => store.has_changed(),
         };
         if has_changed { Err(Error::Changed { path: self.path.clone() }) } else { Ok(()) }
     }

@@ -65,14 +65,22 @@ pub fn install(root: &Path, profile: &str) -> Result<PathBuf, Failure> {
     let text = fs::read_to_string(&template).map_err(|error| failed(&template, error))?;
     let text = text.replace("@PREFIX@", &prefix.to_string_lossy()).replace("@VERSION@", &version(root)?);
     let place = pkgconfig.join("fulgurite.pc");
-    fs::write(&place, text).map_err(|error| failed(&place, error))?;
+    replace(&place, text.as_bytes())?;
     Ok(prefix)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
-    // A program may run with the file that is there: it is replaced, not written to.
-    let _ = fs::remove_file(to);
-    fs::copy(from, to).map(drop).map_err(|error| failed(from, error))
+    let bytes = fs::read(from).map_err(|error| failed(from, error))?;
+    replace(to, &bytes)
+}
+
+/// Writes a file. A program may run with the file that is there, and another step may write the same one: it is
+/// replaced at once.
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!("-{}", std::process::id()));
+    let fresh = path.with_file_name(name);
+    fs::write(&fresh, bytes).and_then(|()| fs::rename(&fresh, path)).map_err(|error| failed(path, error))
 }
 
 /// The version of the workspace.

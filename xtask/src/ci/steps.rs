@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::command::Failure;
+use crate::command::{Failure, SKIPPED};
 use crate::lanes::Program;
 use crate::step::{Outcome, Step, Work};
 use crate::{bindings, instructions, java, launch, miri, tidy, tools, workspace};
@@ -68,9 +68,12 @@ pub const STEPS: &[Step] = &[
     in_one_process("instructions", "no operation takes more instructions than the table says (valgrind)", |root| {
         outcome(instructions::check(root))
     }),
-    in_one_process("doctests", "the examples in the documentation run", |root| {
-        cargo(root, &["test", "--locked", "--doc"])
-    }),
+    Step {
+        long: false,
+        ..in_one_process("doctests", "the examples in the documentation run", |root| {
+            cargo(root, &["test", "--locked", "--doc"])
+        })
+    },
     in_one_process("hostile", "damaged files give errors, never harm", |root| {
         outcome(launch::run_of_tests(root, "hostile", &["--files", "20000"]))
     }),
@@ -279,9 +282,6 @@ fn readers(root: &Path) -> Outcome {
 fn cargo(root: &Path, arguments: &[&str]) -> Outcome {
     outcome(launch::wait(workspace::child(root, "cargo", arguments)))
 }
-
-/// The exit code of a program that cannot check anything here, as Automake has it.
-pub const SKIPPED: u8 = 77;
 
 /// What the end of some work says of its step.
 pub fn outcome(result: Result<(), Failure>) -> Outcome {

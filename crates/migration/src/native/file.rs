@@ -72,13 +72,9 @@ impl StoreFile {
         self.state.length_bytes
     }
 
-    /// Whether it has been changed since it was opened.
-    ///
-    /// # Errors
-    /// [`Error::Read`].
-    pub fn has_changed(&self) -> Result<bool> {
-        let state = self.path.metadata().map(|metadata| state_by(&metadata));
-        Ok(state.map_err(|source| Error::Read { path: self.path.clone(), source })? != self.state)
+    /// Whether it has been changed or removed since it was opened.
+    pub fn has_changed(&self) -> bool {
+        !self.path.metadata().is_ok_and(|metadata| state_by(&metadata) == self.state)
     }
 
     /// The bytes of a fixed number at a place.
@@ -126,7 +122,7 @@ impl StoreFile {
     }
 
     fn too_short(&self, offset: u64) -> Error {
-        damaged(&self.path, format!("it ends before what should be at byte {offset}"))
+        damaged(&self.path, format!("it ends within what begins at byte {offset}"))
     }
 
     /// A block of the file; the last one is shorter.
@@ -156,9 +152,9 @@ fn state_by(metadata: &std::fs::Metadata) -> FileState {
 }
 
 const VERSION: u8 = 1;
-const BLOCK_BYTES: u64 = 64 << 10;
-/// Blocks that are kept: 16 MiB.
-const BLOCKS: usize = 256;
+const BLOCK_BYTES: u64 = 16 << 10;
+/// Blocks that are kept: 8 MiB for each file.
+const BLOCKS: usize = 512;
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@
 //! | `values.id` | for each id the place of its value in `values.dat` |
 //! | `triples-spoc.dat`, … | the statements of an index, in a B-tree |
 //! | `triples.prop` | the version of the format, and the indexes |
-//! | `txn-status` | the transaction that a process was in when it ended |
+//! | `txn-status` | how far the last transaction was, if it did not end |
 //!
 //! RDF4J 2 to 5 write the same format; its statements have the version 10. Files that lead from values to ids, and
 //! lists of unused nodes, are not needed here.

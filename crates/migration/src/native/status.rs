@@ -1,4 +1,4 @@
-//! The transaction that a process was in when it ended, by the file `txn-status`.
+//! How far the last transaction was, if it did not end, by the file `txn-status`.
 
 use std::io;
 use std::path::Path;

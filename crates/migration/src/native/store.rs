@@ -10,7 +10,7 @@ use super::status::Unfinished;
 use super::tree::Tree;
 use super::values::Values;
 use crate::directory::{Lock, index, namespaces};
-use crate::error::{Result, damaged};
+use crate::error::{Error, Result, damaged};
 
 /// The data directory of a `NativeStore`, open for reading. Nothing in it is changed.
 #[derive(Debug)]
@@ -45,7 +45,11 @@ impl NativeStore {
         let known = index::read(&path.join("triples.prop"), VERSION)?;
         let indexes = known.iter().map(|index| Tree::open(path, index)).collect::<Result<Vec<_>>>()?;
         let unfinished = Unfinished::read(&path.join("txn-status"))?;
-        let counts = counts(&indexes, unfinished)?;
+        let counts = counts(&indexes, unfinished).map_err(|error| {
+            // What looks like damage may be what another program is writing.
+            let is_changed = indexes.iter().any(|tree| tree.file().has_changed());
+            if is_changed { Error::Changed { path: path.to_path_buf() } } else { error }
+        })?;
         let namespaces = namespaces::read(&path.join("namespaces.dat"))?;
         Ok(Self { _lock: lock, values: Values::open(path)?, indexes, unfinished, counts, namespaces })
     }
@@ -83,13 +87,9 @@ impl NativeStore {
         self.values.term(id)
     }
 
-    /// Whether a program has changed the store since it was opened.
-    ///
-    /// # Errors
-    /// [`Error::Read`](crate::Error::Read).
-    pub fn has_changed(&self) -> Result<bool> {
-        let files = self.values.files().into_iter().chain(self.indexes.iter().map(Tree::file));
-        files.map(StoreFile::has_changed).try_fold(false, |changed, one| Ok(changed | one?))
+    /// Whether a program has changed values or statements since the store was opened.
+    pub fn has_changed(&self) -> bool {
+        self.values.files().into_iter().chain(self.indexes.iter().map(Tree::file)).any(StoreFile::has_changed)
     }
 }
 
@@ -107,11 +107,10 @@ fn counts(indexes: &[Tree], unfinished: Unfinished) -> Result<Counts> {
         }
         let (other, expected) = *first.get_or_insert((tree, counts));
         if counts != expected {
-            let of = |counts: Counts| counts.explicit + counts.inferred;
-            let (name, other) = (&tree.index().name, &other.index().name);
-            let (found, expected) = (of(counts), of(expected));
-            let offence =
-                format!("the index {name} has {found} statements, and {other} has {expected}, or other kinds");
+            let told = |tree: &Tree, Counts { explicit, inferred }| {
+                format!("the index {} has {explicit} explicit and {inferred} inferred statements", tree.index().name)
+            };
+            let offence = format!("{}, but {}", told(tree, counts), told(other, expected));
             return Err(damaged(tree.file().path(), offence));
         }
     }

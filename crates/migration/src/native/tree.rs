@@ -204,6 +204,6 @@ const SLOT_BYTES: usize = RECORD_BYTES + 4;
 /// The number of records, and the first child.
 const HEADER_BYTES: usize = 8;
 /// RDF4J has 97 in a node.
-const RECORDS_MAX: u64 = 1 << 20;
+const RECORDS_MAX: u64 = 1 << 12;
 /// Deeper than any tree of 2^32 nodes, each with two children or more.
 const DEPTH_MAX: usize = 33;

@@ -27,7 +27,14 @@ pub struct Values {
     places: StoreFile,
     data: StoreFile,
     /// Namespaces and datatypes, which many values share.
-    shared: RefCell<HashMap<u64, Rc<str>>>,
+    shared: RefCell<HashMap<(Shared, u64), Rc<str>>>,
+}
+
+/// What other values need of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Shared {
+    Namespace,
+    Datatype,
 }
 
 impl Values {
@@ -68,16 +75,17 @@ impl Values {
             return Err(damaged(self.places.path(), format!("the value {id}: it is missing")));
         }
         let place = u64::from_be_bytes(self.places.array(id * PLACE_BYTES)?);
-        let length = u32::from_be_bytes(self.data.array(place)?);
+        let length = i32::from_be_bytes(self.data.array(place)?);
+        let length = usize::try_from(length).map_err(|_| self.offence(id, "its length is negative"))?;
         let begin = place.checked_add(4).ok_or_else(|| self.offence(id, TOO_SHORT))?;
-        self.data.read(begin, length as usize)
+        self.data.read(begin, length)
     }
 
     /// The text of an IRI, by what follows its kind.
     fn iri(&self, id: u64, bytes: &[u8]) -> Result<String> {
         let (namespace, name) = bytes.split_first_chunk::<4>().ok_or_else(|| self.offence(id, TOO_SHORT))?;
         let namespace = u64::from(u32::from_be_bytes(*namespace));
-        let namespace = self.shared(namespace, |bytes| match bytes.first() {
+        let namespace = self.shared(Shared::Namespace, namespace, |bytes| match bytes.first() {
             Some(&(IRI | BLANK | LITERAL)) => Err(self.offence(id, "its namespace is a value of another kind")),
             _ => self.text(namespace, bytes).map(str::to_owned),
         })?;
@@ -99,7 +107,7 @@ impl Values {
             return Ok(Literal::new_simple_literal(label));
         }
         let datatype = u64::from(u32::from_be_bytes(*datatype));
-        let datatype = self.shared(datatype, |bytes| match bytes.split_first() {
+        let datatype = self.shared(Shared::Datatype, datatype, |bytes| match bytes.split_first() {
             Some((&IRI, rest)) => self.iri(datatype, rest),
             _ => Err(self.offence(id, "its datatype is not an IRI")),
         })?;
@@ -107,8 +115,8 @@ impl Values {
     }
 
     /// A text that other values need, of the value of an id.
-    fn shared(&self, id: u64, read: impl FnOnce(&[u8]) -> Result<String>) -> Result<Rc<str>> {
-        if let Some(text) = self.shared.borrow().get(&id) {
+    fn shared(&self, what: Shared, id: u64, read: impl FnOnce(&[u8]) -> Result<String>) -> Result<Rc<str>> {
+        if let Some(text) = self.shared.borrow().get(&(what, id)) {
             return Ok(Rc::clone(text));
         }
         let text: Rc<str> = read(&self.bytes(id)?)?.into();
@@ -116,7 +124,7 @@ impl Values {
         if shared.len() >= SHARED_MAX {
             shared.clear();
         }
-        shared.insert(id, Rc::clone(&text));
+        shared.insert((what, id), Rc::clone(&text));
         Ok(text)
     }
 

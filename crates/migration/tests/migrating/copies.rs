@@ -65,7 +65,32 @@ fn every_index_has_the_statements() {
 }
 
 #[test]
+fn literals_and_files_as_sesame_wrote_them_are_read() {
+    let source = Source::new("native-5.2.0");
+    for index in ["spoc", "posc", "ospc", "cspo"] {
+        let path = source.file(&format!("triples-{index}.dat"));
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[..3].fill(0);
+        fs::write(path, bytes).unwrap();
+    }
+    let mut bytes = fs::read(source.file("values.dat")).unwrap();
+    let label = b"not a number";
+    let at = bytes.windows(label.len()).position(|window| window == label).unwrap();
+    bytes[at - 5..at - 1].fill(0xff);
+    fs::write(source.file("values.dat"), bytes).unwrap();
+    source.migrate().unwrap();
+    let copied = source.copied(StatementKinds::Explicit);
+    assert!(copied.iter().any(|statement| statement.ends_with("\"not a number\"")), "{copied:?}");
+}
+
+#[test]
 fn the_source_is_not_changed() {
+    let source = Source::new("native-5.2.0");
+    let files = ["values.dat", "values.id", "triples-spoc.dat", "triples.prop", "namespaces.dat", "txn-status"];
+    let before = files.map(|file| fs::read(source.file(file)).unwrap());
+    source.migrate().unwrap();
+    assert!(files.map(|file| fs::read(source.file(file)).unwrap()) == before);
+
     let source = Source::new("lmdb-5.2.0");
     let files = ["triples/data.mdb", "values/data.mdb", "triples/triples.prop", "namespaces.dat"];
     let content = || files.map(|file| fs::read(source.file(file)).unwrap());

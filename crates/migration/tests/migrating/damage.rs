@@ -46,15 +46,76 @@ fn a_file_of_something_else_is_damaged() {
     }
 }
 
+/// What is wrong with a file of a `NativeStore` after a change of it.
+fn native_offence(file: &str, change: impl FnOnce(&mut Vec<u8>)) -> String {
+    let source = Source::new("native-5.2.0");
+    let mut bytes = fs::read(source.file(file)).unwrap();
+    change(&mut bytes);
+    fs::write(source.file(file), bytes).unwrap();
+    let error = source.migrate().unwrap_err();
+    assert!(source.others().is_empty());
+    match error {
+        Error::Damaged { path, offence } if path.ends_with("values.dat") || path.ends_with(file) => offence,
+        other => panic!("{file}: {other}"),
+    }
+}
+
+/// The place of a value's kind in `values.dat`, by the bytes that it begins with, and its length before it.
+fn place_of(bytes: &[u8], begin: &[u8]) -> usize {
+    let at = bytes.windows(begin.len()).position(|window| window == begin);
+    at.expect("the store has such a value")
+}
+
+#[test]
+fn values_of_a_native_store_that_are_of_a_wrong_kind_or_length_are_damage() {
+    // An IRI: its length, its kind, the number of its namespace, its local name.
+    let namespace = |bytes: &[u8]| place_of(bytes, b"subject1") - 4;
+    let wrong = native_offence("values.dat", |bytes| {
+        let at = namespace(bytes);
+        bytes[at..at + 4].copy_from_slice(&2_u32.to_be_bytes());
+    });
+    assert!(wrong.ends_with("its namespace is a value of another kind"), "{wrong}");
+    let wrong = native_offence("values.dat", |bytes| {
+        let at = namespace(bytes) - 5;
+        bytes[at] = 0x80;
+    });
+    assert!(wrong.ends_with("its length is negative"), "{wrong}");
+    let wrong = native_offence("values.dat", |bytes| {
+        let at = namespace(bytes) - 1;
+        bytes[at] = 9;
+    });
+    assert!(wrong.ends_with("it is a namespace where a statement needs a term"), "{wrong}");
+    // A literal: its kind, the number of its datatype, the length of its tag, its label.
+    let wrong = native_offence("values.dat", |bytes| {
+        let at = place_of(bytes, b"not a number") - 5;
+        bytes[at..at + 4].copy_from_slice(&1_u32.to_be_bytes());
+    });
+    assert!(wrong.ends_with("its datatype is not an IRI"), "{wrong}");
+    let wrong = native_offence("values.dat", |bytes| {
+        let at = place_of(bytes, b"not a number") - 1;
+        bytes[at] = 200;
+    });
+    assert!(wrong.ends_with("it ends too early"), "{wrong}");
+    let wrong = native_offence("values.dat", |bytes| {
+        let at = place_of(bytes, b"not a number");
+        bytes[at] = 0xff;
+    });
+    assert!(wrong.ends_with("it is not UTF-8"), "{wrong}");
+    let wrong = native_offence("values.id", |bytes| bytes.truncate(80));
+    assert!(wrong.ends_with("it is missing"), "{wrong}");
+}
+
 #[test]
 fn an_index_without_a_statement_of_another_is_damaged() {
-    let (source, other) = (Source::new("native-5.2.0"), Source::new("native-4.0.0"));
-    fs::copy(other.file("triples-posc.dat"), source.file("triples-posc.dat")).unwrap();
+    let source = Source::new("native-5.2.0");
     let path = source.file("triples.prop");
     fs::write(path, "version=10\ntriple-indexes=posc,spoc\n").unwrap();
     fs::write(source.file("triples-spoc.dat"), tree(&[])).unwrap();
     let error = source.migrate().unwrap_err();
-    let is_expected = |offence: &str| offence.starts_with("the index spoc has 0 statements, and posc has ");
+    let is_expected = |offence: &str| {
+        offence
+            .starts_with("the index spoc has 0 explicit and 0 inferred statements, but the index posc has 398 explicit")
+    };
     assert!(matches!(&error, Error::Damaged { offence, .. } if is_expected(offence)), "{error}");
 }
 
@@ -93,7 +154,7 @@ fn a_tree_that_is_none_ends_in_an_error() {
     assert_eq!(offence(&[(&[0, 0, 0], &[first, first])]), "the statements of the index spoc are not in order");
     assert_eq!(offence(&[(&[1, 0], &[first])]), "node 1: some of its children are missing");
     assert_eq!(offence(&[(&[1, 1], &[first])]), "node 1: it is too deep in the tree");
-    assert!(offence(&[(&[2, 9], &[second]), (&[0, 0], &[first])]).starts_with("it ends before"));
+    assert!(offence(&[(&[2, 9], &[second]), (&[0, 0], &[first])]).starts_with("it ends within"));
     assert_eq!(
         offence(&[(&[2, 2], &[second]), (&[0, 0], &[first])]),
         "the statements of the index spoc are not in order"
@@ -139,8 +200,10 @@ fn changed_bytes_end_in_an_error_or_a_copy() {
         let mut bytes = fs::read(source.file(file)).unwrap();
         for _ in 0..1 + round % 4 {
             // Headers and offsets of pages, where numbers are.
-            let page = 2048 * (random.next() as usize % bytes.len().div_ceil(2048));
-            let offset = (page + random.next() as usize % if round % 3 == 0 { 2048 } else { 64 }).min(bytes.len() - 1);
+            let page_bytes = if round % 2 == 0 { 4096 } else { 2048 };
+            let page = page_bytes * (random.next() as usize % bytes.len().div_ceil(page_bytes));
+            let within = random.next() as usize % if round % 3 == 0 { page_bytes } else { 64 };
+            let offset = (page + within).min(bytes.len() - 1);
             bytes[offset] = random.next() as u8;
         }
         fs::write(source.file(file), bytes).unwrap();

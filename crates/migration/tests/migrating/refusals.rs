@@ -29,6 +29,36 @@ fn a_path_that_is_no_directory_of_a_store_is_refused() {
     }
 }
 
+/// The error of a `NativeStore` after a change.
+fn native_refusal(change: impl FnOnce(&Source)) -> Error {
+    let source = Source::new("native-5.2.0");
+    change(&source);
+    let error = source.migrate().unwrap_err();
+    assert!(source.others().is_empty());
+    error
+}
+
+#[test]
+fn a_native_store_without_one_of_its_files_is_damaged_and_newer_formats_are_refused() {
+    for file in ["values.id", "triples-ospc.dat", "triples.prop"] {
+        let error = native_refusal(|source| fs::remove_file(source.file(file)).unwrap());
+        let is_missing =
+            matches!(&error, Error::Damaged { path, offence } if path.ends_with(file) && offence == "it is missing");
+        assert!(is_missing, "{file}: {error}");
+    }
+    for file in ["values.id", "values.dat", "triples-ospc.dat", "namespaces.dat"] {
+        let error = native_refusal(|source| {
+            let mut bytes = fs::read(source.file(file)).unwrap();
+            bytes[3] = 2;
+            fs::write(source.file(file), bytes).unwrap();
+        });
+        assert!(matches!(&error, Error::Unsupported { path, .. } if path.ends_with(file)), "{file}: {error}");
+    }
+    let text = "version=11\ntriple-indexes=spoc\n";
+    let error = native_refusal(|source| fs::write(source.file("triples.prop"), text).unwrap());
+    assert!(matches!(&error, Error::Unsupported { found, .. } if found.contains("version 11")), "{error}");
+}
+
 #[test]
 fn a_store_without_its_values_or_its_properties_is_damaged() {
     let missing = |error: &Error, file: &str| match error {

@@ -18,7 +18,8 @@ Measures the scenarios of StorageBench: an inventory in Protocol Buffers and in 
 Usage: fulgurite-bench storagebench [OPTIONS]
 
 Each engine adds, removes and reads pieces in bins, a transaction for each operation. Fulgurite's store of events then
-replays a log into a report, appends, and shows events to followers. The content of each store is checked in the end.
+replays a log into a report, appends, and shows events to followers, beside Chronicle Queue if a JDK and Maven are
+installed. The content of each store is checked in the end.
 docs/internals/benchmarks.md says how each figure is measured. A whole run needs 16 GB of memory and 50 GB of disk.
 
 Options:

@@ -29,7 +29,10 @@ pub fn bars() -> Vec<(Subject, Limit)> {
         (Ratio(Workload::Put1Log, "rocksdb"), AtLeast(6.0)),
         (Ratio(Workload::Put1Log, "fjall"), AtLeast(2.5)),
         (Ratio(Workload::Put1Memory, "rocksdb"), AtLeast(5.0)),
+        (Ratio(Workload::Txn5, "lmdb"), AtLeast(1.0)),
         (Ratio(Workload::Bank, "lmdb"), AtLeast(1.8)),
+        (Ratio(Workload::Mix80, "lmdb"), AtLeast(1.0)),
+        (Ratio(Workload::Mix70, "lmdb"), AtLeast(1.0)),
         // A few syncs of other files than the log's are counted too.
         (Amount(Workload::Sync1, COMMITS_PER_FLUSH), AtLeast(0.98)),
         (Amount(Workload::Sync8, COMMITS_PER_FLUSH), AtLeast(6.0)),

@@ -34,7 +34,8 @@ fn schema(arguments: &Create) -> Result<Schema, Failure> {
     let schema = Schema::from_sources(&sources).map_err(fulgurite_facts::Error::from)?;
     if schema.predicates().is_empty() {
         let files: Vec<String> = arguments.schema.iter().map(|path| path.display().to_string()).collect();
-        let message = format!("{}: there is no predicate, so the database could have no facts", files.join(", "));
+        let message =
+            format!("{}: there is no predicate, so the database could have no facts; add one", files.join(", "));
         return Err(Failure::Message(message));
     }
     Ok(schema)

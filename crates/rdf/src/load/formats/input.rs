@@ -162,21 +162,22 @@ fn decompressed(mut raw: impl Read + Send + 'static, is_named_packed: bool) -> i
     Ok(match &first[..length] {
         [0x1f, 0x8b, ..] => Box::new(Unpacked(MultiGzDecoder::new(whole))),
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => Box::new(Unpacked(MultiBzDecoder::new(whole))),
-        first if begins_with_stream(first) => Box::new(Unpacked(XzStreams::new(whole))),
+        first if begins_with_stream(first) => Box::new(XzStreams::new(whole)),
         first if begins_with_frame(first) => Box::new(Unpacked(ZstdFrames::new(whole))),
         _ => Box::new(whole),
     })
 }
 
-/// Reads what is packed, and says so in the error if it was cut off.
+/// Reads what is packed, and says in the error if it ends too early. (An xz file says where.)
 struct Unpacked<R>(R);
 
 impl<R: Read> Read for Unpacked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                io::Error::new(error.kind(), "its compressed data ends too early, so it was cut off")
-            }
+            io::ErrorKind::UnexpectedEof => io::Error::new(
+                error.kind(),
+                "its compressed data ends too early: it was cut off, or other bytes follow it",
+            ),
             _ => error,
         })
     }

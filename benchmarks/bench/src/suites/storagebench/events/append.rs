@@ -27,30 +27,33 @@ pub fn measure(suite: &mut Suite<'_>, workload: Workload) -> Result<()> {
     let mut payload = Vec::new();
     FlatBufferAuctions::default().encode(&auctions::event(suite.seed, 0), &mut payload);
     // A queue of Chronicle Queue is one stream, and 10,000 of them would be as many files.
-    let has_streams = |engine: &&'static str| **engine != *queue::NAME || plan.streams == 1;
+    let has_streams = |engine: &&'static str| *engine != queue::NAME || plan.streams == 1;
     let logs: Vec<&'static str> = suite.logs.iter().filter(|engine| has_streams(engine)).copied().collect();
     if logs.is_empty() {
         return Ok(());
     }
     suite.progress(&format!("{name}: {} events in each round", plan.events));
     let mut rows: Vec<Row> = logs.iter().map(|engine| row(name, &plan, payload.len(), engine)).collect();
-    let ours = Ours::create(&suite.places.fresh(name, MEASURED)?, &plan, &payload)?;
+    let ours = match logs.contains(&MEASURED) {
+        true => Some(Ours::create(&suite.places.fresh(name, MEASURED)?, &plan, &payload)?),
+        false => None,
+    };
     for round in 0..suite.options.rounds {
         for place in order(round, logs.len()) {
-            let sample = match logs[place] {
-                queue::NAME => {
+            let sample = match ours.as_ref().filter(|_| logs[place] == MEASURED) {
+                Some(ours) => ours.append(Random::new(suite.seed, mix(round as u64)))?,
+                None => {
                     let directory = suite.places.fresh(name, queue::NAME)?;
                     queue::append(&directory, name, plan.events, plan.per_transaction, payload.len())?
                 }
-                _ => ours.append(Random::new(suite.seed, mix(round as u64)))?,
             };
             rows[place].rounds.push(figures(&sample));
         }
     }
-    if logs.contains(&MEASURED) {
+    if let Some(ours) = ours {
         ours.check(name, suite.options.rounds)?;
+        ours.close()?;
     }
-    ours.close()?;
     rows.into_iter().for_each(|row| suite.add(row));
     suite.places.remove(name)
 }

@@ -2,6 +2,7 @@
 //! (`benchmarks/bench/queue`), which `cargo xtask bench storagebench` builds if a JDK and Maven are installed.
 
 use std::path::Path;
+use std::str::FromStr;
 
 use crate::engines::known::EngineNote;
 use crate::error::{Error, Result};
@@ -59,11 +60,8 @@ pub fn append(directory: &Path, workload: &'static str, events: usize, lap: usiz
     let arguments = ["append".to_owned(), directory.display().to_string()]
         .into_iter()
         .chain([events, lap, payload].map(|number| number.to_string()));
-    let answers = answers(arguments.collect())?;
-    let sample = answers
-        .first()
-        .and_then(|numbers| Sample::from_numbers(numbers))
-        .ok_or_else(|| Error::Child { what: NAME.to_owned(), outcome: "its answer cannot be read".to_owned() })?;
+    let answers: Vec<Vec<f64>> = answers(arguments.collect())?;
+    let sample = answers.first().and_then(|numbers| Sample::from_numbers(numbers)).ok_or_else(unreadable)?;
     match sample.operations == events as u64 {
         true => Ok(sample),
         false => {
@@ -72,8 +70,8 @@ pub fn append(directory: &Path, workload: &'static str, events: usize, lap: usiz
     }
 }
 
-/// Appends events to a new queue at a steady rate. Returns when, and when a follower has seen them: a thread of the
-/// same process, or another process.
+/// Appends events to a new queue at a steady rate. Returns when each event was appended, and when the follower saw it,
+/// which is a thread of the same process or another process.
 ///
 /// # Errors
 /// [`Error::Child`] if the program fails.
@@ -93,18 +91,44 @@ pub fn follow(
     ]);
     let (mut begun, mut committed, mut seen) = (Vec::new(), Vec::new(), Vec::new());
     for numbers in answers(arguments.collect())? {
-        let &[begin, end, sight] = &numbers[..] else {
-            return Err(Error::Child { what: NAME.to_owned(), outcome: "its answer cannot be read".to_owned() });
-        };
-        begun.push(begin as u64);
-        committed.push(end as u64);
-        seen.push(sight as u64);
+        let &[begin, end, sight] = &numbers[..] else { return Err(unreadable()) };
+        begun.push(begin);
+        committed.push(end);
+        seen.push(sight);
     }
     Ok((Times { begun, committed }, seen))
 }
 
 /// The lines of numbers that the program prints.
-fn answers(arguments: Vec<String>) -> Result<Vec<Vec<f64>>> {
+fn answers<N: FromStr>(arguments: Vec<String>) -> Result<Vec<Vec<N>>> {
     let command = PROGRAM.command(&[], &arguments)?;
-    child::answers_of(NAME, command, |line| line.split(' ').map(|word| word.parse().ok()).collect())
+    child::answers_of(NAME, command, numbers)
+}
+
+/// The numbers of a line.
+fn numbers<N: FromStr>(line: &str) -> Option<Vec<N>> {
+    line.split(' ').map(|word| word.parse().ok()).collect()
+}
+
+fn unreadable() -> Error {
+    Error::Child { what: NAME.to_owned(), outcome: "its answer cannot be read".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_numbers_are_read_whole_or_not_at_all() {
+        assert_eq!(numbers("18446744073709551615 2 3"), Some(vec![u64::MAX, 2, 3]));
+        assert_eq!(numbers("3000000 1.51e9 1377430714 181.65 12649.1").map(|read: Vec<f64>| read.len()), Some(5));
+        assert_eq!(numbers::<u64>("1 2 x"), None);
+        assert_eq!(numbers::<u64>("SLF4J: a warning"), None);
+    }
+
+    #[test]
+    fn the_version_in_reports_is_that_of_the_program() {
+        let pom = include_str!("../../../../queue/pom.xml");
+        assert!(pom.contains(&format!("<chronicle.version>{VERSION}</chronicle.version>")));
+    }
 }

@@ -11,7 +11,7 @@ final class Tail {
     /** The word that {@link #print} says when it follows. */
     static final String READY = "ready";
 
-    /** A follower that waits so long has missed something. */
+    /** A follower that waits so long for an event has missed it. */
     private static final long PATIENCE_NS = 60_000_000_000L;
 
     private Tail() {}
@@ -31,7 +31,8 @@ final class Tail {
             for (int event = 0; event < events; ) {
                 payload.clear();
                 if (tailer.readBytes(payload)) {
-                    seen[event++] = System.nanoTime();
+                    seen[event] = System.nanoTime();
+                    deadline = seen[event++] + PATIENCE_NS;
                 } else if (System.nanoTime() > deadline) {
                     throw new IllegalStateException("of " + events + " events " + event + " came");
                 } else {
