@@ -9,12 +9,12 @@ use crate::format::prefetch;
 pub(super) const HEADER_BYTES: usize = 8;
 
 /// Encodes a record's header.
-pub(super) fn header(key_length: u32, value_length: u32) -> [u8; HEADER_BYTES] {
+fn header(key_length: u32, value_length: u32) -> [u8; HEADER_BYTES] {
     (u64::from(value_length) << 32 | u64::from(key_length)).to_le_bytes()
 }
 
 /// The lengths of key and value that a header holds.
-pub(super) fn lengths(header: [u8; HEADER_BYTES]) -> (u32, u32) {
+fn lengths(header: [u8; HEADER_BYTES]) -> (u32, u32) {
     let both = u64::from_le_bytes(header);
     (both as u32, (both >> 32) as u32)
 }

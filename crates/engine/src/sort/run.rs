@@ -1,11 +1,14 @@
-//! A run: sorted records in a file, one after the other in the arena's form, written once and read once.
+//! A run: sorted records in a file, one after the other, written once and read once: lengths of key and value, their
+//! checksums, key, value.
 //!
-//! Runs are read by the process that wrote them and by no other, so they carry no checksums; lengths are still
-//! checked against the run's end, so that damage on the disk is an error here rather than a wild allocation.
+//! Runs are read by the process that wrote them and by no other, and are not synced. A file system that is full may lose
+//! what it has taken (ext4 does, where blocks are allocated late), and then returns zeros. So each key and each value
+//! has a checksum.
 
 use std::io;
 
-use super::arena::{HEADER_BYTES, header, lengths};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
 use super::scratch::ScratchFile;
 use crate::error::{Error, Result};
 
@@ -37,7 +40,11 @@ impl RunWriter {
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let key_length = u32::try_from(key.len()).expect("the sorter refuses longer keys");
         let value_length = u32::try_from(value.len()).expect("the sorter refuses longer values");
-        self.append(&header(key_length, value_length))?;
+        let place = self.written + self.buffer.len() as u64;
+        let mut header = Header { key_length, value_length, ..Header::default() };
+        header.key_checksum = header.of_key(place, key);
+        header.value_checksum = header.of_value(value);
+        self.append(&header.to_bytes())?;
         self.append(key)?;
         self.append(value)
     }
@@ -84,6 +91,50 @@ impl RunWriter {
     }
 }
 
+/// What stands before a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Header {
+    key_length: u32,
+    value_length: u32,
+    key_checksum: u32,
+    value_checksum: u32,
+}
+
+impl Header {
+    /// The checksum of the lengths and the key of a record at a place of the file. It is not 0 for zeros.
+    #[inline]
+    fn of_key(&self, place: u64, key: &[u8]) -> u32 {
+        let lengths = u64::from(self.key_length) << 32 | u64::from(self.value_length);
+        xxh3_64_with_seed(key, place.rotate_left(40) ^ lengths ^ SEED) as u32
+    }
+
+    /// The checksum of the value of a record whose key has one.
+    #[inline]
+    fn of_value(&self, value: &[u8]) -> u32 {
+        // Many records are only keys.
+        if value.is_empty() { self.key_checksum } else { xxh3_64_with_seed(value, u64::from(self.key_checksum)) as u32 }
+    }
+
+    #[inline]
+    fn to_bytes(self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        let fields = [self.key_length, self.value_length, self.key_checksum, self.value_checksum];
+        bytes.chunks_exact_mut(4).zip(fields).for_each(|(place, field)| place.copy_from_slice(&field.to_le_bytes()));
+        bytes
+    }
+
+    #[inline]
+    fn parse(bytes: &[u8; HEADER_BYTES]) -> Self {
+        let field = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        Self { key_length: field(0), value_length: field(4), key_checksum: field(8), value_checksum: field(12) }
+    }
+}
+
+/// Bytes before each key.
+const HEADER_BYTES: usize = 16;
+/// So that the checksum of a record of zeros is not zero.
+const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// Reads a run, holding one record at a time.
 ///
 /// Invariant: while there is a record, its header and key are in the buffer from `at` on, and so is its value if the
@@ -99,6 +150,7 @@ pub(super) struct RunReader {
     buffer_start: u64,
     /// Where in the buffer the record begins.
     at: usize,
+    header: Header,
     key_length: usize,
     value_length: usize,
     ended: bool,
@@ -114,6 +166,7 @@ impl RunReader {
             filled: 0,
             buffer_start: 0,
             at: 0,
+            header: Header::default(),
             key_length: 0,
             value_length: 0,
             ended: false,
@@ -141,7 +194,15 @@ impl RunReader {
         }
         if large_value.is_empty() {
             large_value.resize(self.value_length, 0);
-            read(&self.run, self.buffer_start + value_at as u64, large_value)?;
+            let read = read(&self.run, self.buffer_start + value_at as u64, large_value);
+            let is_sound = |()| self.header.of_value(large_value) == self.header.value_checksum;
+            match read.map(is_sound) {
+                Ok(true) => {}
+                outcome => {
+                    large_value.clear();
+                    return Err(outcome.err().unwrap_or_else(|| self.damaged()));
+                }
+            }
         }
         Ok((key, large_value))
     }
@@ -174,15 +235,23 @@ impl RunReader {
             return Err(self.damaged());
         }
         self.fill(HEADER_BYTES)?;
-        let header = self.buffer[self.at..].first_chunk().expect("the buffer was just filled so far");
-        let (key_length, value_length) = lengths(*header);
-        let (key_length, value_length) = (key_length as usize, value_length as usize);
+        let header = Header::parse(self.buffer[self.at..].first_chunk().expect("the buffer was just filled so far"));
+        let (key_length, value_length) = (header.key_length as usize, header.value_length as usize);
         let needed = HEADER_BYTES + key_length;
         let whole = needed + value_length;
         if whole as u64 > left {
             return Err(self.damaged());
         }
-        self.fill(if whole <= self.buffer.len() { whole } else { needed })?;
+        let has_value = whole <= self.buffer.len();
+        self.fill(if has_value { whole } else { needed })?;
+        let (key, rest) = self.buffer[self.at + HEADER_BYTES..].split_at(key_length);
+        let place = self.buffer_start + self.at as u64;
+        let is_sound = header.of_key(place, key) == header.key_checksum
+            && (!has_value || header.of_value(&rest[..value_length]) == header.value_checksum);
+        if !is_sound {
+            return Err(self.damaged());
+        }
+        self.header = header;
         self.key_length = key_length;
         self.value_length = value_length;
         Ok(())
@@ -211,8 +280,9 @@ impl RunReader {
     }
 
     fn damaged(&self) -> Error {
-        let source = io::Error::new(io::ErrorKind::InvalidData, "the bytes are not those that were written");
-        Error::io("read", &self.run.file.path, source)
+        let what = "the system lost bytes of this temporary file, as it may where a disk is full or fails; free space, \
+                    and repeat the operation";
+        Error::io("read", &self.run.file.path, io::Error::new(io::ErrorKind::InvalidData, what))
     }
 }
 
@@ -258,13 +328,66 @@ mod tests {
 
     #[test]
     fn damaged_lengths_are_an_error_and_allocate_nothing() {
-        for damage in [header(u32::MAX, 0), header(0, u32::MAX), header(4, 6)] {
+        for (key_length, value_length) in [(u32::MAX, 0), (0, u32::MAX), (4, 6)] {
             let mut writer = RunWriter::new(scratch_file(), 64);
             writer.push(b"key", b"value").unwrap();
             let run = writer.finish().unwrap();
-            run.file.file.write_at(0, &damage).unwrap();
+            let damage = Header { key_length, value_length, ..Header::default() };
+            run.file.file.write_at(0, &damage.to_bytes()).unwrap();
             let error = RunReader::new(run, 64).unwrap_err();
             assert!(matches!(error, Error::Io { operation: "read", .. }), "{error}");
         }
+    }
+
+    /// All records of a run, or the first error.
+    fn read_all(run: Run) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let mut reader = RunReader::new(run, 100)?;
+        let (mut found, mut large_value) = (Vec::new(), Vec::new());
+        while reader.key().is_some() {
+            large_value.clear();
+            let (key, value) = reader.record(&mut large_value)?;
+            found.push((key.to_vec(), value.to_vec()));
+            reader.advance()?;
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn bytes_that_the_system_lost_anywhere_are_an_error() {
+        let records: Vec<(Vec<u8>, Vec<u8>)> =
+            [(1, 0), (5, 7), (0, 30), (40, 0), (3, 300)].map(|(key, value)| (vec![1; key], vec![2; value])).into();
+        let written = || {
+            let mut writer = RunWriter::new(scratch_file(), 64);
+            records.iter().for_each(|(key, value)| writer.push(key, value).unwrap());
+            writer.finish().unwrap()
+        };
+        assert_eq!(read_all(written()).unwrap(), records);
+        let length = written().length as usize;
+        for zeros in [1, 8, 100, 4096] {
+            for from in 0..length {
+                let run = written();
+                let lost = vec![0; zeros.min(length - from)];
+                let mut before = lost.clone();
+                run.file.file.read_at(from as u64, &mut before).unwrap();
+                if before == lost {
+                    continue;
+                }
+                run.file.file.write_at(from as u64, &lost).unwrap();
+                let outcome = read_all(run);
+                assert!(matches!(outcome, Err(Error::Io { operation: "read", .. })), "{from}, {zeros}: {outcome:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn records_at_each_other_s_places_are_an_error() {
+        let mut writer = RunWriter::new(scratch_file(), 64);
+        writer.push(b"key1", b"value1").unwrap();
+        writer.push(b"key2", b"value2").unwrap();
+        let run = writer.finish().unwrap();
+        let mut second = vec![0; run.length as usize / 2];
+        run.file.file.read_at(second.len() as u64, &mut second).unwrap();
+        run.file.file.write_at(0, &second).unwrap();
+        assert!(read_all(run).is_err());
     }
 }

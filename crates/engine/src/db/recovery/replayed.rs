@@ -287,8 +287,8 @@ fn table_of(key: &[u8]) -> Option<TableId> {
     }
 }
 
-/// Files of runs have no checksums, and a log that was checked is read from the medium again if memory is short: what
-/// has become of either must not stop the process.
+/// A log that was checked is read from the medium again if memory is short: what has become of it must not stop the
+/// process.
 #[cold]
 fn damaged(database: &Path) -> Error {
     let what = io::Error::new(io::ErrorKind::InvalidData, "a change is damaged that was sound before");
