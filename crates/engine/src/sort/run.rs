@@ -1,9 +1,9 @@
 //! A run: sorted records in a file, one after the other, written once and read once: lengths of key and value, their
 //! checksums, key, value.
 //!
-//! Runs are read by the process that wrote them and by no other, and are not synced. A file system that is full may lose
-//! what it has taken (ext4 does, where blocks are allocated late), and then returns zeros. So each key and each value
-//! has a checksum.
+//! Runs are read by the process that wrote them and by no other, and are not synced. A file system that is full may
+//! lose what it has taken (ext4 does, where blocks are allocated late), and then returns zeros. So each key and each
+//! value has a checksum.
 
 use std::io;
 
