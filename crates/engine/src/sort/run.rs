@@ -91,7 +91,7 @@ impl RunWriter {
     }
 }
 
-/// What stands before a record.
+/// The header of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Header {
     key_length: u32,
@@ -101,7 +101,7 @@ struct Header {
 }
 
 impl Header {
-    /// The checksum of the lengths and the key of a record at a place of the file. It is not 0 for zeros.
+    /// The checksum of the lengths and the key of a record at a place of the file. That of a record of zeros is not 0.
     #[inline]
     fn of_key(&self, place: u64, key: &[u8]) -> u32 {
         let lengths = u64::from(self.key_length) << 32 | u64::from(self.value_length);

@@ -122,7 +122,7 @@ impl StoreFile {
     }
 
     fn too_short(&self, offset: u64) -> Error {
-        damaged(&self.path, format!("it ends within what begins at byte {offset}"))
+        damaged(&self.path, format!("it ends within the entry at byte {offset}"))
     }
 
     /// A block of the file; the last one is shorter.

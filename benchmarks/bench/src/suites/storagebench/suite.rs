@@ -7,7 +7,7 @@ use crate::harness::report::Report;
 use crate::harness::row::Row;
 use crate::measure::places::Places;
 use crate::suites::storagebench::contestant::Entry;
-use crate::suites::storagebench::workload::Options;
+use crate::suites::storagebench::workload::{Options, SUITE};
 
 /// A run.
 pub struct Suite<'r> {
@@ -53,5 +53,21 @@ impl<'r> Suite<'r> {
     /// Adds a remark.
     pub fn note(&mut self, note: String) {
         self.report.notes.push(note);
+    }
+}
+
+/// A row, without rounds yet, of a log of events.
+pub fn log_row(workload: &'static str, records: usize, value_bytes: usize, engine: &'static str) -> Row {
+    Row {
+        suite: SUITE,
+        workload,
+        shape: "log",
+        value_bytes,
+        claims: &[],
+        records,
+        level: "Log",
+        engine,
+        rounds: Vec::new(),
+        left_out: None,
     }
 }

@@ -15,8 +15,8 @@ use crate::measure::rounds::order;
 use crate::suites::storagebench::events::auctions::{self, KIND, failed};
 use crate::suites::storagebench::events::queue;
 use crate::suites::storagebench::inventory::figures;
-use crate::suites::storagebench::suite::Suite;
-use crate::suites::storagebench::workload::{SUITE, Workload};
+use crate::suites::storagebench::suite::{Suite, log_row};
+use crate::suites::storagebench::workload::Workload;
 
 /// Measures one way of appending, with each log that has it.
 ///
@@ -33,7 +33,7 @@ pub fn measure(suite: &mut Suite<'_>, workload: Workload) -> Result<()> {
         return Ok(());
     }
     suite.progress(&format!("{name}: {} events in each round", plan.events));
-    let mut rows: Vec<Row> = logs.iter().map(|engine| row(name, &plan, payload.len(), engine)).collect();
+    let mut rows: Vec<Row> = logs.iter().map(|engine| log_row(name, plan.streams, payload.len(), engine)).collect();
     let ours = match logs.contains(&MEASURED) {
         true => Some(Ours::create(&suite.places.fresh(name, MEASURED)?, &plan, &payload)?),
         false => None,
@@ -56,21 +56,6 @@ pub fn measure(suite: &mut Suite<'_>, workload: Workload) -> Result<()> {
     }
     rows.into_iter().for_each(|row| suite.add(row));
     suite.places.remove(name)
-}
-
-fn row(name: &'static str, plan: &Plan, payload: usize, engine: &'static str) -> Row {
-    Row {
-        suite: SUITE,
-        workload: name,
-        shape: "log",
-        value_bytes: payload,
-        claims: &[],
-        records: plan.streams,
-        level: "Log",
-        engine,
-        rounds: Vec::new(),
-        left_out: None,
-    }
 }
 
 /// Fulgurite's store, to which all rounds append.

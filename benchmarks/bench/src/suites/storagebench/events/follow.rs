@@ -15,8 +15,8 @@ use crate::measure::rounds::order;
 use crate::suites::storagebench::events::auctions::{KIND, failed};
 use crate::suites::storagebench::events::latencies::Times;
 use crate::suites::storagebench::events::queue;
-use crate::suites::storagebench::suite::Suite;
-use crate::suites::storagebench::workload::{SUITE, Workload};
+use crate::suites::storagebench::suite::{Suite, log_row};
+use crate::suites::storagebench::workload::Workload;
 
 /// The word that asks this program to follow a store that another process serves.
 pub const VERB: &str = "storagebench-follow";
@@ -33,7 +33,7 @@ pub fn measure(suite: &mut Suite<'_>, workload: Workload) -> Result<()> {
     let name = workload.name();
     let events = if suite.options.quick { 300 } else { EVENTS };
     suite.progress(&format!("{name}: {events} events in each round, {RATE} a second"));
-    let mut rows: Vec<Row> = logs.iter().map(|engine| row(name, events, engine)).collect();
+    let mut rows: Vec<Row> = logs.iter().map(|engine| log_row(name, events, PAYLOAD.len(), engine)).collect();
     for round in 0..suite.options.rounds {
         for place in order(round, logs.len()) {
             let directory = suite.places.fresh(name, logs[place])?;
@@ -49,21 +49,6 @@ pub fn measure(suite: &mut Suite<'_>, workload: Workload) -> Result<()> {
     }
     rows.into_iter().for_each(|row| suite.add(row));
     suite.places.remove(name)
-}
-
-fn row(name: &'static str, events: usize, engine: &'static str) -> Row {
-    Row {
-        suite: SUITE,
-        workload: name,
-        shape: "log",
-        value_bytes: PAYLOAD.len(),
-        claims: &[],
-        records: events,
-        level: "Log",
-        engine,
-        rounds: Vec::new(),
-        left_out: None,
-    }
 }
 
 fn ours(directory: &Path, workload: Workload, events: usize) -> Result<(Times, Vec<u64>)> {
