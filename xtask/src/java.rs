@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::command::{Command, Failure};
 use crate::launch::{cargo, wait};
 use crate::step::Outcome;
-use crate::{tools, workspace};
+use crate::tools;
+use crate::workspace::{self, CHECKED, PROFILE_OF_TESTS, results, target};
 
 /// `cargo xtask java`
 pub const JAVA: Command = Command {
@@ -54,7 +55,7 @@ pub fn check(root: &Path) -> Outcome {
     if let Err(reason) = ready {
         return Outcome::Skipped(format!("{reason}; it needs a JDK, Maven, and Maven Central or a mirror of it"));
     }
-    match build(root, OF_TESTS, &[]).and_then(|()| test_on_newer(root)) {
+    match build(root, PROFILE_OF_TESTS, &[]).and_then(|()| test_on_newer(root)) {
         Ok(()) => Outcome::Passed,
         Err(failure) => Outcome::Failed(failure.to_string()),
     }
@@ -70,20 +71,16 @@ pub fn install(root: &Path) -> Result<(), String> {
     build(root, "release", &arguments).map_err(|failure| failure.to_string())
 }
 
-/// The profile of the tests. Where they have run, most of what the binding needs is built.
-const OF_TESTS: &str = "test";
-
 fn build(root: &Path, profile: &str, maven: &[&str]) -> Result<(), Failure> {
-    // Cargo chooses the features of packages for all that it builds at once: those of the tests are kept by building
-    // the same packages.
-    let (directory, packages): (&str, &[&str]) = match profile {
-        OF_TESTS => ("debug", &[]),
-        other => (other, &["--package", "fulgurite-java", "--package", "fulgurite-cli"]),
+    // Where the tests have run, most of what the binding needs is built.
+    let packages: &[&str] = match profile {
+        PROFILE_OF_TESTS => CHECKED,
+        _ => &["--package", "fulgurite-java", "--package", "fulgurite-cli"],
     };
-    cargo(root, &[&["build", "--profile", profile], packages].concat())?;
-    let natives = copy_library(root, directory).map_err(Failure::Failed)?;
+    cargo(root, &[&["build", "--profile", profile, "--lib", "--bin", "fulgurite"], packages].concat())?;
+    let natives = copy_library(root, profile).map_err(Failure::Failed)?;
     let natives = format!("-Dfulgurite.natives={}", natives.display());
-    let program = target(root).join(directory).join(format!("fulgurite{}", std::env::consts::EXE_SUFFIX));
+    let program = results(root, profile).join(format!("fulgurite{}", std::env::consts::EXE_SUFFIX));
     let program = format!("-Dfulgurite.program={}", program.display());
     let arguments = ["--batch-mode", "--no-transfer-progress", "--file", POM, &natives, &program];
     let mut command = workspace::child(root, "mvn", &[&arguments[..], maven, &["install"]].concat());
@@ -133,13 +130,12 @@ const NEWER_JDK: u32 = 25;
 ///
 /// # Errors
 /// If the file cannot be copied.
-fn copy_library(root: &Path, directory: &str) -> Result<PathBuf, String> {
-    let target = target(root);
+fn copy_library(root: &Path, profile: &str) -> Result<PathBuf, String> {
     let name = format!("{}fulgurite_java{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let natives = natives(root);
     let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
     let place = natives.join("org").join("fulgurite").join("native").join(platform);
-    let source = target.join(directory).join(&name);
+    let source = results(root, profile).join(&name);
     std::fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
     std::fs::copy(&source, place.join(&name)).map_err(|error| format!("{}: {error}", source.display()))?;
     Ok(natives)
@@ -147,10 +143,6 @@ fn copy_library(root: &Path, directory: &str) -> Result<PathBuf, String> {
 
 fn natives(root: &Path) -> PathBuf {
     target(root).join("java").join("natives")
-}
-
-fn target(root: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |path| root.join(path))
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Commands that build a program of the workspace and run it. What they share: the build is cargo's, all arguments go
 //! on to the program, and its exit code becomes ours.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use crate::command::{Command, Failure};
 use crate::tools;
-use crate::workspace;
+use crate::workspace::{self, CHECKED, PROFILE_OF_TESTS};
 
 /// `cargo xtask demo`
 pub const DEMO: Command = Command {
@@ -198,30 +198,31 @@ Example, the long runs: cargo xtask quads power --images 100000 && cargo xtask q
 };
 
 fn demo(arguments: &[String]) -> Result<(), Failure> {
-    demo_of(&workspace::root()?, "fast-build", &without_dashes(arguments))
+    let root = workspace::root()?;
+    let program = ["run", "--locked", "--profile", "fast-build", "--bin", "fulgurite-demo", "--"];
+    demo_of(&root, workspace::child(&root, "cargo", &program), &without_dashes(arguments))
 }
 
 /// Runs the demonstration with the program that the tests have built, without rust-analyzer, which takes long. Its
 /// times mean nothing.
 pub fn run_demo_of_tests(root: &Path) -> Result<(), Failure> {
-    demo_of(root, "test", &["--code-sample"])
+    demo_of(root, program_of_tests(root, "fulgurite-demo", &[])?, &["--code-sample"])
 }
 
 /// Compares patterns with another implementation, by the command line that the tests have built and a Python that has
 /// the other.
 pub fn run_patterns_of_tests(root: &Path, python: &Path) -> Result<(), Failure> {
-    let program = ["cargo", "run", "--quiet", "--locked", "--profile", "test", "--bin", "fulgurite", "--"];
-    let arguments = [&["-B", "proofs/conformance/patterns.py", "2000", "1"][..], &program].concat();
+    let program = build_as_tests(root, "fulgurite")?;
+    let arguments = ["-B", "proofs/conformance/patterns.py", "2000", "1", &program.to_string_lossy()];
     wait(workspace::child(root, &python.to_string_lossy(), &arguments))
 }
 
-fn demo_of(root: &Path, profile: &str, arguments: &[&str]) -> Result<(), Failure> {
+fn demo_of(root: &Path, mut program: std::process::Command, arguments: &[&str]) -> Result<(), Failure> {
     let data = root.join("data");
     let data = data.to_string_lossy();
     let gives = |option: &str| arguments.iter().any(|argument| argument.split('=').next() == Some(option));
-    let mut all = vec!["run", "--profile", profile, "--bin", "fulgurite-demo", "--"];
     if !gives("--data") {
-        all.extend(["--data", &data]);
+        program.args(["--data", &data]);
     }
     let out = root.join("target").join("demo").join("wordnet.ful");
     let out = out.to_string_lossy();
@@ -230,10 +231,10 @@ fn demo_of(root: &Path, profile: &str, arguments: &[&str]) -> Result<(), Failure
         std::fs::create_dir_all(&directory)
             .map_err(|error| Failure::Failed(format!("{}: cannot create it: {error}", directory.display())))?;
         // Only the demonstration writes to this directory, so the databases of an earlier run may be replaced.
-        all.extend(["--out", &out, "--yes"]);
+        program.args(["--out", &out, "--yes"]);
     }
-    all.extend(arguments);
-    cargo(root, &all)
+    program.args(arguments);
+    wait(program)
 }
 
 fn proof(name: &str, arguments: &[String]) -> Result<(), Failure> {
@@ -260,22 +261,28 @@ pub fn run_w3c(root: &Path, archive: &Path, arguments: &[&str]) -> Result<(), Fa
 pub fn run_readers(root: &Path, python: &Path, arguments: &[&str]) -> Result<(), Failure> {
     let mut command =
         workspace::child(root, &python.to_string_lossy(), &["-B", "proofs/conformance/readers/compare.py"]);
-    command.args(arguments).arg("--");
-    command.args(["cargo", "run", "--quiet", "--locked", "--profile", "test", "--bin", "readers"]);
+    command.args(arguments).arg("--").arg(build_as_tests(root, "readers")?);
     wait(command)
 }
 
 /// Runs a program as the tests have built it.
 pub fn run_of_tests(root: &Path, name: &str, arguments: &[&str]) -> Result<(), Failure> {
-    wait(program_of_tests(root, name, arguments))
+    wait(program_of_tests(root, name, arguments)?)
 }
 
-/// A program as the tests have built it. No package is named: then features are those of the tests, and nothing is
-/// built twice.
-pub fn program_of_tests(root: &Path, name: &str, arguments: &[&str]) -> std::process::Command {
-    let mut command = workspace::child(root, "cargo", &["run", "--locked", "--profile", "test", "--bin", name, "--"]);
-    command.args(arguments);
-    command
+/// A program as the tests have built it. It is built now if they have not.
+///
+/// # Errors
+/// If it cannot be built.
+pub fn program_of_tests(root: &Path, name: &str, arguments: &[&str]) -> Result<std::process::Command, Failure> {
+    let program = build_as_tests(root, name)?;
+    Ok(workspace::child(root, &program.to_string_lossy(), arguments))
+}
+
+/// Builds a program with the profile and the features of the tests, and returns where it is.
+fn build_as_tests(root: &Path, name: &str) -> Result<PathBuf, Failure> {
+    cargo(root, &[&["build", "--profile", PROFILE_OF_TESTS, "--bin", name], CHECKED].concat())?;
+    Ok(workspace::results(root, PROFILE_OF_TESTS).join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// Explores the models of `proofs/loom-models`, optimised but with assertions.
@@ -335,7 +342,9 @@ mod tests {
         let root = workspace::root().expect("cargo runs this test");
         let packages = |edges: &str| -> Vec<String> {
             let arguments = ["tree", "--locked", "--edges", edges, "--format", "{p} {f}", "--prefix", "none"];
-            let output = workspace::child(&root, "cargo", &arguments).output().expect("cargo runs this test");
+            let output = workspace::child(&root, "cargo", &[&arguments, CHECKED].concat())
+                .output()
+                .expect("cargo runs this test");
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             text.lines().map(|line| line.trim_end_matches(" (*)").trim_end().to_owned()).collect()

@@ -33,6 +33,24 @@ pub fn child(root: &Path, program: &str, arguments: &[&str]) -> Command {
     command
 }
 
+/// The directory of cargo's results.
+pub fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |path| root.join(path))
+}
+
+/// Where cargo puts what it builds with a profile.
+pub fn results(root: &Path, profile: &str) -> PathBuf {
+    target(root).join(if matches!(profile, "dev" | PROFILE_OF_TESTS) { "debug" } else { profile })
+}
+
+/// The profile with which `cargo test` builds.
+pub const PROFILE_OF_TESTS: &str = "test";
+
+/// The packages that CI builds. Cargo chooses the features of packages for all that it builds at once: whatever needs
+/// what the tests have built must select the same packages, or it is built again. The models of loom are the engine's
+/// files under another configuration, and are built alone.
+pub const CHECKED: &[&str] = &["--workspace", "--exclude", "fulgurite-loom"];
+
 /// As [`child`], for a toolchain of rustup's instead of the one that runs us.
 pub fn child_of_toolchain(root: &Path, toolchain: &str, arguments: &[&str]) -> Command {
     let mut command = child(root, "rustup", &["run", toolchain]);

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::bindings::{c, go, python};
 use crate::command::{Command, Failure};
 use crate::step::Outcome;
-use crate::workspace;
+use crate::workspace::{self, PROFILE_OF_TESTS};
 
 /// `cargo xtask bindings`
 pub const BINDINGS: Command = Command {
@@ -82,17 +82,17 @@ fn outcome(result: Result<(), Failure>) -> Outcome {
 
 /// The step of CI for C.
 pub fn check_c(root: &Path) -> Outcome {
-    outcome(c::check(root, DEFAULT_PROFILE))
+    outcome(c::check(root, PROFILE_OF_TESTS))
 }
 
 /// The step of CI for Python.
 pub fn check_python(root: &Path) -> Outcome {
-    outcome(python::check(root, DEFAULT_PROFILE))
+    outcome(python::check(root, PROFILE_OF_TESTS))
 }
 
 /// The step of CI for Go.
 pub fn check_go(root: &Path) -> Outcome {
-    outcome(go::check(root, DEFAULT_PROFILE))
+    outcome(go::check(root, PROFILE_OF_TESTS))
 }
 
 #[cfg(test)]

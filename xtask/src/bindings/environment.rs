@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::bindings::library::target;
 use crate::command::Failure;
+use crate::workspace::target;
 use crate::{tools, workspace};
 
 /// Makes sure that an environment below target/bindings has these packages, and returns its interpreter.

@@ -5,11 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::command::Failure;
 use crate::launch::cargo;
-
-/// The directory of cargo's results.
-pub fn target(root: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |path| root.join(path))
-}
+use crate::workspace::{CHECKED, PROFILE_OF_TESTS, results, target};
 
 /// A directory for results of the bindings, which is created.
 ///
@@ -41,9 +37,10 @@ pub fn failed(path: &Path, error: std::io::Error) -> Failure {
 /// # Errors
 /// If it cannot be built or installed.
 pub fn install(root: &Path, profile: &str) -> Result<PathBuf, Failure> {
-    cargo(root, &["build", "--profile", profile, "--package", "fulgurite-c"])?;
+    let packages = if profile == PROFILE_OF_TESTS { CHECKED } else { &["--package", "fulgurite-c"] };
+    cargo(root, &[&["build", "--profile", profile, "--lib"], packages].concat())?;
     let prefix = directory(root, "c")?;
-    let built = target(root).join(if profile == "dev" { "debug" } else { profile });
+    let built = results(root, profile);
     let (include, lib) = (prefix.join("include"), prefix.join("lib"));
     let pkgconfig = lib.join("pkgconfig");
     for place in [&include, &pkgconfig] {

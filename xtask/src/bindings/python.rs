@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::bindings::environment;
-use crate::bindings::library::{directory, empty_directory, failed, install, target};
+use crate::bindings::library::{directory, empty_directory, failed, install};
 use crate::command::Failure;
 use crate::launch::wait;
-use crate::workspace;
+use crate::workspace::{self, target};
 
 /// What builds the wheel, and reads what it returns.
 const TOOLS: [&str; 5] = [

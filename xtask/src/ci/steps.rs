@@ -7,28 +7,21 @@ use std::path::Path;
 use crate::command::{Failure, SKIPPED};
 use crate::lanes::Program;
 use crate::step::{Outcome, Step, Work};
-use crate::{bindings, instructions, java, launch, miri, tidy, tools, workspace};
+use crate::workspace::{self, CHECKED};
+use crate::{bindings, instructions, java, launch, miri, tidy, tools};
 
 /// All steps, in the order in which they run.
 pub const STEPS: &[Step] = &[
     quick("format", "rustfmt changes nothing", |root| cargo(root, &["fmt", "--all", "--check"])),
     quick("tidy", "the house rules hold (cargo xtask tidy)", |root| outcome(tidy::check_workspace(root))),
     quick("clippy", "no warning from the compiler or clippy", clippy),
-    quick("tests", "unit and integration tests of the default members", |root| {
-        cargo(root, &["test", "--locked", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"])
+    quick("tests", "unit and integration tests, with LMDB as the only other engine that is built", |root| {
+        let tests = ["test", "--locked", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];
+        cargo(root, &[&tests, CHECKED].concat())
     }),
     quick("decoder", "a decoder written from the format document alone reads the golden files", decoder),
     quick("rustdoc", "the documentation builds without a warning", rustdoc),
     long("packages", "the published crates can be packaged", packages),
-    long("benchmarks", "the benchmarks' own tests, with LMDB as the only other engine that is built", |root| {
-        match cargo(root, &[&["test", "--locked", "--no-fail-fast"], BENCHMARKS].concat()) {
-            // Facts in LMDB: the same packages are selected, so that nothing else is built for them.
-            Outcome::Passed => {
-                cargo(root, &[&["test", "--locked", "--test", "lmdb"], BENCHMARKS, FACTS_IN_LMDB].concat())
-            }
-            failed => failed,
-        }
-    }),
     long("msrv", "the oldest supported compiler builds the published crates and the bindings", oldest_compiler),
     long("aarch64", "the engine and its command line compile for Linux on aarch64", |root| {
         portable(root, "aarch64-unknown-linux-gnu", &["--all-targets"], ENGINE)
@@ -71,7 +64,7 @@ pub const STEPS: &[Step] = &[
     Step {
         long: false,
         ..in_one_process("doctests", "the examples in the documentation run", |root| {
-            cargo(root, &["test", "--locked", "--doc"])
+            cargo(root, &[&["test", "--locked", "--doc"], CHECKED].concat())
         })
     },
     in_one_process("hostile", "damaged files give errors, never harm", |root| {
@@ -113,11 +106,9 @@ const fn in_one_process(name: &'static str, what: &'static str, run: fn(&Path) -
     Step { name, what, long: true, work: Work::InOneProcess(run) }
 }
 
-/// Checks the default members, the command line without its features, and the benchmarks.
+/// Checks all packages, and the command line without its features.
 fn clippy(root: &Path) -> Outcome {
-    let small: &[&str] = &["--package", "fulgurite-cli", "--no-default-features"];
-    let benchmarks = [BENCHMARKS, FACTS_IN_LMDB].concat();
-    for selection in [&[], small, &benchmarks] {
+    for selection in [CHECKED, &["--package", "fulgurite-cli", "--no-default-features"]] {
         let arguments = [&["clippy", "--locked", "--all-targets"], selection, &["--", "--deny", "warnings"]].concat();
         if let failed @ Outcome::Failed(_) = cargo(root, &arguments) {
             return failed;
@@ -193,13 +184,6 @@ fn oldest_supported(root: &Path) -> Result<String, String> {
         .ok_or_else(|| format!("{}: no rust-version", path.display()))
 }
 
-/// The benchmarks are no default members, so that plain builds compile no other engine. LMDB, which is small, is
-/// compiled with them. The others are features, which `cargo xtask bench` turns on, or libraries of the system.
-const BENCHMARKS: &[&str] = &["--package", "fulgurite-bench", "--package", "fulgurite-rivals"];
-
-/// The backend of facts on LMDB, which the benchmarks build.
-const FACTS_IN_LMDB: &[&str] = &["--package", "fulgurite-facts", "--features", "fulgurite-facts/lmdb"];
-
 /// What knows the system it runs on. The rest, which is above it, is compiled for Windows alone.
 const ENGINE: &[&str] = &[
     "--package",
@@ -242,7 +226,7 @@ fn quads(root: &Path) -> Result<Vec<Program>, Failure> {
 
 /// Runs of a program that the tests have built.
 fn programs(root: &Path, name: &str, runs: &[&[&str]]) -> Result<Vec<Program>, Failure> {
-    Ok(runs.iter().map(|arguments| Program::new(launch::program_of_tests(root, name, arguments))).collect())
+    runs.iter().map(|arguments| launch::program_of_tests(root, name, arguments).map(Program::new)).collect()
 }
 
 /// Needs root and loop devices. Its exit code says whether they are missing.

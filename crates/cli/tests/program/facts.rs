@@ -132,7 +132,7 @@ fn a_database_in_lmdb_needs_a_program_with_lmdb() {
     let directory = created();
     let arguments = ["facts", "create", "b.ful", "--schema", "src.angle", "--backend", "lmdb"];
     let run = directory.run(&arguments);
-    if cfg!(feature = "lmdb") {
+    if fulgurite_facts::Backend::Lmdb.is_built() {
         done(&run);
         let before = directory.names();
         // The engine's verbs refuse it, and leave its lock file.

@@ -23,6 +23,15 @@ pub enum Backend {
 }
 
 impl Backend {
+    /// Whether this crate is built with the backend.
+    #[must_use]
+    pub fn is_built(self) -> bool {
+        match self {
+            Backend::Fulgurite => true,
+            Backend::Lmdb => cfg!(feature = "lmdb"),
+        }
+    }
+
     /// The backend of the file at `path`, by its first bytes. Files that are none of LMDB are the engine's, or none.
     #[must_use]
     pub fn of(path: impl AsRef<Path>) -> Backend {

@@ -202,7 +202,8 @@ fn packed_leaves_of_every_shape_hold_what_was_put_into_them() {
 #[test]
 fn a_cut_leaves_two_parts_that_fit_whatever_entries_take_at_other_places() {
     let key = |number: usize| [&vec![b'a' + (number / 16) as u8; 500][..], &[(number % 16) as u8]].concat();
-    for full in [200, 208, 217, 224] {
+    for full in if cfg!(miri) { &[217][..] } else { &[200, 208, 217, 224] } {
+        let full = *full;
         let mut builder = PackedBuilder::new(PageSize::KiB8);
         (0..full + 32).for_each(|number| builder.push(&key(number), &CellValue::Inline(&[])));
         // What is staged here takes more than a page.
