@@ -39,7 +39,7 @@ pub fn is_index(path: &Path) -> bool {
 }
 
 /// Whether the file of an incremental database is damaged, so that it cannot be opened. An empty file, and one of
-/// zeros, is what a power cut may leave. A file that is no database is not damaged.
+/// zeros, is what a power cut may leave. A file that is not a database is not damaged.
 #[must_use]
 pub fn is_damaged(path: &Path) -> bool {
     use fulgurite::Error::NotADatabase;
@@ -91,8 +91,11 @@ fn open_files(path: &Path) -> Result<(FactDatabase, Vec<PathBuf>)> {
     try_open(path)
 }
 
-/// The files that may be of an index, with what changes when they are replaced.
-fn listed(path: &Path) -> Vec<(u64, Option<SystemTime>)> {
+/// The lengths and times of files, which change when these are replaced.
+pub(crate) type Listing = Vec<(u64, Option<SystemTime>)>;
+
+/// The files that may be of an index.
+pub(crate) fn listed(path: &Path) -> Listing {
     let files = (1..).map(|number| increment_path(path, number));
     let metadata = std::iter::once(path.to_owned()).chain(files).map_while(|path| std::fs::metadata(path).ok());
     metadata.map(|metadata| (metadata.len(), metadata.modified().ok())).collect()

@@ -52,8 +52,8 @@ pub fn update_index(path: &Path, source: &dyn Source, whole: bool, progress: &mu
 
 impl IndexLock {
     /// Makes the index that of `source`: creates it, or stacks an incremental database with the files that have changed
-    /// on it. After [`INCREMENTS_MAX`] of these, or if half of the files have changed, or with `whole`, it writes all
-    /// of them.
+    /// on it. After [`INCREMENTS_MAX`] of these, or if more than half of the files have changed, or with `whole`, it
+    /// writes all of them.
     ///
     /// If it fails, or the process ends before, the index is as it was.
     ///
@@ -244,7 +244,7 @@ fn digests(files: &[PathBuf]) -> Result<BTreeMap<String, u128>> {
         let fact = fact?;
         let (unit, text) = (decode(&digest.key, fact.key())?, decode(&digest.value, fact.value())?);
         if let (Value::String(unit), Value::String(text)) = (unit, text) {
-            // One that is no number differs from all.
+            // One that is not a number differs from all.
             digests.insert(unit, u128::from_str_radix(&text, 16).unwrap_or_default());
         }
     }

@@ -52,7 +52,7 @@ pub use facts::options::FactServerOptions;
 #[cfg(feature = "facts")]
 pub use facts::server::FactServer;
 #[cfg(feature = "facts")]
-pub use facts::service::ServedFacts;
+pub use facts::service::{FactSource, ServedFacts};
 #[cfg(feature = "rdf")]
 pub use federation::ServiceClient;
 pub use listening::bound::ServerHandle;

@@ -251,6 +251,19 @@ fn the_language_server_speaks_on_its_pipes_and_ends_when_it_is_told() {
     send(&mut to, &format!(r#"{{"jsonrpc":"2.0","id":2,"method":"textDocument/definition","params":{{{place}}}}}"#));
     let answer = receive(&mut from);
     assert!(answer.contains("/src/shape.rs") && answer.contains(r#""character":3"#), "{answer}");
+    // An increment, and then the whole index again: each answer is from what is there.
+    for (uses, whole) in [(3, false), (5, true)] {
+        directory.file("index.scip", scip(uses));
+        let options: &[&str] = if whole { &["--whole"] } else { &[] };
+        directory.run(&[&["facts", "index", "--scip", "index.scip"], options].concat()).ok();
+        let place = format!(r#"{place},"context":{{"includeDeclaration":false}}"#);
+        send(
+            &mut to,
+            &format!(r#"{{"jsonrpc":"2.0","id":2,"method":"textDocument/references","params":{{{place}}}}}"#),
+        );
+        let answer = receive(&mut from);
+        assert_eq!(answer.matches("/src/use8.rs").count(), uses as usize, "{answer}");
+    }
     send(&mut to, r#"{"jsonrpc":"2.0","id":3,"method":"shutdown"}"#);
     receive(&mut from);
     send(&mut to, r#"{"jsonrpc":"2.0","method":"exit"}"#);

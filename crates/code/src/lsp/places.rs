@@ -120,7 +120,7 @@ fn uri_of(path: &Path) -> Result<Uri> {
             byte => uri.push_str(&format!("%{byte:02X}")),
         }
     }
-    uri.parse().map_err(|_| Error::Client(format!("the path {} is no URI", path.display())))
+    uri.parse().map_err(|_| Error::Client(format!("the path {} is not a URI", path.display())))
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fulgurite_facts::FactDatabase;
 use lsp_server::{Connection, ErrorCode, Message, ProtocolError, Request, RequestId, Response};
 use lsp_types::{
     HoverProviderCapability, InitializeParams, InitializeResult, OneOf, PositionEncodingKind, ServerCapabilities,
@@ -15,6 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::browse::reader::CodeReader;
 use crate::columns::Columns;
 use crate::error::{Error, Result};
+use crate::live::LiveIndex;
 use crate::lsp::answers::Answers;
 use crate::lsp::input::read_message;
 use crate::lsp::places::{Places, path_of};
@@ -23,8 +23,7 @@ use crate::lsp::places::{Places, path_of};
 ///
 /// # Errors
 /// As [`serve`].
-pub fn serve_stdio(database: &FactDatabase, root: Option<&Path>) -> Result<()> {
-    let reader = CodeReader::new(database)?;
+pub fn serve_stdio(index: &LiveIndex, root: Option<&Path>) -> Result<()> {
     let (ours, Connection { sender, receiver }) = Connection::memory();
     let failed = Arc::new(Mutex::new(None));
     let of_reader = Arc::clone(&failed);
@@ -51,7 +50,7 @@ pub fn serve_stdio(database: &FactDatabase, root: Option<&Path>) -> Result<()> {
         let mut output = std::io::stdout().lock();
         receiver.iter().try_for_each(|message: Message| message.write(&mut output))
     });
-    let served = serve_reader(&ours, &reader, root);
+    let served = serve(&ours, index, root);
     // The writer ends when the connection does, after the last answer.
     drop(ours);
     let written = writer.join().unwrap_or_else(|_| Err(std::io::Error::other("writing to it ended early")));
@@ -61,17 +60,15 @@ pub fn serve_stdio(database: &FactDatabase, root: Option<&Path>) -> Result<()> {
     written.map_err(|error| client(&error))
 }
 
-/// Serves an editor: definitions, references, hovers, symbols of files and of the whole index. Without `root`, the
-/// sources are in the directory that the editor has open.
+/// Serves an editor: definitions, references, hovers, symbols of files and of the whole index. Each request is answered
+/// from the index as it is then. Without `root`, the sources are in the directory that the editor has open.
 ///
 /// # Errors
 /// [`Error::NotAnIndex`]; [`Error::Client`], if the editor does not keep to the protocol. Errors of single requests are
 /// answers to them.
-pub fn serve(connection: &Connection, database: &FactDatabase, root: Option<&Path>) -> Result<()> {
-    serve_reader(connection, &CodeReader::new(database)?, root)
-}
-
-fn serve_reader(connection: &Connection, reader: &CodeReader, root: Option<&Path>) -> Result<()> {
+pub fn serve(connection: &Connection, index: &LiveIndex, root: Option<&Path>) -> Result<()> {
+    // A database that is not an index is refused before the editor is answered.
+    CodeReader::new(&index.database()?)?;
     let (id, parameters) = connection.initialize_start().map_err(|error| handshake_failed(&error, "initialize"))?;
     let (places, result) = match handshake(parameters, root) {
         Ok(agreed) => agreed,
@@ -83,13 +80,15 @@ fn serve_reader(connection: &Connection, reader: &CodeReader, root: Option<&Path
         }
     };
     connection.initialize_finish(id, result).map_err(|error| handshake_failed(&error, "initialized"))?;
-    let answers = Answers { reader, places: &places };
     for message in &connection.receiver {
         let Message::Request(request) = message else { continue };
         if connection.handle_shutdown(&request).map_err(|error| client(&error))? {
             return Ok(());
         }
-        let response = answer(&answers, request);
+        let response = match index.database().and_then(|database| CodeReader::new(&database)) {
+            Ok(reader) => answer(&Answers { reader: &reader, places: &places }, request),
+            Err(error) => Response::new_err(request.id, ErrorCode::InternalError as i32, error.to_string()),
+        };
         connection.sender.send(response.into()).map_err(|error| client(&error))?;
     }
     Ok(())

@@ -103,7 +103,7 @@ impl<R: Read> Frames<R> {
 }
 
 fn foreign(offset: u64) -> Fault {
-    Fault { offset, message: "this is no index of SCIP; give a file that an indexer wrote".into() }
+    Fault { offset, message: "this is not an index of SCIP; give a file that an indexer wrote".into() }
 }
 
 /// Types of fields in Protocol Buffers.

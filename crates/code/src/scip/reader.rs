@@ -51,7 +51,7 @@ impl Source for ScipFile {
         match state.tool {
             Some(_) => Ok(()),
             None => {
-                let message = "there is no metadata; this is no index of SCIP, or an empty one".to_owned();
+                let message = "there is no metadata; this is not an index of SCIP, or an empty one".to_owned();
                 Err(at(Fault { offset: metadata.len(), message }))
             }
         }
@@ -106,7 +106,7 @@ impl Reading<'_> {
             // Without the text, columns stay as the indexer counts them.
             true => std::fs::read_to_string(self.root.join(path)).ok(),
         };
-        // A byte order mark is no character of the first line: indexers do not count it.
+        // A byte order mark is not a character of the first line: indexers do not count it.
         let text = text.as_deref().map(|text| text.strip_prefix('\u{feff}').unwrap_or(text));
         convert::document(document, text, self.unspecified_columns())
     }
@@ -121,7 +121,7 @@ impl Reading<'_> {
 }
 
 fn wrong(what: &str, error: &protobuf::Error) -> convert::Wrong {
-    format!("{what} cannot be read: {error}; this is no index of SCIP, or a damaged one")
+    format!("{what} cannot be read: {error}; this is not an index of SCIP, or a damaged one")
 }
 
 /// Fields of an index.

@@ -50,7 +50,7 @@ fn nothing_is_left_of_an_index_that_could_not_be_made() {
         (Vec::new(), "byte 0: there is no metadata"),
         (b"not an index, but a text\n".to_vec(), "no index of SCIP"),
         (b"{\"_type\": \"tag\"}\n".to_vec(), "byte "),
-        (vec![0xff; 100], "byte 0: this is no index of SCIP"),
+        (vec![0xff; 100], "byte 0: this is not an index of SCIP"),
         // A length that no file has.
         ([&whole[..], &[0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]].concat(), "it is cut off"),
     ] {
@@ -179,7 +179,7 @@ fn a_damaged_increment_is_an_error_to_readers_and_is_replaced_by_the_next_update
     let updated = project.update();
     assert_eq!((updated.damaged, updated.written), (Some(increment.clone()), None));
     assert!(!increment.exists());
-    // A file that is no database stays, as it is not known to be ours.
+    // A file that is not a database stays, as it is not known to be ours.
     changed(&project);
     std::fs::write(&increment, "a text").unwrap();
     project.try_update(false).unwrap_err();

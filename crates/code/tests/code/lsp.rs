@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
-use fulgurite_code::{Columns, convert, open_index, serve};
+use fulgurite_code::{Columns, LiveIndex, convert, serve};
 use lsp_server::{Connection, Message, Notification, Request};
 use scip::types::symbol_information::Kind;
 use serde_json::{Value as Json, json};
@@ -46,8 +46,8 @@ impl Editor {
     /// An editor that names files below `opened`, and a server that was given a root.
     fn at_root(project: &Project, encodings: &[&str], given: Option<PathBuf>, opened: &Path) -> Self {
         let (connection, ours) = Connection::memory();
-        let database = open_index(&project.database()).unwrap();
-        let server = std::thread::spawn(move || serve(&ours, &database, given.as_deref()));
+        let index = LiveIndex::open(project.database()).unwrap();
+        let server = std::thread::spawn(move || serve(&ours, &index, given.as_deref()));
         let root = format!("file://{}", opened.display());
         let mut editor = Self { connection, server, root: root.clone(), next: 1, offered: Json::Null };
         let capabilities = json!({ "general": { "positionEncodings": encodings } });
@@ -201,8 +201,8 @@ fn a_long_chain_of_members_is_nested_to_a_limit() {
 fn a_handshake_that_is_wrong_is_answered_with_an_error() {
     let project = project();
     let (connection, ours) = Connection::memory();
-    let database = open_index(&project.database()).unwrap();
-    let server = std::thread::spawn(move || serve(&ours, &database, None));
+    let index = LiveIndex::open(project.database()).unwrap();
+    let server = std::thread::spawn(move || serve(&ours, &index, None));
     let request = Request::new(1.into(), "initialize".to_owned(), json!({ "capabilities": 3 }));
     connection.sender.send(request.into()).unwrap();
     let Message::Response(response) = connection.receiver.recv().unwrap() else { panic!("a response") };

@@ -5,6 +5,7 @@
 mod browse;
 mod ctags;
 mod damage;
+mod live;
 mod lsp;
 mod sample;
 mod support;

@@ -6,13 +6,12 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use fulgurite_facts::{CancellationToken, PageFlow, QueryLimits};
+use fulgurite_facts::{CancellationToken, FactDatabase, PageFlow, QueryLimits};
 use serde_json::{Map, Value as Json, json};
 
 use crate::facts::options::FactServerOptions;
 use crate::facts::printing::{Nesting, PrintLimits, Printed, Printing};
 use crate::facts::requests::{Options, UserQuery, UserQueryFacts};
-use crate::facts::service::ServedFacts;
 use crate::http::answer::AnswerWriter;
 use crate::http::refusal::Refusal;
 
@@ -21,19 +20,19 @@ use crate::http::refusal::Refusal;
 /// # Errors
 /// Why there is no answer.
 pub fn query(
-    served: &ServedFacts,
+    database: &FactDatabase,
     query: &UserQuery,
     maxima: &FactServerOptions,
     token: CancellationToken,
     out: &mut AnswerWriter,
 ) -> Result<(), Refusal> {
     let begun = Instant::now();
-    let reader = served.database.reader()?;
+    let reader = database.reader()?;
     let (options, limits) = (&query.options, query_limits(&query.options, maxima, token.clone()));
     let mut print_limits = print_limits(options, maxima, token);
     // A result that is found when the query's time is almost up must not be without time to be printed.
     print_limits.until = PrintLimits::until(time(options, maxima) + maxima.timeout / 4);
-    let mut printing = Printing::new(served.database.schema(), &reader, &print_limits);
+    let mut printing = Printing::new(database.schema(), &reader, &print_limits);
     let (mut results, mut print_time) = (0, Duration::ZERO);
     let page = reader.query_each(&query.text, &limits, options.continuation.as_deref(), &mut |found| {
         let mut flow = PageFlow::Continue;
@@ -59,7 +58,7 @@ pub fn query(
     let diagnostics =
         if page.timed_out { json!(["the query was cut off, because its time was up"]) } else { json!([]) };
     rest.insert("diagnostics".to_owned(), diagnostics);
-    rest.insert("type".to_owned(), Json::String(served.database.schema().type_text(&page.ty)));
+    rest.insert("type".to_owned(), Json::String(database.schema().type_text(&page.ty)));
     // Everything is printed, so a client that reads slowly keeps neither the snapshot nor the page.
     drop((page, reader));
     send(out, &printed, stats, rest)
@@ -70,16 +69,16 @@ pub fn query(
 /// # Errors
 /// Why there is no answer.
 pub fn facts(
-    served: &ServedFacts,
+    database: &FactDatabase,
     query: &UserQueryFacts,
     maxima: &FactServerOptions,
     token: CancellationToken,
     out: &mut AnswerWriter,
 ) -> Result<(), Refusal> {
     let begun = Instant::now();
-    let reader = served.database.reader()?;
+    let reader = database.reader()?;
     let limits = print_limits(&query.options, maxima, token);
-    let mut printing = Printing::new(served.database.schema(), &reader, &limits);
+    let mut printing = Printing::new(database.schema(), &reader, &limits);
     let to_print = if query.options.omits_results { &[][..] } else { &query.facts[..] };
     for (id, recursive) in to_print {
         printing.fact(*id, nesting(*recursive || query.options.recursive, query.options.expands))?;

@@ -9,46 +9,81 @@ use crate::facts::service::ServedFacts;
 use crate::http::parameters::Parameters;
 use crate::http::refusal::Refusal;
 
+/// The database that a request is about.
+pub struct Chosen {
+    served: ServedFacts,
+    hash: Option<String>,
+}
+
 /// The database that the parameter `repo` names: `NAME` or `NAME/HASH`. It can be left out if there is only one.
 ///
 /// # Errors
-/// 404 if there is none of this name and hash, 400 if the name is missing.
-pub fn chosen<'d>(databases: &'d [ServedFacts], parameters: &Parameters) -> Result<&'d ServedFacts, Refusal> {
+/// 404 if there is none of this name, 400 if the name is missing.
+pub fn chosen(databases: &[ServedFacts], parameters: &Parameters) -> Result<Chosen, Refusal> {
     let names = || databases.iter().map(|served| served.name.as_str()).collect::<Vec<_>>().join(", ");
     let Some(repo) = parameters.at_most_one("repo")? else {
         return match databases {
-            [only] => Ok(only),
+            [only] => Ok(Chosen { served: only.clone(), hash: None }),
             _ => Err(Refusal::bad_request(format!("the parameter repo is missing; available: {}", names()))),
         };
     };
     let (name, hash) = repo.split_once('/').map_or((repo, None), |(name, hash)| (name, Some(hash)));
-    let named = databases.iter().find(|served| served.name == name);
-    match (named, hash) {
-        (Some(served), None) => Ok(served),
-        (Some(served), Some(hash)) if hash == hash_of(&served.database) => Ok(served),
-        (Some(served), Some(_)) => {
-            let hash = hash_of(&served.database);
-            let message = format!("the database {name} has the hash {hash}; leave out the hash, or use this one");
-            Err(Refusal::of(StatusCode::NOT_FOUND, message))
+    match databases.iter().find(|served| served.name == name) {
+        Some(served) => Ok(Chosen { served: served.clone(), hash: hash.map(str::to_owned) }),
+        None => Err(Refusal::of(StatusCode::NOT_FOUND, format!("there is no database {name}; available: {}", names()))),
+    }
+}
+
+impl Chosen {
+    /// The database as it is now. It may have to be opened.
+    ///
+    /// # Errors
+    /// 404 if its hash is not the one that the request has, and what [`open`] fails with.
+    pub fn open(&self) -> Result<FactDatabase, Refusal> {
+        let database = open(&self.served)?;
+        let (name, hash) = (&self.served.name, hash_of(&database));
+        match &self.hash {
+            Some(wanted) if *wanted != hash => {
+                let message = format!("the database {name} has the hash {hash}; leave out the hash, or use this one");
+                Err(Refusal::of(StatusCode::NOT_FOUND, message))
+            }
+            _ => Ok(database),
         }
-        (None, _) => {
-            Err(Refusal::of(StatusCode::NOT_FOUND, format!("there is no database {name}; available: {}", names())))
-        }
+    }
+
+    /// The database as `Database` describes it.
+    ///
+    /// # Errors
+    /// As [`Chosen::open`]; errors of the engine.
+    pub fn described(&self) -> Result<Json, Refusal> {
+        description(&self.served.name, &self.open()?)
     }
 }
 
 /// A database as `Database` describes it.
 ///
 /// # Errors
-/// Errors of the engine.
+/// As [`open`]; errors of the engine.
 pub fn described(served: &ServedFacts) -> Result<Json, Refusal> {
-    let status = match served.database.store().state()? {
+    description(&served.name, &open(served)?)
+}
+
+/// A database as it is now.
+///
+/// # Errors
+/// 500 if it cannot be opened.
+fn open(served: &ServedFacts) -> Result<FactDatabase, Refusal> {
+    served.source.database().map_err(|error| Refusal::failure(error.to_string()))
+}
+
+fn description(name: &str, database: &FactDatabase) -> Result<Json, Refusal> {
+    let status = match database.store().state()? {
         State::Incomplete => "Incomplete",
         State::Finalising => "Finalizing",
         State::Complete => "Complete",
         State::Broken => "Broken",
     };
-    let repo = json!({ "name": served.name, "hash": hash_of(&served.database) });
+    let repo = json!({ "name": name, "hash": hash_of(database) });
     Ok(json!({ "repo": repo, "status": status, "properties": {} }))
 }
 

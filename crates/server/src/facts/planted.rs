@@ -21,7 +21,7 @@ fn a_request_that_panics_is_refused_and_the_server_goes_on() {
             let _ = sender.lock().unwrap().send(message.to_owned());
         }
     });
-    let served = vec![ServedFacts { name: "a".into(), database }];
+    let served = vec![ServedFacts::new("a", database)];
     let server = FactServer::bind(served, "127.0.0.1:0", options).unwrap();
     let (address, handle) = (server.address(), server.handle());
     let thread = std::thread::spawn(move || server.run());

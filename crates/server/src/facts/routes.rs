@@ -10,13 +10,14 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::{get, post};
-use fulgurite_facts::{Compiler, Error, FactId, QueryLimits, Source};
+use fulgurite_facts::{Compiler, Error, FactDatabase, FactId, QueryLimits, Source};
 use serde_json::{Value as Json, json};
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::facts::databases::Chosen;
 use crate::facts::printing::{Nesting, PrintLimits, Printing};
 use crate::facts::requests::{UserQuery, UserQueryFacts, schema_of_body};
-use crate::facts::service::{FactService, ServedFacts};
+use crate::facts::service::FactService;
 use crate::facts::{answer, databases, page};
 use crate::http::answer::{compute, stream};
 use crate::http::body::{self, BodyLimits};
@@ -76,12 +77,13 @@ async fn list_databases(State(service): Shared) -> Answer {
 }
 
 async fn get_database(State(service): Shared, uri: Uri) -> Answer {
-    look(&service, &uri, |served| Ok(json!({ "database": databases::described(served)? }))).await
+    let chosen = databases::chosen(&service.databases, &Parameters::of_url(&uri)?)?;
+    compute(&service.admission, move |_| Ok(sent(&json!({ "database": chosen.described()? })))).await
 }
 
 async fn schema_info(State(service): Shared, uri: Uri) -> Answer {
-    look(&service, &uri, |served| {
-        let schema = served.database.schema();
+    look(&service, &uri, |database| {
+        let schema = database.schema();
         let texts: Vec<&str> = schema.sources().iter().map(|source| source.text().trim_end()).collect();
         let ids = schema.predicates().iter().map(|predicate| {
             let named = json!({ "name": predicate.name, "version": predicate.version });
@@ -93,8 +95,8 @@ async fn schema_info(State(service): Shared, uri: Uri) -> Answer {
 }
 
 async fn predicate_stats(State(service): Shared, uri: Uri) -> Answer {
-    look(&service, &uri, |served| {
-        let all = served.database.store().snapshot()?.statistics()?;
+    look(&service, &uri, |database| {
+        let all = database.store().snapshot()?.statistics()?;
         let all = all.into_iter().map(|(predicate, statistics)| {
             (predicate.get().to_string(), json!({ "count": statistics.count, "size": statistics.bytes }))
         });
@@ -104,31 +106,32 @@ async fn predicate_stats(State(service): Shared, uri: Uri) -> Answer {
 }
 
 async fn fact_id_range(State(service): Shared, uri: Uri) -> Answer {
-    look(&service, &uri, |served| {
-        let snapshot = served.database.store().snapshot()?;
+    look(&service, &uri, |database| {
+        let snapshot = database.store().snapshot()?;
         Ok(json!({ "start": snapshot.starting_id().get(), "finish": snapshot.first_free_id().get() }))
     })
     .await
 }
 
 async fn first_free_id(State(service): Shared, uri: Uri) -> Answer {
-    look(&service, &uri, |served| Ok(json!(served.database.store().snapshot()?.first_free_id().get()))).await
+    look(&service, &uri, |database| Ok(json!(database.store().snapshot()?.first_free_id().get()))).await
 }
 
 async fn query_fact(State(service): Shared, uri: Uri) -> Answer {
     let parameters = Parameters::of_url(&uri)?;
-    let served = databases::chosen(&service.databases, &parameters)?.clone();
+    let chosen = databases::chosen(&service.databases, &parameters)?;
     let id = parameters.at_most_one("id")?.and_then(|id| id.parse().ok()).and_then(FactId::new);
     let id = id.ok_or_else(|| Refusal::bad_request("the parameter id must be the id of a fact, such as id=1024"))?;
     let nesting = if parameters.flag("recursive")? == Some(true) { Nesting::InPlace } else { Nesting::Ids };
     let (timeout, bytes_max) = (service.options.timeout, service.options.bytes_max);
     compute(&service.admission, move |cancellation| {
-        let reader = served.database.reader()?;
+        let database = chosen.open()?;
+        let reader = database.reader()?;
         let absent = || Refusal::of(StatusCode::NOT_FOUND, format!("there is no fact {id}"));
         let predicate = reader.snapshot().predicate_by_id(id)?.ok_or_else(absent)?;
         let until = PrintLimits::until(timeout);
         let limits = PrintLimits { cancellation, until, bytes_max, result_bytes_max: bytes_max };
-        let mut printing = Printing::new(served.database.schema(), &reader, &limits);
+        let mut printing = Printing::new(database.schema(), &reader, &limits);
         printing.fact(id, nesting)?;
         let printed = printing.printed();
         let text = String::from_utf8_lossy(&printed.text);
@@ -139,23 +142,23 @@ async fn query_fact(State(service): Shared, uri: Uri) -> Answer {
 }
 
 async fn user_query(State(service): Shared, request: Request) -> Answer {
-    let (served, body, permit) = service.receive(request).await?;
+    let (chosen, body, permit) = service.receive(request).await?;
     let shared = Arc::clone(&service);
     stream(&service.admission, move |token, out| {
         let query = UserQuery::of_body(&body)?;
         drop((body, permit));
-        answer::query(&served, &query, &shared.options, token, out)
+        answer::query(&chosen.open()?, &query, &shared.options, token, out)
     })
     .await
 }
 
 async fn user_query_facts(State(service): Shared, request: Request) -> Answer {
-    let (served, body, permit) = service.receive(request).await?;
+    let (chosen, body, permit) = service.receive(request).await?;
     let shared = Arc::clone(&service);
     stream(&service.admission, move |token, out| {
         let query = UserQueryFacts::of_body(&body)?;
         drop((body, permit));
-        answer::facts(&served, &query, &shared.options, token, out)
+        answer::facts(&chosen.open()?, &query, &shared.options, token, out)
     })
     .await
 }
@@ -178,19 +181,19 @@ async fn validate_schema(State(service): Shared, request: Request) -> Answer {
 async fn look(
     service: &Arc<FactService>,
     uri: &Uri,
-    work: impl FnOnce(&ServedFacts) -> Result<Json, Refusal> + Send + 'static,
+    work: impl FnOnce(&FactDatabase) -> Result<Json, Refusal> + Send + 'static,
 ) -> Answer {
-    let served = databases::chosen(&service.databases, &Parameters::of_url(uri)?)?.clone();
-    compute(&service.admission, move |_| Ok(sent(&work(&served)?))).await
+    let chosen = databases::chosen(&service.databases, &Parameters::of_url(uri)?)?;
+    compute(&service.admission, move |_| Ok(sent(&work(&chosen.open()?)?))).await
 }
 
 impl FactService {
     /// The database that a request is about, its body, and the right to hold that in memory.
-    async fn receive(&self, request: Request) -> Result<(ServedFacts, Vec<u8>, Option<OwnedSemaphorePermit>), Refusal> {
+    async fn receive(&self, request: Request) -> Result<(Chosen, Vec<u8>, Option<OwnedSemaphorePermit>), Refusal> {
         let (parts, body) = request.into_parts();
-        let served = databases::chosen(&self.databases, &Parameters::of_url(&parts.uri)?)?.clone();
+        let chosen = databases::chosen(&self.databases, &Parameters::of_url(&parts.uri)?)?;
         let (body, permit) = self.receive_body(parts.headers, body).await?;
-        Ok((served, body, permit))
+        Ok((chosen, body, permit))
     }
 
     async fn receive_body(

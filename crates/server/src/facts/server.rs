@@ -23,7 +23,7 @@ use crate::listening::connection;
 ///
 /// let schema = Schema::parse("src.angle", "schema src.1 { predicate File : string }")?;
 /// let database = FactDatabase::create(&path, schema)?;
-/// let served = vec![ServedFacts { name: "code".into(), database: database.clone() }];
+/// let served = vec![ServedFacts::new("code", database.clone())];
 /// let server = FactServer::bind(served, "127.0.0.1:0", FactServerOptions::new())?;
 /// let handle = server.handle();
 /// println!("http://{}/", server.address());

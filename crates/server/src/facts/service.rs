@@ -1,5 +1,6 @@
 //! The state that requests share: the databases, the options, and the limits on what runs at once.
 
+use std::fmt;
 use std::sync::Arc;
 
 use fulgurite_facts::{CancellationToken, FactDatabase};
@@ -7,13 +8,39 @@ use fulgurite_facts::{CancellationToken, FactDatabase};
 use crate::facts::options::FactServerOptions;
 use crate::http::admission::Admission;
 
+/// Where a server gets a database, once for each request.
+pub trait FactSource: Send + Sync {
+    /// The database as it is now.
+    ///
+    /// # Errors
+    /// Why it cannot be opened. The request gets the answer 500.
+    fn database(&self) -> Result<FactDatabase, Box<dyn std::error::Error + Send + Sync>>;
+}
+
+impl FactSource for FactDatabase {
+    fn database(&self) -> Result<FactDatabase, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.clone())
+    }
+}
+
 /// A database that a server has, and its name for clients.
 #[derive(Clone)]
 pub struct ServedFacts {
-    /// The name, without a slash.
-    pub name: String,
-    /// The database.
-    pub database: FactDatabase,
+    pub(super) name: String,
+    pub(super) source: Arc<dyn FactSource>,
+}
+
+impl ServedFacts {
+    /// A database with this name, which has no slash.
+    pub fn new(name: impl Into<String>, source: impl FactSource + 'static) -> Self {
+        Self { name: name.into(), source: Arc::new(source) }
+    }
+}
+
+impl fmt::Debug for ServedFacts {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("ServedFacts").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// The state that requests share.

@@ -73,7 +73,7 @@ impl Fixture {
             }
         });
         let served = [("code", &database), ("empty", &empty)];
-        let served = served.map(|(name, database)| ServedFacts { name: name.into(), database: database.clone() });
+        let served = served.map(|(name, database)| ServedFacts::new(name, database.clone()));
         let server = FactServer::bind(served.into(), "127.0.0.1:0", options).expect("a port is free");
         let (address, handle) = (server.address(), server.handle());
         let thread = Some(std::thread::spawn(move || server.run()));

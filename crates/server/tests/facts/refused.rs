@@ -1,6 +1,9 @@
 //! Requests that are refused: the status, and the message for the client.
 
-use fulgurite_server::{FactServer, FactServerOptions, ServedFacts};
+use std::sync::{Arc, Mutex};
+
+use fulgurite_facts::{FactDatabase, Schema};
+use fulgurite_server::{FactServer, FactServerOptions, FactSource, ServedFacts};
 use serde_json::json;
 
 use crate::client::{Asked, get, post};
@@ -63,10 +66,48 @@ fn other_paths_methods_names_and_sites_are_refused() {
 #[test]
 fn databases_without_names_of_their_own_are_not_served() {
     let fixture = Fixture::new();
-    let named = |name: &str| ServedFacts { name: name.into(), database: fixture.database.clone() };
+    let named = |name: &str| ServedFacts::new(name, fixture.database.clone());
     for databases in [vec![], vec![named("a"), named("a")], vec![named("")], vec![named("a/b")]] {
         assert!(FactServer::bind(databases, "127.0.0.1:0", FactServerOptions::new()).is_err());
     }
     let foreign = FactServerOptions::new().host_names(vec!["http://a".into()]);
     assert!(FactServer::bind(vec![named("a")], "127.0.0.1:0", foreign).is_err());
+}
+
+/// A source whose database can be exchanged, or fail.
+struct Exchanged(Arc<Mutex<Result<FactDatabase, String>>>);
+
+impl FactSource for Exchanged {
+    fn database(&self) -> Result<FactDatabase, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.0.lock().expect("nothing panics with it").clone()?)
+    }
+}
+
+#[test]
+fn each_request_is_answered_from_the_database_of_its_time() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let database = |name: &str, predicate: &str| {
+        let schema = Schema::parse("a.angle", &format!("schema src.1 {{ predicate {predicate} : string }}"));
+        FactDatabase::create(directory.path().join(name), schema.expect("it is right")).expect("it is new")
+    };
+    let (first, second) = (database("first.ful", "One"), database("second.ful", "Two"));
+    let current = Arc::new(Mutex::new(Ok(first)));
+    let served = vec![ServedFacts::new("a", Exchanged(Arc::clone(&current)))];
+    let server = FactServer::bind(served, "127.0.0.1:0", FactServerOptions::new()).expect("a port is free");
+    let (address, handle) = (server.address(), server.handle());
+    let thread = std::thread::spawn(move || server.run());
+    let schema = || get("/getSchemaInfo?repo=a").ask(address);
+    let query = || post("/userQuery?repo=a", "application/json", r#"{"query":"src.Two _"}"#.to_owned()).ask(address);
+    assert!(schema().expect(200).body.contains("src.One"));
+    query().expect(400);
+    *current.lock().expect("nothing panics with it") = Ok(second);
+    assert!(schema().expect(200).body.contains("src.Two"));
+    query().expect(200);
+    get("/getDatabase?repo=a/00000000000000000000000000000000").ask(address).expect(404);
+    *current.lock().expect("nothing panics with it") = Err("the file is gone".to_owned());
+    for answer in [schema(), query(), get("/listDatabases").ask(address)] {
+        assert!(answer.expect(500).body.contains("the file is gone"));
+    }
+    handle.shut_down();
+    thread.join().expect("it does not panic").expect("it was shut down");
 }

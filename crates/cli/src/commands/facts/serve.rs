@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
+use fulgurite_code::LiveIndex;
 use fulgurite_facts::FactDatabase;
-use fulgurite_server::{FactServer, FactServerOptions, ServedFacts};
+use fulgurite_server::{FactServer, FactServerOptions, FactSource, ServedFacts};
 
-use super::database::open;
+use super::database::{explain_code, open};
 use crate::arguments::facts_serve::Serve;
 use crate::commands::serving::{warn_if_open, with_serving};
 use crate::failure::Failure;
@@ -18,22 +19,27 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
         let message = "--base is for one stacked database; serve the others by another process";
         return Err(Failure::Message(message.to_owned()));
     }
-    let mut databases: Vec<ServedFacts> = Vec::new();
-    let outcome = arguments.files.iter().try_for_each(|path| {
-        databases.push(ServedFacts { name: name_of(path), database: open(path, &arguments.base)? });
-        Ok(())
+    let databases = arguments.files.iter().map(|path| {
+        Ok(match arguments.base.is_empty() {
+            true => ServedFacts::new(name_of(path), Index(LiveIndex::open(path).map_err(explain_code)?)),
+            false => ServedFacts::new(name_of(path), open(path, &arguments.base)?),
+        })
     });
-    let outcome = outcome.and_then(|()| serve(databases.clone(), arguments));
-    for served in databases {
-        // Nothing was changed, so an error of closing loses nothing.
-        let _ = FactDatabase::close(served.database);
+    serve(databases.collect::<Result<_, Failure>>()?, arguments)
+}
+
+/// A database without a base: an index of code may get incremental databases, or be replaced, while it is served.
+struct Index(LiveIndex);
+
+impl FactSource for Index {
+    fn database(&self) -> Result<FactDatabase, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.0.database()?)
     }
-    outcome
 }
 
 fn serve(databases: Vec<ServedFacts>, arguments: &Serve) -> Result<(), Failure> {
     let failed = |error: fulgurite_server::Error| Failure::Message(error.to_string());
-    let first = databases.first().map(|served| served.name.clone()).unwrap_or_default();
+    let first = arguments.files.first().map(|path| name_of(path)).unwrap_or_default();
     let server = FactServer::bind(databases, &arguments.bind, options(arguments)).map_err(failed)?;
     let (address, mut out) = (server.address(), std::io::stderr().lock());
     let paths: Vec<String> = arguments.files.iter().map(|path| path.display().to_string()).collect();

@@ -46,7 +46,7 @@ impl Database {
     /// Returns the multimap with this name, and creates it if it does not exist.
     ///
     /// # Errors
-    /// [`Error::TableMismatch`] if it exists with other types or is no multimap, and as [`Database::create_table`].
+    /// [`Error::TableMismatch`] if it exists with other types or is not a multimap, and as [`Database::create_table`].
     pub fn multimap_table<K: Key, V: Key>(&self, name: &str) -> Result<MultimapTable<K, V>> {
         let options = TableOptions::new().key_type(K::type_name()).value_type(V::type_name()).multimap();
         MultimapTable::new(self.open_or_create_table(name, options)?)

@@ -5,6 +5,7 @@ use std::mem;
 use crate::db::background::worker::Worker;
 use crate::db::checkpoint::checkpointer::Checkpointer;
 use crate::format::Meta;
+use crate::io::File;
 use crate::monitor::Watchers;
 use crate::options::Options;
 use crate::sync::atomic::Ordering;
@@ -19,6 +20,8 @@ pub struct Inner {
     /// Present if the database is open for writing. [`LockRank::Checkpointer`](crate::sync::LockRank::Checkpointer).
     pub(crate) checkpointer: Option<Arc<Mutex<Checkpointer>>>,
     pub(crate) worker: Option<Worker>,
+    /// The file, if the database is open for reading only: another may have its name by now.
+    pub(crate) read: Option<Arc<dyn File>>,
     /// The meta that was found at opening.
     pub(crate) meta: Meta,
     /// Whether the file is an image.
@@ -36,6 +39,13 @@ impl Inner {
     /// Whether `close` was called.
     pub(crate) fn is_closed(&self) -> bool {
         self.core.closed.load(Ordering::Relaxed)
+    }
+
+    /// Whether opening the path again is to open another file: this one was closed, or it is open for reading, and
+    /// the path names another file now. A database that is open for writing says at its next commit that it was moved.
+    pub(crate) fn is_outdated(&self) -> bool {
+        let is_replaced = |file: &Arc<dyn File>| matches!(file.is_named(&self.core.path), Ok(false));
+        self.is_closed() || self.read.as_ref().is_some_and(is_replaced)
     }
 }
 

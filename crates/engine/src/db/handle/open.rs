@@ -47,7 +47,8 @@ use crate::txn::snapshot::published::Published;
 use crate::txn::snapshot::state::State;
 
 impl Options {
-    /// Opens the database at `path`. If this process already has it open, the result shares that open database.
+    /// Opens the database at `path`. If this process already has it open, the result shares that open database. If it
+    /// has the path open for reading, and another file was put there since, the new file is opened.
     ///
     /// # Errors
     /// [`Error::DatabaseNotFound`], [`Error::DirectoryNotFound`], [`Error::LogWithoutDatabase`], [`Error::LogMissing`],
@@ -224,6 +225,7 @@ fn start(core: Arc<Core>, options: Options, checkpointer: Checkpointer, meta: Me
         options,
         checkpointer: Some(checkpointer),
         worker: Some(worker),
+        read: None,
         meta,
         is_image: false,
         closing: Mutex::ranked(LockRank::Closing, None),
@@ -286,7 +288,7 @@ fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
             break (found.meta, shown?);
         }
     };
-    Ok(show_only(options, &path, meta, state, false))
+    Ok(show_only(options, &path, file, meta, state, false))
 }
 
 /// Shows what an image holds, which is all there is: no log belongs to it, and nobody writes to it.
@@ -295,12 +297,13 @@ fn show_image(options: Options, path: &Path, image: ImageFile) -> Result<Inner> 
     let presence = Presence::of_reader(Arc::clone(&file));
     let presence = Arc::new(presence.map_err(|error| Error::io("open", path, error))?);
     let found = metas::read(&*file, path)?;
-    let opened = read_tables(&options, path, file, found.meta.clone(), presence)?;
-    Ok(show_only(options, path, found.meta, opened.state, true))
+    let opened = read_tables(&options, path, Arc::clone(&file), found.meta.clone(), presence)?;
+    Ok(show_only(options, path, file, found.meta, opened.state, true))
 }
 
-fn show_only(options: Options, path: &Path, meta: Meta, state: State, is_image: bool) -> Inner {
+fn show_only(options: Options, path: &Path, file: Arc<dyn File>, meta: Meta, state: State, is_image: bool) -> Inner {
     Inner {
+        read: Some(file),
         core: new_core(path, Published::new(state), None),
         options,
         checkpointer: None,

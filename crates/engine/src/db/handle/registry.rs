@@ -66,7 +66,7 @@ pub fn open_once(key: Key, options: Options, open: impl FnOnce(Options) -> Resul
     };
     // What was found may be the last handle by now: dropping it closes the database, which must not happen under the
     // lock.
-    let open_already = found.as_ref().filter(|inner| !inner.is_closed());
+    let open_already = found.as_ref().filter(|inner| !inner.is_outdated());
     if open_already.is_none() {
         held.insert(key.clone(), Held::Opening);
     }

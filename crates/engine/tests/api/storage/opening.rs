@@ -55,6 +55,41 @@ fn a_reader_beside_a_writer_of_the_same_process_is_told_to_use_its_handle() {
 }
 
 #[test]
+fn a_file_that_was_replaced_is_opened_though_the_old_one_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = |name: &str| directory.path().join(name);
+    for (name, value) in [("a.ful", b"old"), ("b.ful", b"new"), ("c.ful", b"one")] {
+        let db = Database::create(place(name)).unwrap();
+        let table = db.create_table("t", TableOptions::new()).unwrap();
+        db.update(|txn| txn.put(&table, b"k", value)).unwrap();
+        db.close().unwrap();
+    }
+    let value = |db: &Database| {
+        let txn = db.read().unwrap();
+        let table = txn.open_table("t").unwrap();
+        txn.get(&table, b"k").unwrap().unwrap().to_vec()
+    };
+    let open = || Database::options().read_only(true).open(place("a.ful"));
+    let old = open().unwrap();
+    std::fs::rename(place("b.ful"), place("a.ful")).unwrap();
+    let new = open().unwrap();
+    assert_eq!(
+        (value(&old), value(&new), value(&open().unwrap())),
+        (b"old".to_vec(), b"new".to_vec(), b"new".to_vec())
+    );
+    drop(old);
+    // The new one is the one that the process knows now.
+    assert!(matches!(Database::options().open(place("a.ful")), Err(Error::AlreadyOpen { .. })));
+    std::fs::rename(place("c.ful"), place("a.ful")).unwrap();
+    let writer = Database::options().open(place("a.ful")).unwrap();
+    assert_eq!((value(&new), value(&writer)), (b"new".to_vec(), b"one".to_vec()));
+    writer.close().unwrap();
+    std::fs::remove_file(place("a.ful")).unwrap();
+    assert!(matches!(open(), Err(Error::DatabaseNotFound { .. })));
+    assert_eq!(value(&new), b"new");
+}
+
+#[test]
 fn files_of_one_name_on_two_disks_are_two_databases() {
     let (one, other) = (MemoryDisk::new(), MemoryDisk::new());
     let first = options(&one).open("a.ful").unwrap();

@@ -1,0 +1,50 @@
+//! [`LiveIndex`]: an index that is read as it is on the disk, also after another process has changed it.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use fulgurite_facts::FactDatabase;
+
+use crate::error::Result;
+use crate::stack::{Listing, listed, open_index};
+
+/// An index that is opened again when its files are replaced, or incremental databases are added. Threads can share it.
+///
+/// Other databases of facts are opened too. One that another process changes in its place, such as by `facts write`, is
+/// read as it was when it was opened.
+pub struct LiveIndex {
+    path: PathBuf,
+    opened: Mutex<Option<Opened>>,
+}
+
+struct Opened {
+    files: Listing,
+    database: FactDatabase,
+}
+
+impl LiveIndex {
+    /// Opens the index at `path`.
+    ///
+    /// # Errors
+    /// As [`open_index`].
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        let index = Self { path: path.into(), opened: Mutex::new(None) };
+        index.database()?;
+        Ok(index)
+    }
+
+    /// The database as it is now. What was read from an earlier one can still be read.
+    ///
+    /// # Errors
+    /// As [`open_index`]. The next call tries again.
+    pub fn database(&self) -> Result<FactDatabase> {
+        // Looked at first: what changes while it is opened is found by the next call.
+        let files = listed(&self.path);
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = match opened.take().filter(|opened| opened.files == files) {
+            Some(current) => current,
+            None => Opened { files, database: open_index(&self.path)? },
+        };
+        Ok(opened.insert(current).database.clone())
+    }
+}
