@@ -19,7 +19,7 @@ pub struct Changes<'e> {
 }
 
 impl Changes<'_> {
-    /// An entry that is no fact.
+    /// An entry that is not a fact.
     pub fn get(&self, side: Side, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let key = side_key(side, key);
         let stored = Stored::of(&key);
@@ -32,7 +32,7 @@ impl Changes<'_> {
         Ok((found == key).then(|| value.to_vec()))
     }
 
-    /// Writes an entry that is no fact.
+    /// Writes an entry that is not a fact.
     pub fn put(&mut self, side: Side, key: &[u8], value: &[u8]) -> Result<()> {
         let key = side_key(side, key);
         let stored = Stored::of(&key);

@@ -192,8 +192,10 @@ fn open(path: &Path, read_only: bool) -> Result<Env<WithoutTls>> {
     // SAFETY: without syncs, a crash of the machine can damage a database that is not complete, as the documentation of
     // `Backend::Lmdb` says; pages are read by LMDB alone, and what it returns is checked as bytes of a file are.
     unsafe { options.flags(EnvFlags::NO_SUB_DIR | EnvFlags::NO_READ_AHEAD | access) };
+    // The directory of a bare name is not found where there is no file yet.
+    let absolute = std::path::absolute(path).map_err(|error| failed(path, "find the database")(error.into()))?;
     // SAFETY: nothing but LMDB writes to the file of a database, which its lock file coordinates.
-    unsafe { options.open(path) }.map_err(failed(path, "open the database"))
+    unsafe { options.open(&absolute) }.map_err(failed(path, "open the database"))
 }
 
 const ENTITIES: &str = "facts.entities";

@@ -48,7 +48,7 @@ pub fn stored_prefix(prefix: &[u8]) -> &[u8] {
     &prefix[..prefix.len().min(HEAD_BYTES)]
 }
 
-/// The key of an entry that is no fact.
+/// The key of an entry that is not a fact.
 pub fn side_key(side: Side, key: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(1 + key.len());
     bytes.push(side as u8);

@@ -31,7 +31,7 @@ impl View {
         Self { txn: Mutex::new(txn), shared }
     }
 
-    /// An entry that is no fact.
+    /// An entry that is not a fact.
     pub fn side(&self, side: Side, key: &[u8]) -> Result<Option<&[u8]>> {
         let key = side_key(side, key);
         let stored = Stored::of(&key);
