@@ -20,28 +20,33 @@ Builds the benchmark and the other engines with full optimisation, and runs one 
             installed), with bars
   sustained puts that outlast every buffer beside the same engines: speed, bytes written, space, pauses, and gets beside
             the puts, with bars
-  geaflow   every table of a report on the LMDB backend of Apache GeaFlow, with the report's claims. `geaflow java` measures
-            GeaFlow's states by the interfaces of its stores, beside rocksdbjni as GeaFlow uses it, with bars: values,
-            lists, maps, graphs and checkpoints. `bench geaflow java --quick --only kv_get` is short. It needs a JDK (17 or
-            later), Maven, 3 GB of memory and 2 GB of disk
+  geaflow   every table of a report on the LMDB backend of Apache GeaFlow, with the report's claims. `geaflow java`
+            measures GeaFlow's states by the interfaces of its stores, beside rocksdbjni as GeaFlow uses it, with bars:
+            values, lists, maps, graphs and checkpoints. `bench geaflow java --quick --only kv_get` is short. It needs a
+            JDK (17 or later), Maven, 3 GB of memory and 2 GB of disk
   lightning every table of a report on Lightning DB, with the report's claims
   ycsb      the workloads A to F of the Yahoo! Cloud Serving Benchmark
-  rdf4j     the quad store, and the same from RDF4J: loads, scans, threads, space and SPARQL, beside LmdbStore (if a JDK,
-            17 or later, and Maven are installed) and Oxigraph (if libclang is installed, to build its RocksDB), with bars.
-            `cargo xtask bench rdf4j --generate FILE --statements N` only writes the data
+  rdf4j     the quad store, and the same from RDF4J: loads, scans, threads, space and SPARQL, beside LmdbStore (if a
+            JDK, 17 or later, and Maven are installed) and Oxigraph (if libclang is installed, to build its RocksDB),
+            with bars. `cargo xtask bench rdf4j --generate FILE --statements N` only writes the data
   storagebench
-            an inventory in Protocol Buffers and FlatBuffers beside LMDB, RocksDB and SQLite; events: replays, appends and
-            followers, beside Chronicle Queue (if a JDK, 17 or later, and Maven are installed), with bars
+            an inventory in Protocol Buffers and FlatBuffers beside LMDB, RocksDB and SQLite; events: replays, appends
+            and followers, beside Chronicle Queue (if a JDK, 17 or later, and Maven are installed), with bars
   java      gets, scans and puts from Java beside lmdbjava and rocksdbjni, by JMH, whose arguments follow:
-            `bench java -p records=100000 Engines.get`. Needs a JDK (17 or later), Maven, 2 GB of memory and 1 GB of disk
-  bindings  calls from C beside LMDB, from Go beside bbolt and Pebble, from Python beside py-lmdb and rocksdict. `c`, `go` or
-            `python` after it chooses one, and its arguments follow: `bench bindings python --records 10000`. Needs
-            liblmdb-dev, the Go module proxy, or PyPI
-  limits    what this machine can do at best: loads, bandwidth, page faults, page cache, disk, huge pages, calls, threads.
-            Every other suite reports six of these floors, measured before and after its run
+            `bench java -p records=100000 Engines.get`. Needs a JDK (17 or later), Maven, 2 GB of memory and 1 GB of
+            disk
+  bindings  calls from C beside LMDB, from Go beside bbolt and Pebble, from Python beside py-lmdb and rocksdict. `c`,
+            `go` or `python` after it chooses one, and its arguments follow: `bench bindings python --records 10000`.
+            Needs liblmdb-dev, the Go module proxy, or PyPI
+  glean     facts about code beside a store on LMDB that is laid out as Glean's, with bars
+  graph     a graph of a million vertices: loads, traversals and checkpoints, with bars
+  limits    what this machine can do at best: loads, bandwidth, page faults, page cache, disk, huge pages, calls,
+            threads. Suites except java, geaflow java and bindings report six of these, before and after the run
+
+A bar is a limit that a release must meet: a ratio to another engine, a time or a size.
 
 compare shows what changed beyond noise between two files that `--json FILE` of any suite wrote. It exits with 1 if
-something is slower; `cargo xtask bench compare --help` has an example.
+something is slower; `cargo xtask bench -- compare --help` has an example.
 
 geaflow, lightning and ycsb measure LMDB, RocksDB and LevelDB (if the packages librocksdb-dev and libleveldb-dev are
 installed), fjall, redb, SQLite, Bf-Tree, and libmdbx (if libclang is installed).

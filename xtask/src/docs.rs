@@ -26,7 +26,7 @@ fn docs(arguments: &[String]) -> Result<(), Failure> {
     tidy::check_workspace(&root)?;
     let missing = missing_pages(&root).map_err(Failure::Failed)?;
     if !missing.is_empty() {
-        return Err(Failure::Failed(format!("docs/SUMMARY.md lists every document, but not {}", missing.join(", "))));
+        return Err(Failure::Failed(format!("docs/SUMMARY.md does not list {}; add them", missing.join(", "))));
     }
     cargo(&root, &["test", "--package", "fulgurite-examples"])?;
     let mdbook = tools::ensure_mdbook(&root).map_err(Failure::Failed)?;

@@ -12,9 +12,9 @@ pub const EVENTS: Command = Command {
 Usage: cargo xtask events kill [--kills N]
        cargo xtask events damage [--stores N] [--seed S]
 
-kill: a process that appends and folds a view is killed at any moment. Nothing that it acknowledged may be missing, and the
-view has every event up to its position exactly once. damage: bytes of a store's file are changed, and entries of its tables. A
-read returns an error or what was appended, and no call panics or does not end.
+kill: kills a process at any moment while it appends events and folds a view. No acknowledged event may be missing, and
+the view must have each event up to its position exactly once. damage: changes bytes of a store's file and entries of
+its tables. A read must return an error or what was appended, and no call may panic or hang.
 
 Options:
   --kills N    processes to kill [default: 200]

@@ -13,9 +13,9 @@ pub const INSTRUCTIONS: Command = Command {
     help: "\
 Usage: cargo xtask instructions [--accept]
 
-Runs operations under valgrind (the package valgrind, installed where there is the right to), with every page search that it
-knows (no AVX-512), and compares their counts with proofs/instructions/instructions.txt. Fails if a count is more than 3 % above
-the table, or not in it, and says where the table should be lowered.
+Runs operations under valgrind with every page search that valgrind supports (it has no AVX-512), and compares their
+instruction counts with proofs/instructions/instructions.txt. Fails if a count is missing there or is more than 3 %
+higher, and prints which counts can be lowered. As root, it installs a missing valgrind by apt-get.
 
 Options:
   --accept   write the counts of this run into the table, instead of comparing",

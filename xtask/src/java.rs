@@ -15,10 +15,10 @@ pub const JAVA: Command = Command {
     help: "\
 Usage: cargo xtask java [--release] [MAVEN ARGUMENTS]
 
-Builds the native library of crates/java and copies it below target/java/natives, builds the command-line program, whose
-server the tests use, and runs `mvn install` in bindings/java: that compiles the modules, runs their tests, and installs jars with classes, sources and Javadoc into the local Maven
-repository. Needs a JDK (17 or later) and Maven, which are installed by the system's packages where you have the right,
-and Maven Central or a mirror of it.
+Builds the native library of crates/java and copies it below target/java/natives. Builds the command-line program, whose
+server the tests use. Then runs `mvn install` in bindings/java, which compiles the modules, runs their tests, and
+installs jars with classes, sources and Javadoc into the local Maven repository. Needs a JDK (17 or later), Maven, and
+Maven Central or a mirror of it. As root, it installs a missing JDK or Maven by apt-get.
 
 Options:
   --release   build the native library with all optimisations, as for a release

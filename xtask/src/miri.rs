@@ -16,8 +16,8 @@ pub const MIRI: command::Command = command::Command {
     help: "\
 Usage: cargo xtask miri [MODULE...]
 
-Runs the unit tests of the engine's modules under Miri with portable search, dealt out to several runs, as many at once as there
-are processors. Without a module: format and db::tests::slots, which is what CI runs. The long run is
+Runs the unit tests of the engine's modules under Miri with portable search, in several runs, as many at once as there
+are processors. Without MODULE: format and db::tests::slots, as in CI. The long run is
 `cargo xtask miri format pager tree delta db::tests::slots`.",
     run: miri,
 };

@@ -19,16 +19,16 @@ pub const PAGE: Command = Command {
     help: "\
 Usage: cargo xtask page [--browser] [--own]
 
-Fetches the SPARQL editor YASGUI from npm into target/yasgui, in the version and with the checksum of crates/server/yasgui.txt. Builds with the
-feature `yasgui` embed it: cargo build --release --package fulgurite-cli --features yasgui
+Fetches the SPARQL editor YASGUI from npm into target/yasgui. crates/server/yasgui.txt has the version and checksum.
+Builds with the feature `yasgui` embed it: cargo build --release --package fulgurite-cli --features yasgui
 
 Options:
-  --browser   build `fulgurite`, and try its pages in Chromium: a query, its rows, an error, an update, and that nothing is asked of
-              anybody but the server. Needs node, and chromium: where it is missing and root asks, the package of that name is installed.
-              CHROMIUM=PATH is another
-  --own       without YASGUI: fetch nothing, and try the page of our own alone
+  --browser   build `fulgurite`, and test its pages in Chromium: a query, its rows, an error, an update, and that no
+              request leaves the server. Needs Node.js and Chromium. As root, it installs a missing Chromium by
+              apt-get. CHROMIUM=PATH names another program
+  --own       fetch nothing, and test only the plain page
 
-It is no part of CI: browsers are large.",
+It is not part of CI: browsers are large.",
     run: page,
 };
 
@@ -76,7 +76,7 @@ fn ensure_yasgui(root: &Path) -> Result<PathBuf, String> {
     if found.trim() != checksum {
         std::fs::remove_dir_all(&place).map_err(|error| failed(&place, error))?;
         return Err(format!(
-            "{package} has the checksum {}, and not {checksum}: it is another one than was looked at",
+            "{package} has the checksum {}, not {checksum}: it is not the reviewed package; do not use it",
             found.trim()
         ));
     }

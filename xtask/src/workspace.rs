@@ -47,9 +47,9 @@ pub fn results(root: &Path, profile: &str) -> PathBuf {
 pub const PROFILE_OF_TESTS: &str = "test";
 
 /// The packages that CI builds. Cargo chooses the features of packages for all that it builds at once: whatever needs
-/// what the tests have built must select the same packages, or it is built again. The models of loom are the engine's
-/// files under another configuration, and are built alone.
-pub const CHECKED: &[&str] = &["--workspace", "--exclude", "fulgurite-loom"];
+/// what the tests have built must select the same packages, or it is built again. The models of loom, which are the
+/// engine's files under another configuration, and what writes the C header are built alone.
+pub const CHECKED: &[&str] = &["--workspace", "--exclude", "fulgurite-loom", "--exclude", "fulgurite-c-header"];
 
 /// As [`child`], for a toolchain of rustup's instead of the one that runs us.
 pub fn child_of_toolchain(root: &Path, toolchain: &str, arguments: &[&str]) -> Command {

