@@ -72,7 +72,7 @@ pub unsafe fn array<'a, T>(data: *const T, length: usize, name: &str) -> Result<
         return Err(Failure::invalid(format!("{name} is NULL, and its length is {length}")));
     }
     if !data.is_aligned() || length.checked_mul(size_of::<T>()).is_none_or(|bytes| bytes > isize::MAX as usize) {
-        return Err(Failure::invalid(format!("{name} is no array of {length} elements")));
+        return Err(Failure::invalid(format!("{name} is not an array of {length} elements")));
     }
     // SAFETY: not null, aligned, not longer than memory can be; the rest is the caller's promise.
     Ok(unsafe { std::slice::from_raw_parts(data, length) })
@@ -90,7 +90,7 @@ pub unsafe fn places<'a, T>(data: *mut T, length: usize, name: &str) -> Result<&
         return Ok(&mut []);
     }
     if data.is_null() || !data.is_aligned() || length > isize::MAX as usize / size_of::<T>().max(1) {
-        return Err(Failure::invalid(format!("{name} is no array of {length} elements")));
+        return Err(Failure::invalid(format!("{name} is not an array of {length} elements")));
     }
     // SAFETY: not null, aligned, not longer than memory can be; the rest is the caller's promise.
     Ok(unsafe { std::slice::from_raw_parts_mut(data.cast(), length) })

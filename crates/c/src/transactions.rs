@@ -182,7 +182,7 @@ pub extern "C" fn fulgurite_sequence(txn: fulgurite_txn, sequence: Option<&mut M
     })
 }
 
-/// Makes a savepoint of a write transaction, and returns its number. It is no change: returned bytes
+/// Makes a savepoint of a write transaction, and returns its number. It is not a change: returned bytes
 /// stay valid.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]

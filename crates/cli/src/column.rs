@@ -54,9 +54,8 @@ impl Column {
             (None, _) => {}
             (Some(Notation::Typed(kind)), false) if column.recorded.as_ref() != Some(kind) => {
                 let recorded = column.recorded.as_ref().map_or_else(|| recorded.to_owned(), Type::to_string);
-                let message = format!(
-                    "the table's {name}s are {recorded}, not {kind}; leave --{name} away, or give --{name} hex"
-                );
+                let message =
+                    format!("the table's {name}s are {recorded}, not {kind}; omit --{name}, or give --{name} hex");
                 return Err(Failure::Message(message));
             }
             (Some(asked), _) => column.notation = asked.clone(),
@@ -166,7 +165,7 @@ impl Column {
             Notation::Hex | Notation::Typed(Type::Bytes | Type::ByteArray(_)) => bytes_of_hex(text),
             Notation::Typed(Type::String) => Ok(text.as_bytes().to_vec()),
             Notation::Typed(Type::Tuple(kinds)) => tuple_prefix(kinds, text),
-            Notation::Typed(kind) => Err(format!("keys of type {kind} have no beginnings; use --from and --to")),
+            Notation::Typed(kind) => Err(format!("does not apply to {kind} keys; use --from and --to")),
         };
         bytes.map_err(|error| format!("--prefix `{}`: {error}", excerpt(text)))
     }
@@ -266,7 +265,7 @@ fn tuple_prefix(kinds: &[Type], text: &str) -> Result<Vec<u8>, String> {
         bytes.truncate(bytes.len() - if string { 1 + ESCAPED_END_BYTES } else { 1 });
         return Ok(bytes);
     }
-    Err(format!("{error}; a beginning of a tuple is written as a tuple of its first elements"))
+    Err(format!("{error}; write the prefix as a tuple of the first elements, such as (apple) or (apple, 2)"))
 }
 
 /// Whether plain text can stand for it: there is no reason to have a whole object or `null` for a key but a mistake.
@@ -309,7 +308,7 @@ mod tests {
         assert_eq!(keys("", None).parse("258").unwrap(), b"258");
         assert_eq!(keys("", Some("u16")).parse("258").unwrap(), [1, 2]);
         let other = Column::new(KEY, Encoding::Key, "u16", Some(&"u32".parse().unwrap())).unwrap_err();
-        let message = "the table's keys are u16, not u32; leave --key away, or give --key hex";
+        let message = "the table's keys are u16, not u32; omit --key, or give --key hex";
         assert_eq!(other.to_string(), message);
     }
 

@@ -20,7 +20,7 @@ pub fn reading(path: &Path, work: impl FnOnce(&Database, &ReadTxn) -> Result<(),
 /// As [`reading`], of an image.
 ///
 /// # Errors
-/// As [`reading`], and if the file is no image.
+/// As [`reading`], and if the file is not an image.
 pub fn reading_image(
     path: &Path,
     work: impl FnOnce(&Database, &ReadTxn) -> Result<(), Failure>,
@@ -187,7 +187,7 @@ pub fn table_to_write(
     let txn = db.read()?;
     match txn.open_table(name) {
         Ok(table) if create.multimap && !table.is_multimap() => {
-            Err(Failure::Message(format!("table `{name}` exists and is no multimap; leave --multimap away")))
+            Err(Failure::Message(format!("table `{name}` exists and is not a multimap; omit --multimap")))
         }
         Ok(table) if !merges_as_asked(&table, create) => {
             let has = match (table.merge_operator(), table.merge_function()) {
@@ -196,7 +196,7 @@ pub fn table_to_write(
                 (None, None) => "its merge operator is none".to_owned(),
             };
             let option = if create.merge_function.is_some() { "--merge-function" } else { "--merge" };
-            Err(Failure::Message(format!("table `{name}` exists and {has}; leave {option} away")))
+            Err(Failure::Message(format!("table `{name}` exists and {has}; omit {option}")))
         }
         Ok(table) => Ok((table, false)),
         Err(Error::TableNotFound { .. }) if create.create => {

@@ -154,7 +154,7 @@ impl From<fulgurite_facts::Error> for Failure {
             // What the errors of the library say of its functions, in the verbs of the command line.
             fulgurite_facts::Error::NotCompacted(error) => {
                 let message = format!(
-                    "the database is complete, but its file was not compacted; run `fulgurite compact`: {error}"
+                    "the database is complete, but compacting its file failed: {error}; run `fulgurite compact`"
                 );
                 Self::Engine(*error).reworded(message)
             }

@@ -48,8 +48,8 @@ fn message<'p>(panic: &'p PanicHookInfo<'_>) -> &'p str {
 fn report(message: &str, location: Option<&Location<'_>>) -> String {
     let place = location.map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
     format!(
-        "internal error in version {} at {place}: {message}; please report this line and the command, which may run with other \
-         arguments",
+        "internal error in version {} at {place}: {message}; please report this line and the command; other arguments may \
+         avoid the error",
         env!("CARGO_PKG_VERSION")
     )
 }

@@ -121,7 +121,7 @@ pub fn datum_of_json(kind: &Type, value: &RawValue) -> Result<Datum, String> {
         (Type::Tuple(kinds), Shape::Array) => {
             let elements: Vec<&RawValue> = serde_json::from_str(value.get()).map_err(|error| error.to_string())?;
             if elements.len() != kinds.len() {
-                return Err(format!("an array of {} is wanted for {kind}, not of {}", kinds.len(), elements.len()));
+                return Err(format!("expected an array of {} for {kind}, found {}", kinds.len(), elements.len()));
             }
             let elements = kinds.iter().zip(elements).map(|(kind, element)| datum_of_json(kind, element));
             elements.collect::<Result<_, _>>().map(Datum::Tuple)
@@ -231,9 +231,9 @@ impl Shape {
     }
 }
 
-/// That something else is wanted than a value.
+/// The message about a value where something else is expected.
 pub fn wanted(what: &str, value: &RawValue) -> String {
-    format!("{what} is wanted, not {}", excerpt(value.get()))
+    format!("expected {what}, found {}", excerpt(value.get()))
 }
 
 fn string(value: &RawValue) -> Result<String, String> {
@@ -307,14 +307,14 @@ mod tests {
     fn json_of_another_type_is_an_error_that_says_what_is_wanted() {
         for (name, text, expected) in [
             ("u64", "1.5", "not a u64: `1.5`: invalid digit found in string"),
-            ("u64", "null", "a u64 is wanted, not null"),
-            ("string", "7", "a string is wanted, not 7"),
-            ("bool", "1", "a bool is wanted, not 1"),
-            ("bytes", "[1]", "a bytes is wanted, not [1]"),
-            ("bytes", "{\"hex\":\"0\"}", "an even number of hexadecimal digits is wanted, not 1"),
-            ("bytes", "{\"hex\":1}", "{\"hex\": …} is wanted, not {\"hex\":1}"),
-            ("(u8,u8)", "[1]", "an array of 2 is wanted for (u8,u8), not of 1"),
-            ("option<option<u8>>", "7", "null or {\"some\": …} is wanted, not 7"),
+            ("u64", "null", "expected a u64, found null"),
+            ("string", "7", "expected a string, found 7"),
+            ("bool", "1", "expected a bool, found 1"),
+            ("bytes", "[1]", "expected a bytes, found [1]"),
+            ("bytes", "{\"hex\":\"0\"}", "expected an even number of hexadecimal digits, found 1"),
+            ("bytes", "{\"hex\":1}", "expected {\"hex\": …}, found {\"hex\":1}"),
+            ("(u8,u8)", "[1]", "expected an array of 2 for (u8,u8), found 1"),
+            ("option<option<u8>>", "7", "expected null or {\"some\": …}, found 7"),
         ] {
             let kind: Type = name.parse().unwrap();
             assert_eq!(datum_of_json(&kind, raw(text)).unwrap_err(), expected);

@@ -73,10 +73,10 @@ pub fn push_text(bytes: &[u8], out: &mut String) {
 pub fn bytes_of_hex(digits: &str) -> Result<Vec<u8>, String> {
     let digits = digits.strip_prefix("0x").unwrap_or(digits);
     if let Some(other) = digits.chars().find(|character| !character.is_ascii_hexdigit()) {
-        return Err(format!("`{}` is no hexadecimal digit", other.escape_debug()));
+        return Err(format!("`{}` is not a hexadecimal digit", other.escape_debug()));
     }
     if digits.len() % 2 == 1 {
-        return Err(format!("an even number of hexadecimal digits is wanted, not {}", digits.len()));
+        return Err(format!("expected an even number of hexadecimal digits, found {}", digits.len()));
     }
     let digit = |byte: u8| if byte.is_ascii_digit() { byte - b'0' } else { (byte | 0x20) - b'a' + 10 };
     Ok(digits.as_bytes().chunks_exact(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect())
@@ -138,8 +138,8 @@ mod tests {
     #[test]
     fn odd_and_other_digits_are_errors() {
         assert_eq!(bytes_of_hex("0xABcd").unwrap(), [0xab, 0xcd]);
-        assert_eq!(bytes_of_hex("abc").unwrap_err(), "an even number of hexadecimal digits is wanted, not 3");
-        assert_eq!(bytes_of_hex("é0").unwrap_err(), "`é` is no hexadecimal digit");
+        assert_eq!(bytes_of_hex("abc").unwrap_err(), "expected an even number of hexadecimal digits, found 3");
+        assert_eq!(bytes_of_hex("é0").unwrap_err(), "`é` is not a hexadecimal digit");
         assert!(bytes_of_text("hex:abc").unwrap_err().contains("after `hex:`"));
     }
 

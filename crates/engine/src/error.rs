@@ -365,7 +365,7 @@ impl Error {
     fn fmt_limit(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::KeyTooLong { length_bytes, limit_bytes } => {
-                write!(out, "a key of {length_bytes} bytes is over the limit of {limit_bytes}")
+                write!(out, "a key of {length_bytes} bytes is over the limit of {limit_bytes}; shorten it")
             }
             Self::ValueTooLong { length_bytes, limit_bytes } => {
                 write!(out, "a value of {length_bytes} bytes is over the limit of {limit_bytes}; split it")
@@ -382,7 +382,8 @@ impl Error {
             }
             Self::Indeterminate { path, sequence, source } => write!(
                 out,
-                "{}: whether commit {}, or what was loaded after it, survives is not known ({source}); close and reopen it",
+                "{}: it is not known whether commit {}, or a bulk load after it, will survive ({source}); close and reopen the \
+                 database, then check",
                 path.display(),
                 sequence.0
             ),
@@ -398,7 +399,8 @@ impl Error {
             }
             Self::Unmergeable { table, key, source } => {
                 let key = ShownKey(key);
-                write!(out, "nothing can be merged into key {key} of table `{table}`: {source}; put another value, or delete it")
+                let remedy = "merge another operand, put a new value, or delete the key";
+                write!(out, "the merge into key {key} of table `{table}` failed: {source}; {remedy}")
             }
             Self::MergeFunction { function, source } => write!(out, "the merge function `{function}` failed: {source}"),
             Self::MergeFunctionMissing { table, function } => write!(
@@ -408,15 +410,17 @@ impl Error {
             ),
             Self::ChangesGone { path, after, oldest } => write!(
                 out,
-                "{}: the changes after commit {} are gone, the oldest that is kept is {}; copy what a transaction of \
-                 read_durable shows and continue after its sequence, and keep more of the log",
+                "{}: the log no longer has the changes after commit {}, the oldest commit that it keeps is {}; copy the \
+                 current data (Database::read_durable, `fulgurite export`), continue after its commit, and keep more of \
+                 the log (Options::keep_log, --keep-log)",
                 path.display(),
                 after.0,
                 oldest.0
             ),
-            Self::Closed { path } => write!(out, "{}: the database was closed", path.display()),
+            Self::Closed { path } => write!(out, "{}: the database was closed; open it again", path.display()),
             _ => out.write_str(
-                "too much was committed since this transaction began to check it for conflicts; begin again, or make it exclusive",
+                "the transaction is too old: so much was committed since it began that it cannot be checked for conflicts; run it \
+                 again, or use Database::begin_exclusive",
             ),
         }
     }
@@ -428,8 +432,8 @@ impl Error {
         match self {
             Self::Locked { path, is_here: true, .. } => write!(
                 out,
-                "{}: this process has the database open for writing already, perhaps by a transaction of a handle that was closed; drop \
-                 those, or use a clone of the handle",
+                "{}: this process already has the database open for writing; use a clone of that handle, or drop the \
+                 transactions that a closed handle left",
                 path.display()
             ),
             Self::Locked { path, pid, .. } => {
@@ -451,8 +455,8 @@ impl Error {
                 segment.file_name().unwrap_or(segment.as_os_str()).display()
             ),
             _ => out.write_str(
-                "the database was opened by the process that this one was forked from; open it again in this process, and leave \
-                 what was inherited alone",
+                "the parent process opened the database before a fork; open it again in this process, and do not use the \
+                 inherited handle",
             ),
         }
     }
@@ -462,25 +466,21 @@ impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { operation, path, source } => write!(out, "{}: {operation} failed: {source}", path.display()),
-            Self::DiskFull { path, source } => write!(
-                out,
-                "{}: no space to grow ({source}); free some and try again, nothing was lost",
-                path.display()
-            ),
+            Self::DiskFull { path, source } => fmt_disk_full(out, path, source),
             Self::QuotaExceeded { path, limit_bytes, needed_bytes } => write!(
                 out,
                 "{}: {needed_bytes} bytes would pass the quota of {limit_bytes}; reopen with a larger max_size_bytes, nothing was lost",
                 path.display()
             ),
             Self::DatabaseNotFound { path } => {
-                write!(out, "{}: no such database; check the path, or ask for it to be created", path.display())
+                write!(out, "{}: no such database; check the path, or open it with Options::create", path.display())
             }
             Self::DirectoryNotFound { path } => fmt_no_directory(out, path),
             Self::LogWithoutDatabase { path, segments } => fmt_orphaned_log(out, path, segments),
             Self::FileExists { path } => {
                 write!(out, "{}: a file is there already; choose another name, or move it away", path.display())
             }
-            Self::NotADatabase { path } => write!(out, "{}: not a Fulgurite database", path.display()),
+            Self::NotADatabase { path } => write!(out, "{}: not a Fulgurite database; check the path", path.display()),
             Self::IsAnImage { path } => fmt_is_an_image(out, path),
             Self::NotAnImage { path } => fmt_not_an_image(out, path),
             Self::UnsupportedFormat { path, found } => fmt_newer(out, path, found),
@@ -509,7 +509,7 @@ impl fmt::Display for Error {
             | Self::Closed { .. } => self.fmt_commit(out),
             Self::Stopped { path } => write!(
                 out,
-                "{}: ended before it was done, as was asked for; nothing was lost, the next checkpoint, compaction or opening does the rest",
+                "{}: stopped before it was complete; nothing was lost; run a stopped backup, image or compaction again",
                 path.display()
             ),
             Self::TableNotFound { name } => {
@@ -551,6 +551,11 @@ impl fmt::Display for ShownKey<'_> {
         let more = if shown.len() < self.0.len() { "…" } else { "" };
         write!(out, "\"{}{more}\"", shown.escape_ascii())
     }
+}
+
+fn fmt_disk_full(out: &mut fmt::Formatter<'_>, path: &Path, source: &std::io::Error) -> fmt::Result {
+    let remedy = "free space, or raise the disk quota or file size limit, and try again; nothing was lost";
+    write!(out, "{}: no space to grow ({source}); {remedy}", path.display())
 }
 
 fn fmt_is_an_image(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {

@@ -46,7 +46,7 @@
 //!
 //! - **Snapshots** never block writers and are never blocked. They are `Send` and `Sync`.
 //! - **Write transactions** run concurrently and are serializable; [`Isolation::Snapshot`] is weaker and cheaper.
-//! - **A commit** survives what its [`Durability`] says: a crash of the process by default.
+//! - **A commit** survives what its [`Durability`] says: a power cut by default.
 //! - **One process writes.** Any number of processes may read the newest checkpoint.
 //! - **Bytes from a file are never trusted.** Damage is an error that names the page, never a wrong answer.
 //!

@@ -147,14 +147,15 @@ impl fmt::Display for Error {
                 "a call within a transaction of the event store began another one; call the methods of the transaction",
             ),
             Self::NotEvents { name } => {
-                write!(out, "the database has no event store `{name}`; append to create it, or check the name")
+                let remedy = "check the name, or open the database for writing to create it";
+                write!(out, "the database has no event store `{name}`; {remedy}")
             }
             Self::OtherOptions { name } => write!(
                 out,
                 "the event store `{name}` is open in this process with other options; open it with the same ones"
             ),
             Self::Damaged { table, what } => write!(out, "table `{table}` is damaged: {what}; restore a backup"),
-            Self::Codec { source } => write!(out, "a payload cannot be decoded or encoded: {source}"),
+            Self::Codec { source } => write!(out, "a payload does not fit its codec or upcaster: {source}"),
             Self::Socket { path, source } => write!(
                 out,
                 "{}: the socket of an event store: {source}; check that a process serves the store there",

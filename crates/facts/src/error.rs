@@ -239,7 +239,10 @@ impl fmt::Display for Error {
             }
             Self::Invalid { fact, what } => write!(out, "fact {fact} is not valid: {what}; restore a backup"),
             Self::Json { place, message } => write!(out, "{place}: {message}"),
-            Self::NoSuchFact { id } => write!(out, "there is no fact {id} here; ids are valid in one snapshot's stack"),
+            Self::NoSuchFact { id } => write!(
+                out,
+                "this snapshot has no fact {id}; ids are valid only in the database that assigned them: look the fact up again"
+            ),
             Self::RefersForward { fact, reference } => write!(
                 out,
                 "fact {fact} refers to fact {reference}, and a fact refers only to lower ids; define facts after those \
@@ -253,13 +256,15 @@ impl fmt::Display for Error {
             | Self::WrongState { .. }
             | Self::WrongBase { .. } => self.write_file(out),
             Self::Contended { attempts } => {
-                write!(out, "other writers committed each time of {attempts}; write larger batches, or try again")
+                let remedy = "write larger batches, or try again";
+                write!(out, "other writers committed during each of {attempts} attempts; {remedy}")
             }
-            Self::NotCompacted(error) => write!(
-                out,
-                "the database is complete, but its file was not compacted, which Database::compact does: {error}"
+            Self::NotCompacted(error) => {
+                write!(out, "the database is complete, but compacting its file failed: {error}; call Database::compact")
+            }
+            Self::TooLarge => out.write_str(
+                "the database has no numbers left for facts, units or sets; divide the facts over several databases",
             ),
-            Self::TooLarge => out.write_str("the database has more facts, units or sets than it has numbers for"),
             Self::Damaged { what } => write!(out, "the database is damaged: {what}; restore a backup"),
             Self::Lmdb(failure) => {
                 let (path, operation, reason) = &**failure;
@@ -300,7 +305,8 @@ impl Error {
                 write!(out, "{}: there is a database of facts already; open it instead", path.display())
             }
             Self::WrongState { path, state, operation } => {
-                write!(out, "{}: cannot {operation}: the database is {state}", path.display())
+                let remedy = "use another database, or stack a new one on a complete one";
+                write!(out, "{}: cannot {operation}: the database is {state}; {remedy}", path.display())
             }
             Self::WrongBase { path, reason } => write!(out, "{}: {reason}", path.display()),
             _ => Ok(()),
@@ -311,8 +317,8 @@ impl Error {
     fn write_limit(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::QueryTime => out.write_str(
-                "the query or schema took more time than it may in its checking, its planning, a negation or a set, which \
-                 cannot be continued; allow it more time, or make it search fewer facts",
+                "time ran out in checking, planning, a negation or a set, where the query or schema cannot be continued; \
+                 allow more time, or make it search fewer facts",
             ),
             Self::QueryMemory { limit_bytes } => write!(
                 out,
@@ -322,7 +328,8 @@ impl Error {
             Self::DerivationLimit { name, rounds, facts } => write!(
                 out,
                 "{name} had new facts in each of {rounds} rounds, in which {facts} facts were derived and stored; if its \
-                 query keeps computing new values, add a bound to it; otherwise raise --rounds-max or --facts-max"
+                 query keeps computing new values, add a bound to it; otherwise raise DerivationLimits::rounds_max or \
+                 facts_max (--rounds-max, --facts-max)"
             ),
             Self::DerivedOnDemand { name } => write!(
                 out,

@@ -135,7 +135,7 @@ pub fn bound(env: &Env<'_>, kind: jint, key: &JByteArray<'_>) -> Result<Bound<By
         0 => Ok(Bound::Unbounded),
         1 => Ok(Bound::Included(Bytes::of(env, key)?)),
         2 => Ok(Bound::Excluded(Bytes::of(env, key)?)),
-        _ => Err(Failure::Invalid(format!("{kind} is no kind of bound"))),
+        _ => Err(Failure::Invalid(format!("{kind} is not a kind of bound"))),
     }
 }
 

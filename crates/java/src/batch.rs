@@ -77,7 +77,7 @@ pub fn parse_changes(batch: &[u8]) -> Result<Vec<Change<'_>>> {
             0 => Change::Put(key, value),
             1 => Change::Delete(key),
             2 => Change::Merge(key, value),
-            _ => return Err(Failure::Invalid(format!("{kind} is no kind of change"))),
+            _ => return Err(Failure::Invalid(format!("{kind} is not a kind of change"))),
         });
     }
     Ok(changes)

@@ -150,7 +150,7 @@ pub fn durability(number: jlong) -> Result<Durability> {
         0 => Ok(Durability::Memory),
         1 => Ok(Durability::Log),
         2 => Ok(Durability::Disk),
-        _ => Err(Failure::Invalid(format!("{number} is no durability"))),
+        _ => Err(Failure::Invalid(format!("{number} is not a durability"))),
     }
 }
 
@@ -159,7 +159,7 @@ fn isolation(number: jlong) -> Result<Isolation> {
     match number {
         0 => Ok(Isolation::Snapshot),
         1 => Ok(Isolation::Serializable),
-        _ => Err(Failure::Invalid(format!("{number} is no isolation"))),
+        _ => Err(Failure::Invalid(format!("{number} is not an isolation"))),
     }
 }
 

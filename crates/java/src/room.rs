@@ -62,7 +62,7 @@ fn alone<'l, R: Default>(mut env: EnvUnowned<'l>, run: impl FnOnce(&mut EnvUnown
 }
 
 fn length(length: jint) -> Result<usize> {
-    usize::try_from(length).map_err(|_| Failure::Invalid(format!("{length} is no length")))
+    usize::try_from(length).map_err(|_| Failure::Invalid(format!("{length} is not a length")))
 }
 
 /// Checks that parts fit into a room of `size` bytes.

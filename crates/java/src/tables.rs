@@ -50,8 +50,9 @@ fn options(flags: jint, align: jint, operator: jint) -> Result<TableOptions> {
         .map_err(|_| Failure::Invalid(format!("the alignment is {align}; it must be 1, 4, 8 or 16 bytes")))?;
     let options = TableOptions::new().counted(flags & COUNTED != 0).packed(flags & PACKED != 0).value_align(align);
     let Ok(position) = usize::try_from(operator) else { return Ok(options) };
-    let operator =
-        MergeOperator::ALL.get(position).ok_or_else(|| Failure::Invalid(format!("{operator} is no merge operator")))?;
+    let operator = MergeOperator::ALL
+        .get(position)
+        .ok_or_else(|| Failure::Invalid(format!("{operator} is not a merge operator")))?;
     Ok(options.merge(*operator))
 }
 

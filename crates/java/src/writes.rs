@@ -66,7 +66,7 @@ pub fn change_kind(number: jint) -> Result<ChangeKind> {
         1 => Ok(ChangeKind::Insert),
         2 => Ok(ChangeKind::Merge),
         3 => Ok(ChangeKind::Delete),
-        _ => Err(Failure::Invalid(format!("{number} is no kind of change"))),
+        _ => Err(Failure::Invalid(format!("{number} is not a kind of change"))),
     }
 }
 

@@ -82,9 +82,9 @@ impl fmt::Display for Error {
             Self::TrailingBytes { count } => write!(out, "{count} bytes are left over at the end"),
             Self::Unterminated => write!(out, "a string inside has no 00 00 at its end"),
             Self::BadEscape { byte } => write!(out, "byte {byte:02x} follows a 00 in a string, where 00 or ff must"),
-            Self::BadTag { element, byte } => write!(out, "{byte:02x} is no tag of {element}; 00 and 01 are"),
+            Self::BadTag { element, byte } => write!(out, "{byte:02x} is not a tag of {element}; 00 and 01 are"),
             Self::NotUtf8 { valid_up_to } => write!(out, "a string is not UTF-8 from its byte {valid_up_to} on"),
-            Self::NotAChar { number } => write!(out, "{number:#x} is no Unicode scalar value"),
+            Self::NotAChar { number } => write!(out, "{number:#x} is not a Unicode scalar value"),
             Self::WrongWidth { expected_bytes, found_bytes } => {
                 write!(out, "the key has {found_bytes} bytes where all keys have {expected_bytes}")
             }

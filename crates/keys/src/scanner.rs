@@ -43,11 +43,11 @@ impl<'a> Scanner<'a> {
     }
 
     pub(crate) fn expect(&mut self, wanted: char) -> Result<(), String> {
-        if self.eat(wanted) { Ok(()) } else { Err(format!("`{wanted}` is wanted {}", self.place())) }
+        if self.eat(wanted) { Ok(()) } else { Err(format!("expected `{wanted}` {}", self.place())) }
     }
 
     pub(crate) fn expect_end(&self) -> Result<(), String> {
-        if self.rest().is_empty() { Ok(()) } else { Err(format!("the end is wanted {}", self.place())) }
+        if self.rest().is_empty() { Ok(()) } else { Err(format!("expected the end {}", self.place())) }
     }
 
     /// Where the scanner stands, in words.

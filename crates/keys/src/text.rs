@@ -85,7 +85,7 @@ impl Type {
                     scanner.expect(')')?;
                     Datum::Option(Some(Box::new(inner)))
                 }
-                _ => return Err(format!("`none` or `some(…)` is wanted, not what ends {}", scanner.place())),
+                _ => return Err(format!("expected `none` or `some(…)` {}", scanner.place())),
             },
             Self::String => Datum::String(quoted_or_bare(scanner)?),
             Self::Char => Datum::Char(one_character(&quoted_or_bare(scanner)?)?),
@@ -125,7 +125,7 @@ impl Type {
             Self::ByteArray(length) => {
                 let bytes = hexadecimal(text)?;
                 if bytes.len() != *length {
-                    return Err(format!("{length} bytes are wanted where {} are given", bytes.len()));
+                    return Err(format!("expected {length} bytes, found {}", bytes.len()));
                 }
                 Datum::Bytes(bytes)
             }
@@ -210,7 +210,7 @@ fn quoted_or_bare(scanner: &mut Scanner<'_>) -> Result<String, String> {
             Some('"') => return Ok(text),
             Some('\\') => text.push(escaped_character(scanner)?),
             Some(plain) => text.push(plain),
-            None => return Err("a `\"` is wanted at the end".to_owned()),
+            None => return Err("expected a `\"` at the end".to_owned()),
         }
     }
 }
@@ -226,7 +226,7 @@ fn escaped_character(scanner: &mut Scanner<'_>) -> Result<char, String> {
             let digits = scanner.take_while(|character| character.is_ascii_hexdigit());
             scanner.expect('}')?;
             let number = u32::from_str_radix(digits, 16).ok();
-            number.and_then(char::from_u32).ok_or_else(|| format!("`\\u{{{digits}}}` is no character"))
+            number.and_then(char::from_u32).ok_or_else(|| format!("`\\u{{{digits}}}` is not a character"))
         }
         _ => Err("after `\\` comes one of `\"`, `\\`, `n`, `r`, `t`, `u{…}`".to_owned()),
     }
@@ -236,7 +236,7 @@ fn one_character(text: &str) -> Result<char, String> {
     let mut characters = text.chars();
     match (characters.next(), characters.next()) {
         (Some(character), None) => Ok(character),
-        _ => Err("exactly one character is wanted".to_owned()),
+        _ => Err("expected exactly one character".to_owned()),
     }
 }
 
@@ -257,14 +257,14 @@ fn not_a_nan(text: &str) -> String {
 fn hexadecimal(text: &str) -> Result<Vec<u8>, String> {
     let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
     if digits.len() % 2 == 1 {
-        return Err("an even number of hexadecimal digits is wanted".to_owned());
+        return Err("expected an even number of hexadecimal digits".to_owned());
     }
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     digits
         .chunks_exact(2)
         .map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?))
         .collect::<Option<_>>()
-        .ok_or_else(|| "hexadecimal digits are wanted".to_owned())
+        .ok_or_else(|| "expected hexadecimal digits".to_owned())
 }
 
 #[cfg(test)]
@@ -321,17 +321,17 @@ mod tests {
         for (name, text, expected) in [
             ("u8", "256", "not a u8: `256`: number too large to fit in target type"),
             ("u8", "", "not a u8: ``: cannot parse integer from empty string"),
-            ("char", "ab", "not a char: exactly one character is wanted"),
-            ("bytes", "abc", "not a bytes: an even number of hexadecimal digits is wanted"),
-            ("bytes", "é", "not a bytes: hexadecimal digits are wanted"),
-            ("bytes[2]", "00", "not a bytes[2]: 2 bytes are wanted where 1 are given"),
+            ("char", "ab", "not a char: expected exactly one character"),
+            ("bytes", "abc", "not a bytes: expected an even number of hexadecimal digits"),
+            ("bytes", "é", "not a bytes: expected hexadecimal digits"),
+            ("bytes[2]", "00", "not a bytes[2]: expected 2 bytes, found 1"),
             ("f64", "NaN:7ff0000000000000", "not a f64: `NaN:7ff0000000000000`: these are no bits of a NaN"),
             ("f32", "NaN:fff8000000000001", "not a f32: `NaN:fff8000000000001`: these are no bits of a NaN"),
-            ("(u8,u8)", "(1)", "not a (u8,u8): `,` is wanted before `)` (byte 2)"),
-            ("(u8)", "(1) 2", "not a (u8): the end is wanted before `2` (byte 4)"),
-            ("(string)", "(\"a", "not a (string): a `\"` is wanted at the end"),
-            ("(string)", "(\"\\u{d800}\")", "not a (string): `\\u{d800}` is no character"),
-            ("option<u8>", "7", "not a option<u8>: `none` or `some(…)` is wanted, not what ends before `7` (byte 0)"),
+            ("(u8,u8)", "(1)", "not a (u8,u8): expected `,` before `)` (byte 2)"),
+            ("(u8)", "(1) 2", "not a (u8): expected the end before `2` (byte 4)"),
+            ("(string)", "(\"a", "not a (string): expected a `\"` at the end"),
+            ("(string)", "(\"\\u{d800}\")", "not a (string): `\\u{d800}` is not a character"),
+            ("option<u8>", "7", "not a option<u8>: expected `none` or `some(…)` before `7` (byte 0)"),
         ] {
             let kind: Type = name.parse().unwrap();
             assert_eq!(kind.parse_key(text).unwrap_err().to_string(), expected);

@@ -113,7 +113,7 @@ impl Type {
                 .iter()
                 .find(|(scalar, _)| *scalar == name)
                 .map(|(_, kind)| kind.clone())
-                .ok_or_else(|| format!("a type is wanted {}", scanner.place()))?,
+                .ok_or_else(|| format!("expected a type {}", scanner.place()))?,
         };
         scanner.skip_spaces();
         Ok(parsed)
@@ -135,7 +135,7 @@ impl Type {
         let digits = scanner.take_while(|character| character.is_ascii_digit());
         match digits.parse() {
             Ok(length) if length <= Self::BYTE_ARRAY_MAX => Ok(length),
-            _ => Err(format!("a length up to {} is wanted {}", Self::BYTE_ARRAY_MAX, scanner.place())),
+            _ => Err(format!("expected a length up to {} {}", Self::BYTE_ARRAY_MAX, scanner.place())),
         }
     }
 }
@@ -221,7 +221,7 @@ mod tests {
             assert!(matches!(error, Error::BadTypeName { .. }), "{name}: {error}");
         }
         let error = "(u32,text)".parse::<Type>().unwrap_err();
-        assert_eq!(error.to_string(), "`(u32,text)` names no type: a type is wanted before `)` (byte 9)");
+        assert_eq!(error.to_string(), "`(u32,text)` names no type: expected a type before `)` (byte 9)");
     }
 
     #[test]

@@ -39,7 +39,7 @@ const BATCH: usize = 1024;
 /// The key and value of an item.
 ///
 /// # Errors
-/// If it is no pair, or of other types than those of the table.
+/// If it is not a pair, or of other types than those of the table.
 pub fn entry_of(table: &Table, item: &Bound<'_, PyAny>) -> Result<Entry> {
     let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
     Ok((table.keys.encode(&key)?, table.values.encode(&value)?))

@@ -237,7 +237,7 @@ impl fmt::Display for Error {
             Self::Syntax { input, line, column, message } => write!(out, "{input}:{line}:{column}: {message}"),
             Self::Input { input, source } => write!(out, "{input}: cannot be read: {source}"),
             Self::Scratch { path, source } => write_scratch(out, path, source),
-            Self::Cancelled => out.write_str("cancelled; nothing of it is left"),
+            Self::Cancelled => out.write_str("cancelled; nothing was changed"),
             Self::TooDeep { limit } => {
                 write!(out, "triple terms are nested deeper than {limit}; name the inner ones by an IRI instead")
             }
@@ -254,7 +254,8 @@ impl fmt::Display for Error {
                 write!(out, "the SPARQL text has more than {limit} operators and brackets; split it")
             }
             Self::TimedOut { timeout } => {
-                write!(out, "not done after {timeout:?}; allow more time, or ask for less")
+                let seconds = timeout.as_secs_f64();
+                write!(out, "not complete after {seconds} s; allow more time, or ask for less")
             }
             Self::LimitReached { what, limit } => {
                 write!(out, "more than {limit} {what}; raise the limit, or ask for less")
@@ -265,7 +266,7 @@ impl fmt::Display for Error {
             Self::LoadRefused { iri } => {
                 write!(out, "LOAD <{iri}>: only file: IRIs can be loaded, and only where the caller allows it")
             }
-            Self::Graph { graph, state } => write!(out, "{graph} {state}; add SILENT to pass over that"),
+            Self::Graph { graph, state } => write!(out, "{graph} {state}; add SILENT to ignore this"),
             Self::FunctionUnknown { iri } => write_function_unknown(out, iri),
             Self::PatternExhausted { steps } => {
                 write!(out, "a pattern was not matched in {steps} steps; write one that matches in fewer ways")
@@ -274,7 +275,10 @@ impl fmt::Display for Error {
             Self::Internal { message } => write_internal(out, message),
             Self::Unwritable { term, format, reason } => write_unwritable(out, term, format, reason),
             Self::Output { source } => write!(out, "the results cannot be written: {source}"),
-            Self::Thread { source } => write!(out, "no thread for a query that nests deep: {source}"),
+            Self::Thread { source } => {
+                let remedy = "free resources, or raise the limits of the process";
+                write!(out, "no thread for a deeply nested query: {source}; {remedy}")
+            }
             Self::TransactionEnded => out.write_str("the transaction has ended; begin another"),
             Self::TransactionBroken => out.write_str(
                 "a change failed half way; roll back to a savepoint from before it, or drop the transaction",
@@ -293,7 +297,7 @@ fn write_scratch(out: &mut fmt::Formatter<'_>, path: &Path, source: &io::Error) 
 }
 
 fn write_not_a_store(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {
-    write!(out, "{}: a database, but no store of quads; check the path, or create a store elsewhere", path.display())
+    write!(out, "{}: a database, but not an RDF store; check the path, or create a store elsewhere", path.display())
 }
 
 fn write_function_unknown(out: &mut fmt::Formatter<'_>, iri: &str) -> fmt::Result {
@@ -307,8 +311,8 @@ fn write_internal(out: &mut fmt::Formatter<'_>, message: &str) -> fmt::Result {
 fn write_no_service(out: &mut fmt::Formatter<'_>, service: &str) -> fmt::Result {
     write!(
         out,
-        "SERVICE <{service}>: other endpoints are not asked; allow this one by --service (Query::with_service), load its data, or \
-         use SERVICE SILENT"
+        "SERVICE <{service}>: calls to other endpoints are not allowed; allow this one with --service (Query::with_service), \
+         load its data, or use SERVICE SILENT"
     )
 }
 
@@ -324,7 +328,7 @@ fn write_triple_subject(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Resul
 fn write_no_such_term(out: &mut fmt::Formatter<'_>, path: &Path, number: u64) -> fmt::Result {
     write!(
         out,
-        "{}: {number:#x} is the number of no term: it was swept or not committed, or is another store's; look the term up \
+        "{}: no term has the number {number:#x}: it was swept or not committed, or is another store's; look the term up \
          again, and check the store if a quad has it",
         path.display()
     )
@@ -346,8 +350,8 @@ fn write_unwritable(out: &mut fmt::Formatter<'_>, term: &str, format: &str, reas
 fn write_memory_uncounted(out: &mut fmt::Formatter<'_>, limit: u64) -> fmt::Result {
     write!(
         out,
-        "a limit of {limit} bytes of memory in a program that counts none; write `#[global_allocator] static ALLOCATOR: \
-         fulgurite_rdf::MeteringAllocator = fulgurite_rdf::MeteringAllocator::system();` in the program, or leave out the limit"
+        "a memory limit of {limit} bytes needs a program that counts its memory; add `#[global_allocator] static ALLOCATOR: \
+         fulgurite_rdf::MeteringAllocator = fulgurite_rdf::MeteringAllocator::system();` to the program, or remove the limit"
     )
 }
 

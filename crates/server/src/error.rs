@@ -37,7 +37,10 @@ impl fmt::Display for Error {
             Self::Bind { address, source } => {
                 write!(out, "{address}: cannot listen: {source}; choose another address or port")
             }
-            Self::System { what, source } => write!(out, "the system refuses {what} for the server: {source}"),
+            Self::System { what, source } => write!(
+                out,
+                "the system refuses {what} for the server: {source}; close other programs, or raise the limits of the process"
+            ),
             Self::Invalid { message } => out.write_str(message),
         }
     }

@@ -101,7 +101,7 @@ impl ServiceClient {
         if self.allowed.iter().any(|allowed| allowed.has(url)) {
             return Ok(());
         }
-        Err(ServiceError::new("this endpoint is not allowed; allow it by --service and its URL (ServiceClient::new)"))
+        Err(ServiceError::new("this endpoint is not allowed; allow it with --service URL (ServiceClient::new)"))
     }
 
     /// Calls the endpoint, and follows allowed redirects.
@@ -116,7 +116,7 @@ impl ServiceClient {
                 Outcome::Elsewhere(place) => {
                     let refused = |_| {
                         ServiceError::new(format!(
-                            "it sends us to {place}, which is not allowed; allow that too, or ask there"
+                            "it redirects to {place}, which is not allowed; allow that URL with --service, or use it in the query"
                         ))
                     };
                     self.check(&place).map_err(refused)?;
@@ -124,7 +124,7 @@ impl ServiceClient {
                 }
             }
         }
-        Err(ServiceError::new(format!("it sends us on more than {REDIRECTS_MAX} times; check the URL")))
+        Err(ServiceError::new(format!("it redirects more than {REDIRECTS_MAX} times; check the URL")))
     }
 
     /// Does the work for as long as it may take and is wanted.

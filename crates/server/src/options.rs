@@ -19,7 +19,7 @@ options! {
     /// Uses the union of all graphs as the default graph of queries and of `WHERE`. Default: `false`.
     union_default_graph: bool = false;
 
-    /// The longest time of a request, from the start of its evaluation to the end of its answer. `None` is no limit.
+    /// The longest time of a request, from the start of its evaluation to the end of its answer. `None` is not a limit.
     /// [`ServerOptions::body_time`] limits the time before that in which its body arrives, and [`ServerOptions::wait`]
     /// the time that it waits for other requests. Default: 60 seconds.
     timeout: Option<Duration> = Some(Duration::from_secs(60));
@@ -28,13 +28,13 @@ options! {
     rows_max: Option<u64> = None;
 
     /// The most memory of a query, or of one operation of an update, in bytes
-    /// ([`Limits::memory_bytes_max`](fulgurite_rdf::sparql::Limits::memory_bytes_max)). `None` is no limit. Each of the
-    /// queries that run at once may use this much. Default: 1 GiB if the program has a [`MeteringAllocator`], which the
+    /// ([`Limits::memory_bytes_max`](fulgurite_rdf::sparql::Limits::memory_bytes_max)). `None` sets no limit. Each
+    /// query that runs at once may use this much. Default: 1 GiB if the program has a [`MeteringAllocator`], which the
     /// limit requires; else no limit.
     memory_bytes_max: Option<u64> = MeteringAllocator::is_installed().then_some(1 << 30);
 
     /// The most memory of the terms that a query or update computes (by `CONCAT`, `BIND`, aggregates), in bytes. `None`
-    /// is no limit. Memory of joins, sorting and `DISTINCT` is not counted. Default: 256 MiB.
+    /// is not a limit. Memory of joins, sorting and `DISTINCT` is not counted. Default: 256 MiB.
     computed_bytes_max: Option<u64> = Some(256 << 20);
 
     /// The longest body of a request, in bytes. It is in memory while the request runs. Default: 64 MiB.

@@ -58,7 +58,7 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
         for i in range(pages):
             page = self.page(first + i, 2**32 - 1, i, birth)
             kind, n, start = numbers("BxHI", page, 0)
-            check(kind == 6 and start == len(table) // 64, "this is no page of the extent table")
+            check(kind == 6 and start == len(table) // 64, "this is not a page of the extent table")
             table += page[64:64 + 64 * n]
         holds = not count or xxh3(table, self.tag_seed) == checksum
         check(holds and len(table) == 64 * count, "the extent table is not the meta's")

@@ -103,7 +103,7 @@ fn ask(report: &Report, snapshot: &Snapshot, question: &Question) -> Result<()> 
     let begun = Instant::now();
     let query = Query::parse_with_prefixes(question.sparql, Some(VOCABULARY), &snapshot.namespaces()?)?;
     let QueryResults::Solutions(solutions) = query.evaluate(snapshot)? else {
-        return Err(format!("the demo's question `{}` is no SELECT", question.label).into());
+        return Err(format!("the demo's question `{}` is not a SELECT", question.label).into());
     };
     let names: Vec<String> = solutions.variables().iter().map(|name| name.as_str().to_owned()).collect();
     let rows = solutions.collect::<Result<Vec<_>, _>>()?;

@@ -64,7 +64,7 @@ mod tests {
     fn an_archive_that_is_not_the_expected_one_is_refused() {
         let path = std::env::temp_dir().join(format!("conformance-archive-{}", std::process::id()));
         std::fs::write(&path, b"something else").expect("the directory of temporary files takes another");
-        let refused = Archive::open(&path).err().expect("this is no archive");
+        let refused = Archive::open(&path).err().expect("this is not an archive");
         std::fs::remove_file(&path).expect("it is ours");
         assert!(refused.contains("its SHA-256 is") && refused.contains("remove it"), "{refused}");
     }

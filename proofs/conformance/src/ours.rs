@@ -46,7 +46,7 @@ impl Subject for Ours {
                 let quad = quad.map_err(message)?;
                 let term = |id: TermId| snapshot.term(id).map_err(message);
                 let Term::NamedNode(predicate) = term(quad.predicate)? else {
-                    return Err("a predicate that is no IRI".to_owned());
+                    return Err("a predicate that is not an IRI".to_owned());
                 };
                 let graph_name = match quad.graph {
                     TermId::DEFAULT_GRAPH => GraphName::DefaultGraph,

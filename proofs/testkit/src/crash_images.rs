@@ -118,7 +118,7 @@ impl FromStr for ImageId {
             };
             parts.next().is_none().then_some(Self { seed, operations, kind })
         };
-        parse().ok_or_else(|| format!("`{text}` is no image id; one looks like 42:118:torn-3"))
+        parse().ok_or_else(|| format!("`{text}` is not an image id; one looks like 42:118:torn-3"))
     }
 }
 

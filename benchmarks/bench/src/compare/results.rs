@@ -87,7 +87,7 @@ impl Results {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`Error::Input`] if it cannot be read, has a line that is no object of JSON, or no single rounds.
+    /// [`Error::Input`] if it cannot be read, has a line that is not an object of JSON, or no single rounds.
     pub fn read(path: &Path) -> Result<Self> {
         let input = |what: String| Error::Input { path: path.to_owned(), what };
         let text = std::fs::read_to_string(path).map_err(|error| {
@@ -104,7 +104,9 @@ impl Results {
                 continue;
             }
             let object: Map<String, Value> = serde_json::from_str(line).map_err(|error| {
-                format!("line {number} is no object of JSON ({error}); name a file that `--json FILE` of a suite wrote")
+                format!(
+                    "line {number} is not an object of JSON ({error}); name a file that `--json FILE` of a suite wrote"
+                )
             })?;
             has_medians |= object.contains_key("suite");
             results.take(&object).map_err(|field| {
@@ -235,7 +237,7 @@ pub mod tests {
     }
 
     fn refused(text: &str) -> String {
-        Results::parse(text).expect_err("it is no result")
+        Results::parse(text).expect_err("it is not a result")
     }
 
     #[test]
@@ -276,7 +278,7 @@ pub mod tests {
     #[test]
     fn what_cannot_be_read_is_told_with_its_line_and_a_remedy() {
         let good = written("get_hit", &[1.0], &[]);
-        assert!(refused(&format!("{good}[1]\n")).starts_with("line 4 is no object of JSON"));
+        assert!(refused(&format!("{good}[1]\n")).starts_with("line 4 is not an object of JSON"));
         assert!(refused("{\"machine\":\"m\"").contains("line 1 ") && refused("x").contains("`--json FILE`"));
         assert!(refused("").contains("no results"));
         let damaged = good

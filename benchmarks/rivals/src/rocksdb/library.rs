@@ -242,7 +242,7 @@ impl Database {
         written
     }
 
-    /// Hands the content of a slice to `read`, and frees the slice; a null slice is no value.
+    /// Hands the content of a slice to `read`, and frees the slice; a null slice is not a value.
     #[inline]
     fn read_slice<R>(&self, slice: Handle, read: impl FnOnce(Option<&[u8]>) -> R) -> R {
         if slice.is_null() {

@@ -41,7 +41,7 @@ def type_name(kind: Any) -> str:
         return "(" + ",".join(type_name(element) or "bytes" for element in elements) + ")"
     if kind in _NAMES:
         return _NAMES[kind]
-    raise TypeError(f"{kind!r} is no type of keys or values; use int, float, str, bytes, bool, a tuple, or a name")
+    raise TypeError(f"{kind!r} is not a type of keys or values; use int, float, str, bytes, bool, a tuple, or a name")
 
 
 class Source:

@@ -200,7 +200,7 @@ class Store:
         """Evaluate an ASK."""
         answer = self._store.query(text, base, timeout)
         if not isinstance(answer, bool):
-            raise ValueError("the query is no ASK; use Store.select or Store.construct")
+            raise ValueError("the query is not an ASK; use Store.select or Store.construct")
         return answer
 
     def construct(

@@ -27,7 +27,7 @@ pub enum EventsVerb {
     Append(Append),
     /// Print events as NDJSON: all, or those of a stream.
     Read(Read),
-    /// Print events as NDJSON, and go on with those that come.
+    /// Print events as NDJSON, then print new events as they are appended.
     Follow(Follow),
     /// List the streams.
     Streams(Streams),
@@ -86,7 +86,7 @@ pub struct Read {
     /// Begin with the first event of this time or later: a date, a time as events have, or seconds since 1970.
     #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with_all = ["from", "stream", "backwards"])]
     pub since: Option<Timestamp>,
-    /// Print the newest events first. --from then names the first one that is not printed.
+    /// Print the newest events first. With --from N, print only events before N.
     #[arg(long)]
     pub backwards: bool,
     /// Print this many events at most.
@@ -105,7 +105,7 @@ pub struct Read {
 pub struct Follow {
     #[command(flatten)]
     pub store: StoreArgument,
-    /// Begin at this position [default: the newest event].
+    /// Begin at this position [default: after the newest event].
     #[arg(long, value_name = "POSITION")]
     pub from: Option<u64>,
     /// End after this many events.

@@ -85,7 +85,7 @@ pub struct Create {
     /// Files with the schema in Angle. Not needed with --base: then the schema is that of the base.
     #[arg(long, value_name = "ANGLE", value_hint = ValueHint::FilePath, required_unless_present = "base")]
     pub schema: Vec<PathBuf>,
-    /// Hide the facts that only this unit of the databases below owns, such as a file that has changed.
+    /// Hide the facts of the databases below that only this unit owns, such as a file that has changed.
     #[arg(long, value_name = "UNIT", requires = "base")]
     pub hide: Vec<String>,
     /// What stores the database. The other verbs find it by the file.

@@ -56,7 +56,7 @@ pub struct Delete {
     /// The database file.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub path: PathBuf,
-    /// Needed, because deleting cannot be undone.
+    /// Confirm the deletion. It cannot be undone.
     #[arg(long, required = true)]
     pub yes: bool,
 }

@@ -15,11 +15,11 @@ use crate::arguments::verbs::{
 
 /// Read, change, load and check Fulgurite databases.
 ///
-/// Data goes to standard output, messages and progress to standard error. Verbs that read change no file. Verbs create
-/// a database or table only with --create.
+/// Data goes to standard output, messages and progress to standard error. Verbs that read change no file. put, import,
+/// events append, rdf load, rdf update and rdf serve create a missing database or table only with --create.
 ///
-/// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 damaged or not a database, 4 locked by another process, 5 internal
-/// error.
+/// Exit codes: 0 done, 1 failed, 2 arguments that cannot be parsed, 3 damaged or not a database, 4 locked by another
+/// process, 5 internal error.
 #[derive(Debug, Parser)]
 #[command(name = "fulgurite", version, max_term_width = 100)]
 #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]

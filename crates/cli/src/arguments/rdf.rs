@@ -199,13 +199,13 @@ pub struct Query {
     /// Ignore quads that are only inferred.
     #[arg(long)]
     pub explicit: bool,
-    /// Stop after this many seconds.
+    /// Fail after this many seconds.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
-    /// Stop after this many rows or triples.
+    /// Fail if the result has more than this many rows or triples.
     #[arg(long, value_name = "N")]
     pub rows_max: Option<u64>,
-    /// Stop if the evaluation needs more than this many MiB of memory.
+    /// Fail if the evaluation needs more than this many MiB of memory.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub memory_max: Option<u32>,
     #[command(flatten)]
@@ -230,7 +230,7 @@ pub struct Update {
     /// Base IRI for relative IRIs of the update.
     #[arg(long, value_name = "IRI", value_parser = parse_iri)]
     pub base: Option<NamedNode>,
-    /// Stop after this many seconds, and change nothing.
+    /// Fail after this many seconds, and change nothing.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
     /// Stop, and change nothing, if the WHERE clause of an operation and its changes need more than this many MiB of
@@ -309,8 +309,7 @@ pub struct Serve {
     /// Create the store if it does not exist.
     #[arg(long, requires = "read_write")]
     pub create: bool,
-    /// With --read-write: keep this many MiB of the log at most, for `changes`. Without the option, log kept earlier is
-    /// removed.
+    /// With --read-write: keep up to this many MiB of log for `changes`. Without this option, retained log is removed.
     #[arg(long, value_name = "MIB", default_value_t = 0, hide_default_value = true, requires = "read_write")]
     pub keep_log: u32,
     /// Use the union of all graphs as the default graph of queries.
@@ -319,7 +318,7 @@ pub struct Serve {
     /// Stop requests that take more than this many seconds, including their answer.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_seconds)]
     pub timeout: Duration,
-    /// Stop queries after this many rows or triples.
+    /// Fail queries that return more than this many rows or triples.
     #[arg(long, value_name = "N")]
     pub rows_max: Option<u64>,
     /// Stop a query or update that needs more than this many MiB of memory. Several may run at once.
@@ -335,7 +334,8 @@ pub struct Serve {
     /// with a slash.
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub base: Option<String>,
-    /// The name of the store as a repository of RDF4J's protocol [default: the name of the file].
+    /// The name of the store as a repository of RDF4J's protocol [default: the name of the file
+    /// without its extension].
     #[arg(long, value_name = "NAME")]
     pub repository: Option<String>,
     /// Refuse to begin more than this many transactions of RDF4J's protocol at once.

@@ -15,7 +15,7 @@ pub struct ServingArguments {
     /// Run this many requests at once [default: two for each processor].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1 << 10))]
     pub queries: Option<u16>,
-    /// Refuse a request that has waited this many seconds for others to end.
+    /// Refuse a request that has waited this many seconds to run.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds)]
     pub wait: Duration,
     /// A further host name of the server, besides its addresses. * is any name. May be repeated.

@@ -102,7 +102,7 @@ pub struct WaitArgument {
 pub struct WriteArguments {
     #[command(flatten)]
     pub wait: WaitArgument,
-    /// Keep this many MiB of the log at most, for `changes`. Without the option, log kept earlier is removed.
+    /// Keep up to this many MiB of log for `changes`. Without this option, retained log is removed.
     #[arg(long, value_name = "MIB", default_value_t = 0, hide_default_value = true)]
     pub keep_log: u32,
 }

@@ -170,7 +170,7 @@ impl RecordReader for SeparatedReader {
             return Ok(None);
         }
         if self.row.len() != columns.names.len() {
-            return Err(format!("{} fields, where {} are wanted", self.row.len(), columns.names.len()).into());
+            return Err(format!("expected {} fields, found {}", columns.names.len(), self.row.len()).into());
         }
         let key = form.key.parse(&self.row[columns.key])?;
         let value = match columns.value {

@@ -56,7 +56,7 @@ fn what_cannot_be_printed_is_said() {
     assert_eq!(place.names(), ["a.ful"], "what was kept is gone");
     place.run(&["put", "a.ful", "prices", "nut", "2", "--keep-log", "1"]).ok();
     let message = place.run(&["changes", "a.ful", "--after", "4"]).fails(1);
-    assert!(message.contains("the changes after commit 4 are gone, the oldest that is kept is 6"), "{message}");
+    assert!(message.contains("the changes after commit 4, the oldest commit that it keeps is 6"), "{message}");
 }
 
 #[test]

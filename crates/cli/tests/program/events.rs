@@ -97,8 +97,8 @@ fn a_batch_with_a_wrong_line_is_not_appended_and_the_line_is_named() {
     for (line, message) in [
         (r#"{"type":"x"}"#, "no member `stream`"),
         (r#"{"stream":"n"}"#, "no member `type`"),
-        (r#"{"stream":"n","type":"x","color":1}"#, "-: line 1, column 34: there is no member `color`"),
-        (r#"{"stream":"n","type":"x","id":"7"}"#, "-: line 1, column 31: `7` is no id"),
+        (r#"{"stream":"n","type":"x","color":1}"#, "-: line 1, column 34: unknown member `color`"),
+        (r#"{"stream":"n","type":"x","id":"7"}"#, "-: line 1, column 31: `7` is not an id"),
         (r#"{"stream":"n","type":"x","data":[1,}"#, "-: line 1, column 36: "),
         (r#"{"stream":"n","type":7}"#, "-: line 1, column 22: `type` is not a string"),
         (r#"{"stream":"n","type":"x","tags":["a"],"tags":[]}"#, "-: line 1, column 46: duplicate member `tags`"),

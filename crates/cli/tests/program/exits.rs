@@ -52,7 +52,7 @@ fn what_is_no_database_is_told_so() {
         let before = place.read(name);
         for verb in [&["tables", name][..], &["check", name], &["put", name, "t", "k", "v", "--create"]] {
             let message = place.run(verb).fails(3);
-            assert!(message.ends_with(&format!("{name}: not a Fulgurite database")), "{message}");
+            assert!(message.ends_with(&format!("{name}: not a Fulgurite database; check the path")), "{message}");
         }
         assert_eq!(place.read(name), before);
     }

@@ -86,7 +86,7 @@ fn an_export_replaces_no_file() {
     let place = TestDirectory::new().with_fruit("a.ful");
     place.file("there.csv", "mine");
     let message = place.run(&["export", "a.ful", "fruit", "there.csv"]).fails(1);
-    assert!(message.starts_with("there.csv: cannot be created: "), "{message}");
+    assert!(message.starts_with("there.csv: a file is there already; choose another name"), "{message}");
     assert_eq!(place.read("there.csv"), b"mine");
 }
 
@@ -96,7 +96,11 @@ fn an_import_replaces_the_values_of_keys_that_are_there() {
     let input = "key,value\ncherry,black\nbanana,green\ncherry,dark\n";
     let run = place.run_with_input(&["import", "a.ful", "fruit", "--format", "csv"], input.as_bytes());
     assert!(run.messages.starts_with("2 entries imported in "), "{}", run.messages);
-    assert!(run.messages.ends_with("(1 new, 1 replaced; 1 key came again, the last counts)\n"), "{}", run.messages);
+    assert!(
+        run.messages.ends_with("(1 new, 1 replaced; 1 key was repeated, the last value was kept)\n"),
+        "{}",
+        run.messages
+    );
     assert_eq!(place.run(&["get", "a.ful", "fruit", "apple", "banana", "cherry"]).ok(), "red\ngreen\ndark\n");
 }
 
@@ -130,10 +134,10 @@ fn a_wrong_input_is_named_with_its_place_and_loads_nothing() {
         ("ndjson", json("[2]"), "line 3: no JSON object: invalid type: sequence, expected an object at column 0"),
         ("ndjson", json("{\"key\":2}"), "line 3: no member `value` (there are: key); name one with --value-field"),
         ("ndjson", json("{\"key\":-2,\"value\":\"\"}"), "line 3: key: not a u64: `-2`: invalid digit found in string"),
-        ("ndjson", json("{\"key\":2,\"value\":7}"), "line 3: value: a string is wanted, not 7"),
+        ("ndjson", json("{\"key\":2,\"value\":7}"), "line 3: value: expected a string, found 7"),
         ("ndjson", json("{\"key\":2,\"key\":3,\"value\":\"\"}"), "line 3: duplicate member `key`"),
         ("ndjson", json("{\"key\":2,\"value\":\"\",\"x\":1}"), "line 3: `x` would be lost"),
-        ("csv", "key,value\n1,a\n2,b,c\n".into(), "line 3: 3 fields, where 2 are wanted"),
+        ("csv", "key,value\n1,a\n2,b,c\n".into(), "line 3: expected 2 fields, found 3"),
         ("csv", "key,value\n1,\"a\n\n2,b\n".into(), "line 2: a quote is opened in this row and never closed"),
         ("csv", "id,value\n1,a\n".into(), "line 1: no column `key` (there are: id, value); name one with --key-field"),
         ("csv", "key,value,more\n".into(), "line 1: column `more` would be lost"),
@@ -185,13 +189,13 @@ fn a_wrong_key_type_is_refused() {
     assert_eq!(place.names(), [""; 0]);
     place.run(&["put", "a.ful", "t", "7", "8", "--create", "--key", "u64", "--value", "u8"]).ok();
     let message = place.run(&["get", "a.ful", "t", "7", "--key", "string"]).fails(1);
-    assert_eq!(message, "table `t`: the table's keys are u64, not string; leave --key away, or give --key hex");
+    assert_eq!(message, "table `t`: the table's keys are u64, not string; omit --key, or give --key hex");
     assert_eq!(
         place.run(&["get", "a.ful", "t", "seven"]).fails(1),
         "key `seven`: not a u64: `seven`: invalid digit found in string"
     );
     let odd = place.run(&["get", "a.ful", "t", "123", "--key", "hex"]).fails(1);
-    assert_eq!(odd, "key `123`: an even number of hexadecimal digits is wanted, not 3");
+    assert_eq!(odd, "key `123`: expected an even number of hexadecimal digits, found 3");
     assert_eq!(place.run(&["get", "a.ful", "t", "0000000000000007", "--key", "hex", "--value", "hex"]).ok(), "08\n");
 }
 
@@ -204,7 +208,7 @@ fn sorted_input_is_loaded_as_it_comes_and_the_record_named_that_is_not() {
     assert_eq!(
         message,
         "nothing was loaded: standard input: the key of record 3 is not above the one before it; sort the input, or \
-         leave --sorted away"
+         omit --sorted"
     );
     assert_eq!(place.run(&["count", "a.ful", "t"]).ok(), "2\n");
 }

@@ -191,7 +191,7 @@ fn without_a_store_verbs_fail_and_create_nothing() {
         assert_eq!(message.ends_with("--create"), matches!(verb[0], "load" | "update"), "{message}");
         let other: Vec<&str> = verb.iter().map(|word| if *word == "no.ful" { "fruit.ful" } else { word }).collect();
         let message = place.run(&[&["rdf"], other.as_slice()].concat()).fails(1);
-        assert!(message.contains("fruit.ful: a database, but no store of quads"), "{verb:?} {message}");
+        assert!(message.contains("fruit.ful: a database, but not an RDF store"), "{verb:?} {message}");
         assert_eq!(place.names(), names, "{verb:?}");
     }
     assert_eq!(place.run(&["get", "fruit.ful", "fruit", "apple"]).ok(), "red\n");
@@ -287,7 +287,7 @@ fn check_tells_what_is_wrong_with_a_store_and_fails_as_damage_does() {
     database.close().unwrap();
     let run = place.run(&["rdf", "check", "people.ful"]);
     assert_eq!(run.code, 3, "{run:?}");
-    assert!(run.text().contains("table `spo`, key 0x6e6f7420612071756164: it is no quad"), "{run:?}");
+    assert!(run.text().contains("table `spo`, key 0x6e6f7420612071756164: it is not a quad"), "{run:?}");
     assert!(run.messages.contains("damaged place"), "{run:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Forms of RDF as users meet them: RDF/XML that is no document, bases, byte order marks, xz, and what a form cannot
+//! Forms of RDF as users meet them: RDF/XML that is not a document, bases, byte order marks, xz, and what a form cannot
 //! say.
 
 use crate::fixture::TestDirectory;

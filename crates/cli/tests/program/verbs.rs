@@ -41,7 +41,7 @@ fn a_table_is_created_with_a_merge_operator_that_fits_and_keeps_it() {
     says(put(&["--merge", "add"]), "merges numbers of 8 bytes");
     put(&["--value", "u64", "--merge", "add"]).ok();
     put(&["--value", "u64", "--merge", "add"]).ok();
-    says(put(&["--merge", "max"]), "its merge operator is `add`; leave --merge away");
+    says(put(&["--merge", "max"]), "its merge operator is `add`; omit --merge");
     let expected = "\
 table  kind   keys   values  merge  entries
 hits   table  plain  u64     add          1
@@ -62,8 +62,8 @@ fn a_table_is_created_with_the_name_of_a_merge_function_which_is_shown_and_kept(
     says(put(&["--merge-function", ""]), "the name of a merge function has 1 to 255 bytes, not 0");
     put(&["--merge-function", "the \"words\""]).ok();
     put(&["--merge-function", "the \"words\""]).ok();
-    says(put(&["--merge-function", "other"]), "its merge function is `the \"words\"`; leave --merge-function away");
-    says(put(&["--merge", "add"]), "its merge function is `the \"words\"`; leave --merge away");
+    says(put(&["--merge-function", "other"]), "its merge function is `the \"words\"`; omit --merge-function");
+    says(put(&["--merge", "add"]), "its merge function is `the \"words\"`; omit --merge");
     let expected = "\
 table  kind   keys   values  merge                 entries
 tags   table  plain  plain   function the \"words\"        1
@@ -119,7 +119,7 @@ fn a_multimap_shows_key_and_value_apart() {
     let message = place.run(&["del", "n.ful", "words", "banker", "--only", "7"]).fails(1);
     assert_eq!(message, "no key `banker` with the value `7` in table `words`; nothing was deleted");
     let message = place.run(&["del", "n.ful", "squares", "7", "--only", "49"]).fails(1);
-    assert_eq!(message, "table `squares` is no multimap: a key has one value; leave --only away");
+    assert_eq!(message, "table `squares` is not a multimap, so a key has one value; omit --only");
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl PreparedPlace {
     pub unsafe fn write(self, bytes: &[u8]) {
         assert!(bytes.len() == self.length, "a place is for what it was made for");
         // SAFETY: it is mapped while the file is open, and in the file while that is not cut: this function's
-        // contract. `bytes` is no part of the map, into which there are no references.
+        // contract. `bytes` is not part of the map, into which there are no references.
         unsafe { self.start.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
     }
 }

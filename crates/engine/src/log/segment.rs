@@ -1,9 +1,9 @@
 //! Segments as files: their names, how one is made, or made of another, which there are.
 //!
 //! Only `log` uses this. A segment that no checkpoint needs any more can become a later one: what is written over
-//! needs neither space nor zeros. While it waits for that it is a *spare segment*, under a name that is no segment's:
-//! an older meta, whose pages are free by now, must not find its log and be taken for the newest. Its new header is
-//! durable before it has its new name, by invariant (2) of `log`; its old records have another salt.
+//! needs neither space nor zeros. While it waits for that it is a *spare segment*, under a name that is not a
+//! segment's: an older meta, whose pages are free by now, must not find its log and be taken for the newest. Its new
+//! header is durable before it has its new name, by invariant (2) of `log`; its old records have another salt.
 
 use std::cmp::Ordering;
 use std::ffi::OsString;

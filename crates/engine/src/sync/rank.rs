@@ -20,7 +20,7 @@ pub enum LockRank {
     Registry,
     /// Held while a database is being closed.
     Closing,
-    /// The queue of threads that wait for their turn at being the only writer. A turn itself is no guard, but its
+    /// The queue of threads that wait for their turn at being the only writer. A turn itself is not a guard, but its
     /// holder takes only locks of higher ranks.
     Turns,
     /// The checkpointer: one checkpoint runs at a time.

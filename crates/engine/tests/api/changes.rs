@@ -310,7 +310,7 @@ fn what_cannot_be_given_is_an_error_that_says_what_to_do() {
     let error = db.changes(Sequence(1)).unwrap_err().to_string();
     assert!(
         error.contains(
-            "after commit 1 are gone, the oldest that is kept is 3; copy what a transaction of read_durable shows"
+            "the changes after commit 1, the oldest commit that it keeps is 3; copy the current data (Database::read_durable"
         ),
         "{error}"
     );

@@ -222,7 +222,7 @@ fn send(store: &EventStore, stop: &Stop, mut connection: UnixStream) -> Result<(
 
 /// Whether the other side has closed the connection. It sends nothing after the hello.
 fn has_gone(connection: &mut UnixStream) -> bool {
-    // An end is an error too. A connection that sends more is no follower.
+    // An end is an error too. A connection that sends more is not a follower.
     match connection.read_exact(&mut [0]) {
         Ok(()) => true,
         Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted),

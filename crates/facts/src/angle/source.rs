@@ -102,7 +102,7 @@ impl Source {
     /// The words of a part of the text, one space between them, without comments.
     pub fn words(&self, span: Span) -> String {
         let lines = self.slice(span).lines().map(|line| match line.split_once('#') {
-            // A mark within a string is no comment; a string before it leaves an odd number of quotes.
+            // A mark within a string is not a comment; a string before it leaves an odd number of quotes.
             Some((before, _)) if before.matches('"').count() % 2 == 0 => before,
             _ => line,
         });

@@ -18,7 +18,7 @@ pub(super) fn decode_base64(text: &str) -> Option<Vec<u8>> {
             bits &= (1 << count) - 1;
         }
     }
-    // One digit alone is no byte.
+    // One digit alone is not a byte.
     (count < 6 && bits == 0).then_some(bytes)
 }
 

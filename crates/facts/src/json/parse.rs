@@ -143,14 +143,14 @@ impl Parser<'_> {
                 // Languages without unsigned numbers write those from 2⁶³ on as negative ones.
                 None => match number.as_i64() {
                     Some(negative) => put_nat(out, negative as u64),
-                    None => return Err(self.error(format!("{} is no natural number of 64 bits", quoted(json)))),
+                    None => return Err(self.error(format!("{} is not a natural number of 64 bits", quoted(json)))),
                 },
             },
             (Type::Byte, Json::Number(number)) => {
                 let byte = number
                     .as_i64()
                     .and_then(|number| u8::try_from(number).or(i8::try_from(number).map(|byte| byte as u8)).ok());
-                out.push(byte.ok_or_else(|| self.error(format!("{} is no byte", quoted(json))))?);
+                out.push(byte.ok_or_else(|| self.error(format!("{} is not a byte", quoted(json))))?);
             }
             (Type::String, Json::String(string)) => put_string(out, string),
             (Type::Bool, Json::Bool(bool)) => put_nat(out, u64::from(*bool)),
@@ -191,7 +191,7 @@ impl Parser<'_> {
             (Type::Enum(names), value) => self.enumerator(names, value, out)?,
             (Type::Predicate(predicate), Json::Number(number)) => {
                 let number =
-                    number.as_u64().ok_or_else(|| self.error(format!("{} is no id of a fact", quoted(json))))?;
+                    number.as_u64().ok_or_else(|| self.error(format!("{} is not an id of a fact", quoted(json))))?;
                 put_nat(out, self.reference(*predicate, number)?.get());
             }
             (Type::Predicate(predicate), value) => put_nat(out, self.fact(*predicate, value)?.get()),

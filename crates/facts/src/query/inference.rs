@@ -389,7 +389,7 @@ impl Checker<'_> {
             }
             _ => {
                 let hint = "predicates and primitives have arguments; separate statements by `;`";
-                Err(self.error(arguments[0].span, "this is no argument", hint))
+                Err(self.error(arguments[0].span, "this is not an argument", hint))
             }
         }
     }
@@ -470,7 +470,7 @@ impl Checker<'_> {
             (_, PatternKind::Never) => node(NodeKind::Never),
             (Ty::Known(Type::Byte), PatternKind::Nat(nat)) => match u8::try_from(*nat) {
                 Ok(_) => node(NodeKind::Nat(*nat)),
-                Err(_) => Err(self.error(span, format!("{nat} is no byte"), "bytes are below 256")),
+                Err(_) => Err(self.error(span, format!("{nat} is not a byte"), "bytes are below 256")),
             },
             (Ty::Known(Type::Nat), PatternKind::Nat(nat)) => node(NodeKind::Nat(*nat)),
             (Ty::Known(Type::String), PatternKind::String(string)) => node(NodeKind::String(string.clone())),
@@ -536,7 +536,7 @@ impl Checker<'_> {
                 let inner = self.check(inner, element, place)?;
                 node(NodeKind::All(Box::new(inner)))
             }
-            // What is no fact is the pattern of a key.
+            // What is not a fact is the pattern of a key.
             (Ty::Known(Type::Predicate(id)), kind) if is_key(kind) => {
                 let predicate = *id;
                 match kind {

@@ -341,7 +341,7 @@ impl Unknowns {
                 let shape = match (shape, other) {
                     (Shape::Either, shape) | (shape, Shape::Either) => shape,
                     (a, b) if a == b => a,
-                    _ => return Err(Mismatch(Some("a record is no sum".to_owned()))),
+                    _ => return Err(Mismatch(Some("a record is not a sum".to_owned()))),
                 };
                 for (name, ty) in fields {
                     match known.iter().find(|(other, _)| *other == name).cloned() {

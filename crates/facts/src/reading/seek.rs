@@ -25,7 +25,7 @@ impl Snapshot {
     /// As [`Snapshot::seek`], continued after the fact `last`, which it returned.
     ///
     /// # Errors
-    /// [`Error::NoSuchFact`](crate::Error::NoSuchFact), if `last` is no fact of this predicate; and as
+    /// [`Error::NoSuchFact`](crate::Error::NoSuchFact), if `last` is not a fact of this predicate; and as
     /// [`Snapshot::id_by_key`].
     pub fn seek_after(&self, predicate: PredicateId, prefix: &[u8], last: FactId) -> Result<Seek<'_>> {
         if !self.shows(last) {

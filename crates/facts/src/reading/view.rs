@@ -21,7 +21,7 @@ pub enum View {
 }
 
 impl View {
-    /// An entry that is no fact.
+    /// An entry that is not a fact.
     pub fn get(&self, side: Side, key: impl AsRef<[u8]>) -> Result<Option<Value<'_>>> {
         match self {
             Self::Engine { txn, tables } => Ok(txn.get(tables.side(side), key)?),

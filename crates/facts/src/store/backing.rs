@@ -134,7 +134,7 @@ pub enum Changes<'b> {
 }
 
 impl Changes<'_> {
-    /// An entry that is no fact.
+    /// An entry that is not a fact.
     pub fn get(&self, side: Side, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         match self {
             Self::Engine { txn, tables, .. } => Ok(txn.get(tables.side(side), key)?.map(|value| value.to_vec())),
@@ -143,7 +143,7 @@ impl Changes<'_> {
         }
     }
 
-    /// Writes an entry that is no fact.
+    /// Writes an entry that is not a fact.
     pub fn put(&mut self, side: Side, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
         match self {
             Self::Engine { txn, tables, .. } => Ok(txn.put(tables.side(side), key, value)?),
@@ -162,7 +162,7 @@ impl Changes<'_> {
     }
 }
 
-/// An entry that is no fact: its side, key and value.
+/// An entry that is not a fact: its side, key and value.
 pub type Entry = (Side, Vec<u8>, Vec<u8>);
 
 /// Opens the file at `path`, whichever backend it is of.

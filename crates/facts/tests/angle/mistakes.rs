@@ -161,10 +161,10 @@ fn wrong_facts_are_errors_with_place() {
             "fact 1: $.key.fst: expected",
         ),
         (batch("t.Pair", r#"{ "key": { "fts": "" } }"#), "no field `fts`; did you mean `fst`?"),
-        (batch("t.Pair", r#"{ "key": { "snd": 1.5 } }"#), "1.5 is no natural number"),
+        (batch("t.Pair", r#"{ "key": { "snd": 1.5 } }"#), "1.5 is not a natural number"),
         (
             batch("t.Pair", r#"{ "key": { "snd": 18446744073709551616 } }"#),
-            "$.key.snd: a number of more digits is no natural number of 64 bits",
+            "$.key.snd: a number of more digits is not a natural number of 64 bits",
         ),
         (batch("t.Name", r#"{ "id": -7, "key": "a" }"#), "the id is -7, not a natural number of 64 bits"),
         (batch("t.Name", r#"{ "id": "7", "key": "a" }"#), "the id is a string, not a natural number of 64 bits"),
@@ -194,6 +194,6 @@ fn wrong_facts_are_errors_with_place() {
         assert!(write_batch(&schema, &whole.as_bytes()[..length], &mut Memory::default()).is_err(), "{length}");
     }
     let marked = format!("\u{feff}{whole}");
-    assert_eq!(write_batch(&schema, marked.as_bytes(), &mut Memory::default()).expect("the mark is no part of it"), 1);
+    assert_eq!(write_batch(&schema, marked.as_bytes(), &mut Memory::default()).expect("the mark is not part of it"), 1);
     assert_eq!(write_batch(&schema, whole.as_bytes(), &mut Memory::default()).expect("the batch is right"), 1);
 }

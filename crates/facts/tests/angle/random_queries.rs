@@ -515,7 +515,7 @@ impl Text<'_> {
                 self.pattern(out, ty, otherwise);
                 out.push(')');
             }
-            _ => panic!("{pattern:?} is no pattern of {ty:?}"),
+            _ => panic!("{pattern:?} is not a pattern of {ty:?}"),
         }
     }
 

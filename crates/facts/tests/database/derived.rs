@@ -145,7 +145,7 @@ fn a_reference_to_a_fact_of_another_predicate_is_not_valid() {
     let mut batch = database.store().batch().expect("a batch");
     batch.define(pair.id, &encode(&pair.key, &key).expect("a key"), b"").expect("a fact");
     batch.commit(None).expect("written");
-    let message = database.validate().expect_err("a path is no edge").to_string();
+    let message = database.validate().expect_err("a path is not an edge").to_string();
     assert!(message.contains("not a fact of d.Edge.1"), "{message}");
 }
 

@@ -37,7 +37,10 @@ impl<K: Key, E: ValueCodec> EdgeTable<K, E> {
     fn key(&self, version: &[u8], edge: &Edge<K, E>) -> Result<KeyBuffer> {
         let GraphOptions { has_labels, has_times } = self.options;
         let wrong = |what: &str, option: &str| {
-            let message = format!("an edge has a {what}, and the graph was created without GraphOptions::{option}");
+            let message = format!(
+                "an edge has a {what}, but the graph was created without GraphOptions::{option}; create the graph with it, \
+                 or leave out the {what}"
+            );
             Err(Error::Invalid { message })
         };
         if !has_labels && !edge.label.is_empty() {

@@ -79,7 +79,7 @@ fn with_given(mut query: Query, mut bytes: &[u8]) -> Result<Query> {
     for _ in 0..take_number(&mut bytes)? {
         let name = take_text(&mut bytes)?;
         let variable = Variable::new(name)
-            .map_err(|_| Failure::Invalid(format!("`{name}` is no name of a variable of SPARQL")))?;
+            .map_err(|_| Failure::Invalid(format!("`{name}` is not a name of a variable of SPARQL")))?;
         query = query.with_binding(variable, take_term(&mut bytes)?);
     }
     Ok(query)

@@ -86,7 +86,7 @@ pub fn kinds(number: jint) -> Result<StatementKinds> {
         0 => Ok(StatementKinds::All),
         1 => Ok(StatementKinds::Explicit),
         2 => Ok(StatementKinds::Inferred),
-        _ => Err(Failure::Invalid(format!("{number} is no kind of statements"))),
+        _ => Err(Failure::Invalid(format!("{number} is not a kind of statements"))),
     }
 }
 
@@ -95,7 +95,7 @@ pub fn kinds(number: jint) -> Result<StatementKinds> {
 /// # Errors
 /// [`Failure::Invalid`] if no id has them.
 pub fn term_id(bits: u64) -> Result<TermId> {
-    TermId::from_bits(bits).ok_or_else(|| Failure::Invalid(format!("{bits:#x} is no id of a term")))
+    TermId::from_bits(bits).ok_or_else(|| Failure::Invalid(format!("{bits:#x} is not an id of a term")))
 }
 
 /// The ids at the beginning of an array.
@@ -259,7 +259,7 @@ fn sorts<'l>(
     let pattern = pattern(subject, predicate, object, graph)?;
     let kinds = kinds(kinds_of)?;
     let position = position(sorted_by);
-    let position = position.ok_or_else(|| Failure::Invalid(format!("{sorted_by} is no position of a quad")))?;
+    let position = position.ok_or_else(|| Failure::Invalid(format!("{sorted_by} is not a position of a quad")))?;
     REGISTRY
         .with(view, |object| with_view!(object, view => Ok(Rows::can_sort(&view.of_kinds(kinds), &pattern, position))))
 }

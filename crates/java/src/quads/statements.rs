@@ -84,7 +84,7 @@ fn take_pattern(mut bytes: &[u8], snapshot: &Snapshot) -> Result<Option<IdPatter
             Wanted::Any => {}
             Wanted::Term(term) => *id = Some(term),
             Wanted::Nothing => return Ok(None),
-            Wanted::DefaultGraph => return Err(Failure::Invalid("the default graph is no term".to_owned())),
+            Wanted::DefaultGraph => return Err(Failure::Invalid("the default graph is not a term".to_owned())),
         }
     }
     let graph = match take_wanted(&mut bytes, snapshot)? {

@@ -67,7 +67,7 @@ fn open_store<'l>(
     let indexes = text(env, &indexes)?;
     if !indexes.is_empty() {
         let parse = |name: &str| {
-            let known = || Failure::Invalid(format!("`{name}` is no index; use names such as spo, pos and gspo"));
+            let known = || Failure::Invalid(format!("`{name}` is not an index; use names such as spo, pos and gspo"));
             Order::parse(name.trim()).ok_or_else(known)
         };
         store_options = store_options.orders(indexes.split(',').map(parse).collect::<Result<Vec<_>>>()?);

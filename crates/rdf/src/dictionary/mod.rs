@@ -64,7 +64,7 @@ pub fn find_in_chain(
     let mut rest = chain;
     while !rest.is_empty() {
         let id = TermId::take(&mut rest).filter(|id| id.tag().is_of_dictionary());
-        let id = id.ok_or_else(|| damaged(path, "table `ids`", "a hash has what is no number of a term"))?;
+        let id = id.ok_or_else(|| damaged(path, "table `ids`", "a hash has what is not a number of a term"))?;
         let stored = reads.get(&tables.terms, id.key().as_bytes())?;
         let stored = stored.ok_or_else(|| damaged(path, "table `terms`", "a number that a hash has is not there"))?;
         if is_same(reads, tables, namespaces, path, &stored, bytes)? {

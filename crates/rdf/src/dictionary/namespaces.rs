@@ -81,7 +81,7 @@ impl IriNamespaces {
             let number = key[1..].try_into().ok().map(u32::from_be_bytes);
             let text = std::str::from_utf8(&text).ok();
             let (Some(number), Some(text)) = (number, text) else {
-                return Err(damaged(path, "table `iri_namespaces`", "an entry is no number and text"));
+                return Err(damaged(path, "table `iri_namespaces`", "an entry is not a number and text"));
             };
             known.remember(number, text);
         }
@@ -295,7 +295,7 @@ impl Numbered {
 pub fn numbers_of(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<Vec<u32>> {
     let range = reads.range(&tables.iri_namespaces, [0]..[1])?;
     let number = |key: &[u8]| key[1..].try_into().ok().map(u32::from_be_bytes);
-    let damaged = || damaged(path, "table `iri_namespaces`", "an entry is no number and text");
+    let damaged = || damaged(path, "table `iri_namespaces`", "an entry is not a number and text");
     range.map(|entry| number(&entry?.0).ok_or_else(damaged)).collect()
 }
 
@@ -303,7 +303,7 @@ pub fn numbers_of(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<Ve
 fn sweeps(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<u64> {
     let Some(stored) = reads.get(&tables.meta, SWEEPS_KEY)? else { return Ok(0) };
     let sweeps = (*stored).try_into().ok().map(u64::from_be_bytes).filter(|&sweeps| sweeps < u64::MAX);
-    sweeps.ok_or_else(|| damaged(path, "meta `namespace_sweeps`", "it is no number"))
+    sweeps.ok_or_else(|| damaged(path, "meta `namespace_sweeps`", "it is not a number"))
 }
 
 /// The number after the last.

@@ -83,7 +83,7 @@ pub fn check(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<()> {
         let mut range = reads.range(&tables.terms, low.as_bytes()..end.as_bytes())?;
         let Some(last) = range.next_back().transpose()? else { continue };
         let last = TermId::from_key(&last.0).filter(|id| id.tag() == tag);
-        let last = last.ok_or_else(|| damaged(path, "table `terms`", "a key is no number of a term"))?;
+        let last = last.ok_or_else(|| damaged(path, "table `terms`", "a key is not a number of a term"))?;
         if last.payload() >= next {
             return Err(damaged(path, "meta `next_number`", "a term has a higher number already"));
         }

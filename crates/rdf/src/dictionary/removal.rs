@@ -51,7 +51,7 @@ pub fn remove(
     let (mut kept, mut rest) = (Vec::with_capacity(chain.len()), &chain[..]);
     while !rest.is_empty() {
         let other = TermId::take(&mut rest).filter(|id| id.tag().is_of_dictionary());
-        let other = other.ok_or_else(|| damaged(path, "table `ids`", "a hash has what is no number of a term"))?;
+        let other = other.ok_or_else(|| damaged(path, "table `ids`", "a hash has what is not a number of a term"))?;
         if other != id {
             kept.extend_from_slice(other.key().as_bytes());
         }

@@ -97,7 +97,7 @@ impl<'c> Checking<'c> {
     fn run(&mut self) -> Result<()> {
         self.next_number = match next_number(self.read, &self.tables.meta, self.path) {
             Err(Error::Damaged { .. }) => {
-                self.add(&self.tables.meta, b"next_number", "it is no number of a term");
+                self.add(&self.tables.meta, b"next_number", "it is not a number of a term");
                 0
             }
             number => number?,
@@ -147,7 +147,7 @@ impl<'c> Checking<'c> {
                     [&[0], value].concat()
                 }
                 _ => {
-                    checking.add(table, key, "it is no number and text");
+                    checking.add(table, key, "it is not a number and text");
                     return Ok(());
                 }
             };
@@ -172,7 +172,7 @@ impl<'c> Checking<'c> {
             }
             while !chain.is_empty() {
                 let Some(id) = TermId::take(&mut chain).filter(|id| id.tag().is_of_dictionary()) else {
-                    checking.add(table, key, "it leads to what is no number of a term");
+                    checking.add(table, key, "it leads to what is not a number of a term");
                     return Ok(());
                 };
                 let Some(stored) = checking.read.get(&checking.tables.terms, id.key().as_bytes())? else {
@@ -198,7 +198,7 @@ impl<'c> Checking<'c> {
         self.each(table, |checking, key, stored| {
             checking.report.terms += 1;
             let Some(id) = TermId::from_key(key).filter(|id| id.tag().is_of_dictionary()) else {
-                checking.add(table, key, "the key is no number of a term");
+                checking.add(table, key, "the key is not a number of a term");
                 return Ok(());
             };
             if !checking.is_given_out(id) {
@@ -291,7 +291,7 @@ impl<'c> Checking<'c> {
         let both = &inferred.both;
         self.each(both, |checking, key, value| {
             let Some(quad) = quad_of_both(key).filter(|_| value.is_empty()) else {
-                checking.add(both, key, "it is no quad");
+                checking.add(both, key, "it is not a quad");
                 return Ok(());
             };
             let Some(first) = tables.indexes_of(quad.graph).first() else { return Ok(()) };
@@ -316,7 +316,7 @@ impl<'c> Checking<'c> {
                     value.is_empty() && is_named == order.is_of_named_graphs() && check_kinds(quad).is_ok()
                 });
                 let Some(quad) = quad else {
-                    checking.add(table, key, "it is no quad");
+                    checking.add(table, key, "it is not a quad");
                     return Ok(());
                 };
                 sum = sum.wrapping_add(hash_of(&quad));

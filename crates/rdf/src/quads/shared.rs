@@ -159,7 +159,7 @@ impl Shared {
         )
     }
 
-    /// An index with a key that is no quad's.
+    /// An index with a key that is not a quad's.
     pub fn damaged_key(&self, table: &Table) -> Error {
         damaged(self.path(), &format!("table `{}`", table.name()), "a key is not made of numbers of terms")
     }

@@ -248,5 +248,5 @@ fn name(term: TermRef<'_>) -> NamedNodeRef<'_> {
     }
 }
 
-/// Of the default graph, which is no term.
+/// Of the default graph, which is not a term.
 const NO_PLACE: u32 = u32::MAX;

@@ -13,7 +13,7 @@
 //!
 //! The evaluator's first row takes only variables that the query returns.
 //!
-//! Patterns within `EXISTS` are left as they are: what a row outside binds is no variable there.
+//! Patterns within `EXISTS` are left as they are: what a row outside binds is not a variable there.
 //!
 //! Invariant: the values of the row and of the pattern are the same terms.
 

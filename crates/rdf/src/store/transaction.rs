@@ -144,7 +144,7 @@ impl Transaction {
             if !is_there {
                 let bits = id.to_bits();
                 let message =
-                    format!("{bits:#x} is the number of no term that the transaction sees; intern the term first");
+                    format!("no term that the transaction sees has the number {bits:#x}; intern the term first");
                 return Err(Error::Invalid { message });
             }
             if state.checked.len() == CHECKED_TERMS_MAX {

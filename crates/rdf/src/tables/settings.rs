@@ -77,7 +77,7 @@ pub fn next_number(reads: &impl Read, meta: &Table, path: &Path) -> Result<u64> 
     let stored = reads.get(meta, NEXT_NUMBER_KEY)?;
     let number = stored.as_deref().and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes);
     let number = number.filter(|&number| number <= PAYLOAD_MAX);
-    number.ok_or_else(|| damaged(path, "meta `next_number`", "it is no number of a term"))
+    number.ok_or_else(|| damaged(path, "meta `next_number`", "it is not a number of a term"))
 }
 
 /// Sets the number that [`next_number`] returns.

@@ -104,12 +104,12 @@ fn each_thing_that_can_be_wrong_is_told() {
         ("ids", hash.to_vec(), Vec::new(), "it leads nowhere"),
         ("ids", hash.to_vec(), b"\x08\x08".to_vec(), "a term that it leads to has another hash"),
         ("ids", hash.to_vec(), next.as_bytes().into(), "not in the dictionary"),
-        ("ids", hash.to_vec(), b"\x49\x01".to_vec(), "leads to what is no number of a term"),
+        ("ids", hash.to_vec(), b"\x49\x01".to_vec(), "leads to what is not a number of a term"),
         ("graphs", literal.as_bytes().into(), Vec::new(), "the key names no graph"),
         ("graphs", next.as_bytes().into(), Vec::new(), "the key names no graph"),
         ("spo", default_key(no_boolean.as_bytes()), Vec::new(), "one of its terms is not in the dictionary"),
-        ("spo", default_key(b"\xff"), Vec::new(), "it is no quad"),
-        ("pos", b"\x08".to_vec(), Vec::new(), "it is no quad"),
+        ("spo", default_key(b"\xff"), Vec::new(), "it is not a quad"),
+        ("pos", b"\x08".to_vec(), Vec::new(), "it is not a quad"),
         ("spo", default_key(object.as_bytes()), Vec::new(), "another index does not have this quad"),
         ("iri_namespaces", b"\0\xff\0\0\0".to_vec(), b"http://example.org/x/".to_vec(), "no number and text"),
     ];
@@ -172,6 +172,6 @@ fn of_an_offence_that_is_everywhere_the_first_are_told_and_the_rest_counted() {
     changed.expect("it is changed");
     database.close().expect("it closes");
     let check = Store::open(&path).expect("it opens").check().expect("it is checked");
-    let told = check.defects.iter().filter(|defect| defect.contains("it is no quad")).count();
+    let told = check.defects.iter().filter(|defect| defect.contains("it is not a quad")).count();
     assert_eq!((told, check.more_defects), (10, 40), "{check:?}");
 }

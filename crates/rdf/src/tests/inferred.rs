@@ -291,7 +291,7 @@ fn a_quad_that_is_twice_or_said_to_be_both_and_is_not_is_told() {
     let check = place.reopen().store.check().expect("it is checked");
     assert!(check.defects.iter().any(|defect| defect.contains("tables of inferred quads are")), "{check:?}");
     let defects = defects_after(&|txn, [_, _, both]| txn.put(both, &[0xff], &[]));
-    assert!(defects.contains("it is no quad"), "{defects}");
+    assert!(defects.contains("it is not a quad"), "{defects}");
     let defects = defects_after(&|txn, [_, inferred, _]| {
         let key: fulgurite::Result<Vec<u8>> = first(txn, inferred);
         txn.delete(inferred, &key?).map(drop)

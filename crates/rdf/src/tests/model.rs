@@ -195,7 +195,7 @@ fn compare_ways_of_reading(chance: &mut Chance, view: &impl Quads, pattern: &IdP
     let plain = |quad: QuadRef<'_>| {
         let graph = (!quad.graph_name.is_default_graph()).then(|| match quad.graph_name {
             GraphNameRef::NamedNode(node) => node.into_owned().into(),
-            other => panic!("{other} is no graph of the model"),
+            other => panic!("{other} is not a graph of the model"),
         });
         ([quad.subject.to_string(), quad.predicate.to_string(), quad.object.to_string()], graph)
     };

@@ -112,7 +112,7 @@ fn numbers_of_terms_that_are_not_there_are_refused() {
     // Of texts the bytes of a number are UTF-8.
     let no_text = crate::TermId::from_bits(6 << 56 | 0xff << 48).expect("a number");
     for object in [gone, never, no_text] {
-        let error = txn.insert_ids(&crate::IdQuad { object, ..good }).expect_err("it is no term");
+        let error = txn.insert_ids(&crate::IdQuad { object, ..good }).expect_err("it is not a term");
         assert!(matches!(error, Error::Invalid { .. }), "{error}");
     }
     assert!(matches!(txn.insert_ids(&crate::IdQuad { graph: gone, object: node, ..good }), Err(Error::Invalid { .. })));

@@ -24,7 +24,7 @@ impl<W: Write> GraphWriter<W> {
         }
         let mut serializer = RdfSerializer::from_format(format);
         for (prefix, namespace) in prefixes {
-            // One that is no IRI cannot be declared, but nothing depends on it.
+            // One that is not an IRI cannot be declared, but nothing depends on it.
             serializer = serializer.clone().with_prefix(prefix, namespace).unwrap_or(serializer);
         }
         Self::Other { format, writer: Box::new(serializer.for_writer(out)) }

@@ -226,7 +226,7 @@ impl<R: Read> Decoder<R> {
         }
         self.take_text(&text, out)?;
         match is_bad {
-            true => Err(Failure::Malformed("half of a surrogate pair is no character in UTF-16".into())),
+            true => Err(Failure::Malformed("half of a surrogate pair is not a character in UTF-16".into())),
             false => Ok(2 * units.len()),
         }
     }
@@ -237,7 +237,7 @@ impl<R: Read> Decoder<R> {
         let text: String = raw[..sound].iter().map(|&byte| char::from(byte)).collect();
         self.take_text(&text, out)?;
         match raw.get(sound) {
-            Some(byte) => Err(Failure::Malformed(format!("the byte {byte:#x} is no character in US-ASCII"))),
+            Some(byte) => Err(Failure::Malformed(format!("the byte {byte:#x} is not a character in US-ASCII"))),
             None => Ok(raw.len()),
         }
     }

@@ -341,7 +341,7 @@ fn take_attribute_type(cursor: &mut Cursor<'_>) -> Match<bool> {
             take_choice(cursor, true)?;
             Ok(true)
         }
-        other => Err(cursor.problem(format!("`{other}` is no type of an attribute"))),
+        other => Err(cursor.problem(format!("`{other}` is not a type of an attribute"))),
     }
 }
 

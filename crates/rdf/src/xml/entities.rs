@@ -129,7 +129,7 @@ fn take_character(begin: Cursor<'_>, cursor: &mut Cursor<'_>) -> Match<char> {
     match char::from_u32(number) {
         Some(character) if is_character(character) => Ok(character),
         Some(character) => Err(begin.problem(illegal(character))),
-        None => Err(begin.problem("a reference to a number that is no character")),
+        None => Err(begin.problem("a reference to a number that is not a character")),
     }
 }
 

@@ -215,7 +215,7 @@ impl<R: Read> XmlReader<R> {
                     && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
             };
             if encoding.is_some_and(|name| !is_encoding(name)) {
-                return Err(cursor.problem("the encoding in the XML declaration is no name of one"));
+                return Err(cursor.problem("the encoding in the XML declaration is not a name of one"));
             }
             let standalone = take_pseudo_attribute(cursor, "standalone")?;
             if !matches!(standalone, None | Some("yes" | "no")) {

@@ -230,7 +230,7 @@ fn check_unique(attributes: &[Attribute]) -> Result<(), Problem> {
 }
 
 fn no_name(name: &str, offset: usize) -> Problem {
-    Problem::new(offset, format!("`{name}` is no name in XML with namespaces: one colon, with a name on both sides"))
+    Problem::new(offset, format!("`{name}` is not a name in XML with namespaces: one colon, with a name on both sides"))
 }
 
 fn undeclared(prefix: &str, offset: usize) -> Problem {

@@ -143,7 +143,7 @@ fn a_variable_endpoint_is_asked_once_for_each_of_its_values() {
     }
     for (text, expected) in [
         ("SELECT * { SERVICE ?e { ?p :town ?t } }", "a variable that nothing beside it binds"),
-        ("SELECT * { VALUES ?e { \"text\" } SERVICE ?e { ?p :town ?t } }", "this is no IRI"),
+        ("SELECT * { VALUES ?e { \"text\" } SERVICE ?e { ?p :town ?t } }", "this is not an IRI"),
     ] {
         let error = evaluated(text, &people.snapshot(), &Other::new(&towns)).expect_err(text);
         assert!(matches!(error, Error::Invalid { .. }) && error.to_string().contains(expected), "{error}");

@@ -239,7 +239,7 @@ fn load_reads_files_only_where_that_is_allowed() {
 fn a_load_that_fails_changes_nothing_and_silent_passes_over_it() {
     let fixture = Fixture::new(":a :p 1 .");
     let file = fixture.directory.path().join("broken.nt");
-    std::fs::write(&file, "<http://example.org/b> <http://example.org/p> \"x\" .\nthis is no triple\n")
+    std::fs::write(&file, "<http://example.org/b> <http://example.org/p> \"x\" .\nthis is not a triple\n")
         .expect("written");
     let text = format!("LOAD <file://{}>", file.display());
     let error = update(&text).loads_files(true).execute(&fixture.store).expect_err("broken");

@@ -10,7 +10,7 @@ pub struct Allowed(String);
 
 impl Allowed {
     /// # Errors
-    /// If it is no URL that can be asked.
+    /// If it is not a URL that can be asked.
     pub fn new(url: &str) -> Result<Self, String> {
         let wrong = |why: &str| {
             Err(format!("{url}: {why}; give the URL of an endpoint, as http://localhost:3030/people/query"))

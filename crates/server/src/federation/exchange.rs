@@ -34,7 +34,7 @@ pub async fn exchange(url: &str, query: &str, bytes_max: usize, trust: &Trust) -
     let target = Target::of(&uri)?;
     let stream = TcpStream::connect((target.host, target.port)).await;
     let stream = stream.map_err(|error| {
-        ServiceError::new(format!("it is not reached: {error}; check the URL, and whether the endpoint runs"))
+        ServiceError::new(format!("it cannot be reached: {error}; check the URL, and whether the endpoint runs"))
     })?;
     // The query is sent as one, and nothing follows.
     let _ = stream.set_nodelay(true);
@@ -52,8 +52,7 @@ async fn over(
     uri: &Uri,
     bytes_max: usize,
 ) -> Result<Outcome, ServiceError> {
-    let broken =
-        |error: hyper::Error| ServiceError::new(format!("the connection has failed: {}; try again", root(&error)));
+    let broken = |error: hyper::Error| ServiceError::new(format!("the connection failed: {}; try again", root(&error)));
     let mut builder = http1::Builder::new();
     let (mut sender, connection) =
         builder.max_buf_size(BUFFER_BYTES).handshake::<_, Body>(TokioIo::new(stream)).await.map_err(broken)?;
@@ -147,8 +146,10 @@ fn format(headers: &HeaderMap) -> Result<QueryResultsFormat, ServiceError> {
     if let Some(encoding) =
         text(headers, CONTENT_ENCODING).filter(|encoding| !encoding.eq_ignore_ascii_case("identity"))
     {
-        let message =
-            format!("the answer is packed by {}, which was not asked for; check the URL", excerpt(encoding.as_bytes()));
+        let message = format!(
+            "the answer has Content-Encoding {}, which was not requested; check the URL",
+            excerpt(encoding.as_bytes())
+        );
         return Err(ServiceError::new(message));
     }
     let kind = text(headers, CONTENT_TYPE).unwrap_or_default();
@@ -157,7 +158,7 @@ fn format(headers: &HeaderMap) -> Result<QueryResultsFormat, ServiceError> {
         _ => {
             let kind = if kind.is_empty() { "nothing that it names".to_owned() } else { excerpt(kind.as_bytes()) };
             let message = format!(
-                "the answer is {kind}, and no results in JSON, XML or TSV; check that the URL is that of an endpoint"
+                "the answer is {kind}, not results in JSON, XML or TSV; check that the URL is that of an endpoint"
             );
             Err(ServiceError::new(message))
         }
@@ -166,7 +167,7 @@ fn format(headers: &HeaderMap) -> Result<QueryResultsFormat, ServiceError> {
 
 /// Where a redirection goes.
 fn location(headers: &HeaderMap, uri: &Uri) -> Result<String, ServiceError> {
-    let missing = || ServiceError::new("it sends us elsewhere and does not say where; check the URL");
+    let missing = || ServiceError::new("it redirects without a usable Location header; check the URL");
     let place = text(headers, LOCATION).ok_or_else(missing)?;
     match (place.starts_with('/') && !place.starts_with("//"), uri.scheme_str(), uri.authority()) {
         (true, Some(scheme), Some(authority)) => Ok(format!("{scheme}://{authority}{place}")),

@@ -4,7 +4,7 @@
 use fulgurite_rdf::sparql::ServiceError;
 use tokio::net::TcpStream;
 
-const MISSING: &str = "this program has no TLS, so https endpoints are not asked; build it with the feature `tls`, \
+const MISSING: &str = "this program has no TLS, so https endpoints cannot be called; build it with the feature `tls`, \
                            or put a proxy that has TLS between, and give its http URL";
 
 /// Why https endpoints are refused, if they are.

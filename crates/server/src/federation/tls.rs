@@ -32,7 +32,7 @@ impl Trust {
     /// The authorities of the system, and those of a PEM text.
     ///
     /// # Errors
-    /// If the text has no certificate, or one that is no authority's.
+    /// If the text has no certificate, or one that is not an authority's.
     pub fn with(pem: &[u8]) -> Result<Self, String> {
         let added: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
         let added = added.map_err(|error| format!("not certificates in PEM: {error}; check the file"))?;
@@ -51,8 +51,9 @@ impl Trust {
     /// # Errors
     /// Why there is no trusted connection to the host.
     pub async fn secured(&self, stream: TcpStream, host: &str) -> Result<TlsStream<TcpStream>, ServiceError> {
-        let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| ServiceError::new("the host of its URL is no name that a certificate can have; check it"))?;
+        let name = ServerName::try_from(host.to_owned()).map_err(|_| {
+            ServiceError::new("the host of its URL is not a name that a certificate can have; check it")
+        })?;
         let connected = TlsConnector::from(self.config()?).connect(name, stream).await;
         connected.map_err(|error| ServiceError::new(refusal(&error)))
     }
@@ -97,6 +98,6 @@ fn refusal(error: &io::Error) -> String {
         }
         Some(Error::InvalidCertificate(error)) => format!("its certificate is not valid: {error}; check the URL"),
         Some(error) => format!("no TLS with it: {error}; check that its URL is one of https"),
-        None => format!("the connection has failed: {error}; try again"),
+        None => format!("the connection failed: {error}; try again"),
     }
 }

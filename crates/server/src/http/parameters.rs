@@ -92,7 +92,7 @@ impl Parameters {
     /// their own.
     ///
     /// # Errors
-    /// If it is no decimal number of seconds.
+    /// If it is not a decimal number of seconds.
     pub fn seconds(&self, name: &str) -> Result<Option<Duration>, Refusal> {
         let Some(text) = self.at_most_one(name)? else { return Ok(None) };
         let number = text.strip_suffix('s').unwrap_or(text);
@@ -101,7 +101,9 @@ impl Parameters {
         let time = seconds.map(|seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
         match time {
             Some(time) => Ok((!time.is_zero()).then_some(time)),
-            None => Err(Refusal::bad_request(format!("{name}=`{text}` is no time; give seconds, such as 30 or 0.5"))),
+            None => {
+                Err(Refusal::bad_request(format!("{name}=`{text}` is not a time; give seconds, such as 30 or 0.5")))
+            }
         }
     }
 

@@ -78,11 +78,13 @@ impl From<&fulgurite::Error> for Refusal {
     fn from(error: &fulgurite::Error) -> Self {
         use fulgurite::Error as Engine;
         match error {
-            error if error.is_retryable() => Self::busy("others changed the same again and again; nothing was done"),
+            error if error.is_retryable() => {
+                Self::busy("other requests repeatedly changed the same data; nothing was changed; try again")
+            }
             Engine::ReadOnly { .. } => Self::read_only(),
             Engine::DiskFull { .. } | Engine::QuotaExceeded { .. } => Self {
                 particulars: Some(error.to_string()),
-                ..Self::of(StatusCode::INSUFFICIENT_STORAGE, "there is no space left for this; nothing was done")
+                ..Self::of(StatusCode::INSUFFICIENT_STORAGE, "no space is left on the server; nothing was changed")
             },
             error => Self::failure(error.to_string()),
         }

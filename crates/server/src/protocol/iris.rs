@@ -9,14 +9,14 @@ impl Parameters {
     /// The IRIs of a parameter.
     ///
     /// # Errors
-    /// If one is no absolute IRI.
+    /// If one is not an absolute IRI.
     pub fn iris(&self, name: &str) -> Result<Vec<NamedNode>, Refusal> {
         self.all(name).map(|value| iri(name, value)).collect()
     }
 }
 
 /// # Errors
-/// If the value of the parameter is no absolute IRI.
+/// If the value of the parameter is not an absolute IRI.
 pub fn iri(parameter: &str, value: &str) -> Result<NamedNode, Refusal> {
     NamedNode::new(value)
         .map_err(|error| Refusal::bad_request(format!("{parameter}=`{value}` is not an absolute IRI: {error}")))

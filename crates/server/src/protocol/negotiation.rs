@@ -59,7 +59,7 @@ pub fn negotiate<F: Copy>(headers: &HeaderMap, offers: &[Offer<F>]) -> Result<(&
         Some((_, offer)) => Ok((offer.0, offer.2)),
         None => {
             let list: Vec<&str> = offers.iter().map(|offer| offer.0).collect();
-            let message = format!("there is no such form of this answer; there are:\n{}", list.join("\n"));
+            let message = format!("no requested format is available for this answer; available:\n{}", list.join("\n"));
             Err(Refusal::of(StatusCode::NOT_ACCEPTABLE, message))
         }
     }
@@ -124,11 +124,11 @@ pub fn graph_format(headers: &HeaderMap) -> Result<RdfFormat, Refusal> {
     let list: Vec<&str> = GRAPHS.iter().map(|offer| essence(offer.0)).collect();
     let list = list.join("\n");
     let message = match kind.as_str() {
-        "" => format!("the request does not say by Content-Type what it sends; there are:\n{list}"),
+        "" => format!("the request has no Content-Type; send one of:\n{list}"),
         kind if kind.starts_with("multipart/") => {
-            format!("{kind} is not taken: send one document a request, as one of:\n{list}")
+            format!("{kind} is not accepted; send one document per request, as one of:\n{list}")
         }
-        kind => format!("{kind} is no form of RDF that is known; there are:\n{list}"),
+        kind => format!("{kind} is not a supported RDF format; send one of:\n{list}"),
     };
     Err(Refusal::of(StatusCode::UNSUPPORTED_MEDIA_TYPE, message))
 }

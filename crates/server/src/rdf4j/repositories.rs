@@ -32,7 +32,7 @@ pub async fn protocol() -> Response {
 pub async fn list(State(repository): State<Arc<Repository>>, request: Request) -> Answer {
     let (parts, _) = request.into_parts();
     let url = NamedNode::new(repository.url(&parts)?)
-        .map_err(|error| Refusal::bad_request(format!("the URL of the repository is no IRI: {error}")))?;
+        .map_err(|error| Refusal::bad_request(format!("the URL of the repository is not an IRI: {error}")))?;
     let row: [Term; 5] = [
         url.into(),
         Literal::from(repository.id.as_str()).into(),
@@ -187,7 +187,7 @@ pub async fn configuration(
     let (media_type, format) = negotiate(&parts.headers, GRAPHS)?;
     let failed = |error: std::io::Error| Refusal::failure(format!("the configuration: {error}"));
     let url = NamedNode::new(repository.url(&parts)?)
-        .map_err(|error| Refusal::bad_request(format!("the URL of the repository is no IRI: {error}")))?;
+        .map_err(|error| Refusal::bad_request(format!("the URL of the repository is not an IRI: {error}")))?;
     let name = |name: &str| NamedNode::new_unchecked(format!("tag:rdf4j.org,2023:config/{name}"));
     let [subject, implementation] = ["repository", "implementation"].map(BlankNode::new_unchecked);
     let mut writer = RdfSerializer::from_format(format).for_writer(Vec::new());

@@ -66,7 +66,7 @@ fn a_request_that_panics_is_refused_and_its_connection_goes_on() {
             let told = failures.recv().unwrap();
             assert!(told.starts_with(&format!("GET {path}: internal error at ")), "{told}");
             assert!(told.contains("planted.rs:") && told.contains(message), "{told}");
-            assert!(!told.contains("secret"), "what a client asks is no part of the log: {told}");
+            assert!(!told.contains("secret"), "what a client asks is not part of the log: {told}");
         }
         // There is one place for requests, which none of them has kept.
         assert_eq!(ask(&mut stream, "/sparql?query=ASK%20%7B%7D").0, 200);

@@ -51,7 +51,7 @@ fn what_is_not_allowed_is_not_asked() {
     let text = format!("SELECT * {{ SERVICE <{url}> {{ ?s ?p ?o }} }}");
     let plain = Fixture::writable();
     let refused = query(&text).ask(plain.address).expect(400);
-    assert!(refused.body.contains("other endpoints are not asked"), "{refused:?}");
+    assert!(refused.body.contains("calls to other endpoints are not allowed"), "{refused:?}");
     let fixture = asking(&[format!("http://{}/other", other.address), "http://127.0.0.1:1/".into()]);
     let refused = query(&text).ask(fixture.address).expect(502);
     assert!(
@@ -152,7 +152,7 @@ fn every_bad_endpoint_is_one_clear_error_or_nothing_with_silent() {
         let _ = stream.write_all(format!("HTTP/1.1 {JSON}\r\nContent-Length: 1000\r\n\r\n{{\"head\"").as_bytes());
     };
     let cases: Vec<(String, &str)> = vec![
-        (gone, "it is not reached: "),
+        (gone, "it cannot be reached: "),
         (
             answering("404 Not Found\r\nContent-Type: text/plain", "no such\r\n  dataset\u{1b}[31m").0,
             "status 404 Not Found: no such dataset [31m; check the URL",
@@ -164,7 +164,7 @@ fn every_bad_endpoint_is_one_clear_error_or_nothing_with_silent() {
         ),
         (answering("200 OK", ROW).0, "the answer is nothing that it names"),
         (answering("200 OK\r\nContent-Type: text/csv", "s\r\nhttp://a/s\r\n").0, "the answer is text/csv"),
-        (answering(&format!("{JSON}\r\nContent-Encoding: gzip"), "x").0, "the answer is packed by gzip"),
+        (answering(&format!("{JSON}\r\nContent-Encoding: gzip"), "x").0, "the answer has Content-Encoding gzip"),
         (
             answering(JSON, "{\"head\":{\"vars\":[\"s\"]},\"results\":{\"bindings\":[oops").0,
             "the answer is not SPARQL Results in JSON",
@@ -174,21 +174,21 @@ fn every_bad_endpoint_is_one_clear_error_or_nothing_with_silent() {
         (answering("200 OK\r\nContent-Type: application/sparql-results+xml", "<sparql><oops").0, "the answer "),
         (
             answering("302 Found\r\nLocation: http://elsewhere.example/", "").0,
-            "it sends us to http://elsewhere.example/, which is not allowed",
+            "it redirects to http://elsewhere.example/, which is not allowed",
         ),
         (
             answering("302 Found\r\nLocation: file:///etc/passwd", "").0,
-            "it sends us to file:///etc/passwd, which is not allowed",
+            "it redirects to file:///etc/passwd, which is not allowed",
         ),
-        (answering("302 Found", "").0, "it sends us elsewhere and does not say where"),
-        (answering("307 Temporary Redirect\r\nLocation: /again", "").0, "it sends us on more than 5 times"),
+        (answering("302 Found", "").0, "it redirects without a usable Location header"),
+        (answering("307 Temporary Redirect\r\nLocation: /again", "").0, "it redirects more than 5 times"),
         (answering("204 No Content", "").0, "the answer is nothing that it names"),
         (endpoint(endless).0, "the answer is larger than 1048576 bytes"),
         (endpoint(silent_for_ever).0, "no whole answer after 300ms"),
         (endpoint(no_head).0, "no whole answer after 300ms"),
         (endpoint(cut).0, "the answer breaks off after 7 bytes"),
-        (endpoint(|_| ()).0, "the connection has failed"),
-        (endpoint(|stream| drop(stream.write_all(b"SSH-2.0-nonsense\r\n\r\n"))).0, "the connection has failed"),
+        (endpoint(|_| ()).0, "the connection failed"),
+        (endpoint(|stream| drop(stream.write_all(b"SSH-2.0-nonsense\r\n\r\n"))).0, "the connection failed"),
     ];
     for (url, expected) in cases {
         let error = rows(&url, "", client(&url), Limits::new()).expect_err(expected);

@@ -188,7 +188,7 @@ fn every_bad_https_endpoint_is_one_clear_error_or_nothing_with_silent() {
         (Endpoint::new(no_tls), "no TLS with it: "),
         (
             authority.answering("127.0.0.1", 2100, "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n"),
-            "it sends us to http://127.0.0.1:1/, which is not allowed",
+            "it redirects to http://127.0.0.1:1/, which is not allowed",
         ),
         (
             authority.answering("127.0.0.1", 2100, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"),

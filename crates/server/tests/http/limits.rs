@@ -15,7 +15,7 @@ const TURN: Duration = Duration::from_secs(1);
 fn a_query_that_takes_too_long_is_ended_and_refused() {
     let fixture = Fixture::with_quads(ServerOptions::new().timeout(Some(Duration::from_millis(50))));
     let refused = query(ENDLESS).ask(fixture.address).expect(503);
-    assert!(refused.body.contains("not done after 50ms"), "{refused:?}");
+    assert!(refused.body.contains("not complete after 0.05 s"), "{refused:?}");
 }
 
 #[test]

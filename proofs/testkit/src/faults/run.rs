@@ -91,7 +91,7 @@ impl std::str::FromStr for Trial {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let parts: Vec<&str> = text.split(':').collect();
-        let wrong = || format!("`{text}` is no trial; one looks like 17:once:eio:kept");
+        let wrong = || format!("`{text}` is not a trial; one looks like 17:once:eio:kept");
         let [nth, lasting, error, unsynced] = parts[..] else { return Err(wrong()) };
         Ok(Self {
             nth: nth.parse().map_err(|_| wrong())?,

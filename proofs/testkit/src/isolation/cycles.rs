@@ -231,7 +231,7 @@ mod tests {
             assert_eq!(found.is_some(), expected, "{:?}", graph.edges());
             outcomes[usize::from(expected)] += 1;
             if let Some(cycle) = found {
-                assert!(all.contains(&cycle), "{cycle:?} is no simple cycle of {:?}", graph.edges());
+                assert!(all.contains(&cycle), "{cycle:?} is not a simple cycle of {:?}", graph.edges());
                 assert!(!has_adjacent(&cycle), "{cycle:?}");
             }
         }

@@ -172,7 +172,7 @@ fn report_incompatible(
         let operation = cast.operation(read.place);
         format!("{reader}'s `{operation}` differs from the longest read after {agreed} elements\n  {name}\n  {other}")
     });
-    // It is no part of the order, so nobody else looks at what is in it.
+    // It is not part of the order, so nobody else looks at what is in it.
     report_duplicates(read.elements, read.place, cast, gathered);
     for element in read.elements {
         writer(list, *element, read.place, cast, gathered);

@@ -92,7 +92,7 @@ impl Told {
 /// Opens the database and finds how far each thread has come.
 ///
 /// # Errors
-/// Whatever keeps it from being read, or shows that it is no state that ever was; the inner one if the disk's calls
+/// Whatever keeps it from being read, or shows that it is not a state that ever was; the inner one if the disk's calls
 /// fail.
 pub(super) fn look(writer: &Writer) -> Result<Result<(Database, Vec<Ending>), Error>, Failure> {
     let of_the_disk = |error: Error| {

@@ -59,7 +59,7 @@ pub struct Task {
 pub enum Finding {
     /// What something cost.
     Time(Measure, Sample),
-    /// A figure that is no time.
+    /// A figure that is not a time.
     Amount(Figure, f64),
     /// Steps that were made, for the part that comes after.
     Steps(u64),

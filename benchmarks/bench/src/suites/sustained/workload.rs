@@ -205,7 +205,7 @@ impl Measure {
     }
 }
 
-/// A figure that is no time of operations.
+/// A figure that is not a time of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// Bytes that the engine gave to the system, by calls or through memory, for each byte of keys and values put.

@@ -24,7 +24,7 @@ fn delete(db: &Database, arguments: &Del) -> Result<u64, Failure> {
     let table = table(&db.read()?, &arguments.table)?;
     let form = EntryForm::new(&table, arguments.key.key_notation.as_ref(), arguments.value.value_notation.as_ref())?;
     if arguments.only.is_some() && !form.is_multimap() {
-        let message = format!("table `{}` is no multimap: a key has one value; leave --only away", arguments.table);
+        let message = format!("table `{}` is not a multimap, so a key has one value; omit --only", arguments.table);
         return Err(Failure::Message(message));
     }
     if arguments.prefix.is_some() {

@@ -1,7 +1,7 @@
 //! `export`: writes entries to a file that `import` reads.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 use fulgurite::{Read, ReadTxn, Table};
@@ -65,7 +65,10 @@ fn write<W: Write>(
 /// # Errors
 /// If the file is there, or cannot be written; what `work` fails with.
 pub fn to_file(path: &Path, work: impl FnOnce(&mut BufWriter<File>) -> Result<u64, Failure>) -> Result<u64, Failure> {
-    let file = File::create_new(path).map_err(|error| Failure::file(path, "cannot be created", &error))?;
+    let file = File::create_new(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Failure::from(fulgurite::Error::FileExists { path: path.to_path_buf() }),
+        _ => Failure::file(path, "cannot be created", &error),
+    })?;
     let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
     let outcome = work(&mut out).and_then(|written| {
         out.flush().and_then(|()| out.get_ref().sync_all()).map_err(Failure::Output)?;

@@ -21,10 +21,12 @@ pub fn run(arguments: &Import) -> Result<(), Failure> {
     let input = Input::open(arguments.input.as_deref())?;
     let format = arguments.format.unwrap_or_else(|| format_of(arguments.input.as_deref()));
     if arguments.no_header && matches!(format, FileFormat::Ndjson | FileFormat::Binary) {
-        return Err(Failure::Message("--no-header is for CSV and TSV; leave it away, or give --format".into()));
+        return Err(Failure::Message(
+            "--no-header applies only to CSV and TSV; omit it, or give --format csv or tsv".into(),
+        ));
     }
     if arguments.key_field.is_some() && format == FileFormat::Binary {
-        return Err(Failure::Message("the binary form has no named fields; leave --key-field away".into()));
+        return Err(Failure::Message("the binary format has no named fields; omit --key-field".into()));
     }
     let mut progress = Progress::new("importing");
     let (loaded, read) = creating(&arguments.file.path, &arguments.create, arguments.writing, |db| {
@@ -80,8 +82,8 @@ fn load(
     match outcome {
         Ok(loaded) => Ok((loaded, read)),
         Err(Error::OutOfOrder { index }) => Err(Failure::Message(format!(
-            "nothing was loaded: {name}: the key of record {} is not above the one before it; sort the input, or leave \
-             --sorted away",
+            "nothing was loaded: {name}: the key of record {} is not above the one before it; sort the input, or omit \
+             --sorted",
             index + 1
         ))),
         Err(error) => Err(error.into()),
@@ -103,7 +105,7 @@ fn report(loaded: LoadSummary, read: u64, elapsed: Duration) -> String {
     let stored = loaded.inserted + loaded.replaced;
     let repeated = match read - stored.min(read) {
         0 => String::new(),
-        repeated => format!("; {} again, the last counts", counted(repeated, "key came", "keys came")),
+        repeated => format!("; {} repeated, the last value was kept", counted(repeated, "key was", "keys were")),
     };
     format!(
         "{} imported in {}, {} ({} new, {} replaced{repeated})",
@@ -137,8 +139,7 @@ mod tests {
     fn the_report_tells_of_keys_that_came_again() {
         let loaded = LoadSummary { inserted: 1000, replaced: 1 };
         let text = report(loaded, 1003, Duration::from_secs(1));
-        let expected =
-            "1,001 entries imported in 1.0 s, 1003/s (1,000 new, 1 replaced; 2 keys came again, the last counts)";
+        let expected = "1,001 entries imported in 1.0 s, 1003/s (1,000 new, 1 replaced; 2 keys were repeated, the last value was kept)";
         assert_eq!(text, expected);
     }
 }

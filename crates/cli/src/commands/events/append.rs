@@ -31,7 +31,7 @@ pub fn run(arguments: &Append) -> Result<(), Failure> {
     // A mistyped name is found before anything is written.
     let inputs = paths.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     let begun = Instant::now();
-    let done = changing_store(&arguments.store, arguments.create, arguments.writing, |store| {
+    let done = changing_store(&arguments.store, Some(arguments.create), arguments.writing, |store| {
         let mut done = Done::default();
         for (path, input) in paths.iter().zip(inputs) {
             append_lines(store, arguments, path, input, &mut done)?;

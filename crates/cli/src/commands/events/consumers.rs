@@ -10,10 +10,10 @@ use crate::output::{Cell, Printer};
 /// Prints a row for each consumer, or sets the position of one.
 pub fn run(arguments: &Consumers) -> Result<(), Failure> {
     if let (Some(consumer), Some(position)) = (&arguments.set, arguments.to) {
-        return changing_store(&arguments.store, false, arguments.writing, |store| {
+        return changing_store(&arguments.store, None, arguments.writing, |store| {
             let head = store.snapshot()?.head()?.0;
             if position > head {
-                let message = format!("position {position} is beyond the end of the log, which is {head}");
+                let message = format!("position {position} is beyond the end of the log; give a position up to {head}");
                 return Err(Failure::Message(message));
             }
             Ok(store.set_consumer_position(consumer, Position(position))?)

@@ -35,7 +35,7 @@ impl ReadyEvent {
         let members = serde_json::from_str(line).map_err(|error| without_line(&error))?;
         let line = Line { line, members };
         if let Some((name, value)) = line.members.0.iter().find(|(name, _)| !MEMBERS.contains(&name.as_str())) {
-            let text = format!("there is no member `{name}`; put it into `data` or `metadata`");
+            let text = format!("unknown member `{name}`; put it into `data` or `metadata`");
             return Err(Fault { column: Some(line.column_of(value)), text });
         }
         let text = |name: &str| line.member::<String>(name, "a string");
@@ -124,7 +124,7 @@ fn without_line(error: &serde_json::Error) -> Fault {
 
 fn parse_id(text: &str) -> Result<EventId, String> {
     let id = bytes_of_hex(&text.replace('-', "")).ok().and_then(|bytes| bytes.try_into().ok());
-    id.ok_or_else(|| format!("`{text}` is no id; an id is a UUID, or 32 hex digits"))
+    id.ok_or_else(|| format!("`{text}` is not an id; an id is a UUID, or 32 hex digits"))
 }
 
 fn parse_expected(value: &serde_json::Value) -> Result<Expected, String> {

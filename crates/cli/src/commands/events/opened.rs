@@ -22,24 +22,28 @@ pub fn reading_store(
     })
 }
 
-/// Opens a store for writing, calls `work` with it, and closes the database.
+/// Opens a store for writing, calls `work` with it, and closes the database. `create` is the verb's option, if it has
+/// one.
 ///
 /// # Errors
 /// If it cannot be opened or closed; the errors of `work`.
 pub fn changing_store<T>(
     argument: &StoreArgument,
-    create: bool,
+    create: Option<bool>,
     writing: WriteArguments,
     work: impl FnOnce(&EventStore) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let (path, name) = (&argument.file.path, &argument.store);
-    let db = to_write(writing).create(create).open(path).map_err(|error| explain(error, true))?;
+    let (may_create, create) = (create.is_some(), create.unwrap_or(false));
+    let db = to_write(writing).create(create).open(path).map_err(|error| explain(error, may_create))?;
     let is_missing = db.open_table(&format!("{name}.meta")).is_err();
     let opened = match is_missing {
-        true if !create => Err(Failure::Message(format!(
-            "{}: the database has no event store `{name}`; check the name, or create it with --create",
-            path.display()
-        ))),
+        true if !create => {
+            let remedy = if may_create { ", or create it with --create" } else { "" };
+            let path = path.display();
+            let message = format!("{path}: the database has no event store `{name}`; check --store{remedy}");
+            Err(Failure::Message(message))
+        }
         // A store of quads or facts is the whole of its file.
         true => refuse_store(&db),
         false => Ok(()),

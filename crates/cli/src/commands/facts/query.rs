@@ -59,7 +59,8 @@ fn print_rest(database: &FactDatabase, page: &Page, profile: bool) {
 }
 
 fn parse_continuation(text: &str) -> Result<Vec<u8>, Failure> {
-    let wrong = || Failure::Message("--continue takes the text that an earlier run printed after it".into());
+    let wrong =
+        || Failure::Message("--continue takes the hexadecimal text that an earlier run of the query printed".into());
     if !text.is_ascii() || !text.len().is_multiple_of(2) {
         return Err(wrong());
     }

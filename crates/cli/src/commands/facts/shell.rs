@@ -82,7 +82,7 @@ impl<'d> Session<'d> {
             (":limit", number) => self.set_limit(number),
             (":profile", word) => set(&mut self.profile, word),
             (":expand", word) => set(&mut self.expand, word),
-            (verb, _) if verb.starts_with(':') => Err(Failure::Message(format!("there is no {verb}; see :help"))),
+            (verb, _) if verb.starts_with(':') => Err(Failure::Message(format!("unknown command {verb}; see :help"))),
             _ => self.ask(line, None),
         };
         match done {
@@ -166,7 +166,7 @@ impl<'d> Session<'d> {
 
     fn set_limit(&mut self, number: &str) -> Result<(), Failure> {
         let parsed = number.parse().ok().filter(|limit| *limit > 0);
-        self.limit = parsed.ok_or_else(|| Failure::Message(":limit takes a number from 1 on".into()))?;
+        self.limit = parsed.ok_or_else(|| Failure::Message(":limit takes a number, 1 or more".into()))?;
         Ok(())
     }
 }
@@ -175,7 +175,7 @@ fn set(setting: &mut bool, word: &str) -> Result<(), Failure> {
     *setting = match word {
         "on" => true,
         "off" => false,
-        _ => return Err(Failure::Message("write on or off behind it".into())),
+        _ => return Err(Failure::Message(":profile and :expand take on or off".into())),
     };
     Ok(())
 }

@@ -53,8 +53,8 @@ fn check_one_graph(snapshot: &Snapshot, format: RdfFormat) -> Result<(), Failure
     match snapshot.quads(&IdPattern { graph: GraphPattern::AnyNamed, ..IdPattern::ALL }).next().transpose()? {
         None => Ok(()),
         Some(_) => Err(Failure::Message(format!(
-            "{format} knows no graphs, and there are quads in named graphs: --format nq, trig or jsonld, or choose by --graph \
-             or --default-graph"
+            "{format} cannot express named graphs, which the store has; use --format nq, trig or jsonld, or select one \
+             graph with --graph or --default-graph"
         ))),
     }
 }

@@ -27,7 +27,7 @@ pub fn run(arguments: &Load) -> Result<(), Failure> {
                 progress.show(|| line(now));
             }
         });
-    let loaded = changing(&arguments.store.path, arguments.create, arguments.writing, |store| {
+    let loaded = changing(&arguments.store.path, Some(arguments.create), arguments.writing, |store| {
         store.load(inputs, &options).map_err(nothing_loaded)
     });
     drop((options, progress));

@@ -89,9 +89,11 @@ fn check_format(form: QueryForm, format: AnswerFormat) -> Result<(), Failure> {
     };
     match (fits, triples) {
         (true, _) => Ok(()),
-        (false, true) => Err(Failure::Message("the query gives triples: --format nt, ttl, rdf or jsonld".into())),
+        (false, true) => Err(Failure::Message(
+            "CONSTRUCT and DESCRIBE return triples; use --format table, nt, ttl, rdf or jsonld".into(),
+        )),
         (false, false) => {
-            Err(Failure::Message("the query gives no triples: --format table, json, xml, csv or tsv".into()))
+            Err(Failure::Message("SELECT and ASK return no triples; use --format table, json, xml, csv or tsv".into()))
         }
     }
 }

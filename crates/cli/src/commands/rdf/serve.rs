@@ -19,7 +19,7 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
     match arguments.read_write {
         true => {
             let writing = WriteArguments { keep_log: arguments.keep_log, ..WriteArguments::default() };
-            changing(path, arguments.create, writing, |store| serve(store, arguments))
+            changing(path, Some(arguments.create), writing, |store| serve(store, arguments))
         }
         false => reading(path, |store, _| serve(store, arguments)),
     }

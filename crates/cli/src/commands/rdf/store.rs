@@ -29,20 +29,22 @@ pub fn reading(path: &Path, work: impl FnOnce(&Store, &Snapshot) -> Result<(), F
     outcome
 }
 
-/// Opens a store for writing, calls `work` with it, and closes it. If there is none and `create` is set, the store is
-/// created, and removed again if `work` fails.
+/// Opens a store for writing, calls `work` with it, and closes it. `create` is the verb's option, if it has one. If
+/// there is no store and it is set, the store is created, and removed again if `work` fails.
 ///
 /// # Errors
 /// If it cannot be opened or closed; the errors of `work`.
 pub fn changing<T>(
     path: &Path,
-    create: bool,
+    create: Option<bool>,
     writing: WriteArguments,
     work: impl FnOnce(&Store) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    let (may_create, create) = (create.is_some(), create.unwrap_or(false));
     let fresh = create && !path.exists();
     let options = to_write(writing).create(create);
-    let store = Store::open_with(options, path, StoreOptions::new()).map_err(|error| explain_store(error, true))?;
+    let store = Store::open_with(options, path, StoreOptions::new());
+    let store = store.map_err(|error| explain_store(error, may_create))?;
     let outcome = work(&store);
     let is_useless = fresh && outcome.is_err() && is_empty(&store);
     let closed = store.close();

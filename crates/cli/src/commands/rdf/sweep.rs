@@ -20,7 +20,7 @@ pub fn run(arguments: &Sweep) -> Result<(), Failure> {
             progress.show(|| line(now));
         }
     });
-    let swept = changing(&arguments.store.path, false, arguments.writing, |store| Ok(store.sweep(&options)?));
+    let swept = changing(&arguments.store.path, None, arguments.writing, |store| Ok(store.sweep(&options)?));
     drop((options, progress));
     let _ = writeln!(std::io::stderr(), "{}", report(&swept?));
     Ok(())

@@ -17,7 +17,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = sparql(&arguments.text)?;
     let service = services(&arguments.services)?;
     let begun = Instant::now();
-    let done = changing(&arguments.store.path, arguments.create, arguments.writing, |store| {
+    let done = changing(&arguments.store.path, Some(arguments.create), arguments.writing, |store| {
         let base = arguments.base.as_ref().map(|base| base.as_str());
         let namespaces = store.snapshot()?.namespaces()?;
         // Who gives the update could read these files without it.

@@ -1,8 +1,8 @@
 //! Makes an image of what is written to it as a file.
 //!
-//! Invariants: (1) The header is written last: without it the file is no image. (2) Each block is in one place: in the
-//! index, among the open blocks, or among those that wait to be compressed. (3) What is kept in memory, apart from the
-//! index, is bounded: [`OPEN_BYTES_MAX`], and [`BATCH_BYTES`] for each thread.
+//! Invariants: (1) The header is written last: without it the file is not an image. (2) Each block is in one place: in
+//! the index, among the open blocks, or among those that wait to be compressed. (3) What is kept in memory, apart from
+//! the index, is bounded: [`OPEN_BYTES_MAX`], and [`BATCH_BYTES`] for each thread.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -223,7 +223,7 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
         path = directory.join(name);
         match fs::read_link(&path) {
             Ok(target) => path = directory.join(target),
-            // It is no link, or does not exist.
+            // It is not a link, or does not exist.
             Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::NotFound) => {
                 return Ok(path);
             }

@@ -50,7 +50,7 @@ fn best(first: LeafCode, separated: &[Separated], prefix: &[u8]) -> Option<Short
 /// Where the first interval begins, and how many there are: one more at each end has a part of the outermost leaves.
 fn intervals(lowest: u64, highest: u64, width_bits: u32) -> (u64, u64) {
     let low = (lowest >> width_bits).saturating_sub(1) << width_bits;
-    // Numbers below the first interval are above all others, for they wrap: what is no number must have no interval.
+    // Numbers below the first interval are above all others, for they wrap: what is not a number must have no interval.
     let last = (((highest - low) >> width_bits) + 1).min((u64::MAX - low) >> width_bits);
     (low, last + 1)
 }

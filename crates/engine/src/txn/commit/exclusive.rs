@@ -1,5 +1,5 @@
 //! A time in which only one transaction or load may commit: for long jobs that must not fail with conflicts, and for
-//! what is no commit, such as a bulk load.
+//! what is not a commit, such as a bulk load.
 //!
 //! Transactions that are running continue, and can read. Their commits wait, and are then checked like any other.
 

@@ -253,7 +253,7 @@ mod tests {
         let (one, none) = (1_u64.to_be_bytes(), MergeFunctions::default());
         assert_eq!(counts.merged(&none, b"k", Some(&one), &one).expect("it is a number"), 2_u64.to_be_bytes());
         for before in [&b""[..], b"short", b"longer than 8"] {
-            let error = counts.merged(&none, b"home\xff", Some(before), &one).expect_err("it is no number");
+            let error = counts.merged(&none, b"home\xff", Some(before), &one).expect_err("it is not a number");
             let text = error.to_string();
             assert!(matches!(&error, Error::Unmergeable { source, .. } if matches!(**source, Error::Decode { .. })));
             assert!(text.contains(r#"key "home\xff" of table `counts`"#) && text.contains("delete it"), "{text}");

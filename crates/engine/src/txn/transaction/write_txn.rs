@@ -70,7 +70,7 @@ pub struct WriteTxn {
     pub(super) exclusive: Option<Exclusive>,
     /// See [`crate::Options::write_set_bytes`].
     pub(super) memory_bytes_max: usize,
-    /// Where the next pops from either end begin. Reset by the next change that is no pop.
+    /// Where the next pops from either end begin. Reset by the next change that is not a pop.
     pub(super) popped: [Option<Popped>; 2],
 }
 
@@ -417,7 +417,8 @@ impl WriteTxn {
         let known = self.savepoints.iter().position(|(mark, _)| *mark == savepoint.0);
         let Some(at) = known.filter(|_| planted(Fault::RollbackIgnored) || self.set.roll_back(savepoint.0)) else {
             return Err(Error::Invalid {
-                message: "this savepoint is gone: the transaction was rolled back past it".into(),
+                message: "this savepoint is not valid: the transaction was rolled back to an earlier one, or it belongs to another \
+                          transaction".into(),
             });
         };
         self.begun = None;

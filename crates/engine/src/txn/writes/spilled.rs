@@ -50,7 +50,7 @@ pub(super) struct LayerTable {
     pub(super) id: TableId,
     /// One run above each range.
     pub(super) stack: Stack,
-    /// Whether a version is no merge, and so overwrites what other transactions did.
+    /// Whether a version is not a merge, and so overwrites what other transactions did.
     pub(super) overwrites: bool,
     /// No version is older.
     pub(super) first_stage: u64,
@@ -168,7 +168,7 @@ impl Spilled {
         stacks.flat_map(Stack::runs).map(|run| run.entries).sum()
     }
 
-    /// Whether a change of a table is no merge, and so overwrites what other transactions did.
+    /// Whether a change of a table is not a merge, and so overwrites what other transactions did.
     pub fn overwrites(&self, table: TableId) -> bool {
         self.layers.iter().filter_map(|layer| layer.table(table)).any(|table| table.overwrites)
     }

@@ -45,7 +45,7 @@ pub struct Tree {
 /// Why there is no meta.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoMeta {
-    /// It is no page of LMDB, or damaged.
+    /// It is not a page of LMDB, or damaged.
     Foreign(&'static str),
     /// It has another version, or the layout of another machine.
     Other(&'static str),

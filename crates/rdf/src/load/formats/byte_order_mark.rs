@@ -1,4 +1,4 @@
-//! The byte order mark that some programs write before UTF-8. It is no part of the text.
+//! The byte order mark that some programs write before UTF-8. It is not part of the text.
 
 use std::io::{self, Read};
 

@@ -1,6 +1,7 @@
 //! JSON-LD with the values of its `@base` keys [without dots](crate::model::base_iri), on the way to the parser.
 //!
-//! Invariants: all other bytes pass as they are. A value that is no plain string, or has escapes, passes as it is too.
+//! Invariants: all other bytes pass as they are. A value that is not a plain string, or has escapes, passes as it is
+//! too.
 
 use std::io::{self, Read};
 

@@ -141,15 +141,15 @@ fn predicate_fault(predicate: &str) -> Option<String> {
 
 fn iri_fault(iri: &str) -> Option<String> {
     let error = Iri::parse(iri).err()?;
-    Some(format!("`{iri}` is no valid IRI ({error})"))
+    Some(format!("`{iri}` is not a valid IRI ({error})"))
 }
 
 fn label_fault(label: &str) -> Option<String> {
-    BlankNode::new(label).err().map(|_| format!("`_:{label}` is no valid label of a blank node"))
+    BlankNode::new(label).err().map(|_| format!("`_:{label}` is not a valid label of a blank node"))
 }
 
 fn tag_fault(tag: &str) -> Option<String> {
-    Literal::new_language_tagged_literal("", tag).err().map(|_| format!("`{tag}` is no valid language tag"))
+    Literal::new_language_tagged_literal("", tag).err().map(|_| format!("`{tag}` is not a valid language tag"))
 }
 
 /// Chunks that the first parser may be ahead of the second.

@@ -71,7 +71,7 @@ impl QuadParser {
     /// Requires: `parser` is [`parser_of`] the document, and possibly more.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the document's base is no absolute IRI.
+    /// [`Error::Invalid`] if the document's base is not an absolute IRI.
     pub fn new(
         document: &Document,
         parser: RdfParser,
@@ -243,7 +243,7 @@ fn plain_message(error: &RdfSyntaxError) -> String {
 /// The parser of a document, with its base.
 ///
 /// # Errors
-/// [`Error::Invalid`] if the document's base is no absolute IRI.
+/// [`Error::Invalid`] if the document's base is not an absolute IRI.
 pub fn parser_of(document: &Document) -> Result<RdfParser> {
     let parser = RdfParser::from_format(document.format);
     let Some(base) = &document.base else { return Ok(parser) };
@@ -253,7 +253,7 @@ pub fn parser_of(document: &Document) -> Result<RdfParser> {
 fn bad_base(document: &Document, error: &str) -> Error {
     let base = document.base.as_deref().unwrap_or_default();
     Error::Invalid {
-        message: format!("{}: its base `{base}` is no IRI ({error}); give an absolute one", document.name),
+        message: format!("{}: its base `{base}` is not an IRI ({error}); give an absolute one", document.name),
     }
 }
 

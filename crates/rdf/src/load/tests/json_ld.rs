@@ -19,30 +19,30 @@ fn each_invalid_term_is_counted_and_named() {
         // Keys that no context maps are no statements.
         (r#"{"@id":"http://a/s","http://a/p":"v","note":"x"}"#, (1, 0, 0), ""),
         (r#"{"@id":"http://a/s","note":{"@id":"http://a/o","http://a/p":"v"}}"#, (0, 0, 0), ""),
-        (r#"{"@id":"http://a/a b","http://a/p":"v","http://a/q":1}"#, (0, 2, 0), "`http://a/a b` is no valid IRI"),
-        (r#"{"@id":"http://a/s","http://a/p q":"v","http://a/q":1}"#, (1, 1, 0), "`http://a/p q` is no valid IRI"),
-        (r#"{"@id":"http://a/s","http://a/p":{"@id":"http://a/<o>"}}"#, (0, 1, 0), "`http://a/<o>` is no valid IRI"),
-        (r#"{"@id":"http://a/s","@type":"http://a/{t}"}"#, (0, 1, 0), "`http://a/{t}` is no valid IRI"),
+        (r#"{"@id":"http://a/a b","http://a/p":"v","http://a/q":1}"#, (0, 2, 0), "`http://a/a b` is not a valid IRI"),
+        (r#"{"@id":"http://a/s","http://a/p q":"v","http://a/q":1}"#, (1, 1, 0), "`http://a/p q` is not a valid IRI"),
+        (r#"{"@id":"http://a/s","http://a/p":{"@id":"http://a/<o>"}}"#, (0, 1, 0), "`http://a/<o>` is not a valid IRI"),
+        (r#"{"@id":"http://a/s","@type":"http://a/{t}"}"#, (0, 1, 0), "`http://a/{t}` is not a valid IRI"),
         (
             r#"{"@id":"http://a/s","http://a/p":{"@value":"x","@language":"not a tag"}}"#,
             (0, 1, 0),
-            "`not a tag` is no valid language tag",
+            "`not a tag` is not a valid language tag",
         ),
         (r#"{"@id":"http://a/s","_:p":"v"}"#, (0, 1, 0), "`_:p` is a blank node"),
-        (r#"{"@id":"_:b c","http://a/p":"v"}"#, (0, 1, 0), "`_:b c` is no valid label of a blank node"),
+        (r#"{"@id":"_:b c","http://a/p":"v"}"#, (0, 1, 0), "`_:b c` is not a valid label of a blank node"),
         (
             r#"{"@id":"http://a/g h","@graph":[{"@id":"http://a/s","http://a/p":"v"}]}"#,
             (0, 1, 0),
-            "`http://a/g h` is no valid IRI",
+            "`http://a/g h` is not a valid IRI",
         ),
         // What is nested in a dropped property goes with it, uncounted.
         (
             r#"{"@id":"http://a/s","http://a/p q":{"@id":"http://a/o","http://a/r":1}}"#,
             (0, 1, 0),
-            "`http://a/p q` is no valid IRI",
+            "`http://a/p q` is not a valid IRI",
         ),
         // Relative, and not valid either.
-        (r#"{"@id":"http://a/s","http://a/p":[{"@id":"o"},{"@id":"o o"}]}"#, (0, 1, 1), "`o o` is no valid IRI"),
+        (r#"{"@id":"http://a/s","http://a/p":[{"@id":"o"},{"@id":"o o"}]}"#, (0, 1, 1), "`o o` is not a valid IRI"),
         (r#"{"@id":"s","http://a/p":"v"}"#, (0, 0, 1), ""),
         (r#"[]"#, (0, 0, 0), ""),
     ] {

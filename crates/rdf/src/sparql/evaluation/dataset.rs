@@ -513,7 +513,7 @@ pub(crate) fn failure(watch: &EvaluationMonitor, error: spareval::QueryEvaluatio
                     .to_owned(),
         },
         E::InvalidServiceName(name) => Error::Invalid {
-            message: format!("SERVICE {name}: this is no IRI; bind the variable to the IRI of an endpoint"),
+            message: format!("SERVICE {name}: this is not an IRI; bind the variable to the IRI of an endpoint"),
         },
         E::UnsupportedCustomFunction(name) => Error::FunctionUnknown { iri: name.into_string() },
         E::Cancelled => Error::Cancelled,

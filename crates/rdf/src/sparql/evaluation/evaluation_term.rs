@@ -33,10 +33,10 @@ pub(crate) enum Form {
     Sort(Slot),
     /// As what an [aggregate](crate::sparql::expressions::aggregates) takes: a name of the term.
     Named,
-    /// As true if it is a number, and else as what is no truth value: for operators that take numbers alone.
+    /// As true if it is a number, and else as what is not a truth value: for operators that take numbers alone.
     MustBeNumber,
-    /// As true if it is a number or a truth value, and else as what is no truth value: for operators that compare these
-    /// alone.
+    /// As true if it is a number or a truth value, and else as what is not a truth value: for operators that compare
+    /// these alone.
     MustBeNumberOrTruth,
     /// A literal as one of its datatype: for `DATATYPE`.
     Datatype,

@@ -381,7 +381,7 @@ fn is_of_texts(datatype: NamedNodeRef<'_>) -> bool {
     [xsd::STRING, rdf::LANG_STRING, rdf::DIR_LANG_STRING].contains(&datatype)
 }
 
-/// True, or what is no truth value.
+/// True, or what is not a truth value.
 fn true_or_error(is_true: bool) -> ExpressionTerm {
     match is_true {
         true => true.into(),

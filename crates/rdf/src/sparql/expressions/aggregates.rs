@@ -169,7 +169,7 @@ impl Named {
 
 /// The sum, and how many there are.
 struct Sum {
-    /// `None` after what is no number.
+    /// `None` after what is not a number.
     sum: Option<Number>,
     count: i64,
 }

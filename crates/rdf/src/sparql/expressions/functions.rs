@@ -274,7 +274,7 @@ impl Operation {
         computed.map(Number::into_term)
     }
 
-    /// Whether a comparison holds between values of this order. `None`: it is no comparison.
+    /// Whether a comparison holds between values of this order. `None`: it is not a comparison.
     fn of_order(self, order: Option<Ordering>) -> Option<bool> {
         Some(match self {
             Self::Less => order == Some(Ordering::Less),

@@ -55,7 +55,7 @@ struct Scan {
     open: Vec<u8>,
     /// The last byte that is no space and in no comment.
     last: u8,
-    /// Within a prefixed name or a language tag, where `-` is no operator.
+    /// Within a prefixed name or a language tag, where `-` is not an operator.
     in_name: bool,
     /// Whether a word has been met that expressions follow: without one the text is data.
     has_expressions: bool,
@@ -180,7 +180,7 @@ impl Scan {
     }
 }
 
-/// Whether the token, if it is no IRI, has the beginning of a comment, a string or an escape in it.
+/// Whether the token, if it is not an IRI, has the beginning of a comment, a string or an escape in it.
 fn hides_tokens(token: &[u8]) -> bool {
     token.iter().any(|byte| matches!(byte, b'#' | b'\'' | b'\\'))
 }

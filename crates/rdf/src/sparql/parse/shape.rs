@@ -100,7 +100,7 @@ pub(crate) fn pattern_depth(pattern: &GraphPattern) -> usize {
     }
 }
 
-/// Whether the argument of the aggregate is no variable.
+/// Whether the argument of the aggregate is not a variable.
 fn is_computed(aggregate: &AggregateExpression) -> bool {
     match aggregate {
         AggregateExpression::FunctionCall { expr, .. } => !matches!(expr, Expression::Variable(_)),

@@ -143,7 +143,7 @@ mod tests {
             let sent = &found[0].query;
             let again = parse_query(sent, &Prologue::default()).unwrap_or_else(|error| panic!("{sent}: {error}"));
             assert!(sent.contains("<http://base/p>") || inner.starts_with("VALUES"), "{sent}");
-            let spargebra::Query::Select { pattern, .. } = again else { panic!("{sent} is no SELECT") };
+            let spargebra::Query::Select { pattern, .. } = again else { panic!("{sent} is not a SELECT") };
             let mut variables = Vec::new();
             pattern.on_in_scope_variable(|variable| variables.push(variable.clone()));
             assert_eq!(variables, found[0].variables, "{sent}");

@@ -76,7 +76,7 @@ fn openings(line: &[u8]) -> usize {
     line.windows(2).filter(|window| window == b"<<").count()
 }
 
-/// What is no element, by its beginning and its end.
+/// What is not an element, by its beginning and its end.
 const SKIPPED: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>")];
 
 /// Triple terms within each other.

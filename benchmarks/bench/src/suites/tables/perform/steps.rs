@@ -307,7 +307,7 @@ impl<'c> Part<'c> {
     fn record(&self, index: usize) -> (&[u8], &[u8]) {
         match self.script[index] {
             Step::Put(id, version) => (self.keys.get(index), self.content.value(id, version)),
-            step => unreachable!("{step:?} is no put"),
+            step => unreachable!("{step:?} is not a put"),
         }
     }
 

@@ -33,7 +33,7 @@ pub fn run(arguments: &Delete) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses what is no database of facts, and what another process writes to. LMDB does not say that.
+/// Refuses what is not a database of facts, and what another process writes to. LMDB does not say that.
 fn check(path: &Path) -> Result<(), Failure> {
     if Backend::of(path) == Backend::Lmdb {
         return match FactDatabase::schema_at(path) {

@@ -32,7 +32,7 @@ pub fn run(arguments: &List) -> Result<(), Failure> {
     printer.finish()
 }
 
-/// The state of a database and how many facts it has. `None`, if the file is no database of facts.
+/// The state of a database and how many facts it has. `None`, if the file is not a database of facts.
 fn look(path: &Path) -> Option<(String, Option<u64>)> {
     let options = Store::options().engine(Database::options().read_only(true));
     match FactDatabase::open_with(options, path) {

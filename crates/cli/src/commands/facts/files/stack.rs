@@ -43,7 +43,7 @@ pub fn copy_all(
     }
     let opened = sources.iter().map(|source| Opened::at(source)).collect::<Result<Vec<_>, _>>()?;
     let mut bytes = 0;
-    // The database itself comes last: what was cut off before is no database.
+    // The database itself comes last: what was cut off before is not a database.
     for (number, (source, target)) in opened.iter().zip(&targets).enumerate().rev() {
         match copy(source, target) {
             Ok(length) => bytes += length,
@@ -82,7 +82,7 @@ impl Opened {
         let txn = database.read()?;
         if txn.open_table("facts.meta").is_err() {
             let message =
-                format!("{}: not a database of facts; use the verb of this name without `facts`", path.display());
+                format!("{}: not a database of facts; use `fulgurite backup`, `image` or `restore`", path.display());
             return Err(Failure::Message(message));
         }
         Ok(Self::Engine { database, txn })

@@ -85,7 +85,7 @@ impl Attributes {
             _ => return self.push_property(name, value, bytes),
         };
         if matches!(term, "ID" | "nodeID" | "annotationNodeID") && !is_nc_name(value) {
-            return Err(format!("rdf:{term}=\"{value}\" is no name without a colon (NCName)").into());
+            return Err(format!("rdf:{term}=\"{value}\" is not a name without a colon (NCName)").into());
         }
         if place.is_some() {
             return Err(format!("the tag has rdf:{term} twice, once without a prefix").into());
@@ -146,7 +146,7 @@ pub fn iri_of(namespace: &str, local: &str) -> Result<NamedNode, Problem> {
     let iri = [namespace, local].concat();
     match oxiri::Iri::parse(iri) {
         Ok(iri) => Ok(NamedNode::new_unchecked(iri.into_inner())),
-        Err(error) => Err(format!("`{namespace}{local}` is no absolute IRI: {error}").into()),
+        Err(error) => Err(format!("`{namespace}{local}` is not an absolute IRI: {error}").into()),
     }
 }
 

@@ -51,7 +51,7 @@ pub struct Parser<R> {
 
 impl<R: Read> Parser<R> {
     /// # Errors
-    /// If `base` is no absolute IRI.
+    /// If `base` is not an absolute IRI.
     pub fn new(source: R, base: Option<&str>) -> Result<Self, String> {
         Ok(Self {
             reader: XmlReader::new(source),

@@ -38,7 +38,7 @@ impl Version {
 
 impl Scope {
     /// # Errors
-    /// If `base` is no absolute IRI.
+    /// If `base` is not an absolute IRI.
     pub fn of_document(base: Option<&str>) -> Result<Self, String> {
         let parse = |base: &str| Iri::parse(base_iri::without_dots(base).into_owned());
         let base = base.map(parse).transpose().map_err(|error| error.to_string())?.map(Arc::new);
@@ -48,7 +48,7 @@ impl Scope {
     /// Takes `xml:base`, which may be relative to the base around it (XML Base, 4).
     ///
     /// # Errors
-    /// If it is no IRI, or relative where there is no base.
+    /// If it is not an IRI, or relative where there is no base.
     pub fn set_base(&mut self, value: &str) -> Result<(), String> {
         let resolved = match &self.base {
             Some(base) => base.resolve(value).map_err(|error| no_iri(value, &error))?,
@@ -67,14 +67,14 @@ impl Scope {
     /// Takes `xml:lang`. The empty one takes away what is around it.
     ///
     /// # Errors
-    /// If it is no tag of a language.
+    /// If it is not a tag of a language.
     pub fn set_language(&mut self, value: &str) -> Result<(), String> {
         self.language = match value {
             "" => None,
             value => {
                 let literal = oxrdf::Literal::new_language_tagged_literal("", value);
                 let literal =
-                    literal.map_err(|error| format!("xml:lang=\"{value}\" is no tag of a language: {error}"))?;
+                    literal.map_err(|error| format!("xml:lang=\"{value}\" is not a tag of a language: {error}"))?;
                 literal.language().map(Arc::from)
             }
         };
@@ -95,7 +95,7 @@ impl Scope {
 }
 
 fn no_iri(value: &str, error: &oxiri::IriParseError) -> String {
-    format!("`{value}` is no IRI: {error}")
+    format!("`{value}` is not an IRI: {error}")
 }
 
 /// What is wrong with an IRI that has no base to be relative to.

@@ -113,7 +113,7 @@ impl NumberKey {
         }
     }
 
-    /// As [`NumberKey::compare`], of what is no double.
+    /// As [`NumberKey::compare`], of what is not a double.
     fn compare_to_double(&self, double: f64) -> Ordering {
         if double.is_nan() || double == f64::INFINITY {
             return Ordering::Less;

@@ -171,7 +171,7 @@ struct Kept {
 }
 
 impl Patterns {
-    /// `None` if it is no pattern: that is kept, too.
+    /// `None` if it is not a pattern: that is kept, too.
     fn get(&self, pattern: &str, flags: &str) -> Option<Arc<Pattern>> {
         // What is compiled within panics nowhere, and is whole at any time.
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);

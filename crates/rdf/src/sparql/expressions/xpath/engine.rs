@@ -65,7 +65,7 @@ pub(crate) enum CallError {
 impl fmt::Display for CallError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Flag(letter) => write!(out, "`{letter}` is no flag; the flags are s, m, i, x and q (FORX0001)"),
+            Self::Flag(letter) => write!(out, "`{letter}` is not a flag; the flags are s, m, i, x and q (FORX0001)"),
             Self::Pattern(error) => write!(out, "{error} (FORX0002)"),
             Self::TooLarge => out.write_str(
                 "the pattern is too large when it is compiled; repeat less, or use smaller classes (FORX0002)",

@@ -321,7 +321,7 @@ impl Parser<'_> {
             'p' | 'P' => Escaped::Set(self.property(letter == 'P')?),
             other => {
                 self.at -= 1;
-                return Err(self.error(&format!("`\\{other}` is no escape; {}", instead_of(other))));
+                return Err(self.error(&format!("`\\{other}` is not an escape; {}", instead_of(other))));
             }
         })
     }
@@ -348,7 +348,7 @@ impl Parser<'_> {
             None => {
                 self.at = begun;
                 Err(self.error(&format!(
-                    "`{name}` is no category such as `L` or `Nd`, and no block such as `IsBasicLatin`"
+                    "`{name}` is not a category such as `L` or `Nd`, and no block such as `IsBasicLatin`"
                 )))
             }
         }

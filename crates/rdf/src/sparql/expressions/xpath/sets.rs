@@ -129,7 +129,7 @@ fn case_variants() -> &'static BTreeMap<char, Vec<char>> {
 /// No character above the second plane has a case.
 const LAST_CASED: char = '\u{1FFFF}';
 
-/// The categories that XML Schema names. It has no `Cs`: a surrogate is no character.
+/// The categories that XML Schema names. It has no `Cs`: a surrogate is not a character.
 const CATEGORIES: [&str; 36] = [
     "L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No", "P", "Pc", "Pd", "Ps", "Pe", "Pi",
     "Pf", "Po", "Z", "Zs", "Zl", "Zp", "S", "Sm", "Sc", "Sk", "So", "C", "Cc", "Cf", "Co", "Cn",

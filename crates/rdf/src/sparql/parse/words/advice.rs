@@ -103,12 +103,12 @@ impl Context<'_> {
         let upper = word.to_ascii_uppercase();
         if self.wanted == Wanted::Query && is_one_of(&UPDATES) && self.is_in_operation() {
             return Some(Instead(format!(
-                "{upper} begins an update, and this is to be a query; run it with `rdf update`, or send it as an update"
+                "{upper} begins an update, but a query is expected; run it with `rdf update`, or send it as an update"
             )));
         }
         if self.wanted == Wanted::Update && is_one_of(&QUERIES) && self.is_in_operation() {
             return Some(Instead(format!(
-                "{upper} begins a query, and this is to be an update; run it with `rdf query`, or send it as a query"
+                "{upper} begins a query, but an update is expected; run it with `rdf query`, or send it as a query"
             )));
         }
         if is_one_of(&["TRUE", "FALSE"]) || upper == "A" && self.expects("a predicate") {
@@ -197,7 +197,7 @@ impl Context<'_> {
         if is_called && takes_call && !is_keyword {
             let known = nearest(word, self.grammar.functions())
                 .map_or_else(String::new, |near| format!("; did you mean {near}?"));
-            return Some(Instead(format!("`{word}` is no function of SPARQL{known}")));
+            return Some(Instead(format!("`{word}` is not a function of SPARQL{known}")));
         }
         let words = self.stop.words.iter().copied();
         if let Some(near) = nearest(word, words) {
@@ -223,15 +223,15 @@ impl Context<'_> {
             "." if self.is_in("Prologue") || self.is_in_operation() => {
                 Some(Also("a declaration has no `.` at its end".to_owned()))
             }
-            "=" if self.follows("=") && touches_last => Some(Instead("`==` is no operator; write `=`".to_owned())),
-            ">" if self.follows("<") && touches_last => Some(Instead("`<>` is no operator; write `!=`".to_owned())),
+            "=" if self.follows("=") && touches_last => Some(Instead("`==` is not an operator; write `=`".to_owned())),
+            ">" if self.follows("<") && touches_last => Some(Instead("`<>` is not an operator; write `!=`".to_owned())),
             "<" => Some(Instead(broken_iri(&self.text[token.range.end..]))),
             "|" if self.expects("an operator") => Some(Also("write `||`".to_owned())),
             "?" => Some(Also("a variable has a name right after its `?`".to_owned())),
             ")" if self.stop.words.contains(&"AS") => {
                 Some(Also("name the value, as in `(COUNT(?x) AS ?n)`".to_owned()))
             }
-            ">" if self.follows("=") && touches_last => Some(Instead("`=>` is no operator; write `>=`".to_owned())),
+            ">" if self.follows("=") && touches_last => Some(Instead("`=>` is not an operator; write `>=`".to_owned())),
             "}" | ")" | "]" => self.other_bracket(symbol),
             "{" if self.is_within("SelectClause") => Some(Also(NOTHING_SELECTED.to_owned())),
             "(" if self.follows("NOT") => Some(Also("write `!` before a condition that is to be false".to_owned())),
@@ -259,7 +259,7 @@ impl Context<'_> {
     /// A variable, an IRI, a literal or a blank node.
     fn term(&self, token: &Token) -> Option<Advice> {
         if token.text(self.text) == "<>" && self.expects("an operator") {
-            return Some(Instead("`<>` is no operator; write `!=`".to_owned()));
+            return Some(Instead("`<>` is not an operator; write `!=`".to_owned()));
         }
         if self.expects("a condition in brackets") {
             return Some(Instead("expected a condition in brackets, as in `FILTER(?x > 1)`".to_owned()));
@@ -299,16 +299,16 @@ fn stray(character: &str) -> String {
     let first = character.chars().next().unwrap_or_default();
     match first {
         '\u{201C}' | '\u{201D}' | '\u{2018}' | '\u{2019}' | '`' | '\u{AB}' | '\u{BB}' => {
-            format!("`{first}` is no quote of SPARQL; write `\"` or `'`")
+            format!("`{first}` is not a quote of SPARQL; write `\"` or `'`")
         }
         '&' => "write `&&`".to_owned(),
         first
             if first.is_whitespace() || first.is_control() || matches!(first, '\u{200B}'..='\u{200F}' | '\u{FEFF}') =>
         {
-            format!("U+{:04X} is no white space of SPARQL; write a space", u32::from(first))
+            format!("U+{:04X} is not white space of SPARQL; write a space", u32::from(first))
         }
-        '\u{2212}' | '\u{2013}' | '\u{2014}' => format!("`{first}` is no minus; write `-`"),
-        '\\' => "`\\` is within strings, IRIs and names alone".to_owned(),
+        '\u{2212}' | '\u{2013}' | '\u{2014}' => format!("`{first}` is not a minus; write `-`"),
+        '\\' => "`\\` is allowed only in strings, IRIs and names".to_owned(),
         first => format!("no token begins with `{first}`"),
     }
 }

@@ -81,10 +81,10 @@ fn fault_of_language(token: &str) -> Option<String> {
         None => (&token[1..], None),
     };
     if let Some(direction) = direction.filter(|direction| !matches!(*direction, "ltr" | "rtl")) {
-        return Some(format!("`{direction}` is no direction of a text; write `--ltr` or `--rtl`"));
+        return Some(format!("`{direction}` is not a direction of a text; write `--ltr` or `--rtl`"));
     }
     let is_tag = Literal::new_language_tagged_literal("", tag).is_ok();
-    (!is_tag).then(|| format!("`{tag}` is no language tag (BCP 47), such as `en` or `en-GB`"))
+    (!is_tag).then(|| format!("`{tag}` is not a language tag (BCP 47), such as `en` or `en-GB`"))
 }
 
 fn fault_of_iri(iri: &str, has_base: bool) -> Option<String> {
@@ -101,7 +101,7 @@ fn fault_of_iri(iri: &str, has_base: bool) -> Option<String> {
             "this IRI is relative, and there is no base; add `BASE <…>` at the beginning, or give one (`--base`)";
         return (!has_base).then(|| message.to_owned());
     }
-    NamedNode::new(iri).err().map(|error| format!("this is no IRI: {error}"))
+    NamedNode::new(iri).err().map(|error| format!("this is not an IRI: {error}"))
 }
 
 fn fault_of_string(string: &str) -> Option<String> {
@@ -115,9 +115,9 @@ fn fault_of_escapes(text: &str, allowed: &str) -> Option<String> {
         let escaped = rest[at + 1..].chars().next()?;
         if !allowed.contains(escaped) {
             return Some(match allowed {
-                "uU" => format!("`\\{escaped}` is no escape of an IRI; write `%5C` for a backslash"),
+                "uU" => format!("`\\{escaped}` is not an escape of an IRI; write `%5C` for a backslash"),
                 _ => format!(
-                    "`\\{escaped}` is no escape of SPARQL; write `\\\\{escaped}` for a backslash and `{escaped}`"
+                    "`\\{escaped}` is not an escape of SPARQL; write `\\\\{escaped}` for a backslash and `{escaped}`"
                 ),
             });
         }
@@ -132,7 +132,7 @@ fn fault_of_escapes(text: &str, allowed: &str) -> Option<String> {
             return Some(format!("`\\{escaped}` has {length} hexadecimal digits"));
         }
         if length > 0 && u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32).is_none() {
-            return Some(format!("`\\{escaped}{digits}` is no character of Unicode"));
+            return Some(format!("`\\{escaped}{digits}` is not a character of Unicode"));
         }
         rest = &behind[digits.len()..];
     }
@@ -260,7 +260,7 @@ fn of_columns(tree: &Tree<'_>, columns: Id) -> Option<Fault> {
     for token in tree.range(names) {
         let name = tree.variable(token)?;
         if known.contains(&name) {
-            return Fault::at(token, format!("`?{name}` is there twice"));
+            return Fault::at(token, format!("`?{name}` is listed twice"));
         }
         known.push(name);
     }
@@ -309,7 +309,10 @@ fn of_deletion(tree: &Tree<'_>, deletion: Id) -> Option<Fault> {
         let lists = tree.within(deletion, &[]).into_iter().filter(|id| tree.is(*id, "List"));
         lists.map(|list| tree.range(list).start).min()
     })?;
-    Fault::at(token, "a blank node of the text is none of the store, and cannot be deleted; use a variable and WHERE")
+    Fault::at(
+        token,
+        "a blank node label does not name a node of the store, so it cannot be deleted; use a variable and WHERE",
+    )
 }
 
 /// `[]` and `()` are no triples by themselves.
@@ -341,9 +344,7 @@ fn of_aggregate(tree: &Tree<'_>, aggregate: Id) -> Option<Fault> {
     let token = tree.range(aggregate).start;
     match around.map(|id| tree.name(id)) {
         Some("SelectAs" | "Having" | "OrderBy") => None,
-        Some("Aggregate") => {
-            Fault::at(token, "an aggregate is not computed of another one; compute one of them in a sub-select")
-        }
+        Some("Aggregate") => Fault::at(token, "aggregates cannot be nested; compute the inner one in a subquery"),
         _ => Fault::at(token, MISPLACED),
     }
 }

@@ -266,7 +266,7 @@ fn node(mut arguments: Vec<Expression>, row: Row<'_>) -> Expression {
     let Some(label) = arguments.pop() else { return call(Function::BNode, arguments) };
     // Where no solution is at hand each call is a node of its own.
     let row = row.map_or_else(|| call(Function::StrUuid, Vec::new()), Expression::clone);
-    // `CONCAT` takes texts with a language too: of these, and of what is no text, this makes an error.
+    // `CONCAT` takes texts with a language too: of these, and of what is not a text, this makes an error.
     let text = call(Function::StrDt, vec![label, xsd::STRING.into_owned().into()]);
     let unique = call(Function::Md5, vec![call(Function::Concat, vec![row, text])]);
     call(Function::BNode, vec![unique])

@@ -333,7 +333,7 @@ class MigrationTest extends WithJob {
         refused("another geaflow.file.persistent.root", DataModel.KV, from, context(0), ID);
         StoreContext to = target();
         refused("there is [meta.12]", DataModel.KV, from, to, 13);
-        // A value is no list, and the serializer of values reads none.
+        // A value is not a list, and the serializer of values reads none.
         refused("record 1 ", DataModel.KList, context(0, new KryoValues<>()), to, ID);
         refused("record 1 ", DataModel.KMap, context(0, new Unreadable()), to, ID);
         refused("needs an IKVSerializer", DataModel.KMap, context(0, null), to, ID);

@@ -137,7 +137,7 @@ public final class Codecs {
     public static final Codec<Boolean> BOOL =
             new Fixed<>("bool", (out, value) -> out.putByte(value ? 1 : 0), in -> in.takeTag("bool"));
 
-    /** The type {@code char}: a Unicode scalar value, which is a code point that is no surrogate. */
+    /** The type {@code char}: a Unicode scalar value, which is a code point that is not a surrogate. */
     public static final Codec<Integer> CHAR = new Fixed<>("char", Codecs::putScalar, Codecs::takeScalar);
 
     /** The type {@code f32}. */
@@ -332,7 +332,7 @@ public final class Codecs {
 
     private static void putScalar(Output out, int value) {
         if (!isScalar(value)) {
-            throw Exceptions.invalid("0x" + Integer.toHexString(value) + " is no Unicode scalar value");
+            throw Exceptions.invalid("0x" + Integer.toHexString(value) + " is not a Unicode scalar value");
         }
         out.putInt(value);
     }
@@ -340,7 +340,7 @@ public final class Codecs {
     private static int takeScalar(Input in) {
         int value = in.takeInt();
         if (!isScalar(value)) {
-            throw in.malformed("0x" + Integer.toHexString(value) + " is no Unicode scalar value");
+            throw in.malformed("0x" + Integer.toHexString(value) + " is not a Unicode scalar value");
         }
         return value;
     }

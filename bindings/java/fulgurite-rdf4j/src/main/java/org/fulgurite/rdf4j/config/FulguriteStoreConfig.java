@@ -169,7 +169,7 @@ public class FulguriteStoreConfig extends BaseSailConfig {
             if (order.length() != 4 || !order.chars().sorted().mapToObj(c -> "" + (char) c)
                     .collect(Collectors.joining()).equals("cops")) {
                 throw new SailConfigException(
-                        "`" + given + "` is no index; use orders of s, p, o and c, such as spoc,posc");
+                        "`" + given + "` is not an index; use orders of s, p, o and c, such as spoc,posc");
             }
             names.add(order.replace('c', 'g'));
             names.add(order.replace("c", ""));
