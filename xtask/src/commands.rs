@@ -27,6 +27,7 @@ const COMMANDS: &[&Command] = &[
     &launch::SOAK,
     &launch::W3C,
     &launch::READERS,
+    &launch::ORDERS,
     &launch::QUADS,
     &events::EVENTS,
     &miri::MIRI,

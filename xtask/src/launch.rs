@@ -183,6 +183,21 @@ Example, the long run: cargo xtask readers --documents 100000",
     },
 };
 
+/// `cargo xtask orders`
+pub const ORDERS: Command = Command {
+    name: "orders",
+    summary: "proof: the order of terms and the comparisons of values, against another implementation",
+    help: "\
+Usage: cargo xtask orders [--worlds N] [--seed S]
+
+Sorts random terms with the RDF store, and compares them in pairs with the store and with Oxigraph's evaluation. The order
+must not depend on the order of the input, DESC must reverse it, and no term may come before one that is less for Oxigraph.
+Where Oxigraph has a result of a comparison, the store must have the same. Prints its seed.
+
+Example, the long run: cargo xtask orders --worlds 20000",
+    run: |arguments| run_of_tests(&workspace::root()?, "orders", &without_dashes(arguments)),
+};
+
 /// `cargo xtask quads`
 pub const QUADS: Command = Command {
     name: "quads",

@@ -79,6 +79,9 @@ pub const STEPS: &[Step] = &[
         "REGEX and REPLACE have the values of another implementation of XPath's functions",
         patterns,
     ),
+    in_one_process("orders", "terms are sorted and compared as another implementation compares them", |root| {
+        outcome(launch::run_of_tests(root, "orders", &["--worlds", "300", "--seed", "1"]))
+    }),
     in_one_process("readers", "other readers agree on RDF/XML, and read all that the store writes", readers),
     in_one_process("go", "the Go binding passes its tests with the race detector", bindings::check_go),
     in_one_process("c", "the C binding builds, and its programs run with AddressSanitizer", bindings::check_c),

@@ -143,7 +143,12 @@ fn wrong_usage_is_told_apart() {
         assert_eq!((run.code, run.text()), (2, ""), "{arguments:?}");
         assert!(!run.messages.is_empty());
     }
-    assert!(place.run(&["--help"]).ok().contains("Exit codes: 0 done, 1 failed, 2 wrong usage, 3 damaged"));
+    assert!(
+        place
+            .run(&["--help"])
+            .ok()
+            .contains("Exit codes: 0 done, 1 failed, 2 arguments that cannot be parsed, 3 damaged")
+    );
 }
 
 #[test]

@@ -224,7 +224,7 @@ fn a_query_that_would_run_for_hours_is_stopped_by_its_limits() {
     place.run(&["rdf", "load", "a.ful", "a.nt", "--create"]).ok();
     let product = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h FILTER (?a != ?c && ?e != ?g) }";
     let message = place.run(&["rdf", "query", "a.ful", product, "--timeout", "0.2"]).fails(1);
-    assert!(message.contains("200ms"), "{message}");
+    assert!(message.contains("after 0.2 s"), "{message}");
     let pairs = "SELECT ?a { ?a ?p ?b . ?c ?q ?d } ORDER BY ?d ?b";
     let message = place.run(&["rdf", "query", "a.ful", pairs, "--memory-max", "1"]).fails(1);
     assert!(message.contains("more than 1048576 bytes of memory"), "{message}");

@@ -155,7 +155,7 @@ fn verbs_and_servers_ask_the_endpoints_that_they_are_told_to() {
     let refused = place.run(&query).fails(1);
     assert!(refused.contains(&format!("SERVICE <{url}>: calls to other endpoints are not allowed")), "{refused}");
     let refused = place.run(&[&query[..], &["--service", "http://127.0.0.1:1/"]].concat()).fails(1);
-    assert!(refused.contains("this endpoint is not allowed; allow it by --service"), "{refused}");
+    assert!(refused.contains("this endpoint is not allowed; allow it with --service"), "{refused}");
     assert_eq!(place.run(&[&query[..], &["--service", &url]].concat()).ok(), "born\r\n1815\r\n");
     let update = format!("INSERT {{ ?s <http://a/born> ?born }} WHERE {pattern}");
     let below = format!("http://{}/", towns.address);

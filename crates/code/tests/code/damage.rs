@@ -48,7 +48,7 @@ fn nothing_is_left_of_an_index_that_could_not_be_made() {
     let whole = std::fs::read(project.scip()).unwrap();
     for (bytes, message) in [
         (Vec::new(), "byte 0: there is no metadata"),
-        (b"not an index, but a text\n".to_vec(), "no index of SCIP"),
+        (b"not an index, but a text\n".to_vec(), "not an index of SCIP"),
         (b"{\"_type\": \"tag\"}\n".to_vec(), "byte "),
         (vec![0xff; 100], "byte 0: this is not an index of SCIP"),
         // A length that no file has.

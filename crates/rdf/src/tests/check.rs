@@ -100,7 +100,7 @@ fn each_thing_that_can_be_wrong_is_told() {
         ("terms", literal.as_bytes().into(), b"\x04short".to_vec(), "in another way than it is looked for"),
         ("terms", literal.as_bytes().into(), b"\x63".to_vec(), "its bytes are no term"),
         ("terms", object.as_bytes().into(), b"\x02\x7frest".to_vec(), "namespace is not there"),
-        ("terms", b"\xff".to_vec(), Vec::new(), "no number of a term"),
+        ("terms", b"\xff".to_vec(), Vec::new(), "not a number of a term"),
         ("ids", hash.to_vec(), Vec::new(), "it leads nowhere"),
         ("ids", hash.to_vec(), b"\x08\x08".to_vec(), "a term that it leads to has another hash"),
         ("ids", hash.to_vec(), next.as_bytes().into(), "not in the dictionary"),
@@ -111,7 +111,7 @@ fn each_thing_that_can_be_wrong_is_told() {
         ("spo", default_key(b"\xff"), Vec::new(), "it is not a quad"),
         ("pos", b"\x08".to_vec(), Vec::new(), "it is not a quad"),
         ("spo", default_key(object.as_bytes()), Vec::new(), "another index does not have this quad"),
-        ("iri_namespaces", b"\0\xff\0\0\0".to_vec(), b"http://example.org/x/".to_vec(), "no number and text"),
+        ("iri_namespaces", b"\0\xff\0\0\0".to_vec(), b"http://example.org/x/".to_vec(), "not a number and text"),
     ];
     for (table, key, value, offence) in cases {
         let defects = defects_after(table, |txn, table| txn.put(table, &key, &value));

@@ -51,7 +51,7 @@ fn a_schema_is_checked_within_the_time_of_a_request() {
     let fixture = Fixture::with(FactServerOptions::new().timeout(Duration::ZERO));
     let schema = "schema a.1 { predicate P : nat }";
     let refused = fixture.post("/validateSchema", &json!({ "schema": schema })).expect(503);
-    assert!(refused.body.contains("more time than it may"), "{refused:?}");
+    assert!(refused.body.contains("time ran out"), "{refused:?}");
     let fixture = Fixture::new();
     fixture.post("/validateSchema", &json!({ "schema": schema })).expect(200);
 }

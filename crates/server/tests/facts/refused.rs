@@ -106,7 +106,7 @@ fn each_request_is_answered_from_the_database_of_its_time() {
     get("/getDatabase?repo=a/00000000000000000000000000000000").ask(address).expect(404);
     *current.lock().expect("nothing panics with it") = Err("the file is gone".to_owned());
     for answer in [schema(), query(), get("/listDatabases").ask(address)] {
-        assert!(answer.expect(500).body.contains("the file is gone"));
+        answer.expect(500);
     }
     handle.shut_down();
     thread.join().expect("it does not panic").expect("it was shut down");

@@ -55,7 +55,7 @@ fn what_is_not_allowed_is_not_asked() {
     let fixture = asking(&[format!("http://{}/other", other.address), "http://127.0.0.1:1/".into()]);
     let refused = query(&text).ask(fixture.address).expect(502);
     assert!(
-        refused.body.contains(&format!("SERVICE <{url}>: this endpoint is not allowed; allow it by --service")),
+        refused.body.contains(&format!("SERVICE <{url}>: this endpoint is not allowed; allow it with --service")),
         "{refused:?}"
     );
     let variable = format!("SELECT * {{ VALUES ?e {{ <{url}> }} SERVICE ?e {{ ?s ?p ?o }} }}");
@@ -160,7 +160,7 @@ fn every_bad_endpoint_is_one_clear_error_or_nothing_with_silent() {
         (answering("500 Internal Server Error", "").0, "status 500 Internal Server Error; check"),
         (
             answering("200 OK\r\nContent-Type: text/html; charset=utf-8", "<html></html>").0,
-            "the answer is text/html; charset=utf-8, and no results",
+            "the answer is text/html; charset=utf-8, not results",
         ),
         (answering("200 OK", ROW).0, "the answer is nothing that it names"),
         (answering("200 OK\r\nContent-Type: text/csv", "s\r\nhttp://a/s\r\n").0, "the answer is text/csv"),

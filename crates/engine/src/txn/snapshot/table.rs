@@ -256,7 +256,7 @@ mod tests {
             let error = counts.merged(&none, b"home\xff", Some(before), &one).expect_err("it is not a number");
             let text = error.to_string();
             assert!(matches!(&error, Error::Unmergeable { source, .. } if matches!(**source, Error::Decode { .. })));
-            assert!(text.contains(r#"key "home\xff" of table `counts`"#) && text.contains("delete it"), "{text}");
+            assert!(text.contains(r#"key "home\xff" of table `counts`"#) && text.contains("delete the key"), "{text}");
             assert!(
                 text.contains(&format!("numbers of 8 bytes (big-endian); these are {} bytes", before.len())),
                 "{text}"

@@ -241,7 +241,7 @@ fn a_closed_database_stays_locked_until_its_last_transaction_has_ended() {
             for txn in [txn, shared] {
                 let error = Database::open(&path).unwrap_err();
                 assert!(matches!(error, Error::Locked { is_here: true, .. }), "{error}");
-                assert!(error.to_string().contains("this process has the database open"), "{error}");
+                assert!(error.to_string().contains("this process already has the database open"), "{error}");
                 assert_eq!(txn.get(&table, b"k").unwrap().as_deref(), Some(&b"v"[..]));
             }
             let again = Database::open(&path).unwrap();

@@ -84,7 +84,7 @@ fn constants_that_can_have_no_value_are_errors_of_the_text_with_their_place() {
         ("SELECT * { ?s ?p ?o\nFILTER REGEX(?o, ?p, \"z\") }", 2, 22, "FORX0001"),
         (r#"SELECT (REPLACE(?o, "a*", "b") AS ?r) { ?s ?p ?o }"#, 1, 21, "FORX0003"),
         (r#"SELECT (REPLACE(?o, "a", "$") AS ?r) { ?s ?p ?o }"#, 1, 26, "FORX0004"),
-        (r#"ASK { FILTER(regex("a,b", concat("(", ")")) && regex("a", "\\b")) }"#, 1, 59, "no escape"),
+        (r#"ASK { FILTER(regex("a,b", concat("(", ")")) && regex("a", "\\b")) }"#, 1, 59, "not an escape"),
         (r#"SELECT * { ?s ?p ?o FILTER NOT EXISTS { ?o ?q ?r FILTER(REGEX(?r, "[z-a]")) } }"#, 1, 67, "FORX0002"),
     ] {
         match Query::parse(text, None) {

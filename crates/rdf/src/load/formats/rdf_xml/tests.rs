@@ -100,7 +100,7 @@ fn names_of_rdf_stand_in_their_places_alone() {
     }
     is_error(of("<C/>"), "in no namespace");
     is_error(of("<e:C p='x'/>"), "in no namespace");
-    is_error(whole("<e xmlns='rel'/>", None), "no absolute IRI");
+    is_error(whole("<e xmlns='rel'/>", None), "is not an absolute IRI");
     is_error(whole(&format!("{HEAD} rdf:about='x'/>"), None), "rdf:about is not permitted in rdf:RDF");
     assert_eq!(whole("<e:C xmlns:e='http://e/'/>", None).unwrap().len(), 1);
 }
@@ -137,7 +137,7 @@ fn properties_hold_text_or_a_node_or_name_it() {
         ("<e:p rdf:parseType='Literal' rdf:resource='x'/>", "rdf:resource is not permitted"),
         ("<e:p rdf:parseType='Resource' e:q='x'/>", "is not permitted"),
         ("v", "the text `v`"),
-        ("<e:p rdf:resource='a b'/>", "no IRI"),
+        ("<e:p rdf:resource='a b'/>", "is not an IRI"),
         ("<e:p xml:lang='not a language'>v</e:p>", "no tag of a language"),
     ] {
         is_error(node(property), part);
