@@ -190,9 +190,9 @@ pub const ORDERS: Command = Command {
     help: "\
 Usage: cargo xtask orders [--worlds N] [--seed S]
 
-Sorts random terms with the RDF store, and compares them in pairs with the store and with Oxigraph's evaluation. The order
-must not depend on the order of the input, DESC must reverse it, and no term may come before one that is less for Oxigraph.
-Where Oxigraph has a result of a comparison, the store must have the same. Prints its seed.
+Sorts random terms with the RDF store, and compares them in pairs with the store and with Oxigraph's evaluation. The
+order must not depend on the order of the input, DESC must reverse it, and no term may come before one that is less for
+Oxigraph. Where Oxigraph has a result of a comparison, the store must have the same. Prints its seed.
 
 Example, the long run: cargo xtask orders --worlds 20000",
     run: |arguments| run_of_tests(&workspace::root()?, "orders", &without_dashes(arguments)),

@@ -59,7 +59,7 @@ typedef enum fulgurite_code {
   FULGURITE_LOG_WITHOUT_DATABASE = -13,
   // There is a file at the path of the backup.
   FULGURITE_FILE_EXISTS = -14,
-  // The file is not a database, or no image.
+  // The file is not a database, or not an image.
   FULGURITE_NOT_A_DATABASE = -15,
   // A newer version has written the file.
   FULGURITE_UNSUPPORTED_FORMAT = -16,
@@ -523,7 +523,8 @@ int fulgurite_sequence(struct fulgurite_txn txn, uint64_t *sequence);
 
 // Makes a savepoint of a write transaction, and returns its number. It is not a change: returned bytes
 // stay valid.
-int fulgurite_savepoint(struct fulgurite_txn txn, uint32_t *savepoint);
+int fulgurite_savepoint(struct fulgurite_txn txn,
+                        uint32_t *savepoint);
 
 // Undoes all changes after a savepoint, which remains. Later savepoints are gone. This is a change:
 // returned bytes are not valid after it.

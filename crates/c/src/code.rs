@@ -44,7 +44,7 @@ pub enum fulgurite_code {
     FULGURITE_LOG_WITHOUT_DATABASE = -13,
     /// There is a file at the path of the backup.
     FULGURITE_FILE_EXISTS = -14,
-    /// The file is not a database, or no image.
+    /// The file is not a database, or not an image.
     FULGURITE_NOT_A_DATABASE = -15,
     /// A newer version has written the file.
     FULGURITE_UNSUPPORTED_FORMAT = -16,

@@ -121,7 +121,11 @@ pub fn datum_of_json(kind: &Type, value: &RawValue) -> Result<Datum, String> {
         (Type::Tuple(kinds), Shape::Array) => {
             let elements: Vec<&RawValue> = serde_json::from_str(value.get()).map_err(|error| error.to_string())?;
             if elements.len() != kinds.len() {
-                return Err(format!("expected an array of {} for {kind}, found {}", kinds.len(), elements.len()));
+                return Err(format!(
+                    "expected an array of {} elements for {kind}, found {}",
+                    kinds.len(),
+                    elements.len()
+                ));
             }
             let elements = kinds.iter().zip(elements).map(|(kind, element)| datum_of_json(kind, element));
             elements.collect::<Result<_, _>>().map(Datum::Tuple)
@@ -313,7 +317,7 @@ mod tests {
             ("bytes", "[1]", "expected a bytes, found [1]"),
             ("bytes", "{\"hex\":\"0\"}", "expected an even number of hexadecimal digits, found 1"),
             ("bytes", "{\"hex\":1}", "expected {\"hex\": …}, found {\"hex\":1}"),
-            ("(u8,u8)", "[1]", "expected an array of 2 for (u8,u8), found 1"),
+            ("(u8,u8)", "[1]", "expected an array of 2 elements for (u8,u8), found 1"),
             ("option<option<u8>>", "7", "expected null or {\"some\": …}, found 7"),
         ] {
             let kind: Type = name.parse().unwrap();

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use fulgurite_facts::FactDatabase;
 
 use crate::error::Result;
-use crate::stack::{Listing, listed, open_index};
+use crate::stack::{Identities, identities, open_index};
 
 /// An index that is opened again when its files are replaced, or incremental databases are added. Threads can share it.
 ///
@@ -14,11 +14,12 @@ use crate::stack::{Listing, listed, open_index};
 /// read as it was when it was opened.
 pub struct LiveIndex {
     path: PathBuf,
-    opened: Mutex<Option<Opened>>,
+    opened: Mutex<Opened>,
 }
 
+/// A database, and the identities of its files.
 struct Opened {
-    files: Listing,
+    files: Identities,
     database: FactDatabase,
 }
 
@@ -28,9 +29,9 @@ impl LiveIndex {
     /// # Errors
     /// As [`open_index`].
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
-        let index = Self { path: path.into(), opened: Mutex::new(None) };
-        index.database()?;
-        Ok(index)
+        let path = path.into();
+        let opened = Opened { files: identities(&path), database: open_index(&path)? };
+        Ok(Self { path, opened: Mutex::new(opened) })
     }
 
     /// The database as it is now. What was read from an earlier one can still be read.
@@ -39,12 +40,11 @@ impl LiveIndex {
     /// As [`open_index`]. The next call tries again.
     pub fn database(&self) -> Result<FactDatabase> {
         // Looked at first: what changes while it is opened is found by the next call.
-        let files = listed(&self.path);
+        let files = identities(&self.path);
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        let current = match opened.take().filter(|opened| opened.files == files) {
-            Some(current) => current,
-            None => Opened { files, database: open_index(&self.path)? },
-        };
-        Ok(opened.insert(current).database.clone())
+        if opened.files != files {
+            *opened = Opened { files, database: open_index(&self.path)? };
+        }
+        Ok(opened.database.clone())
     }
 }

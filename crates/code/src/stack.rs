@@ -7,7 +7,7 @@
 //! those without the schema of indexes, are not read, overwritten or removed.
 
 use std::ffi::OsString;
-use std::fs::{File, TryLockError};
+use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -91,14 +91,36 @@ fn open_files(path: &Path) -> Result<(FactDatabase, Vec<PathBuf>)> {
     try_open(path)
 }
 
-/// The lengths and times of files, which change when these are replaced.
-pub(crate) type Listing = Vec<(u64, Option<SystemTime>)>;
+/// The files that may be of an index, with what changes when they are replaced.
+fn listed(path: &Path) -> Vec<(u64, Option<SystemTime>)> {
+    let times = |metadata: Metadata| (metadata.len(), metadata.modified().ok());
+    metadata_of_files(path).map(times).collect()
+}
 
-/// The files that may be of an index.
-pub(crate) fn listed(path: &Path) -> Listing {
-    let files = (1..).map(|number| increment_path(path, number));
-    let metadata = std::iter::once(path.to_owned()).chain(files).map_while(|path| std::fs::metadata(path).ok());
-    metadata.map(|metadata| (metadata.len(), metadata.modified().ok())).collect()
+fn metadata_of_files(path: &Path) -> impl Iterator<Item = Metadata> {
+    let increments = (1..).map(|number| increment_path(path, number));
+    std::iter::once(path.to_owned()).chain(increments).map_while(|path| std::fs::metadata(path).ok())
+}
+
+/// What tells files apart that have one name, one after the other.
+#[cfg(unix)]
+pub(crate) type Identities = Vec<(u64, u64)>;
+
+/// What tells files apart that have one name, one after the other.
+#[cfg(not(unix))]
+pub(crate) type Identities = Vec<(u64, Option<SystemTime>)>;
+
+/// Which files an index has, while they are open: a file that is changed in its place stays the same.
+#[cfg(unix)]
+pub(crate) fn identities(path: &Path) -> Identities {
+    use std::os::unix::fs::MetadataExt;
+    metadata_of_files(path).map(|metadata| (metadata.dev(), metadata.ino())).collect()
+}
+
+/// Elsewhere a file has no number: its time changes when it is replaced.
+#[cfg(not(unix))]
+pub(crate) fn identities(path: &Path) -> Identities {
+    listed(path)
 }
 
 fn try_open(path: &Path) -> Result<(FactDatabase, Vec<PathBuf>)> {

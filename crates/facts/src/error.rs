@@ -305,7 +305,10 @@ impl Error {
                 write!(out, "{}: there is a database of facts already; open it instead", path.display())
             }
             Self::WrongState { path, state, operation } => {
-                let remedy = "use another database, or stack a new one on a complete one";
+                let remedy = match state {
+                    State::Incomplete => "complete it first (FactDatabase::complete, `fulgurite facts finish`)",
+                    _ => "use another database, or stack a new one on a complete one",
+                };
                 write!(out, "{}: cannot {operation}: the database is {state}; {remedy}", path.display())
             }
             Self::WrongBase { path, reason } => write!(out, "{}: {reason}", path.display()),

@@ -277,7 +277,7 @@ impl fmt::Display for Error {
             Self::Output { source } => write!(out, "the results cannot be written: {source}"),
             Self::Thread { source } => {
                 let remedy = "free resources, or raise the limits of the process";
-                write!(out, "no thread for a deeply nested query: {source}; {remedy}")
+                write!(out, "cannot start a thread: {source}; {remedy}")
             }
             Self::TransactionEnded => out.write_str("the transaction has ended; begin another"),
             Self::TransactionBroken => out.write_str(

@@ -19,7 +19,7 @@ options! {
     /// Uses the union of all graphs as the default graph of queries and of `WHERE`. Default: `false`.
     union_default_graph: bool = false;
 
-    /// The longest time of a request, from the start of its evaluation to the end of its answer. `None` is not a limit.
+    /// The longest time of a request, from the start of its evaluation to the end of its answer. `None` sets no limit.
     /// [`ServerOptions::body_time`] limits the time before that in which its body arrives, and [`ServerOptions::wait`]
     /// the time that it waits for other requests. Default: 60 seconds.
     timeout: Option<Duration> = Some(Duration::from_secs(60));
@@ -34,7 +34,7 @@ options! {
     memory_bytes_max: Option<u64> = MeteringAllocator::is_installed().then_some(1 << 30);
 
     /// The most memory of the terms that a query or update computes (by `CONCAT`, `BIND`, aggregates), in bytes. `None`
-    /// is not a limit. Memory of joins, sorting and `DISTINCT` is not counted. Default: 256 MiB.
+    /// sets no limit. Memory of joins, sorting and `DISTINCT` is not counted. Default: 256 MiB.
     computed_bytes_max: Option<u64> = Some(256 << 20);
 
     /// The longest body of a request, in bytes. It is in memory while the request runs. Default: 64 MiB.

@@ -130,7 +130,7 @@ macro_rules! options {
                 /// How many requests are evaluated at once. At least 1. Default: two for each processor.
                 queries_max: usize;
 
-                /// A request that has waited this long for others to end is refused. Default: 10 seconds.
+                /// A request that has waited this long to run is refused. Default: 10 seconds.
                 wait: std::time::Duration;
 
                 /// At a shutdown, running requests are cancelled after this time. Default: 5 seconds.

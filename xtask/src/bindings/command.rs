@@ -36,7 +36,8 @@ Example: cargo xtask bindings c --profile release",
 /// A binding, and how it is built and tested with a profile.
 type Binding = (&'static str, fn(&Path, &str) -> Result<(), Failure>);
 
-const ALL: [Binding; 3] = [("c", c::check), ("python", python::check), ("go", go::check)];
+const ALL: [Binding; 3] =
+    [("c", c::check), ("python", |root, profile| python::check(root, profile, profile)), ("go", go::check)];
 
 fn bindings(arguments: &[String]) -> Result<(), Failure> {
     let (named, profile) = parse(arguments)?;
@@ -88,7 +89,7 @@ pub fn check_c(root: &Path) -> Outcome {
 
 /// The step of CI for Python.
 pub fn check_python(root: &Path) -> Outcome {
-    outcome(python::check(root, PROFILE_OF_TESTS))
+    outcome(python::check(root, DEFAULT_PROFILE, PROFILE_OF_TESTS))
 }
 
 /// The step of CI for Go.

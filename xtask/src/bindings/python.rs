@@ -18,14 +18,15 @@ const TOOLS: [&str; 5] = [
     "pyright==1.1.414",
 ];
 
-/// Builds and tests the binding.
+/// Builds and tests the binding. The wheel is built with a profile, the C library that the tests use with another. That
+/// of the tests would make `cargo rustc`, which builds the wheel, build a program of tests.
 ///
 /// # Errors
 /// [`Failure::Unavailable`] if there is no Python or PyPI; otherwise what has failed.
-pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
+pub fn check(root: &Path, profile: &str, profile_of_library: &str) -> Result<(), Failure> {
     let python = environment::ensure(root, "python", &TOOLS)?;
     let wheel = build(root, &python, profile)?;
-    let library = library(root, profile)?;
+    let library = library(root, profile_of_library)?;
     let tests = root.join("bindings/python/tests");
     check_fresh(root, &wheel, &tests, &library)?;
     let program = python.to_string_lossy().into_owned();

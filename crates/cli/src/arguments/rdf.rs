@@ -233,7 +233,7 @@ pub struct Update {
     /// Fail after this many seconds, and change nothing.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
-    /// Stop, and change nothing, if the WHERE clause of an operation and its changes need more than this many MiB of
+    /// Fail, and change nothing, if the WHERE clause of an operation and its changes need more than this many MiB of
     /// memory.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub memory_max: Option<u32>,

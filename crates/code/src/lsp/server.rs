@@ -64,7 +64,7 @@ pub fn serve_stdio(index: &LiveIndex, root: Option<&Path>) -> Result<()> {
 /// from the index as it is then. Without `root`, the sources are in the directory that the editor has open.
 ///
 /// # Errors
-/// [`Error::NotAnIndex`]; [`Error::Client`], if the editor does not keep to the protocol. Errors of single requests are
+/// As [`LiveIndex::database`]; [`Error::NotAnIndex`]; [`Error::Client`], if the editor does not keep to the protocol. Errors of single requests are
 /// answers to them.
 pub fn serve(connection: &Connection, index: &LiveIndex, root: Option<&Path>) -> Result<()> {
     // A database that is not an index is refused before the editor is answered.

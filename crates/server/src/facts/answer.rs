@@ -20,7 +20,7 @@ use crate::http::refusal::Refusal;
 /// # Errors
 /// Why there is no answer.
 pub fn query(
-    database: &FactDatabase,
+    database: FactDatabase,
     query: &UserQuery,
     maxima: &FactServerOptions,
     token: CancellationToken,
@@ -59,8 +59,8 @@ pub fn query(
         if page.timed_out { json!(["the query was cut off, because its time was up"]) } else { json!([]) };
     rest.insert("diagnostics".to_owned(), diagnostics);
     rest.insert("type".to_owned(), Json::String(database.schema().type_text(&page.ty)));
-    // Everything is printed, so a client that reads slowly keeps neither the snapshot nor the page.
-    drop((page, reader));
+    // Everything is printed, so a client that reads slowly keeps neither the database nor the page.
+    drop((page, reader, database));
     send(out, &printed, stats, rest)
 }
 
@@ -69,7 +69,7 @@ pub fn query(
 /// # Errors
 /// Why there is no answer.
 pub fn facts(
-    database: &FactDatabase,
+    database: FactDatabase,
     query: &UserQueryFacts,
     maxima: &FactServerOptions,
     token: CancellationToken,
@@ -89,7 +89,7 @@ pub fn facts(
         }
     }
     let printed = printing.printed();
-    drop(reader);
+    drop((reader, database));
     let stats = stats(begun, &printed, query.facts.len());
     send(out, &printed, stats, Map::new())
 }

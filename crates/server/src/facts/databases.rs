@@ -60,12 +60,10 @@ impl Chosen {
     }
 }
 
-/// A database as `Database` describes it.
-///
-/// # Errors
-/// As [`open`]; errors of the engine.
-pub fn described(served: &ServedFacts) -> Result<Json, Refusal> {
-    description(&served.name, &open(served)?)
+/// A database as `Database` describes it. One that cannot be opened is broken, and does not hide the others.
+pub fn described(served: &ServedFacts) -> Json {
+    let described = open(served).and_then(|database| description(&served.name, &database));
+    described.unwrap_or_else(|_| json!({ "repo": { "name": served.name }, "status": "Broken", "properties": {} }))
 }
 
 /// A database as it is now.

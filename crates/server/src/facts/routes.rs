@@ -70,8 +70,8 @@ async fn method_not_allowed(request: Request) -> Refusal {
 async fn list_databases(State(service): Shared) -> Answer {
     let shared = Arc::clone(&service);
     compute(&service.admission, move |_| {
-        let all: Result<Vec<Json>, Refusal> = shared.databases.iter().map(databases::described).collect();
-        Ok(sent(&json!({ "databases": all? })))
+        let all: Vec<Json> = shared.databases.iter().map(databases::described).collect();
+        Ok(sent(&json!({ "databases": all })))
     })
     .await
 }
@@ -147,7 +147,7 @@ async fn user_query(State(service): Shared, request: Request) -> Answer {
     stream(&service.admission, move |token, out| {
         let query = UserQuery::of_body(&body)?;
         drop((body, permit));
-        answer::query(&chosen.open()?, &query, &shared.options, token, out)
+        answer::query(chosen.open()?, &query, &shared.options, token, out)
     })
     .await
 }
@@ -158,7 +158,7 @@ async fn user_query_facts(State(service): Shared, request: Request) -> Answer {
     stream(&service.admission, move |token, out| {
         let query = UserQueryFacts::of_body(&body)?;
         drop((body, permit));
-        answer::facts(&chosen.open()?, &query, &shared.options, token, out)
+        answer::facts(chosen.open()?, &query, &shared.options, token, out)
     })
     .await
 }

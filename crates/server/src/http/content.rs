@@ -17,7 +17,7 @@ pub fn essence(media_type: &str) -> &str {
 pub fn content_type(headers: &HeaderMap) -> Result<String, Refusal> {
     let unsupported = |message: String| Refusal::of(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
     let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(String::new()) };
-    let value = value.to_str().map_err(|_| unsupported("the Content-Type is not a text".into()))?;
+    let value = value.to_str().map_err(|_| unsupported("the Content-Type is not text".into()))?;
     let charset = value.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
         name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"').to_ascii_lowercase())

@@ -48,6 +48,34 @@ impl Default for Registry {
     }
 }
 
+impl Registry {
+    /// The open database of that key, which may be closed or outdated. If there is none, notes that the caller opens
+    /// it. Waits while another thread does.
+    fn find_or_begin(&self, key: &Key) -> Option<Arc<Inner>> {
+        let mut held = self.held.lock();
+        loop {
+            match held.get(key) {
+                Some(Held::Opening) => held = self.changed.wait(held),
+                Some(Held::Open(inner)) => match inner.upgrade() {
+                    Some(inner) => return Some(inner),
+                    None => break,
+                },
+                None => break,
+            }
+        }
+        held.insert(key.clone(), Held::Opening);
+        None
+    }
+
+    /// Forgets a database, unless another one has its key by now.
+    fn forget(&self, key: &Key, inner: &Arc<Inner>) {
+        let mut held = self.held.lock();
+        if matches!(held.get(key), Some(Held::Open(known)) if std::ptr::eq(known.as_ptr(), Arc::as_ptr(inner))) {
+            held.remove(key);
+        }
+    }
+}
+
 /// The database of that key: the open one, if there is one, otherwise what `open` returns. Of several threads one
 /// opens it.
 ///
@@ -56,26 +84,16 @@ impl Default for Registry {
 pub fn open_once(key: Key, options: Options, open: impl FnOnce(Options) -> Result<Inner>) -> Result<Arc<Inner>> {
     static REGISTRY: PerProcess<Registry> = PerProcess::new();
     let registry = REGISTRY.get();
-    let mut held = registry.held.lock();
-    let found = loop {
-        match held.get(&key) {
-            Some(Held::Opening) => held = registry.changed.wait(held),
-            Some(Held::Open(inner)) => break inner.upgrade(),
-            None => break None,
+    while let Some(inner) = registry.find_or_begin(&key) {
+        // Both outside of the lock: the disk is asked, and what was found may be the last handle by now, which closes
+        // the database when it is dropped.
+        if inner.is_outdated() {
+            registry.forget(&key, &inner);
+            continue;
         }
-    };
-    // What was found may be the last handle by now: dropping it closes the database, which must not happen under the
-    // lock.
-    let open_already = found.as_ref().filter(|inner| !inner.is_outdated());
-    if open_already.is_none() {
-        held.insert(key.clone(), Held::Opening);
-    }
-    drop(held);
-    if let Some(inner) = open_already {
         let same = inner.options.promises_same(&options);
-        return if same { Ok(Arc::clone(inner)) } else { Err(Error::AlreadyOpen { path: key.path }) };
+        return if same { Ok(inner) } else { Err(Error::AlreadyOpen { path: key.path }) };
     }
-    drop(found);
     let opening = Opening { registry, key, opened: None };
     let inner = Arc::new(open(options)?);
     opening.end(&inner);

@@ -138,7 +138,7 @@ fn properties_hold_text_or_a_node_or_name_it() {
         ("<e:p rdf:parseType='Resource' e:q='x'/>", "is not permitted"),
         ("v", "the text `v`"),
         ("<e:p rdf:resource='a b'/>", "is not an IRI"),
-        ("<e:p xml:lang='not a language'>v</e:p>", "no tag of a language"),
+        ("<e:p xml:lang='not a language'>v</e:p>", "is not a tag of a language"),
     ] {
         is_error(node(property), part);
     }
