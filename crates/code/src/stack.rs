@@ -102,11 +102,11 @@ fn metadata_of_files(path: &Path) -> impl Iterator<Item = Metadata> {
     std::iter::once(path.to_owned()).chain(increments).map_while(|path| std::fs::metadata(path).ok())
 }
 
-/// What tells files apart that have one name, one after the other.
+/// The identities of files: another file has another one, though it has the same name.
 #[cfg(unix)]
 pub(crate) type Identities = Vec<(u64, u64)>;
 
-/// What tells files apart that have one name, one after the other.
+/// The identities of files: another file has another one, though it has the same name.
 #[cfg(not(unix))]
 pub(crate) type Identities = Vec<(u64, Option<SystemTime>)>;
 

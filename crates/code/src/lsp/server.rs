@@ -64,8 +64,8 @@ pub fn serve_stdio(index: &LiveIndex, root: Option<&Path>) -> Result<()> {
 /// from the index as it is then. Without `root`, the sources are in the directory that the editor has open.
 ///
 /// # Errors
-/// As [`LiveIndex::database`]; [`Error::NotAnIndex`]; [`Error::Client`], if the editor does not keep to the protocol. Errors of single requests are
-/// answers to them.
+/// As [`LiveIndex::database`]; [`Error::NotAnIndex`]; [`Error::Client`], if the editor does not keep to the protocol.
+/// Errors of single requests are answers to them.
 pub fn serve(connection: &Connection, index: &LiveIndex, root: Option<&Path>) -> Result<()> {
     // A database that is not an index is refused before the editor is answered.
     CodeReader::new(&index.database()?)?;
