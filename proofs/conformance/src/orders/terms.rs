@@ -135,7 +135,7 @@ pub fn differ_in_zones(left: &str, right: &str) -> bool {
     let zone = |term: &str| {
         let (form, kind) = term.strip_prefix('"')?.split_once("\"^^<http://www.w3.org/2001/XMLSchema#")?;
         let is_dated = ["dateTime>", "date>", "time>", "gYear>", "gYearMonth>"].contains(&kind);
-        is_dated.then(|| matches!(form.as_bytes(), [.., b'Z'] | [.., b'+' | b'-', _, _, b':', _, _]))
+        is_dated.then_some(matches!(form.as_bytes(), [.., b'Z'] | [.., b'+' | b'-', _, _, b':', _, _]))
     };
     matches!((zone(left), zone(right)), (Some(left), Some(right)) if left != right)
 }
