@@ -112,7 +112,7 @@ fn try_in_browser(root: &Path, own_alone: bool) -> Result<(), Failure> {
     wait(workspace::child(root, "node", &[&[&*script, &*program, &*chromium, &*scratch], pages].concat()))
 }
 
-/// Builds the command line as the tests do, and returns where it is.
+/// Builds the command line with the profile of the tests, and returns where it is.
 fn build(root: &Path, own_alone: bool) -> Result<String, Failure> {
     let mut arguments = vec!["build", "--locked", "--profile", "test", "--bin", "fulgurite"];
     if !own_alone {

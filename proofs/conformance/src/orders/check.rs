@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_that_differs_is_found() {
+    fn both_agree_on_plain_values() {
         let engines = Engines::new().expect("a store in memory");
         let terms = ["1", "2.0", "\"a\""].map(str::to_owned);
         let mut report = Report::default();

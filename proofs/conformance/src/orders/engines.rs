@@ -15,7 +15,6 @@ pub type Rows = Vec<Vec<Option<Term>>>;
 
 /// A store without quads, and Oxigraph's evaluation, which needs no store.
 pub struct Engines {
-    _store: Store,
     snapshot: Snapshot,
 }
 
@@ -25,8 +24,7 @@ impl Engines {
     pub fn new() -> Result<Self, String> {
         let options = Database::options().create(true).background(false).disk(Arc::new(MemoryDisk::new()));
         let store = Store::open_with(options, Path::new("orders.ful"), StoreOptions::new()).map_err(message)?;
-        let snapshot = store.snapshot().map_err(message)?;
-        Ok(Self { _store: store, snapshot })
+        Ok(Self { snapshot: store.snapshot().map_err(message)? })
     }
 
     /// The rows that the store returns, in their order.
