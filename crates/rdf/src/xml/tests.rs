@@ -122,8 +122,8 @@ fn markup_that_xml_does_not_permit_is_an_error_with_its_place() {
         ("<a xmlns:p='http://www.w3.org/XML/1998/namespace'/>", "no other prefix"),
         ("<a xmlns='http://www.w3.org/2000/xmlns/'/>", "no other prefix"),
         ("<xmlns:a/>", "prefix `xmlns`"),
-        ("<a:b:c xmlns:a='u'/>", "no name"),
-        ("<a:/>", "no name"),
+        ("<a:b:c xmlns:a='u'/>", "not a name"),
+        ("<a:/>", "not a name"),
         ("<a/ >", "`/>` is missing"),
     ] {
         let error = both(text).expect_err(text);
