@@ -29,6 +29,7 @@ const COMMANDS: &[&Command] = &[
     &launch::READERS,
     &launch::ORDERS,
     &launch::QUADS,
+    &launch::FACTS,
     &events::EVENTS,
     &miri::MIRI,
 ];

@@ -213,6 +213,21 @@ Example, the long runs: cargo xtask quads power --images 100000 && cargo xtask q
     run: |arguments| run_of_tests(&workspace::root()?, "quads", &without_dashes(arguments)),
 };
 
+/// `cargo xtask facts`
+pub const FACTS: Command = Command {
+    name: "facts",
+    summary: "proof: power cuts under databases of facts",
+    help: "\
+Usage: cargo xtask facts [--images N] [ARGUMENTS]
+
+Writes, completes and backs up databases of facts. Each image that a power cut may leave must have the facts of some
+batch, and must be writable and completed as before; a backup that opens must be whole. `cargo xtask facts -- --help`
+shows the arguments.
+
+Example, the long run: cargo xtask facts --images 100000",
+    run: |arguments| run_of_tests(&workspace::root()?, "facts", &without_dashes(arguments)),
+};
+
 fn demo(arguments: &[String]) -> Result<(), Failure> {
     let root = workspace::root()?;
     let program = ["run", "--locked", "--profile", "fast-build", "--bin", "fulgurite-demo", "--"];

@@ -113,7 +113,7 @@ typedef enum fulgurite_code {
 
 // What a commit survives when it returns.
 typedef enum fulgurite_durability {
-  // That of the database's options; for these, FULGURITE_DISK.
+  // That of the database's options; for these, FULGURITE_DURABILITY_DISK.
   FULGURITE_DURABILITY_DEFAULT = 0,
   // Nothing: a crash of the process can lose the newest commits.
   FULGURITE_DURABILITY_MEMORY = 1,

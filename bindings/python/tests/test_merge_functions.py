@@ -255,6 +255,21 @@ class MergeFunctionsTest(unittest.TestCase):
         self.assertEqual(int(table[b"sum"]), 3 * 100 * 3 + 100 * 5)
         self.assertEqual(int(shared["t"][b"mine"]), 200)
 
+    def test_tables_of_event_stores_and_views_have_all_options(self) -> None:
+        db, _ = self.opened(longest)
+        store = events.open_in(db, durability="log")
+        store.append("s", [events.NewEvent("said", word) for word in (b"a", b"abc", b"ab")])
+        view = events.View("longest").table("words", key=str, merge_function="f")
+        store.run_view(view, lambda txn, event: txn["words"].merge(event.stream, event.data))
+        self.assertEqual(dict(db["words"]), {"s": b"abc"})
+        options: dict[str, Any] = {"key": str, "counted": True, "packed": True, "merge_function": "f"}
+        made = store.table("made", **options)
+        self.assertEqual(db.table("made", **options).name, made.name)
+        for name in options:
+            with self.assertRaises(fulgurite.Error) as mismatch:
+                db.table("made", **{other: given for other, given in options.items() if other != name})
+            self.assertEqual(mismatch.exception.kind, "TABLE_MISMATCH", name)
+
     def test_a_database_keeps_its_functions_and_releases_them_at_its_end(self) -> None:
         class Function:
             def __call__(self, _: bytes, value: bytes | None, operands: list[bytes]) -> bytes:

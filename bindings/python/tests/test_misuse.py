@@ -7,6 +7,7 @@ import tempfile
 import threading
 import time
 import unittest
+from functools import partial
 from pathlib import Path
 
 import fulgurite
@@ -28,10 +29,11 @@ class MisuseTest(unittest.TestCase):
         # A thread that holds the interpreter's lock would keep it for all of the calls.
         before = sys.getswitchinterval()
         self.addCleanup(sys.setswitchinterval, before)
+        self.t.update({b"k": b"value", b"long": bytes(100_000)})
         reader, writer = self.db.read(), self.db.write()
         self.addCleanup(writer.abort)
         store = events.open_in(self.db)
-        for use in (
+        uses = [
             self.db.tables,
             lambda: self.db["t"],
             lambda: self.db.sequence,
@@ -41,7 +43,18 @@ class MisuseTest(unittest.TestCase):
             lambda: reader.sequence,
             writer.tables,
             lambda: store.follow(0),
-        ):
+        ]
+        for table in (self.t, reader["t"], writer["t"]):
+            uses += [
+                partial(table.__getitem__, b"k"),
+                partial(table.get, b"long"),
+                partial(table.get, b"x"),
+                partial(table.__contains__, b"k"),
+                partial(table.view, b"k"),
+                partial(table.get_many, [b"k", b"x"]),
+                table.count,
+            ]
+        for use in uses:
             gate, ran = threading.Lock(), threading.Event()
             gate.acquire()
             waiting = threading.Thread(target=lambda: (gate.acquire(), ran.set()))
@@ -55,7 +68,7 @@ class MisuseTest(unittest.TestCase):
             has_run = ran.is_set()
             sys.setswitchinterval(before)
             waiting.join()
-            self.assertTrue(has_run)
+            self.assertTrue(has_run, use)
 
     def test_a_view_is_valid_until_the_transaction_ends(self) -> None:
         self.t[b"k"] = b"value" * 100

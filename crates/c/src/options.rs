@@ -14,7 +14,7 @@ use crate::merge_functions::{fulgurite_merge_function, register};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum fulgurite_durability {
-    /// That of the database's options; for these, FULGURITE_DISK.
+    /// That of the database's options; for these, FULGURITE_DURABILITY_DISK.
     FULGURITE_DURABILITY_DEFAULT = 0,
     /// Nothing: a crash of the process can lose the newest commits.
     FULGURITE_DURABILITY_MEMORY = 1,

@@ -89,10 +89,12 @@ pub fn creating<T>(
     let db = to_write(writing).create(create.create).open(path).map_err(|error| explain(error, true))?;
     let outcome = refuse_store(&db).and_then(|()| work(&db));
     let is_useless = fresh && outcome.is_err() && db.tables().is_ok_and(|tables| tables.is_empty());
+    // The file itself: `path` may be a link to it, which was there before.
+    let file = db.path().to_owned();
     let closed = db.close();
     // Closed first: a file that is removed while it is open leaves its log behind.
     if is_useless && closed.is_ok() {
-        let _ = std::fs::remove_file(path);
+        let _ = std::fs::remove_file(file);
     }
     let value = outcome?;
     closed?;
@@ -129,6 +131,27 @@ pub fn refuse_store(db: &Database) -> Result<(), Failure> {
         _ => Ok(()),
     }
 }
+
+/// Refuses to change a table of an event store. Other tables of the database can be changed: programs keep views beside
+/// the events.
+///
+/// # Errors
+/// If the table is one of an event store; what the engine reports.
+pub fn refuse_table_of_events(txn: &ReadTxn, name: &str) -> Result<(), Failure> {
+    let Some((store, part)) = name.rsplit_once('.') else { return Ok(()) };
+    let Ok(meta) = txn.open_table(&format!("{store}.meta")) else { return Ok(()) };
+    if !PARTS_OF_EVENTS.contains(&part) || txn.get(&meta, b"layout")?.is_none_or(|layout| layout.len() != 1) {
+        return Ok(());
+    }
+    Err(Failure::Message(format!(
+        "table `{name}` is of the event store `{store}`, whose tables must be changed together; change it with \
+         `fulgurite events append`, or choose another table"
+    )))
+}
+
+/// What follows the name of an event store in the names of its tables.
+const PARTS_OF_EVENTS: &[&str] =
+    &["log", "names", "streams", "index", "types", "by_type", "by_tag", "consumers", "snapshots", "meta"];
 
 /// The options for opening a database for writing.
 pub fn to_write(writing: WriteArguments) -> Options {
@@ -185,6 +208,7 @@ pub fn table_to_write(
     value: Option<&Notation>,
 ) -> Result<(Table, bool), Failure> {
     let txn = db.read()?;
+    refuse_table_of_events(&txn, name)?;
     match txn.open_table(name) {
         Ok(table) if create.multimap && !table.is_multimap() => {
             Err(Failure::Message(format!("table `{name}` exists and is not a multimap; omit --multimap")))

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fulgurite_facts::{Batch, FactDatabase, FactId, Predicate, Value, encode};
+use fulgurite_facts::{Batch, FactDatabase, FactId, Predicate, Value, encode, lower_case};
 
 use crate::error::Result;
 use crate::model::{Document, Occurrence, Part, Role, Span, SymbolInfo};
@@ -101,7 +101,7 @@ impl PartFacts<'_> {
         for info in &document.symbols {
             if defined.contains(info.symbol.as_str()) && !info.name.is_empty() && local(&info.symbol).is_none() {
                 let symbol = Value::Fact(self.symbol(&info.symbol)?);
-                let key = Value::Record(vec![string(&info.name.to_lowercase()), symbol]);
+                let key = Value::Record(vec![string(&lower_case(&info.name)), symbol]);
                 self.own(&self.predicates.name, key, &Value::unit())?;
             }
         }

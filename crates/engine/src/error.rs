@@ -103,7 +103,7 @@ pub enum Error {
     },
     /// The directory of the path does not exist, so the database can be neither opened nor created.
     DirectoryNotFound {
-        /// The path that was given.
+        /// The path that was given, or what the link at that path leads to.
         path: PathBuf,
     },
     /// A database cannot be created here, because the log of another database exists at this path, whose file is

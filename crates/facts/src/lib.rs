@@ -72,6 +72,7 @@ pub use layout::fact::Fact;
 pub use ownership::slice::Slice;
 pub use query::execution::DerivedFacts;
 pub use query::prepared::{Compiler, EachResult, FoundResult, Page, PageFlow, Query, QueryLimits, QueryResult};
+pub use query::primitives::lower_case;
 pub use query::reads::{Reads, Visit};
 pub use reading::counts::Statistics;
 pub use reading::enumerate::Enumerate;

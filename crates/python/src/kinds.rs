@@ -189,8 +189,8 @@ impl Kind {
         }
     }
 
-    /// Calls `run` without the interpreter's lock, if it may wait for other threads. Only its own thread uses a lent
-    /// transaction, which waits for none.
+    /// Calls `run` without the interpreter's lock. A lent transaction keeps the lock: it waits for no other thread, and
+    /// functions of views call it several times for each event.
     pub fn released<R: Send>(&self, py: Python<'_>, run: impl FnOnce() -> R + Send) -> R {
         if let Self::Lent(_) = self { run() } else { py.detach(run) }
     }

@@ -1,10 +1,11 @@
 //! Databases and transactions, as one class: each method says which of them has it.
 
+use std::hint::black_box;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fulgurite::{Database, Durability, ImageOptions, Isolation, Options, Read};
+use fulgurite::{Database, Durability, ImageOptions, Isolation, Options, Read, ReadTxn};
 use fulgurite_handles::HeldValue;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -118,20 +119,44 @@ fn copied(kind: &Kind, table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
     reading!(kind, txn => Ok(txn.get(&table.table, key)?.map(|value| value.to_vec())))
 }
 
+/// The object of a key's value, made from the bytes of the snapshot.
+fn uncopied<'py>(py: Python<'py>, txn: &ReadTxn, table: &Table, key: &[u8]) -> Result<Option<Bound<'py, PyAny>>> {
+    let value = py.detach(|| {
+        let value = txn.get(&table.table, key)?;
+        if let Some(value) = &value {
+            fetch(value);
+        }
+        Ok::<_, Failure>(value)
+    })?;
+    value.map(|value| table.values.decode(py, &value)).transpose()
+}
+
+/// Reads a byte of each page, so that reading all of them afterwards does not wait for the disk.
+fn fetch(bytes: &[u8]) {
+    let pages = bytes.iter().step_by(PAGE_BYTES).chain(bytes.last());
+    black_box(pages.fold(0_u8, |all, byte| all ^ *byte));
+}
+
+/// The pages of the system have so many bytes, or more.
+const PAGE_BYTES: usize = 4096;
+
 impl Source {
-    /// The value of a key.
+    /// The value of a key. The disk is read without the interpreter's lock.
     ///
     /// The mutex of a write transaction is never awaited with the interpreter's lock held, nor the interpreter's lock
     /// with the mutex. Other transactions have no mutex, so their values are not copied.
     fn found<'py>(&self, py: Python<'py>, table: &Table, key: &[u8]) -> Result<Option<Bound<'py, PyAny>>> {
-        if let Kind::Write(_) | Kind::Lent(_) = &self.kind {
-            let value = self.kind.released(py, || copied(&self.kind, table, key))?;
-            return value.map(|value| table.values.decode(py, &value)).transpose();
+        match &self.kind {
+            Kind::Database(open) => uncopied(py, &open.get()?.read()?, table, key),
+            Kind::Read(reading) => {
+                let txn = reading.get()?;
+                uncopied(py, &txn, table, key)
+            }
+            kind => {
+                let value = kind.released(py, || copied(kind, table, key))?;
+                value.map(|value| table.values.decode(py, &value)).transpose()
+            }
         }
-        reading!(&self.kind, txn => {
-            let Some(value) = txn.get(&table.table, key)? else { return Ok(None) };
-            Ok(Some(table.values.decode(py, &value)?))
-        })
     }
 }
 
@@ -200,7 +225,7 @@ impl Source {
         let key = table.keys.encode(key)?;
         match &self.kind {
             Kind::Read(reading) => {
-                let value = HeldValue::get(&reading.get()?, &table.table, &key)?;
+                let value = py.detach(|| Ok::<_, Failure>(HeldValue::get(&reading.get()?, &table.table, &key)?))?;
                 Ok(value.map(|value| Value::held(value, Arc::clone(&reading.has_ended))))
             }
             kind => Ok(kind.released(py, || copied(kind, table, &key))?.map(Value::owned)),
@@ -210,8 +235,7 @@ impl Source {
     /// Whether a key has a value.
     fn contains(&self, py: Python<'_>, table: &Table, key: &Bound<'_, PyAny>) -> Result<bool> {
         let key = table.keys.encode(key)?;
-        let contains = || reading!(&self.kind, txn => Ok(txn.contains_key(&table.table, &key)?));
-        if let Kind::Write(_) = &self.kind { py.detach(contains) } else { contains() }
+        self.kind.released(py, || reading!(&self.kind, txn => Ok(txn.contains_key(&table.table, &key)?)))
     }
 
     /// The values of many keys, in their order; None for a key without a value.

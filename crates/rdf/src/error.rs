@@ -76,12 +76,15 @@ pub enum Error {
         /// What the system reports.
         source: io::Error,
     },
-    /// A file in which a load keeps what does not fit into memory failed, or does not have what was written to it.
+    /// A file that keeps what does not fit into memory, of a load or of results, failed, or does not have what was
+    /// written to it.
     Scratch {
         /// The file.
         path: PathBuf,
         /// What the system reports.
         source: io::Error,
+        /// What to do.
+        remedy: &'static str,
     },
     /// The operation was cancelled by its token. Nothing of it is left.
     Cancelled,
@@ -236,7 +239,7 @@ impl fmt::Display for Error {
             Self::Syntax { input, line: 0, message, .. } => write!(out, "{input}: {message}"),
             Self::Syntax { input, line, column, message } => write!(out, "{input}:{line}:{column}: {message}"),
             Self::Input { input, source } => write!(out, "{input}: cannot be read: {source}"),
-            Self::Scratch { path, source } => write_scratch(out, path, source),
+            Self::Scratch { path, source, remedy } => write_scratch(out, path, source, remedy),
             Self::Cancelled => out.write_str("cancelled; nothing was changed"),
             Self::TooDeep { limit } => {
                 write!(out, "triple terms are nested deeper than {limit}; name the inner ones by an IRI instead")
@@ -288,12 +291,8 @@ impl fmt::Display for Error {
     }
 }
 
-fn write_scratch(out: &mut fmt::Formatter<'_>, path: &Path, source: &io::Error) -> fmt::Result {
-    write!(
-        out,
-        "{}: cannot keep what does not fit into memory: {source}; free some space, check the disk, or give the load more memory",
-        path.display()
-    )
+fn write_scratch(out: &mut fmt::Formatter<'_>, path: &Path, source: &io::Error, remedy: &str) -> fmt::Result {
+    write!(out, "{}: cannot keep what does not fit into memory: {source}; {remedy}", path.display())
 }
 
 fn write_not_a_store(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {

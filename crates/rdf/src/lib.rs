@@ -73,6 +73,7 @@ pub use store::isolation::IsolationLevel;
 pub use store::snapshot::Snapshot;
 pub use store::transaction::{Savepoint, Transaction, TransactionView};
 pub use tables::StatementKinds;
+pub use writing::is_turtle_prefix;
 pub use {oxrdf, oxrdfio, sparesults, spareval, spargebra};
 
 /// The example of the manual.

@@ -7,4 +7,4 @@ mod workload;
 
 pub use contents::Contents;
 pub use damage::{Damage, DamageReport, Damager};
-pub use power::{Failure, PowerReport, cut_power, find_planted, repeat};
+pub use power::QuadSession;

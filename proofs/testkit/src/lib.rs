@@ -6,6 +6,7 @@ pub mod crash;
 mod crash_disk;
 mod crash_images;
 mod crash_recording;
+pub mod cuts;
 mod disk_contract;
 mod fault;
 mod fault_disk;

@@ -58,6 +58,9 @@ pub const STEPS: &[Step] = &[
     beside("model", "random use of the whole API agrees with a simple model", model),
     beside("simulate", "no interleaving of work in the background with the rest gives a wrong answer", simulate),
     beside("quads", "RDF stores survive power cuts, and report damage", quads),
+    beside("facts", "databases of facts survive power cuts", |root| {
+        programs(root, "facts", &[&["--images", "1000"], &["--plant", "--seed", "1"]])
+    }),
     in_one_process("instructions", "no operation takes more instructions than the table says (valgrind)", |root| {
         outcome(instructions::check(root))
     }),
@@ -221,7 +224,7 @@ fn simulate(root: &Path) -> Result<Vec<Program>, Failure> {
     programs(root, "simulate", &[&run, &["--plant", "--seed", "500"]])
 }
 
-/// Both proofs of the quad store, and proof that the first is one.
+/// Both proofs of the RDF store, and a planted fault that the first must find.
 fn quads(root: &Path) -> Result<Vec<Program>, Failure> {
     let power = ["power", "--images", "2000"];
     programs(root, "quads", &[&power, &["power", "--plant", "--seed", "1"], &["damage", "--stores", "2000"]])

@@ -76,12 +76,14 @@ class View:
         counted: bool = False,
         packed: bool = False,
         merge: str | None = None,
+        merge_function: str | None = None,
     ) -> Self:
         """Add a table, and return the view. The table is created if it does not exist.
 
-        The options are those of ``Database.table``.
+        The options are those of ``EventStore.table``.
         """
-        self._tables.append((name, type_name(key), type_name(value), counted, packed, merge))
+        names = (type_name(key), type_name(value))
+        self._tables.append((name, *names, counted, packed, merge, merge_function))
         return self
 
     def parts(self) -> _ViewParts:
@@ -89,5 +91,5 @@ class View:
         return (self._name, self._tables, self._batch_events, self._partition)
 
 
-_TableParts: TypeAlias = tuple[str, str, str, bool, bool, str | None]
+_TableParts: TypeAlias = tuple[str, str, str, bool, bool, str | None, str | None]
 _ViewParts: TypeAlias = tuple[str, list[_TableParts], int, tuple[int, int] | None]

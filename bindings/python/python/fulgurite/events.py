@@ -266,9 +266,30 @@ class EventStore(_Reads):
         """The name of the store, with which the names of its tables begin."""
         return self._store.name
 
-    def table(self, name: str, *, key: Any = None, value: Any = None, merge: str | None = None) -> Table:
-        """Return a table of the same database, as ``Database.table``."""
-        return Database(self._store.source(), "").table(name, key=key, value=value, merge=merge)
+    def table(
+        self,
+        name: str,
+        *,
+        key: Any = None,
+        value: Any = None,
+        counted: bool = False,
+        packed: bool = False,
+        merge: str | None = None,
+        merge_function: str | None = None,
+    ) -> Table:
+        """Return a table of the same database, as ``Database.table``.
+
+        For ``merge_function``, open the store by ``open_in`` in a database that has the function.
+        """
+        return Database(self._store.source(), "").table(
+            name,
+            key=key,
+            value=value,
+            counted=counted,
+            packed=packed,
+            merge=merge,
+            merge_function=merge_function,
+        )
 
     def snapshot(self, *, durable: bool = False) -> Snapshot:
         """Return a snapshot; with ``durable``, one that shows only what no power cut loses."""

@@ -28,6 +28,7 @@ pub enum FactsVerb {
     /// Answer a query in Angle: one result as JSON on each line.
     Query(Query),
     /// Complete a database: afterwards it cannot be changed, and takes less space.
+    #[command(visible_alias = "complete")]
     Finish(Finish),
     /// Print the number of facts of each predicate, and their bytes.
     Stats(FactsStats),

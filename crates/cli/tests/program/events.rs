@@ -34,6 +34,16 @@ fn data(lines: &[String]) -> Vec<u64> {
         .collect()
 }
 
+/// Events as they are read, without the time at which they were appended.
+fn without_time(lines: &[String]) -> Vec<serde_json::Value> {
+    let parse = |line: &String| {
+        let mut event: serde_json::Value = serde_json::from_str(line).unwrap();
+        event.as_object_mut().unwrap().remove("time");
+        event
+    };
+    lines.iter().map(parse).collect()
+}
+
 #[test]
 fn events_are_read_by_stream_type_tag_and_position_both_ways() {
     let directory = created();
@@ -67,15 +77,7 @@ fn what_is_read_can_be_appended_to_another_store() {
     let copied = directory.run_with_input(&["events", "append", "b.ful", "--create"], before.join("\n").as_bytes());
     done(&copied);
     assert!(copied.messages.contains("9 events appended"), "{}", copied.messages);
-    let without_time = |lines: Vec<String>| -> Vec<serde_json::Value> {
-        let parse = |line: String| {
-            let mut event: serde_json::Value = serde_json::from_str(&line).unwrap();
-            event.as_object_mut().unwrap().remove("time");
-            event
-        };
-        lines.into_iter().map(parse).collect()
-    };
-    assert_eq!(without_time(done(&directory.run(&["events", "read", "b.ful"]))), without_time(before));
+    assert_eq!(without_time(&done(&directory.run(&["events", "read", "b.ful"]))), without_time(&before));
     let bytes =
         r#"{"stream":"raw","type":"x","data_hex":"00ff","metadata_hex":"80","id":"000102030405060708090a0b0c0d0e0f"}"#;
     done(&directory.run_with_input(&["events", "append", "b.ful"], bytes.as_bytes()));
@@ -84,6 +86,57 @@ fn what_is_read_can_be_appended_to_another_store() {
         line.ends_with(r#""id":"00010203-0405-0607-0809-0a0b0c0d0e0f","data_hex":"00ff","metadata_hex":"80"}"#),
         "{line}"
     );
+}
+
+#[test]
+fn bytes_that_are_no_text_and_blanks_around_json_are_copied_as_they_are() {
+    let directory = TestDirectory::new();
+    let input = "{\"stream_hex\":\"ff\",\"type\":\"x\",\"data_hex\":\"2031\"}\n\
+                 {\"stream_hex\":\"fe\",\"type\":\"x\",\"data\":[ 1 ]}\n";
+    done(&directory.run_with_input(&["events", "append", "a.ful", "--create"], input.as_bytes()));
+    let lines = done(&directory.run(&["events", "read", "a.ful"]));
+    assert!(lines[0].contains("\"stream_hex\":\"ff\"") && lines[0].ends_with("\"data_hex\":\"2031\"}"), "{lines:?}");
+    assert!(lines[1].contains("\"stream_hex\":\"fe\"") && lines[1].ends_with("\"data\":[ 1 ]}"), "{lines:?}");
+    done(&directory.run_with_input(&["events", "append", "b.ful", "--create"], lines.join("\n").as_bytes()));
+    let again = done(&directory.run(&["events", "read", "b.ful"]));
+    assert_eq!(without_time(&again), without_time(&lines));
+    let both = r#"{"stream":"a","stream_hex":"61","type":"x"}"#;
+    refused(&directory.run_with_input(&["events", "append", "a.ful"], both.as_bytes()), 1, "exclude each other");
+}
+
+#[test]
+fn an_event_that_is_there_already_does_not_keep_its_neighbours_from_being_appended() {
+    let directory = TestDirectory::new();
+    let event = |id: &str| format!("{{\"stream\":\"s\",\"type\":\"x\",\"id\":\"{}\"}}\n", id.repeat(32));
+    done(&directory.run_with_input(&["events", "append", "a.ful", "--create"], event("1").as_bytes()));
+    let more = [event("1"), event("2"), "{\"stream\":\"s\",\"type\":\"y\"}\n".to_owned()].concat();
+    let run = directory.run_with_input(&["events", "append", "a.ful"], more.as_bytes());
+    done(&run);
+    assert!(
+        run.messages.contains("2 events appended") && run.messages.contains("1 event was there"),
+        "{}",
+        run.messages
+    );
+    assert_eq!(done(&directory.run(&["events", "read", "a.ful", "s"])).len(), 3);
+}
+
+#[test]
+fn plain_verbs_do_not_change_the_tables_of_events_and_change_others() {
+    let directory = created();
+    directory.file("in.csv", "key,value\na,1\n");
+    for verb in [
+        &["put", "a.ful", "events.log", "k", "v"][..],
+        &["put", "a.ful", "events.meta", "layout", "2", "--create"],
+        &["import", "a.ful", "events.names", "in.csv"],
+        &["del", "a.ful", "events.log", "--prefix", "", "--yes"],
+    ] {
+        refused(&directory.run(verb), 1, "is of the event store `events`, whose tables must be changed together");
+    }
+    for table in ["views", "events.view", "other.log"] {
+        done(&directory.run(&["put", "a.ful", table, "k", "v", "--create"]));
+        done(&directory.run(&["del", "a.ful", table, "k"]));
+    }
+    assert_eq!(done(&directory.run(&["events", "read", "a.ful"])).len(), 9);
 }
 
 #[test]

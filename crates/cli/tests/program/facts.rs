@@ -86,7 +86,8 @@ fn a_query_is_continued_where_it_stopped() {
 fn a_database_on_another_one_hides_what_has_changed() {
     let directory = created();
     refused(&directory.run(&["facts", "create", "b.ful", "--base", "a.ful"]), 1, "incomplete");
-    done(&directory.run(&["facts", "finish", "a.ful"]));
+    // The same as `finish`.
+    done(&directory.run(&["facts", "complete", "a.ful"]));
     done(&directory.run(&["facts", "create", "b.ful", "--base", "a.ful", "--hide", "all"]));
     let files = ["facts", "query", "b.ful", "src.File _", "--base", "a.ful"];
     assert_eq!(done(&directory.run(&files)), [""; 0]);

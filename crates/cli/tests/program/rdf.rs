@@ -135,6 +135,28 @@ fn a_bad_line_is_named_and_nothing_is_loaded_unless_it_may_be_passed_over() {
     assert_eq!(place.run(&["rdf", "dump", "a.ful"]).ok().lines().count(), 2);
 }
 
+/// The link was removed, and the file that it leads to was left.
+#[cfg(unix)]
+#[test]
+fn what_a_failed_verb_has_created_through_a_link_is_removed_and_the_link_stays() {
+    let place = TestDirectory::new();
+    place.file("bad.nt", "oops\n");
+    place.file("bad.ndjson", "oops\n");
+    std::os::unix::fs::symlink("real.ful", place.path("link.ful")).unwrap();
+    for verb in [
+        &["rdf", "load", "link.ful", "bad.nt", "--create"][..],
+        &["rdf", "update", "link.ful", "oops", "--create"],
+        &["import", "link.ful", "t", "bad.ndjson", "--create"],
+    ] {
+        place.run(verb).fails(1);
+        assert_eq!(place.names(), ["bad.ndjson", "bad.nt", "link.ful"], "{verb:?}");
+    }
+    place.file("good.nt", "<x:a> <x:p> \"1\" .\n");
+    place.run(&["rdf", "load", "link.ful", "good.nt", "--create"]).ok();
+    place.run(&["rdf", "load", "link.ful", "bad.nt", "--create"]).fails(1);
+    assert_eq!(place.names(), ["bad.ndjson", "bad.nt", "good.nt", "link.ful", "real.ful"]);
+}
+
 #[test]
 fn inputs_may_be_several_packed_or_piped_and_go_to_the_graph_that_is_asked_for() {
     let place = TestDirectory::new();

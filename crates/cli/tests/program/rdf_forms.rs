@@ -2,6 +2,8 @@
 //! say.
 
 use crate::fixture::TestDirectory;
+#[cfg(unix)]
+use crate::fixture::{PROGRAM, Run};
 
 const HEAD: &str = "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" xmlns:e=\"http://e/\">";
 
@@ -91,6 +93,32 @@ fn what_a_form_cannot_say_is_named_before_anything_is_written() {
             place.run(&verb).ok();
         }
         std::fs::remove_file(place.path("a.ful")).unwrap();
+    }
+}
+
+/// It was reported as a failure of standard output, with the advice to give the load more memory.
+#[cfg(unix)]
+#[test]
+fn results_that_need_a_temporary_file_name_it_where_there_can_be_none() {
+    let place = TestDirectory::new();
+    let text: String =
+        (0..40_000).map(|number| format!("<http://e/{number}> <http://e/property> \"{number}\" .\n")).collect();
+    place.file("a.nt", text);
+    place.run(&["rdf", "load", "a.ful", "a.nt", "--create"]).ok();
+    let select = ["rdf", "query", "a.ful", "SELECT * { ?s ?p ?o }", "--format"];
+    let construct = ["rdf", "query", "a.ful", "CONSTRUCT WHERE { ?s ?p ?o }", "--format"];
+    let run = |verb: [&str; 5], format: &str| {
+        let mut command = place.command(PROGRAM);
+        Run::of(command.args(verb).arg(format).env("TMPDIR", place.path("missing")).output().unwrap())
+    };
+    for (verb, format) in [(select, "xml"), (construct, "rdf"), (construct, "jsonld")] {
+        let failed = run(verb, format);
+        assert_eq!(failed.text(), "", "{format}");
+        let message = failed.fails(1);
+        assert!(message.contains("missing/fulgurite-answer-") && message.contains("TMPDIR"), "{message}");
+    }
+    for (verb, format) in [(select, "json"), (construct, "nt")] {
+        run(verb, format).ok();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Symbols by their names.
 
-use fulgurite_facts::{Type, Value, decode, encode};
+use fulgurite_facts::{Type, Value, decode, encode, lower_case};
 
 use crate::browse::reader::{CodeReader, SymbolId, fact, string};
 use crate::browse::similar::similar;
@@ -14,7 +14,7 @@ impl CodeReader {
     /// # Errors
     /// Errors of the database; so do all others.
     pub fn search(&self, text: &str, limit: usize) -> Result<Vec<SymbolId>> {
-        let lower = text.to_lowercase();
+        let lower = lower_case(text);
         let mut found = Vec::new();
         self.names(&lower, |name, symbol| found.push((name != lower, name.len(), name.to_owned(), symbol)))?;
         found.sort_unstable();
@@ -46,7 +46,7 @@ impl CodeReader {
         }
         let parts: Vec<&str> = text.split(['.', '#', '/', ':']).filter(|part| !part.is_empty()).collect();
         let name = parts.last().copied().unwrap_or_default();
-        let lower = name.to_lowercase();
+        let lower = lower_case(name);
         let mut named = Vec::new();
         self.names(&lower, |found, symbol| {
             if found == lower {

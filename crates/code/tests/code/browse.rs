@@ -102,6 +102,20 @@ fn names_are_searched_and_misspelt_ones_are_guessed() {
 }
 
 #[test]
+fn the_beginning_of_a_name_is_found_in_any_case() {
+    let project = Project::new();
+    let marked = "struct «Greek#»ΟΔΟΣΗΜΑ; struct «Turkish#»İL;";
+    let names = vec![info("Greek#", Kind::Struct, "ΟΔΟΣΗΜΑ"), info("Turkish#", Kind::Struct, "İL")];
+    project.write(&[("a.rs", marked, names)]);
+    project.update();
+    let reader = project.reader();
+    // A capital sigma at the end of a word would have another lower case than one within.
+    for (text, name) in [("ΟΔΟΣ", "Greek#"), ("οδοσ", "Greek#"), ("il", "Turkish#"), ("İ", "Turkish#")] {
+        assert_eq!(reader.search(text, 10).unwrap(), reader.resolve(&symbol(name)).unwrap(), "{text}");
+    }
+}
+
+#[test]
 fn what_is_in_an_impl_of_rust_is_a_member_of_the_type() {
     let project = Project::new();
     project.write(&[(

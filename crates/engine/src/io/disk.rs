@@ -74,7 +74,8 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// answer, unless the file has several hard links or mounts.
     ///
     /// # Errors
-    /// `NotFound` if the directory does not exist, `InvalidInput` if the path has no last name.
+    /// `NotFound` if the directory does not exist, with a [`LinkTarget`] if the path is a link into that directory;
+    /// `InvalidInput` if the path has no last name.
     fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
 
     /// Tries, without waiting, to become the only writer among all processes that use the same lock file. The file is
@@ -85,6 +86,18 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// The system's; `Unsupported` on a file system whose locks or maps cannot be trusted (network file systems).
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt>;
 }
+
+/// What a symbolic link leads to, in an error of [`Disk::canonical`].
+#[derive(Debug)]
+pub struct LinkTarget(pub PathBuf);
+
+impl fmt::Display for LinkTarget {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "the link leads to {}", self.0.display())
+    }
+}
+
+impl std::error::Error for LinkTarget {}
 
 /// An open file. It closes when the last reference is dropped; closing never reports an error, so sync first.
 #[allow(clippy::len_without_is_empty)] // An empty file is nothing special here, and asking can fail.

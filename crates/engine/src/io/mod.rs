@@ -26,7 +26,7 @@ mod place;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
 
-pub use disk::{Access, Disk, File, FileLocks, FreeSpace, LockHolder, WriterAttempt, WriterLock};
+pub use disk::{Access, Disk, File, FileLocks, FreeSpace, LinkTarget, LockHolder, WriterAttempt, WriterLock};
 pub(crate) use fill::Fill;
 pub use forward::{ForwardDisk, ForwardFile};
 pub use huge_pages::HugePages;

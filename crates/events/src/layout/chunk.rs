@@ -154,34 +154,50 @@ impl<'c> Chunk<'c> {
         slots.next()?.event()
     }
 
-    /// The value of the log in which the events that `is_removed` selects have neither payload, metadata, id nor tags.
-    /// None if it selects no event that is there.
-    pub fn without(&self, mut is_removed: impl FnMut(&Event<'c>) -> bool) -> Option<Vec<u8>> {
+    /// The value of the log in which `kept` of each event is left. `kept` gets what is left of removed events too. None
+    /// if there is nothing to remove.
+    pub fn without(&self, mut kept: impl FnMut(&Event<'c>) -> Kept) -> Option<Vec<u8>> {
         let mut bytes = vec![0; CHUNK_HEADER_BYTES];
         let (mut changed, mut begun) = (false, 0);
         let mut slots = self.slots();
         while let Some(slot) = slots.next() {
             let end = slots.offset();
-            let Some(event) = slot.event() else {
+            let event = slot.remains();
+            let wanted = kept(&event);
+            let id = event.id.filter(|_| wanted >= Kept::Id);
+            if wanted == Kept::Whole || slot.is_removed && id == event.id {
                 bytes.extend_from_slice(&self.events[begun..end]);
-                begun = end;
-                continue;
-            };
-            if is_removed(&event) {
+            } else {
+                let flags = FLAG_REMOVED | (u32::from(id.is_some()) * FLAG_ID);
                 let mut header = [0; EVENT_HEADER_BYTES];
-                header[4..8].copy_from_slice(&(event.kind.0 | (FLAG_REMOVED << 24)).to_le_bytes());
+                header[4..8].copy_from_slice(&(event.kind.0 | (flags << 24)).to_le_bytes());
                 header[8..16].copy_from_slice(&event.stream.0.to_le_bytes());
                 header[16..].copy_from_slice(&event.version.0.to_le_bytes());
                 bytes.extend_from_slice(&header);
+                bytes.extend_from_slice(id.map_or(&[], |id| &id[..]));
                 changed = true;
-            } else {
-                bytes.extend_from_slice(&self.events[begun..end]);
             }
             begun = end;
         }
         write_header(&mut bytes, self.time, self.count);
         (changed && slots.is_whole()).then_some(bytes)
     }
+
+    /// Whether it has ids of events, removed ones included.
+    pub fn has_ids(&self) -> bool {
+        self.slots().any(|slot| slot.event.id.is_some())
+    }
+}
+
+/// What [`Chunk::without`] leaves of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kept {
+    /// Its position, stream, version and type.
+    Place,
+    /// These, and its id, by which a repeated append is recognised.
+    Id,
+    /// All of it.
+    Whole,
 }
 
 /// An event of a chunk, or the empty place of a removed one.
@@ -196,6 +212,12 @@ impl<'c> Slot<'c> {
     #[inline(always)]
     pub fn event(self) -> Option<Event<'c>> {
         (!self.is_removed).then_some(self.event)
+    }
+
+    /// The event, or what is left of a removed one: no payload, metadata and tags, and perhaps no id.
+    #[inline(always)]
+    pub fn remains(self) -> Event<'c> {
+        self.event
     }
 }
 
@@ -348,16 +370,38 @@ mod tests {
         assert_eq!((all[2].position, all[2].version, all[2].kind), (Position(7), Version(2), TypeId(2)));
     }
 
+    /// Leaves so much of the event with a version, and all of the others.
+    fn only(version: u64, kept: Kept) -> impl FnMut(&Event<'_>) -> Kept {
+        move |event| if event.version == Version(version) { kept } else { Kept::Whole }
+    }
+
     #[test]
     fn removed_events_leave_their_places() {
         let value = chunk();
-        let value = Chunk::parse(&[0; 8], &value).unwrap().without(|event| event.version == Version(1)).unwrap();
+        let value = Chunk::parse(&[0; 8], &value).unwrap().without(only(1, Kept::Place)).unwrap();
         let chunk = Chunk::parse(&[0; 8], &value).unwrap();
         assert_eq!(chunk.events().map(|event| event.position.0).collect::<Vec<_>>(), [0, 2]);
-        assert_eq!(chunk.slots().count(), 3);
-        assert!(chunk.without(|event| event.version == Version(1)).is_none(), "it is removed already");
-        let husk = chunk.without(|_| true).unwrap();
+        assert_eq!((chunk.slots().count(), chunk.has_ids()), (3, false));
+        for kept in [Kept::Place, Kept::Id, Kept::Whole] {
+            assert!(chunk.without(only(1, kept)).is_none(), "it is removed already");
+        }
+        let husk = chunk.without(|_| Kept::Place).unwrap();
         assert_eq!(Chunk::parse(&[0; 8], &husk).unwrap().events().count(), 0);
+    }
+
+    #[test]
+    fn removed_events_leave_their_ids_if_these_are_kept() {
+        let value = chunk();
+        let value = Chunk::parse(&[0; 8], &value).unwrap().without(|_| Kept::Id).unwrap();
+        let chunk = Chunk::parse(&[0; 8], &value).unwrap();
+        assert_eq!((chunk.events().count(), chunk.has_ids()), (0, true));
+        let left: Vec<_> = chunk.slots().map(Slot::remains).collect();
+        assert_eq!(left.iter().map(|event| event.id).collect::<Vec<_>>(), [None, Some(&[9; 16]), None]);
+        assert!(left.iter().all(|event| event.payload.is_empty() && event.metadata.is_empty()));
+        assert_eq!(left.iter().map(|event| event.version.0).collect::<Vec<_>>(), [0, 1, 2]);
+        assert!(chunk.without(|_| Kept::Id).is_none(), "nothing but ids is left");
+        let husk = chunk.without(|_| Kept::Place).unwrap();
+        assert!(!Chunk::parse(&[0; 8], &husk).unwrap().has_ids());
     }
 
     #[test]
@@ -375,7 +419,7 @@ mod tests {
                 value[at] ^= 1 << bit;
                 let Some(chunk) = Chunk::parse(&[0; 8], &value) else { continue };
                 chunk.events().for_each(|event| assert!(event.tags.count() <= value.len()));
-                chunk.without(|_| true);
+                chunk.without(|_| Kept::Id);
             }
         }
     }

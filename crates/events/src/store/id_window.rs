@@ -6,6 +6,7 @@ use fulgurite::Read;
 
 use crate::error::Result;
 use crate::ids::{EventId, Position, StreamId, Version};
+use crate::layout::chunk::Slot;
 use crate::layout::keys;
 use crate::layout::tables::Tables;
 use crate::reading::locate;
@@ -36,8 +37,9 @@ impl IdWindow {
         let start = locate::chunk_start(txn, tables, Position(from))?;
         for entry in txn.range(&tables.log, keys::number(start.0)..)? {
             let (key, value) = entry?;
-            for event in locate::parse(tables, &key, &value)?.events().filter(|event| event.position.0 >= from) {
-                if let Some(id) = event.id {
+            // Retention leaves the ids of events that it removes.
+            for event in locate::parse(tables, &key, &value)?.slots().map(Slot::remains) {
+                if let Some(id) = event.id.filter(|_| event.position.0 >= from) {
                     ids.insert(event.stream, *id, event.version, event.position);
                 }
             }

@@ -3,7 +3,9 @@
 //! Invariants: (1) The last chunk of the log and the last entry of each stream in the index stay, because the next
 //! position and the next version follow from them. (2) The start of the log is raised before chunks below it are
 //! removed, so that a reader that misses one knows why. (3) Appends change no entry that this removes, and do not wait
-//! for it. (4) One call runs at a time: a second one would write chunks back that the first has removed.
+//! for it. (4) One call runs at a time: a second one would write chunks back that the first has removed. (5) The ids of
+//! removed events stay in the log while they are recognised, unless their stream was deleted. A chunk below the start
+//! of the log stays for them, without events.
 
 use std::collections::HashMap;
 use std::sync::PoisonError;
@@ -11,7 +13,9 @@ use std::sync::PoisonError;
 use fulgurite::{Isolation, Read, ReadTxn};
 
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::ids::{Position, StreamId, Timestamp, Version};
+use crate::layout::chunk::Kept;
 use crate::layout::keys;
 use crate::layout::stream::StreamRecord;
 use crate::layout::tables::META_START;
@@ -45,12 +49,27 @@ pub struct RetentionReport {
 struct Limit {
     from: Version,
     since: Timestamp,
+    /// The ids of events with lower versions are free.
+    ids_from: Version,
+}
+
+impl Limit {
+    fn kept(&self, event: &Event<'_>) -> Kept {
+        if event.version < self.ids_from {
+            Kept::Place
+        } else if event.version < self.from || event.time < self.since {
+            Kept::Id
+        } else {
+            Kept::Whole
+        }
+    }
 }
 
 impl EventStore {
     /// Removes events from the log: those beyond the limits of `retention`, those beyond the limits of their streams,
     /// and those of truncated and deleted streams. Positions and versions of other events do not change. Space is free
-    /// for new events afterwards; [`Database::compact`](fulgurite::Database::compact) shrinks the file.
+    /// for new events afterwards; [`Database::compact`](fulgurite::Database::compact) shrinks the file. The ids of
+    /// removed events stay as long as they are recognised: [`StoreOptions::id_window`](crate::StoreOptions::id_window).
     ///
     /// Limits of the log apply to whole chunks, of up to 8,000 bytes: up to a chunk more is kept. The newest chunk
     /// stays.
@@ -123,7 +142,8 @@ impl EventStore {
             if record.has_limits() {
                 let stream = StreamId(id.0);
                 let from = record.kept_from(locate::next_version(txn, tables, stream)?);
-                limits.insert(stream, Limit { from, since: record.kept_since(now) });
+                let ids_from = locate::deleted_before(txn, tables, stream)?;
+                limits.insert(stream, Limit { from, since: record.kept_since(now), ids_from });
             }
         }
         Ok(limits)
@@ -139,17 +159,19 @@ impl EventStore {
         let tables = &self.shared.tables;
         let (mut removed, mut rewritten) = (Vec::new(), Vec::new());
         let kept = if limits.is_empty() { start } else { Position(u64::MAX) };
+        let ids_from = Position(locate::end_of_log(txn, tables)?.0.0.saturating_sub(self.shared.id_window));
         for entry in txn.range(&tables.log, ..keys::number(kept.0))? {
             let (key, value) = entry?;
             let chunk = locate::parse(tables, &key, &value)?;
-            if chunk.first < start {
+            let is_below = chunk.first < start;
+            if is_below && (chunk.end() <= ids_from || !chunk.has_ids()) {
                 removed.push(chunk.first);
             } else {
-                let is_removed = |event: &crate::event::Event<'_>| {
-                    let limit = limits.get(&event.stream);
-                    limit.is_some_and(|limit| event.version < limit.from || event.time < limit.since)
+                let kept = |event: &Event<'_>| {
+                    let kept = limits.get(&event.stream).map_or(Kept::Whole, |limit| limit.kept(event));
+                    if is_below { kept.min(Kept::Id) } else { kept }
                 };
-                rewritten.extend(chunk.without(is_removed).map(|value| (chunk.first, value)));
+                rewritten.extend(chunk.without(kept).map(|value| (chunk.first, value)));
             }
             if removed.len() + rewritten.len() >= CHANGES_MAX {
                 self.change_chunks(&mut removed, &mut rewritten, report)?;

@@ -64,7 +64,8 @@ impl Transaction<'_> {
         })
     }
 
-    /// Sets the limits of a stream and what the program stores with it. Creates the stream if it does not exist.
+    /// Sets the limits of a stream and what the program stores with it. Creates the stream if there was none. A deleted
+    /// stream stays deleted, and has the limits when it is opened again.
     ///
     /// # Errors
     /// [`Error::Tombstone`], [`Error::Invalid`]; errors of the disk.
@@ -75,7 +76,10 @@ impl Transaction<'_> {
         if slot.is_some_and(|slot| self.writer.heads.get(slot).state == StreamState::Tombstone) {
             return Err(Error::Tombstone { stream: name.to_vec() });
         }
-        let slot = self.change_store(|transaction| transaction.open_slot(name, slot))?;
+        let slot = match slot {
+            Some(slot) => slot,
+            None => self.change_store(|transaction| transaction.open_slot(name, None))?,
+        };
         self.change(slot, |record| record.metadata = metadata)
     }
 

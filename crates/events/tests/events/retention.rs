@@ -192,6 +192,52 @@ fn ids_of_a_deleted_stream_are_free_and_those_of_a_truncated_one_are_not() {
 }
 
 #[test]
+fn retention_frees_no_ids_within_the_window_but_those_of_deleted_streams() {
+    let directory = tempfile::tempdir().unwrap();
+    let id = |number: u8| event("x").id([number; 16]);
+    let store = open(directory.path(), 10);
+    let fill = |store: &fulgurite_events::EventStore, count: usize| {
+        (0..count).for_each(|_| assert!(!store.append("filler", Expected::Any, &[event("x")]).unwrap().repeated));
+    };
+    store.append("truncated", Expected::Any, &[id(1)]).unwrap();
+    store.append("old", Expected::Any, &[id(2)]).unwrap();
+    store.append("deleted", Expected::Any, &[id(3)]).unwrap();
+    fill(&store, 3);
+    store.truncate_before("truncated", Version(1)).unwrap();
+    store.delete_stream("deleted", Expected::Any).unwrap();
+    store.apply_retention(&Retention { count_max: Some(2), ..Retention::default() }).unwrap();
+    assert_eq!(all(&store.snapshot().unwrap()).len(), 2);
+    drop(store);
+    let store = open(directory.path(), 10);
+    for (stream, number) in [("truncated", 1), ("old", 2)] {
+        let again = store.append(stream, Expected::Any, &[id(number)]).unwrap();
+        assert_eq!((again.position, again.repeated), (Position(u64::from(number) - 1), true), "{stream}");
+    }
+    assert!(!store.append("deleted", Expected::Any, &[id(3)]).unwrap().repeated);
+    // Out of the window, nothing is left of them.
+    fill(&store, 10);
+    store.apply_retention(&Retention { count_max: Some(2), ..Retention::default() }).unwrap();
+    assert!(store.database().check().unwrap().is_sound());
+    drop(store);
+    let store = open(directory.path(), 1000);
+    assert!(!store.append("old", Expected::Any, &[id(2)]).unwrap().repeated);
+}
+
+#[test]
+fn limits_of_a_deleted_stream_do_not_open_it() {
+    let (_directory, store) = store();
+    store.append("a", Expected::Any, &[event("1"), event("2")]).unwrap();
+    store.delete_stream("a", Expected::Any).unwrap();
+    let metadata = StreamMetadata { count_max: Some(1), ..StreamMetadata::default() };
+    store.set_stream_metadata("a", metadata.clone()).unwrap();
+    assert!(matches!(store.snapshot().unwrap().read_stream("a", Version(0)), Err(Error::StreamNotFound { .. })));
+    assert!(matches!(store.append("a", Expected::StreamExists, &[event("3")]), Err(Error::WrongVersion { .. })));
+    assert_eq!(store.append("a", Expected::NoStream, &[event("3")]).unwrap().version, Version(2));
+    let stream = store.snapshot().unwrap().stream("a").unwrap().unwrap();
+    assert_eq!((stream.state, stream.metadata), (StreamState::Open, metadata));
+}
+
+#[test]
 fn an_id_that_was_used_again_after_a_deletion_is_known_until_its_new_event_leaves_the_window() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path(), 4);

@@ -1,5 +1,15 @@
 //! String literals: those of JSON, which may also hold control characters as they are.
 
+/// Where a literal ends whose inside `text` begins with: at the first quote that is not escaped.
+pub fn end_of_literal(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.bytes().position(|byte| {
+        let closes = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        closes
+    })
+}
+
 /// The string that a literal's inside stands for, or the offset of the escape that is wrong.
 pub fn unescape_literal(inside: &str) -> Result<String, usize> {
     let mut string = String::with_capacity(inside.len());

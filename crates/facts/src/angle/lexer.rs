@@ -1,7 +1,7 @@
 //! Text to tokens.
 
 use crate::angle::diagnostic::Diagnostic;
-use crate::angle::escapes::unescape_literal;
+use crate::angle::escapes::{end_of_literal, unescape_literal};
 use crate::angle::source::{Source, Span};
 use crate::angle::token::{Keyword, Mark, Token, TokenKind};
 
@@ -110,13 +110,7 @@ impl Lexer<'_> {
 
     fn string(&mut self) -> Result<Token, Diagnostic> {
         let inside = &self.rest()[1..];
-        let mut escaped = false;
-        let end = inside.bytes().position(|byte| {
-            let closes = byte == b'"' && !escaped;
-            escaped = byte == b'\\' && !escaped;
-            closes
-        });
-        let Some(end) = end else {
+        let Some(end) = end_of_literal(inside) else {
             let span = self.span_to(self.at + 1);
             return Err(self.source.error(span, "the string does not end", "close it by `\"`"));
         };

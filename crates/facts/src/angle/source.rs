@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::angle::diagnostic::Diagnostic;
+use crate::angle::escapes::end_of_literal;
 
 /// A range of bytes of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -99,13 +100,26 @@ impl Source {
         &self.name
     }
 
-    /// The words of a part of the text, one space between them, without comments.
+    /// The words of a part of the text, one space between them, without comments. String literals stay as they are.
     pub fn words(&self, span: Span) -> String {
-        let lines = self.slice(span).lines().map(|line| match line.split_once('#') {
-            // A mark within a string is not a comment; a string before it leaves an odd number of quotes.
-            Some((before, _)) if before.matches('"').count() % 2 == 0 => before,
-            _ => line,
-        });
-        lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+        let (mut words, mut rest, mut apart) = (String::new(), self.slice(span), false);
+        while let Some(first) = rest.chars().next() {
+            let length = match first {
+                '#' => rest.find('\n').unwrap_or(rest.len()),
+                '"' => end_of_literal(&rest[1..]).map_or(rest.len(), |end| end + 2),
+                other => other.len_utf8(),
+            };
+            let (word, after) = rest.split_at(length);
+            rest = after;
+            if first == '#' || first.is_whitespace() {
+                apart = true;
+                continue;
+            }
+            if std::mem::take(&mut apart) && !words.is_empty() {
+                words.push(' ');
+            }
+            words.push_str(word);
+        }
+        words
     }
 }

@@ -1,4 +1,5 @@
-//! Batches of facts: `[{ predicate: "a.B.1", facts: [{ id?, key, value? }], unit? }]`, read fact by fact.
+//! Batches of facts: `[{ predicate: "a.B.1", facts: [{ id?, key, value? }], unit? }]`, read fact by fact. If the facts
+//! come before their predicate, memory holds those of the batch.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -6,6 +7,7 @@ use std::fmt;
 use std::io::Read;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::Value as Json;
 
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
@@ -51,7 +53,7 @@ struct State<'a> {
 }
 
 impl State<'_> {
-    fn write(&mut self, predicate: PredicateId, place: String, json: &serde_json::Value) -> Result<FactId> {
+    fn write(&mut self, predicate: PredicateId, place: String, json: &Json) -> Result<FactId> {
         let mut parser = Parser { schema: self.schema, sink: self.sink, named: &mut self.named, path: vec![place] };
         let id = parser.fact(predicate, json)?;
         self.facts += 1;
@@ -98,6 +100,41 @@ struct Batch<'s, 'a> {
     index: usize,
 }
 
+impl Batch<'_, '_> {
+    fn predicate<E: serde::de::Error>(&self, json: &Json) -> std::result::Result<PredicateId, E> {
+        let Some(name) = predicate_name(json) else {
+            let message = "`predicate` is a name, `\"a.B.1\"`, or `{ \"name\": \"a.B\", \"version\": 1 }`";
+            return Err(E::custom(message));
+        };
+        let state = self.state.borrow();
+        state.schema.find(&name).map(|predicate| predicate.id).ok_or_else(|| {
+            let hint = did_you_mean(&name, state.schema.query_scope().names(), "see the schema");
+            E::custom(format!("there is no predicate {name}; {hint}"))
+        })
+    }
+
+    /// Writes facts that came before their predicate.
+    fn write<E: serde::de::Error>(&self, facts: Json, predicate: PredicateId) -> std::result::Result<Vec<FactId>, E> {
+        let Json::Array(facts) = facts else {
+            return Err(E::custom("`facts` are an array of facts, `[{ \"key\": … }]`"));
+        };
+        let place = Facts { state: self.state, batch: self.index, predicate };
+        facts.iter().enumerate().map(|(index, json)| place.write(index, json)).collect()
+    }
+}
+
+/// The name of a predicate with its version, which may stand apart.
+fn predicate_name(json: &Json) -> Option<String> {
+    match json {
+        Json::String(name) => Some(name.clone()),
+        Json::Object(object) if object.len() == 2 => {
+            let (name, version) = (object.get("name")?.as_str()?, object.get("version")?.as_u64()?);
+            Some(format!("{name}.{version}"))
+        }
+        _ => None,
+    }
+}
+
 impl<'de> DeserializeSeed<'de> for Batch<'_, '_> {
     type Value = ();
 
@@ -114,29 +151,22 @@ impl<'de> Visitor<'de> for Batch<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
-        let (mut predicate, mut facts, mut unit) = (None, None, None);
+        let (mut predicate, mut facts, mut early, mut unit) = (None, None, None, None);
         let mut names = HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
             if names.contains(&name) {
                 return Err(A::Error::custom(given_twice(&name)));
             }
             match name.as_str() {
-                "predicate" => {
-                    let name: String = map.next_value()?;
-                    let state = self.state.borrow();
-                    let found = state.schema.find(&name).map(|predicate| predicate.id);
-                    predicate = Some(found.ok_or_else(|| {
-                        let hint = did_you_mean(&name, state.schema.query_scope().names(), "see the schema");
-                        A::Error::custom(format!("there is no predicate {name}; {hint}"))
-                    })?);
-                }
-                "facts" => {
-                    let predicate =
-                        predicate.ok_or_else(|| A::Error::custom("write `predicate` before `facts` in a batch"))?;
-                    facts = Some(map.next_value_seed(Facts { state: self.state, batch: self.index, predicate })?);
-                }
+                "predicate" => predicate = Some(self.predicate::<A::Error>(&map.next_value_seed(Strict)?)?),
+                "facts" => match predicate {
+                    Some(predicate) => {
+                        facts = Some(map.next_value_seed(Facts { state: self.state, batch: self.index, predicate })?);
+                    }
+                    None => early = Some(map.next_value_seed(Strict)?),
+                },
                 "unit" => unit = map.next_value::<Option<String>>()?,
-                // Other programs add it to a batch. The schema is that of the database.
+                // Other programs add it to a batch, or write it alone. The schema is that of the database.
                 "schema_id" => map.next_value::<serde::de::IgnoredAny>().map(drop)?,
                 _ => {
                     let message = format!("a batch has `predicate`, `facts` and `unit`, not `{name}`");
@@ -145,7 +175,13 @@ impl<'de> Visitor<'de> for Batch<'_, '_> {
             }
             names.insert(name);
         }
-        let facts = facts.ok_or_else(|| A::Error::custom("the batch has no `facts`; an empty array will do"))?;
+        let facts = match (facts, early, predicate) {
+            (Some(facts), ..) => facts,
+            (None, Some(early), Some(predicate)) => self.write::<A::Error>(early, predicate)?,
+            (None, Some(_), None) => return Err(A::Error::custom("the batch has no `predicate`")),
+            (None, None, None) if names.len() == 1 && names.contains("schema_id") => return Ok(()),
+            (None, None, _) => return Err(A::Error::custom("the batch has no `facts`; an empty array will do")),
+        };
         let mut state = self.state.borrow_mut();
         let listed = state.sink.listed(unit.as_deref(), &facts);
         listed.map_err(|error| state.fail(error))
@@ -157,6 +193,14 @@ struct Facts<'s, 'a> {
     state: &'s RefCell<State<'a>>,
     batch: usize,
     predicate: PredicateId,
+}
+
+impl Facts<'_, '_> {
+    fn write<E: serde::de::Error>(&self, index: usize, json: &Json) -> std::result::Result<FactId, E> {
+        let mut state = self.state.borrow_mut();
+        let written = state.write(self.predicate, format!("batch {}, fact {index}: $", self.batch), json);
+        written.map_err(|error| state.fail(error))
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for Facts<'_, '_> {
@@ -177,10 +221,7 @@ impl<'de> Visitor<'de> for Facts<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> std::result::Result<Vec<FactId>, A::Error> {
         let mut facts = Vec::new();
         while let Some(json) = sequence.next_element_seed(Strict)? {
-            let mut state = self.state.borrow_mut();
-            let place = format!("batch {}, fact {}: $", self.batch, facts.len());
-            let written = state.write(self.predicate, place, &json);
-            facts.push(written.map_err(|error| state.fail(error))?);
+            facts.push(self.write::<A::Error>(facts.len(), &json)?);
         }
         Ok(facts)
     }

@@ -24,7 +24,8 @@ pub trait FactSink {
     /// If the fact with this key has another value, or writing fails.
     fn define(&mut self, predicate: PredicateId, key: &[u8], value: &[u8]) -> Result<FactId>;
 
-    /// The predicate of a fact that there is.
+    /// The predicate of a fact that was there before this sink defined any. A batch refers to other facts by the
+    /// numbers that it gives them: what `define` returns may be provisional, and would match a number by accident only.
     ///
     /// # Errors
     ///
@@ -114,7 +115,7 @@ impl Parser<'_> {
         Ok(id)
     }
 
-    /// A fact by the number that the batch gave it, or else by its id in the database.
+    /// A fact by the number that the batch gave it, or else by its id in the database as it was before the batch.
     fn reference(&self, predicate: PredicateId, number: u64) -> Result<FactId> {
         let found = match self.named.get(&number) {
             Some(found) => Some(*found),
@@ -129,9 +130,9 @@ impl Parser<'_> {
                 let (of, wanted) = (self.schema.name_of(of), self.schema.name_of(predicate));
                 Err(self.error(format!("fact {number} is of {of}; a fact of {wanted} belongs here")))
             }
-            None => {
-                Err(self.error(format!("there is no fact {number} before this one; write facts before their uses")))
-            }
+            None => Err(self.error(format!(
+                "there is no fact {number} before this one; give a fact this `id` before its uses, or write it here"
+            ))),
         }
     }
 
@@ -186,7 +187,7 @@ impl Parser<'_> {
             (Type::Maybe(_), Json::Null) => put_nat(out, 0),
             (Type::Maybe(element), value) => {
                 put_nat(out, 1);
-                self.value(element, value, out)?;
+                self.value(element, just(element, value), out)?;
             }
             (Type::Enum(names), value) => self.enumerator(names, value, out)?,
             (Type::Predicate(predicate), Json::Number(number)) => {
@@ -262,6 +263,15 @@ impl Parser<'_> {
             }
             None => Err(self.error(format!("expected one of {}, or its number, found {json}", names.join(", ")))),
         }
+    }
+}
+
+/// The value of a `maybe` of a type. That of a `maybe maybe` may be written as `{ "just": … }`: `null` alone is the
+/// outer `nothing`.
+fn just<'j>(element: &Type, json: &'j Json) -> &'j Json {
+    match (element, json) {
+        (Type::Maybe(_), Json::Object(object)) if object.len() == 1 => object.get("just").unwrap_or(json),
+        _ => json,
     }
 }
 

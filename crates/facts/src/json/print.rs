@@ -3,6 +3,9 @@
 //! A fact is `{ "id": …, "key": …, "value": … }`, without the value if it is `{}`; a reference that is not expanded has
 //! the id alone. A record is an object without its fields that are `nothing`; a sum is an object of one field; an
 //! enumerator is its number; an array of bytes is base 64.
+//!
+//! Outside of records, where Glean cannot print it, `nothing` is `null`. The value of a `maybe maybe` is
+//! `{ "just": … }`, so that its two kinds of `nothing` differ.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -162,9 +165,9 @@ impl<'a> Printer<'a> {
                 object.insert(alternative.name.to_string(), self.json(&alternative.ty, cursor, depth)?);
                 Json::Object(object)
             }
-            // Outside of records, where it is left out, Glean prints `nothing` as an empty object.
             Type::Maybe(element) => match cursor.nat()? {
-                0 => Json::Object(Map::new()),
+                0 => Json::Null,
+                1 if matches!(**element, Type::Maybe(_)) => json!({ "just": self.json(element, cursor, depth)? }),
                 1 => self.json(element, cursor, depth)?,
                 _ => return Err(unknown.into()),
             },

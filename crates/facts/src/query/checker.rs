@@ -359,7 +359,9 @@ impl<'a> Checker<'a> {
         for variable in &self.variables {
             variables.push((variable.name.clone(), change(variable.ty.clone(), variable.span)?));
         }
-        Ok(CheckedQuery { query, value, variables })
+        let mut checked = CheckedQuery { query, value, variables };
+        self.add_generators(&mut checked);
+        Ok(checked)
     }
 
     /// A node whose value may have to become a fact.

@@ -1,6 +1,7 @@
 //! Types of patterns: found out from the inside, or checked against an expected one.
 
 mod awaited;
+mod generators;
 
 use crate::angle::diagnostic::Diagnostic;
 use crate::angle::source::Span;
@@ -378,18 +379,28 @@ impl Checker<'_> {
                     let arguments: Vec<&Pattern> = arguments.iter().collect();
                     return self.primitive(*primitive, &arguments, span);
                 }
-                let predicate = self.predicate(name, function.span)?;
-                match arguments {
-                    [argument] => self.facts(predicate, argument, span),
-                    _ => {
-                        let message = format!("{name} has one pattern, not {}", arguments.len());
-                        Err(self.error(arguments[1].span, message, "separate statements by `;`, fields by `,`"))
-                    }
+                if let Some(ty) = self.named_type(function) {
+                    let argument = self.only_argument(name, arguments)?;
+                    return self.check(argument, &known(ty), place);
                 }
+                let predicate = self.predicate(name, function.span)?;
+                let argument = self.only_argument(name, arguments)?;
+                self.facts(predicate, argument, span)
             }
             _ => {
                 let hint = "predicates and primitives have arguments; separate statements by `;`";
                 Err(self.error(arguments[0].span, "this is not an argument", hint))
+            }
+        }
+    }
+
+    /// The pattern of a predicate or a type.
+    fn only_argument<'p>(&self, name: &str, arguments: &'p [Pattern]) -> Result<&'p Pattern, Diagnostic> {
+        match arguments {
+            [argument] => Ok(argument),
+            _ => {
+                let message = format!("{name} has one pattern, not {}", arguments.len());
+                Err(self.error(arguments[1].span, message, "separate statements by `;`, fields by `,`"))
             }
         }
     }
@@ -540,6 +551,9 @@ impl Checker<'_> {
             (Ty::Known(Type::Predicate(id)), kind) if is_key(kind) => {
                 let predicate = *id;
                 match kind {
+                    PatternKind::Apply(function, _) if self.named_type(function).is_some() => {
+                        self.check_signature(pattern, ty, place)
+                    }
                     PatternKind::Apply(function, _) if self.is_predicate(function) => {
                         self.check_inferred(pattern, ty, place)
                     }
@@ -558,13 +572,24 @@ impl Checker<'_> {
         }
     }
 
+    /// The type that stands before a pattern: `type a` is as `a : type`.
+    fn named_type(&self, function: &Pattern) -> Option<Type> {
+        match &function.kind {
+            PatternKind::Variable(name) | PatternKind::Enumerator(name) => match self.names.find(name)? {
+                Entry::Type(_) => self.names.type_of(name),
+                Entry::Predicate(_) => None,
+            },
+            _ => None,
+        }
+    }
+
     fn check_inferred(&mut self, pattern: &Pattern, ty: &Ty, place: Use) -> Checked {
         let node = self.infer(pattern, place)?;
         self.unify(ty, &node.ty, node.span)?;
         Ok(node)
     }
 
-    /// `a : type` where a fact is expected: the type is the predicate, or that of its keys.
+    /// `a : type`, or `type a`, where a fact is expected: the type is the predicate, or that of its keys.
     fn check_signature(&mut self, pattern: &Pattern, ty: &Ty, place: Use) -> Checked {
         let node = self.infer(pattern, place)?;
         if self.unknowns.shallow(&node.ty) == *ty {

@@ -1,9 +1,10 @@
 //! Typed queries to steps. Derived predicates are replaced by the queries that derive them.
 //!
-//! What needs facts of a predicate that has none matches nothing, and is left out: of a union of many derived
-//! predicates, only the alternatives that can match are lowered and planned.
+//! `never`, and what needs facts of a predicate that has none, matches nothing, and is left out: of a union of many
+//! derived predicates, only the alternatives that can match are lowered and planned.
 
 mod evolving;
+mod narrowing;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -78,6 +79,7 @@ pub fn lower(
         }
         Err(Stop::Wrong(diagnostic)) => return Err(*diagnostic),
     };
+    let steps = lowering.narrowed(steps);
     Ok(Lowered { steps, head, value, slots: lowering.slots, is_partial: lowering.is_partial })
 }
 
@@ -110,7 +112,7 @@ type Lower<T> = Result<T, Stop>;
 
 /// Why lowering stops.
 enum Stop {
-    /// What is being lowered matches nothing: it needs facts of a predicate that has none.
+    /// What is being lowered matches nothing: it is `never`, or needs facts of a predicate that has none.
     Never,
     /// The query is wrong.
     Wrong(Box<Diagnostic>),
@@ -256,7 +258,7 @@ impl Lowering<'_> {
     fn node(&mut self, node: &Node<Type>, frame: Frame, steps: &mut Vec<Step>) -> Lower<Term> {
         Ok(match &node.kind {
             NodeKind::Wildcard => Term::Wild(node.ty.clone()),
-            NodeKind::Never => Term::Never,
+            NodeKind::Never => return Err(Stop::Never),
             NodeKind::Nat(nat) if node.ty == Type::Byte => Term::Bytes(vec![*nat as u8]),
             NodeKind::Nat(nat) => Term::Bytes(nat_bytes(*nat)),
             NodeKind::FactId(id) => {

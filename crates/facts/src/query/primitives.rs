@@ -10,7 +10,7 @@ use crate::value::types::Type;
 /// A primitive operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Primitive {
-    /// A string in lower case.
+    /// A string in lower case: see [`lower_case`].
     ToLower,
     /// How many elements an array has.
     Length,
@@ -100,7 +100,7 @@ impl Primitive {
         match self {
             Primitive::ToLower => {
                 let string = string(&arguments[0])?;
-                put_string(out, &string.to_lowercase());
+                put_string(out, &lower_case(&string));
             }
             Primitive::Reverse => {
                 let string = string(&arguments[0])?;
@@ -128,6 +128,13 @@ impl Primitive {
         }
         Ok(true)
     }
+}
+
+/// A string in lower case, as `prim.toLower` returns it: each character by itself, by the simple mapping of Unicode. So
+/// the lower case of a prefix is a prefix of the lower case, also if the prefix ends with a capital sigma.
+pub fn lower_case(text: &str) -> String {
+    // Of all characters, only `İ` has a mapping of two. The first of them is the simple one.
+    text.chars().map(|character| character.to_lowercase().next().unwrap_or(character)).collect()
 }
 
 fn string(bytes: &[u8]) -> Result<String, ValueError> {

@@ -46,10 +46,7 @@ impl FactSink for Batch {
     }
 
     fn predicate_of(&self, id: FactId) -> Result<Option<PredicateId>> {
-        match self.new_fact(id) {
-            Some((predicate, _, _)) => Ok(Some(predicate)),
-            None => self.snapshot().predicate_by_id(id),
-        }
+        self.snapshot().predicate_by_id(id)
     }
 
     fn listed(&mut self, unit: Option<&str>, facts: &[FactId]) -> Result<()> {

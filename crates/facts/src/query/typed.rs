@@ -97,6 +97,37 @@ pub struct CheckedQuery {
     pub variables: Vec<(String, Type)>,
 }
 
+impl<T> Node<T> {
+    /// The nodes directly in it, but for those of statements.
+    pub fn children(&self) -> Vec<&Node<T>> {
+        match &self.kind {
+            NodeKind::Wildcard
+            | NodeKind::Never
+            | NodeKind::Nat(_)
+            | NodeKind::String(_)
+            | NodeKind::FactId(_)
+            | NodeKind::Variable(_)
+            | NodeKind::Query(_)
+            | NodeKind::Not(_) => Vec::new(),
+            NodeKind::Array(nodes)
+            | NodeKind::ArrayPrefix(nodes)
+            | NodeKind::Tuple(nodes)
+            | NodeKind::Or(nodes)
+            | NodeKind::Primitive(_, nodes) => nodes.iter().collect(),
+            NodeKind::Fields(fields) => fields.iter().map(|(_, node)| node).collect(),
+            NodeKind::Facts(_, parts) => parts.iter().collect(),
+            NodeKind::If(parts) => parts.iter().collect(),
+            NodeKind::StringPrefix(_, inner)
+            | NodeKind::All(inner)
+            | NodeKind::Elements(inner)
+            | NodeKind::Field(inner, _)
+            | NodeKind::Alternative(inner, _)
+            | NodeKind::Key(inner)
+            | NodeKind::Promoted(inner) => vec![inner],
+        }
+    }
+}
+
 impl TypedQuery<Ty> {
     /// The query with every type replaced.
     pub fn map<E>(self, change: &mut impl FnMut(Ty, Span) -> Result<Type, E>) -> Result<TypedQuery<Type>, E> {

@@ -257,3 +257,28 @@ fn a_profile_counts_the_facts_that_were_searched() {
     let page = database.page("p.Use { word = \"w3\" }");
     assert_eq!(page.searched.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [1, 6]);
 }
+
+#[test]
+fn what_is_said_of_a_variable_narrows_the_search_for_facts_with_it() {
+    let database = database(45);
+    for (query, searched, results) in [
+        // Of 7 words and 45 uses: numbers, words and uses that are searched, in this order.
+        ("W where p.Word W; W = \"w3\"..", vec![1], 1),
+        ("W where p.Word W; W = X; X = \"w3\"..", vec![1], 1),
+        ("W where p.Word W; W = (\"w\".. R); R = \"3\"..", vec![1], 1),
+        ("U where p.Use U; U.word = p.Word \"w3\"", vec![1, 6], 6),
+        ("U where p.Use U; U.word = p.Word W; W = \"w3\"..; U.number = p.Number 10", vec![1, 1, 1], 1),
+        ("U where p.Use U; { word = p.Word \"w3\" } = U", vec![1, 6], 6),
+        ("1 where !(p.Word W; W = \"x\"..)", vec![0], 1),
+        ("W where (p.Word W; W = \"w3\"..) | (p.Word W; W = \"w4\"..)", vec![2], 2),
+        // What a derived predicate is searched for.
+        ("p.Both { word = \"w3\".. }", vec![6, 1, 6], 6),
+        ("N where p.Both { word = W, number = N }; W = \"w3\"..", vec![6, 1, 6], 6),
+        ("B where p.Both B; B.word = \"w3\"..", vec![6, 1, 6], 6),
+        ("B where B = p.Both X; X.word = \"w3\"..", vec![6, 1, 6], 6),
+    ] {
+        let page = database.page(query);
+        let counts: Vec<u64> = page.searched.iter().map(|(_, count)| *count).collect();
+        assert_eq!((counts, page.results.len()), (searched, results), "{query}");
+    }
+}

@@ -3,6 +3,7 @@
 mod benchmark;
 mod encodings;
 mod evolution;
+mod json;
 mod limits;
 mod memory;
 mod mistakes;

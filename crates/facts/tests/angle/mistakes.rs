@@ -30,7 +30,10 @@ fn wrong_queries_are_errors_with_place_and_hint() {
     let database = Database::new(SCHEMA, "[]");
     for (query, expected) in [
         ("t.Nane _", "query:1:1: there is no predicate t.Nane, at `t.Nane`; did you mean `t.Name`?"),
-        ("t.Colour _", "query:1:1: t.Colour is a type, not a predicate"),
+        ("$t.Colour 1024", "query:1:2: t.Colour is a type, not a predicate"),
+        ("t.Colour blue", "query:1:10: enum { red | green } has no `blue`"),
+        ("t.Colour _", "the query returns something that is not complete"),
+        ("t.Colour red green", "query:1:14: t.Colour has one pattern, not 2"),
         ("t.Name 12", "query:1:8: expected string, found nat, at `12`"),
         ("t.Name { name = 12 }", "query:1:8: there is no field or alternative `name` in string, at `{ name = 12 }`"),
         ("t.Pair { fst = \"a\",\n  third = 1 }", "query:2:3: { fst : string, snd : nat } has no `third`, at `third`"),
@@ -179,7 +182,15 @@ fn wrong_facts_are_errors_with_place() {
         (batch("t.Bytes", r#"{ "key": "Zg=" }"#), "a string of base 64"),
         (r#"[{ "predicate": "t.Name" }]"#.to_owned(), "the batch has no `facts`"),
         (batch("t.Nome", ""), "there is no predicate t.Nome; did you mean `t.Name`?"),
-        (r#"[{ "facts": [], "predicate": "t.Name" }]"#.to_owned(), "write `predicate` before `facts`"),
+        (r#"[{ "facts": [] }]"#.to_owned(), "the batch has no `predicate`"),
+        (r#"[{ "schema_id": "a", "unit": "b" }]"#.to_owned(), "the batch has no `facts`"),
+        (r#"[{ "facts": {}, "predicate": "t.Name" }]"#.to_owned(), "`facts` are an array of facts"),
+        (
+            r#"[{ "facts": [{ "key": 1 }], "predicate": "t.Name" }]"#.to_owned(),
+            "batch 0, fact 0: $.key: expected string",
+        ),
+        (r#"[{ "predicate": { "name": "t.Name" }, "facts": [] }]"#.to_owned(), "`predicate` is a name"),
+        (r#"[{ "predicate": { "name": "t.Name", "version": 2 }, "facts": [] }]"#.to_owned(), "no predicate t.Name.2"),
         ("[{ \"predicate\": \"t.Name\",\n \"facts\": [{ \"key\": \"a\" ".to_owned(), "line 2, column"),
         (format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000)), "line 1, column"),
         (batch("t.Pair", &format!(r#"{{ "key": {}1{} }}"#, "[".repeat(10_000), "]".repeat(10_000))), "recursion limit"),

@@ -9,6 +9,7 @@ const SCHEMA: &str = r#"
 schema t.1 {
 type Colour = enum { red | green | blue }
 type Shape = { circle : nat | square : { side : nat, colour : Colour } | none }
+type Label = string
 predicate Name : string
 predicate Pair : { fst : string, snd : string }
 predicate Node : { label : Name }
@@ -87,6 +88,9 @@ const QUERIES: &[(&str, &[&str])] = &[
     ("prim.length T where t.Thing { tags = T }", &["0", "1", "2"]),
     ("prim.size T where t.Thing { marks = T }", &["0", "1", "2"]),
     ("prim.toLower X where t.Name X", &["\"a\"", "\"abc\"", "\"b\""]),
+    // Each character by itself: a sigma at the end is no other one, and `İ` is one character.
+    ("prim.toLower \"ΟΔΟΣ\"", &["\"οδοσ\""]),
+    ("prim.toLower \"İ\"", &["\"i\""]),
     ("prim.reverse X where t.Name X", &["\"a\"", "\"b\"", "\"cbA\""]),
     ("X where X = (1 | 2 | 3 | 4); X > 1; X <= 3", &["2", "3"]),
     ("X + 1 where X = [1, 5][..]; X !== 5", &["2"]),
@@ -159,6 +163,15 @@ const QUERIES: &[(&str, &[&str])] = &[
         &[r#"{"tuplefield0":"z","tuplefield1":"z"}"#],
     ),
     ("{ X, Z } where (if t.Name \"z\" then (Z = \"z\") else (X = \"a\"; Z = \"q\")); X = Z", &[]),
+    // `never` takes away the branch that it is in, and needs no values in it.
+    ("X where X = (1 | never)", &["1"]),
+    ("X where X = (never | 1)", &["1"]),
+    ("A = never : t.Name; A", &[]),
+    ("X where X = (never : nat)", &[]),
+    ("{ N, Q } where Q = \"a\"; (\"\" = Q; never = N) | (N = Q)", &[r#"{"tuplefield0":"a","tuplefield1":"a"}"#]),
+    ("if never then 1 else 2", &["2"]),
+    ("1 where !(never)", &["1"]),
+    ("prim.size (all (never : nat))", &["0"]),
     ("N.* where t.Size N -> { bytes = 5 }", &["\"a\""]),
     ("B where t.Size \"b\" -> { B, _ }", &["9"]),
     ("t.Size _ where never", &[]),
@@ -222,7 +235,22 @@ const QUERIES: &[(&str, &[&str])] = &[
     ("X where X = 18446744073709551615 + 2", &["1"]),
     ("\"s\" : string", &["\"s\""]),
     ("X where X = (\"a\" : t.Name)", &["\"a\""]),
+    // All facts of a predicate, if nothing else says which of them a query returns.
+    ("_ : t.Name", &["\"Abc\"", "\"a\"", "\"b\""]),
+    ("X where X : t.Name", &["\"Abc\"", "\"a\"", "\"b\""]),
+    ("X where X = (_ : t.Name)", &["\"Abc\"", "\"a\"", "\"b\""]),
+    ("_ : t.Size where t.Name \"a\"", &[r#"["a",{"bytes":5,"text":"five"}]"#, r#"["b",{"bytes":9,"text":"nine"}]"#]),
+    ("N where !(t.Edge { from = N })", &[r#"{"label":"Abc"}"#]),
+    ("{ N, 1 } where !(t.Edge { to = N })", &[r#"{"tuplefield0":{"label":"a"},"tuplefield1":1}"#]),
+    ("N where N != M; M = t.Name \"a\"", &["\"Abc\"", "\"b\""]),
+    ("R where R : t.Same", &[r#"{"fst":"c","snd":"c"}"#]),
     ("{ a = 1, b = \"x\" } : { a : nat, b : string }", &[r#"{"a":1,"b":"x"}"#]),
+    // A type before a pattern, on both sides of `=`, and where a fact is expected.
+    ("t.Colour green", &["1"]),
+    ("X where X = t.Shape { circle = 3 }", &[r#"{"circle":3}"#]),
+    ("N.* where t.Thing { name = N, shape = S }; t.Shape { square = { side = 4 } } = S", &["\"b\""]),
+    ("t.Label (\"a\" | \"z\")", &["\"a\"", "\"z\""]),
+    ("t.Node { label = t.Label \"a\" }", &[r#"{"label":"a"}"#]),
     ("X where (X = 1; 2 = 2) | (X = 7)", &["1", "7"]),
     ("{} where t.Name \"a\"", &["{}"]),
     ("{ X, Y } = { Y, \"a\" }; t.Name X", &["\"a\""]),

@@ -45,6 +45,18 @@ fn a_schema_is_the_same_after_it_was_stored() {
     assert_eq!(database_schema(&commented).hash(), schema.hash());
     let changed = block("angle-schema").replace("bytes : nat", "bytes : byte");
     assert_ne!(database_schema(&changed).hash(), schema.hash());
+    let derived = |query: &str| {
+        let text = format!("schema a.1 {{ predicate F : string\npredicate P : string X where F X; {query} }}");
+        database_schema(&text).hash()
+    };
+    // Blanks and marks in strings count, and those around them do not.
+    for (query, other, same) in [
+        (r#"X = "a b""#, r#"X = "a  b""#, "X  = # a comment\n \"a b\""),
+        (r##"X = "\"#a""##, r##"X = "\"#b""##, "X = \"\\\"#a\" # \"a comment\"\n"),
+    ] {
+        assert_ne!(derived(query), derived(other), "{query}");
+        assert_eq!(derived(query), derived(same), "{query}");
+    }
     let text = schema.text();
     for length in (1..text.len()).filter(|&length| text.is_char_boundary(length)) {
         assert!(fulgurite_facts::Schema::from_text(&text[..length]).is_err(), "cut off at {length}");

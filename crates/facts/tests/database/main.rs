@@ -171,6 +171,29 @@ fn a_batch_names_the_unit_that_owns_its_facts_before_or_after_them() {
 }
 
 #[test]
+fn a_batch_refers_to_facts_that_it_has_numbered_or_that_were_there_before() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let database = create(&directory, "a.ful");
+    let file = |fact: &str| format!(r#"{{"predicate":"src.File.1","facts":[{fact}]}}"#);
+    let line = |file: &str| {
+        let fact = format!(r#"{{"key":{{"file":{file},"number":1}},"value":"text"}}"#);
+        format!(r#"{{"predicate":"src.Line.1","facts":[{fact}]}}"#)
+    };
+    // New facts get the ids 1024 and 1025 in the batch, and perhaps others when it is committed.
+    for reference in ["1024", r#"{"id":1025}"#] {
+        let batch = format!("[{},{},{}]", file(r#"{"key":"a.rs"}"#), file(r#"{"key":"b.rs"}"#), line(reference));
+        let error = database.write_json(batch.as_bytes(), None).expect_err("the batch did not number them");
+        assert!(error.to_string().contains("$.key.file: there is no fact 102"), "{error}");
+    }
+    write(&database, &format!("[{}]", file(r#"{"key":"a.rs"}"#)), None);
+    write(&database, &format!("[{}]", line("1024")), None);
+    // The numbers of a batch come before the ids of the database.
+    write(&database, &format!("[{},{}]", file(r#"{"id":1024,"key":"b.rs"}"#), line("1024")), None);
+    let reader = database.reader().expect("it can be read");
+    assert_eq!(all(&reader, "F.* where src.Line { file = F }"), [r#""a.rs""#, r#""b.rs""#]);
+}
+
+#[test]
 fn a_key_with_another_value_is_named_with_its_place_and_both_values() {
     let directory = tempfile::tempdir().expect("a directory");
     let database = create(&directory, "a.ful");

@@ -65,6 +65,16 @@ fn what_is_within_a_negation_a_set_or_a_condition_is_complete_before() {
 }
 
 #[test]
+fn all_facts_of_a_predicate_are_there_before_a_derivation_goes_through_them() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mark = "predicate Mark : Reach";
+    let unmarked = "predicate Unmarked : Reach stored R where !(Mark R)";
+    let database = create(&directory, "a.ful", &[unmarked, mark, REACH]);
+    database.derive_all().expect("the derivations are right");
+    assert_eq!(count(&database, "n.Unmarked _"), 7);
+}
+
+#[test]
 fn facts_that_a_negation_gives_no_longer_are_counted() {
     let directory = tempfile::tempdir().expect("a directory");
     let above = "predicate Above : nat stored X where Unreach { X, X }";

@@ -3,7 +3,7 @@
 //! Invariant: a checkpoint is committed if and only if `meta.ID/_commit` is stored. It is stored after all files of the
 //! checkpoint, and removed before any of them.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::checkpoint::delta::{self, Delta};
 use crate::checkpoint::error::CheckpointError;
 use crate::checkpoint::hashing::{Content, Hashing, content_of};
 use crate::checkpoint::manifest::{Manifest, StoredFile};
-use crate::checkpoint::storage::CheckpointStorage;
+use crate::checkpoint::storage::{CheckpointStorage, directory_of, sync_directory_of};
 
 /// Creates checkpoints of one database in a storage, and restores them.
 ///
@@ -48,8 +48,6 @@ pub struct Checkpoints<S> {
     retained: usize,
     /// The checkpoint that was created or restored last.
     last: Option<LastCheckpoint>,
-    /// Manifests of committed checkpoints, to fetch each once.
-    manifests: BTreeMap<u64, Manifest>,
 }
 
 /// A checkpoint, and where its changes continue.
@@ -77,7 +75,7 @@ pub struct CheckpointReport {
 impl<S: CheckpointStorage> Checkpoints<S> {
     /// Checkpoints in this storage. It keeps the newest ten.
     pub fn new(storage: S) -> Self {
-        Self { storage, retained: RETAINED_DEFAULT, last: None, manifests: BTreeMap::new() }
+        Self { storage, retained: RETAINED_DEFAULT, last: None }
     }
 
     /// Keeps this many checkpoints, at least one.
@@ -105,9 +103,8 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         self.storage.store(&sent.name, &local.0).map_err(CheckpointError::storage("store", &sent.name))?;
         self.store_text(&local, &manifest_name(id), &manifest.to_text())?;
         self.store_text(&local, &commit_name(id), "committed\n")?;
-        self.manifests.insert(id, manifest.clone());
+        let is_cleaned = self.remove_old(&manifest, &names, &local).is_ok();
         self.last = Some(LastCheckpoint { manifest, file, sequence });
-        let is_cleaned = self.remove_old(id, &names, &local).is_ok();
         Ok(CheckpointReport { is_cleaned, ..report })
     }
 
@@ -123,7 +120,8 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         let Some(LastCheckpoint { manifest: last, file: file_of_last, sequence }) = &self.last else {
             return Ok(None);
         };
-        let is_stored = last.id != id && committed(names).contains(&last.id) && file == file_of_last;
+        // Another process may have replaced or removed that checkpoint, and with it files that only it had.
+        let is_stored = last.id != id && last.files().all(|file| names.contains(&file.name)) && file == file_of_last;
         let sent: u64 = last.deltas.iter().map(|delta| delta.bytes).sum();
         let bytes_max = (last.base.bytes / 2).saturating_sub(sent);
         if !is_stored || bytes_max == 0 || last.deltas.len() >= DELTAS_MAX {
@@ -199,6 +197,9 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     /// Restores a checkpoint into a new database at `path`, and opens it. The next checkpoint of the returned database
     /// sends what has changed since then.
     ///
+    /// The database is filled under another name, `path` followed by `-restoring`. What an interrupted call has left
+    /// there is removed by the next one.
+    ///
     /// # Errors
     /// [`CheckpointError::NoSuchCheckpoint`]; [`CheckpointError::Damaged`] if a stored file is not what it was;
     /// [`CheckpointError::Engine`] with [`Error::FileExists`] if there is a file at `path`, and other errors of the
@@ -213,7 +214,11 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         if path.exists() {
             return Err(Error::FileExists { path: path.to_path_buf() }.into());
         }
-        match self.fill(&manifest, path, &local, options) {
+        let partial = PartialDatabase::new(path);
+        self.fill(&manifest, &partial.0, &local, &options)?;
+        let published = fs::rename(&partial.0, path).and_then(|()| sync_directory_of(path));
+        published.map_err(CheckpointError::storage("name", "the database"))?;
+        match open_restored(path, options) {
             Ok((db, file, sequence)) => {
                 self.last = Some(LastCheckpoint { manifest, file, sequence });
                 Ok(db)
@@ -225,24 +230,29 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         }
     }
 
+    /// Makes a database of the files of a checkpoint, and closes it.
     fn fill(
         &self,
         manifest: &Manifest,
         path: &Path,
         local: &LocalFile,
-        options: Options,
-    ) -> Result<(Database, FileIdentity, Sequence), CheckpointError> {
-        self.fetch(&manifest.base, &local.0)?;
-        fs::rename(&local.0, path).map_err(CheckpointError::storage("name", &manifest.base.name))?;
-        let db = options.create(false).read_only(false).open(path)?;
+        options: &Options,
+    ) -> Result<(), CheckpointError> {
+        self.fetch(&manifest.base, path)?;
+        // Commits that follow sync the log alone. It needs this file.
+        let synced = File::open(path).and_then(|file| file.sync_all());
+        synced.map_err(CheckpointError::storage("sync", &manifest.base.name))?;
+        if manifest.deltas.is_empty() {
+            return Ok(());
+        }
+        // Without a log of its changes, it is a single file when it is closed.
+        let db = options.clone().create(false).read_only(false).keep_log(0).open(path)?;
         for delta in &manifest.deltas {
             self.fetch(delta, &local.0)?;
             let file = File::open(&local.0).map_err(CheckpointError::storage("read", &delta.name))?;
             delta::apply(&delta.name, &mut BufReader::new(file), &db)?;
         }
-        let sequence = db.sync()?;
-        let file = FileIdentity::of(db.path()).map_err(CheckpointError::storage("read", "the database"))?;
-        Ok((db, file, sequence))
+        Ok(db.close()?)
     }
 
     /// Fetches a file, and checks that it is what was stored.
@@ -260,8 +270,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     }
 
     /// Removes a checkpoint, whose files are among `names` if it exists. Files that others share stay.
-    fn discard(&mut self, id: u64, names: &[String]) -> Result<(), CheckpointError> {
-        self.manifests.remove(&id);
+    fn discard(&self, id: u64, names: &[String]) -> Result<(), CheckpointError> {
         for name in [commit_name(id), manifest_name(id)] {
             if names.contains(&name) {
                 self.remove(&name)?;
@@ -276,27 +285,21 @@ impl<S: CheckpointStorage> Checkpoints<S> {
 
     /// Removes the oldest checkpoints, those that were never committed, and files that no checkpoint has. `newest` was
     /// created after the listing of `names`.
-    fn remove_old(&mut self, newest: u64, names: &[String], local: &LocalFile) -> Result<(), CheckpointError> {
+    fn remove_old(&self, newest: &Manifest, names: &[String], local: &LocalFile) -> Result<(), CheckpointError> {
         let mut kept = committed(names);
-        kept.insert(newest);
+        kept.remove(&newest.id);
         let mut discarded = HashSet::new();
-        while kept.len() > self.retained {
-            let oldest = kept.iter().copied().find(|id| *id != newest);
-            let Some(oldest) = oldest else { break };
-            kept.remove(&oldest);
+        while kept.len() >= self.retained {
+            let Some(oldest) = kept.pop_first() else { break };
             self.discard(oldest, names)?;
             discarded.insert(oldest);
         }
-        for id in &kept {
-            if !self.manifests.contains_key(id) {
-                // Without its manifest, the files that it needs are not known.
-                let manifest = self.read_manifest(*id, local)?;
-                self.manifests.insert(*id, manifest);
-            }
-        }
-        self.manifests.retain(|id, _| kept.contains(id));
+        // Read each time: another process may have replaced a checkpoint.
+        let manifests =
+            kept.iter().map(|id| self.read_manifest(*id, local)).collect::<Result<Vec<_>, CheckpointError>>()?;
         let needed: HashSet<&str> =
-            self.manifests.values().flat_map(Manifest::files).map(|file| file.name.as_str()).collect();
+            manifests.iter().chain([newest]).flat_map(Manifest::files).map(|file| file.name.as_str()).collect();
+        kept.insert(newest.id);
         for name in names {
             let is_left_over = match id_of_meta(name) {
                 Some(id) => !kept.contains(&id) && !discarded.contains(&id),
@@ -308,6 +311,14 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         }
         Ok(())
     }
+}
+
+/// Opens a database that was restored.
+fn open_restored(path: &Path, options: Options) -> Result<(Database, FileIdentity, Sequence), CheckpointError> {
+    let db = options.create(false).read_only(false).open(path)?;
+    let sequence = db.sync()?;
+    let file = FileIdentity::of(db.path()).map_err(CheckpointError::storage("read", "the database"))?;
+    Ok((db, file, sequence))
 }
 
 /// The id of the checkpoint that a file below `meta.ID/` is of.
@@ -369,10 +380,29 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Removes a database that was restored in part.
+/// A database that is being restored. What is there is removed at the beginning and at the end.
+#[derive(Debug)]
+struct PartialDatabase(PathBuf);
+
+impl PartialDatabase {
+    /// The one that will have the name `path`.
+    fn new(path: &Path) -> Self {
+        let partial = with_suffix(path, "-restoring");
+        remove_database(&partial);
+        Self(partial)
+    }
+}
+
+impl Drop for PartialDatabase {
+    fn drop(&mut self) {
+        remove_database(&self.0);
+    }
+}
+
+/// Removes a database, if there is one.
 fn remove_database(path: &Path) {
     let _ = fs::remove_file(path);
-    if let Ok(entries) = fs::read_dir(path.parent().unwrap_or(Path::new("."))) {
+    if let Ok(entries) = fs::read_dir(directory_of(path)) {
         let Some(name) = path.file_name() else { return };
         for entry in entries.flatten() {
             let other = entry.file_name();

@@ -72,8 +72,7 @@ impl DirectoryStorage {
 impl CheckpointStorage for DirectoryStorage {
     fn store(&self, name: &str, file: &Path) -> io::Result<()> {
         let path = self.path(name);
-        let directory = path.parent().unwrap_or(&self.directory);
-        fs::create_dir_all(directory)?;
+        create_directories(directory_of(&path))?;
         // Under another name until it is whole.
         let fresh = path.with_extension("new");
         if fs::rename(file, &fresh).is_err() {
@@ -81,7 +80,7 @@ impl CheckpointStorage for DirectoryStorage {
         }
         File::open(&fresh)?.sync_all()?;
         fs::rename(&fresh, &path)?;
-        sync_directories(&self.directory, directory)
+        sync_directory_of(&path)
     }
 
     fn fetch(&self, name: &str, path: &Path) -> io::Result<()> {
@@ -94,9 +93,9 @@ impl CheckpointStorage for DirectoryStorage {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             other => other?,
         }
-        let directory = path.parent().unwrap_or(&self.directory);
-        File::open(directory)?.sync_all()?;
-        if directory != self.directory {
+        sync_directory_of(&path)?;
+        let directory = directory_of(&path);
+        if directory != directory_of(&self.path("file")) {
             // It stays if it has other files.
             let _ = fs::remove_dir(directory);
         }
@@ -105,8 +104,10 @@ impl CheckpointStorage for DirectoryStorage {
 
     fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        if self.directory.exists() {
-            list(&self.directory, "", &mut names)?;
+        let path = self.path("file");
+        let directory = directory_of(&path);
+        if directory.exists() {
+            list(directory, "", &mut names)?;
         }
         Ok(names)
     }
@@ -127,13 +128,52 @@ fn list(directory: &Path, prefix: &str, names: &mut Vec<String>) -> io::Result<(
     Ok(())
 }
 
-/// Makes names durable, up to the root.
-fn sync_directories(root: &Path, directory: &Path) -> io::Result<()> {
-    for directory in directory.ancestors() {
-        File::open(directory)?.sync_all()?;
-        if directory == root {
-            break;
+/// Creates a directory, and those that it is in, so that they stay if the power fails.
+fn create_directories(directory: &Path) -> io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    create_directories(directory_of(directory))?;
+    match fs::create_dir(directory) {
+        // Another process was faster. Its name may not be durable yet.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => {}
+        other => other?,
+    }
+    sync_directory_of(directory)
+}
+
+/// The directory that a path is in: the current one for a name alone.
+pub fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes the name of a file or directory durable.
+pub fn sync_directory_of(path: &Path) -> io::Result<()> {
+    File::open(directory_of(path))?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_storage_in_the_current_directory_is_one() {
+        for name in ["", "."] {
+            let storage = DirectoryStorage::new(name);
+            assert_eq!(directory_of(&storage.path("file")), Path::new("."));
+            assert!(storage.names().expect("a listing").contains(&"Cargo.toml".to_owned()), "{name}");
         }
     }
-    Ok(())
+
+    #[test]
+    fn directories_are_created_as_deep_as_they_are_named() {
+        let root = tempfile::tempdir().expect("a directory");
+        let storage = DirectoryStorage::new(root.path().join("a/b"));
+        let file = root.path().join("file");
+        fs::write(&file, "content").expect("a file");
+        storage.store("c/d", &file).expect("stored");
+        assert_eq!(storage.names().expect("a listing"), ["c/d"]);
+        storage.remove("c/d").expect("removed");
+        assert!(root.path().join("a/b").exists() && !root.path().join("a/b/c").exists());
+    }
 }

@@ -182,6 +182,45 @@ fn a_restored_database_goes_on_with_changes() {
 }
 
 #[test]
+fn two_processes_that_replace_checkpoints_of_each_other_leave_none_that_lacks_a_file() {
+    let (directory, storage, db) = filled();
+    let mut checkpoints = Checkpoints::new(&storage);
+    checkpoints.create(&db, 1).unwrap();
+    change(&db, 1);
+    checkpoints.create(&db, 2).unwrap();
+    let mut others = Checkpoints::new(&storage);
+    let other = others.restore(1, directory.path().join("other.ful"), options()).unwrap();
+    change(&other, 5);
+    others.create(&other, 2).unwrap();
+    // What the first process sent for the second checkpoint is gone, so changes since then are of no use.
+    change(&db, 6);
+    assert!(checkpoints.create(&db, 3).unwrap().is_whole);
+    assert_eq!(restored(&storage, 2).unwrap(), content(&other));
+    assert_eq!(restored(&storage, 3).unwrap(), content(&db));
+}
+
+#[test]
+fn what_an_interrupted_restoration_has_left_is_no_database_and_is_removed_by_the_next() {
+    let (directory, storage, db) = filled();
+    let mut checkpoints = Checkpoints::new(&storage);
+    checkpoints.create(&db, 1).unwrap();
+    change(&db, 1);
+    checkpoints.create(&db, 2).unwrap();
+    // As after a kill between two files of changes.
+    let target = directory.path().join("r.ful");
+    for name in ["r.ful-restoring", "r.ful-restoring-lock", "r.ful-restoring-log.1"] {
+        std::fs::write(directory.path().join(name), "in part").unwrap();
+    }
+    assert!(!target.exists());
+    let restored = checkpoints.restore(2, &target, options()).unwrap();
+    assert_eq!(content(&restored), content(&db));
+    restored.close().unwrap();
+    let left = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().contains("restoring")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
 fn a_checkpoint_that_is_created_again_leaves_later_ones_as_they_are() {
     let (_directory, storage, db) = filled();
     let mut checkpoints = Checkpoints::new(&storage);

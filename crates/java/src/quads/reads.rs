@@ -58,6 +58,9 @@ const _: [NativeMethod<'_>; 8] = [
 /// The id of a term that the store does not have.
 const UNKNOWN: u64 = u64::MAX;
 
+/// Room for a term; most need less.
+const TERM_BYTES: usize = 64;
+
 /// The graph of a pattern that matches all graphs.
 const ANY_GRAPH: jlong = -1;
 
@@ -166,7 +169,7 @@ fn terms<'l>(
     count: jint,
 ) -> Result<JByteArray<'l>> {
     let ids = term_ids(env, &ids, count)?;
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(ids.len().saturating_mul(TERM_BYTES));
     REGISTRY.with(view, |object| {
         with_view!(object, view => {
             view.terms(&ids, &mut |term| push_term(&mut bytes, term))?;

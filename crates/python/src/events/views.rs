@@ -21,13 +21,14 @@ use crate::tables;
 /// A view as a tuple: name, tables with their options, the events of a transaction, and the member of a group.
 type ViewTuple = (String, Vec<TableTuple>, u64, Option<(u32, u32)>);
 
-/// A table as a tuple: name, types of keys and values, counted, packed, merge operator.
-type TableTuple = (String, String, String, bool, bool, Option<String>);
+/// A table as a tuple: name, types of keys and values, counted, packed, merge operator, merge function.
+type TableTuple = (String, String, String, bool, bool, Option<String>, Option<String>);
 
 fn view_of((name, tables, batch_events, partition): ViewTuple) -> Result<View> {
     let mut view = View::new(name).batch_events(batch_events).partition(arguments::partition(partition)?);
-    for (name, key, value, counted, packed, merge) in tables {
-        view = view.table(name, tables::options(&key, &value, counted, packed, (merge.as_deref(), None))?);
+    for (name, key, value, counted, packed, merge, function) in tables {
+        let merge = (merge.as_deref(), function.as_deref());
+        view = view.table(name, tables::options(&key, &value, counted, packed, merge)?);
     }
     Ok(view)
 }

@@ -119,6 +119,7 @@ const SCHEMES_MAX: usize = 10_000;
 #[cfg(test)]
 mod tests {
     use oxrdf::{GraphName, NamedNode, Quad, Term};
+    use oxrdfio::RdfParser;
 
     use super::*;
     use crate::Error;
@@ -155,6 +156,23 @@ mod tests {
             let mut out = Vec::new();
             assert_eq!(dump(&snapshot, &pattern, RdfFormat::NQuads, &mut out, |_| Ok(())).unwrap(), 1);
             assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn prefixes_that_no_reader_takes_are_not_written() {
+        let (_directory, store) = store(&[name("o").into()], &GraphName::DefaultGraph);
+        let prefixes = ["_x", "_", "µ", "m²", "a b"];
+        store
+            .update(|transaction| prefixes.iter().try_for_each(|prefix| transaction.set_namespace(prefix, "http://a/")))
+            .unwrap();
+        for format in [RdfFormat::Turtle, RdfFormat::TriG, RdfFormat::RdfXml] {
+            let mut out = Vec::new();
+            dump(&store.snapshot().unwrap(), &IdPattern::ALL, format, &mut out, |_| Ok(())).unwrap();
+            let text = String::from_utf8(out.clone()).unwrap();
+            assert!(prefixes[2..].iter().all(|prefix| !text.contains(prefix)), "{text}");
+            let quads: Result<Vec<_>, _> = RdfParser::from_format(format).for_slice(&out).collect();
+            assert_eq!(quads.unwrap_or_else(|error| panic!("{error}: {text}")).len(), 1, "{text}");
         }
     }
 

@@ -161,9 +161,21 @@ impl<R: Reads> View<'_, R> {
     }
 
     fn read_some_terms(&self, wanted: &[(TermId, u32)], batch: &mut TermBatch) -> Result<()> {
-        let mut keys = [IdKey::default(); TERMS_AT_ONCE];
+        match wanted {
+            [(id, place)] => {
+                let stored = self.reads.get(&self.tables.terms, id.key().as_bytes())?;
+                self.fill_term(*id, *place, stored.as_deref(), batch)
+            }
+            _ if wanted.len() <= FEW_TERMS => self.read_side_by_side::<FEW_TERMS>(wanted, batch),
+            _ => self.read_side_by_side::<TERMS_AT_ONCE>(wanted, batch),
+        }
+    }
+
+    /// Requires: `wanted` has at most `MOST` terms.
+    fn read_side_by_side<const MOST: usize>(&self, wanted: &[(TermId, u32)], batch: &mut TermBatch) -> Result<()> {
+        let mut keys = [IdKey::default(); MOST];
         keys.iter_mut().zip(wanted).for_each(|(key, (id, _))| *key = id.key());
-        let keys: [&[u8]; TERMS_AT_ONCE] = std::array::from_fn(|index| keys[index].as_bytes());
+        let keys: [&[u8]; MOST] = std::array::from_fn(|index| keys[index].as_bytes());
         let (mut rest, mut outcome) = (wanted.iter(), Ok(()));
         self.reads.get_many_with(&self.tables.terms, &keys[..wanted.len()], |stored| {
             if let (Some((id, place)), Ok(())) = (rest.next(), &outcome) {
@@ -286,3 +298,5 @@ impl<'k> KeyRange<'k> {
 const QUADS_FIRST: usize = 32;
 /// As many terms as the engine reads side by side.
 const TERMS_AT_ONCE: usize = 32;
+/// Reads of up to this many terms prepare no more keys.
+const FEW_TERMS: usize = 8;

@@ -179,7 +179,7 @@ impl Solutions {
     /// Writes the solutions, and returns their number.
     ///
     /// XML cannot represent every character, so XML output is written to `writer` only after all solutions are
-    /// evaluated. Output above 1 MiB is buffered in a temporary file.
+    /// evaluated. Output above 1 MiB is buffered in a file in [`std::env::temp_dir`].
     ///
     /// # Errors
     /// Errors of the evaluation; [`Error::Unwritable`] for a term that the format cannot represent; [`Error::Scratch`]
@@ -189,7 +189,7 @@ impl Solutions {
         if !writing::is_limited_in_results(format) {
             return self.write_to(format, writer).map(|(rows, _)| rows);
         }
-        let (rows, spool) = self.write_to(format, Spool::default())?;
+        let (rows, spool) = self.write_to(format, Spool::default()).map_err(Spool::own_failure)?;
         spool.hand_on(writer)?;
         Ok(rows)
     }
@@ -245,7 +245,7 @@ impl Triples {
         if !writing::is_limited(format) {
             return self.write_to(format, prefixes, writer).map(|(rows, _)| rows);
         }
-        let (rows, spool) = self.write_to(format, prefixes, Spool::default())?;
+        let (rows, spool) = self.write_to(format, prefixes, Spool::default()).map_err(Spool::own_failure)?;
         spool.hand_on(writer)?;
         Ok(rows)
     }

@@ -6,6 +6,7 @@ use oxrdf::QuadRef;
 use oxrdfio::{RdfFormat, RdfSerializer, WriterQuadSerializer};
 
 use super::check::{check, is_limited};
+use super::prefix::is_turtle_prefix;
 use super::rdf_xml::RdfXmlWriter;
 use crate::error::{Error, Result};
 
@@ -23,7 +24,7 @@ impl<W: Write> GraphWriter<W> {
             return Self::RdfXml(Box::new(RdfXmlWriter::new(out, prefixes)));
         }
         let mut serializer = RdfSerializer::from_format(format);
-        for (prefix, namespace) in prefixes {
+        for (prefix, namespace) in prefixes.iter().filter(|(prefix, _)| is_turtle_prefix(prefix)) {
             // One that is not an IRI cannot be declared, but nothing depends on it.
             serializer = serializer.clone().with_prefix(prefix, namespace).unwrap_or(serializer);
         }

@@ -7,6 +7,7 @@
 mod check;
 mod csv;
 mod graph;
+mod prefix;
 mod rdf_xml;
 mod results_xml;
 mod solutions;
@@ -16,5 +17,6 @@ mod xml_text;
 
 pub use check::{check, each_scheme, is_limited, is_limited_in_results};
 pub use graph::GraphWriter;
+pub use prefix::is_turtle_prefix;
 pub use solutions::SolutionsWriter;
 pub use spool::Spool;

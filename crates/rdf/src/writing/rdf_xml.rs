@@ -1,7 +1,8 @@
 //! RDF/XML: statements of one subject that follow each other are in one element.
 //!
-//! Names of properties are the only place where IRIs must have a form: a namespace and an `NCName`. Prefixes of the
-//! store are declared in the root element; where none fits, the element declares one.
+//! Names of properties are the only place where IRIs must have a form: a namespace and an `NCName`, if possible one of
+//! every edition of XML 1.0. Prefixes of the store are declared in the root element; where none fits, the element
+//! declares one.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -12,7 +13,7 @@ use oxrdf::{BaseDirection, LiteralRef, NamedNodeRef, NamedOrBlankNode, NamedOrBl
 use super::unwritable::unwritable;
 use super::xml_text::{illegal_character, node_label, push_text, push_value};
 use crate::error::{Error, Result};
-use crate::xml::{XML_NAMESPACE, is_nc_name};
+use crate::xml::{XML_NAMESPACE, is_nc_name, is_nc_name_of_all_editions};
 
 /// Writes triples.
 pub struct RdfXmlWriter<W> {
@@ -32,7 +33,8 @@ impl<W: Write> RdfXmlWriter<W> {
         let mut prefixes = BTreeMap::from([(RDF.to_owned(), "rdf".to_owned())]);
         for (prefix, namespace) in declared {
             let is_free = !prefixes.values().any(|taken| taken == prefix);
-            let is_name = prefix.is_empty() || (is_nc_name(prefix) && !prefix.to_ascii_lowercase().starts_with("xml"));
+            let is_name = prefix.is_empty()
+                || (is_nc_name_of_all_editions(prefix) && !prefix.to_ascii_lowercase().starts_with("xml"));
             if is_free && is_name && can_be_namespace(namespace) && !prefixes.contains_key(namespace) {
                 prefixes.insert(namespace.to_owned(), prefix.to_owned());
             }
@@ -219,17 +221,22 @@ fn no_name(predicate: NamedNodeRef<'_>) -> Error {
     )
 }
 
-/// Divides an IRI into a namespace that can be declared and the longest name.
+/// Divides an IRI into a namespace that can be declared and the longest name. Readers that follow an older edition of
+/// XML can read the name, unless that leaves none.
 fn split(iri: &str) -> Option<(&str, &str)> {
+    split_at_name(iri, is_nc_name_of_all_editions).or_else(|| split_at_name(iri, is_nc_name))
+}
+
+fn split_at_name(iri: &str, is_name: fn(&str) -> bool) -> Option<(&str, &str)> {
     let continues = |character: char| {
         let mut buffer = [b'a', 0, 0, 0, 0];
         let length = character.encode_utf8(&mut buffer[1..]).len();
-        std::str::from_utf8(&buffer[..1 + length]).is_ok_and(is_nc_name)
+        std::str::from_utf8(&buffer[..1 + length]).is_ok_and(is_name)
     };
     let begin = iri.char_indices().rev().take_while(|&(_, character)| continues(character)).last()?.0;
     let places = iri[begin..].char_indices().map(|(at, _)| begin + at);
     let mut splits = places.map(|at| iri.split_at(at));
-    splits.find(|(namespace, local)| is_nc_name(local) && can_be_namespace(namespace))
+    splits.find(|(namespace, local)| is_name(local) && can_be_namespace(namespace))
 }
 
 fn can_be_namespace(namespace: &str) -> bool {

@@ -5,7 +5,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use oxrdf::BlankNode;
 
@@ -32,7 +32,7 @@ impl Unnamed {
         options.read(true).write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path).map_err(|source| Error::Scratch { path: path.clone(), source })?;
+        let file = options.open(&path).map_err(|source| failure(&path, source))?;
         let is_removed = cfg!(unix) && std::fs::remove_file(&path).is_ok();
         Ok(Self { file, path, is_removed })
     }
@@ -54,15 +54,14 @@ impl Spool {
     pub fn hand_on(mut self, mut out: impl Write) -> Result<()> {
         let output = |source| Error::Output { source };
         if let Some(Unnamed { file, path, .. }) = &mut self.file {
-            let scratch = |source| Error::Scratch { path: path.clone(), source };
-            file.seek(SeekFrom::Start(0)).map_err(scratch)?;
+            file.seek(SeekFrom::Start(0)).map_err(|source| failure(path, source))?;
             let mut buffer = vec![0; BUFFER_BYTES];
             loop {
                 match file.read(&mut buffer) {
                     Ok(0) => break,
                     Ok(count) => out.write_all(&buffer[..count]).map_err(output)?,
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(source) => return Err(Error::Scratch { path: path.clone(), source }),
+                    Err(source) => return Err(failure(path, source)),
                 }
             }
         }
@@ -75,10 +74,24 @@ impl Spool {
             None => self.file.insert(Unnamed::create()?),
         };
         let written = file.file.write_all(&self.memory);
-        written.map_err(|source| Error::Scratch { path: file.path.clone(), source })?;
+        written.map_err(|source| failure(&file.path, source))?;
         self.memory.clear();
         Ok(())
     }
+
+    /// The error of a writer whose output is a spool: if the spool has failed, that of its file.
+    pub fn own_failure(error: Error) -> Error {
+        let Error::Output { source } = error else { return error };
+        match source.downcast() {
+            Ok(own) => own,
+            Err(source) => Error::Output { source },
+        }
+    }
+}
+
+fn failure(path: &Path, source: io::Error) -> Error {
+    let remedy = "free some space, name another directory by TMPDIR, or choose a format that needs no such file";
+    Error::Scratch { path: path.to_owned(), source, remedy }
 }
 
 impl Write for Spool {
@@ -101,6 +114,17 @@ const BUFFER_BYTES: usize = 64 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_failure_of_its_file_is_told_from_that_of_an_output() {
+        let full = failure(Path::new("a"), io::ErrorKind::StorageFull.into());
+        let own = Spool::own_failure(Error::Output { source: io::Error::other(full) });
+        assert!(matches!(own, Error::Scratch { .. }) && own.to_string().contains("TMPDIR"), "{own}");
+        for source in [io::Error::from(io::ErrorKind::BrokenPipe), io::Error::other("closed")] {
+            assert!(matches!(Spool::own_failure(Error::Output { source }), Error::Output { .. }));
+        }
+        assert!(matches!(Spool::own_failure(Error::Cancelled), Error::Cancelled));
+    }
 
     #[test]
     fn what_is_handed_on_is_what_was_written_however_long_it_is() {

@@ -36,6 +36,44 @@ pub fn is_nc_name(text: &str) -> bool {
     text.chars().next().is_some_and(begins_name) && text.chars().all(continues_name)
 }
 
+/// Whether a text is an `NCName` in the fourth edition of XML 1.0 too, which many readers follow. Scripts that few
+/// names are in are left out.
+pub fn is_nc_name_of_all_editions(text: &str) -> bool {
+    text.chars().next().is_some_and(begins_older_name) && text.chars().all(continues_older_name)
+}
+
+/// `Letter` of the fourth edition (its appendix B), in part, and `_`.
+fn begins_older_name(character: char) -> bool {
+    matches!(character,
+        'A'..='Z' | '_' | 'a'..='z'
+        // Latin
+        | '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{f6}' | '\u{f8}'..='\u{131}' | '\u{134}'..='\u{13e}'
+        | '\u{141}'..='\u{148}' | '\u{14a}'..='\u{17e}' | '\u{180}'..='\u{1c3}' | '\u{1cd}'..='\u{1f0}'
+        | '\u{1e00}'..='\u{1e9b}' | '\u{1ea0}'..='\u{1ef9}'
+        // Greek, Cyrillic
+        | '\u{386}' | '\u{388}'..='\u{38a}' | '\u{38c}' | '\u{38e}'..='\u{3a1}' | '\u{3a3}'..='\u{3ce}'
+        | '\u{401}'..='\u{40c}' | '\u{40e}'..='\u{44f}' | '\u{451}'..='\u{45c}' | '\u{45e}'..='\u{481}'
+        // Armenian, Georgian, Hebrew, Arabic
+        | '\u{531}'..='\u{556}' | '\u{561}'..='\u{586}' | '\u{10d0}'..='\u{10f6}'
+        | '\u{5d0}'..='\u{5ea}' | '\u{621}'..='\u{63a}' | '\u{641}'..='\u{64a}' | '\u{671}'..='\u{6b7}'
+        // Devanagari, Thai
+        | '\u{905}'..='\u{939}' | '\u{958}'..='\u{961}'
+        | '\u{e01}'..='\u{e2e}' | '\u{e30}' | '\u{e32}'..='\u{e33}' | '\u{e40}'..='\u{e45}'
+        // Hiragana, Katakana, Bopomofo, Han, Hangul
+        | '\u{3041}'..='\u{3094}' | '\u{30a1}'..='\u{30fa}' | '\u{3105}'..='\u{312c}'
+        | '\u{4e00}'..='\u{9fa5}' | '\u{ac00}'..='\u{d7a3}')
+}
+
+/// With the digits, and the combining characters of these scripts.
+fn continues_older_name(character: char) -> bool {
+    begins_older_name(character)
+        || matches!(character,
+            '-' | '.' | '0'..='9' | '\u{b7}' | '\u{300}'..='\u{345}'
+            | '\u{901}'..='\u{903}' | '\u{93c}' | '\u{93e}'..='\u{94d}'
+            | '\u{e31}' | '\u{e34}'..='\u{e3a}' | '\u{e47}'..='\u{e4e}'
+            | '\u{3005}' | '\u{30fc}'..='\u{30fe}')
+}
+
 /// Appends a text, with those bytes replaced for which `escaped` gives a reference.
 pub fn push_escaped(text: &str, out: &mut String, escaped: impl Fn(u8) -> Option<&'static str>) {
     let mut begin = 0;
@@ -114,6 +152,21 @@ mod tests {
             [Some(0), Some(2), None, None]
         );
         assert_eq!([local_begin("a:b:c"), local_begin("a:1")], [None, None]);
+    }
+
+    #[test]
+    fn names_of_all_editions_are_names_of_this_one() {
+        for character in ('\0'..=char::MAX).filter(|&character| continues_older_name(character)) {
+            assert!(continues_name(character), "{character:?}");
+            assert!(begins_name(character) || !begins_older_name(character), "{character:?}");
+        }
+        for text in ["a-1.b", "été", "имя", "名前", "ラーメン", "नमस्ते", "ชื่อ", "이름", "שם"]
+        {
+            assert!(is_nc_name_of_all_editions(text), "{text}");
+        }
+        for text in ["", "1", "a:b", "\u{10000}x", "\u{2c00}x", "x\u{2c00}", "\u{132}", "a\u{203f}"] {
+            assert!(!is_nc_name_of_all_editions(text), "{text}");
+        }
     }
 
     #[test]

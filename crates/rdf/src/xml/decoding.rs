@@ -1,5 +1,5 @@
-//! Bytes become characters: UTF-8, UTF-16 with a byte order mark, ISO-8859-1 and US-ASCII (XML 1.0, 4.3.3 and appendix
-//! F).
+//! Bytes become characters: UTF-8, UTF-16 with a byte order mark or a declaration, ISO-8859-1 and US-ASCII (XML 1.0,
+//! 4.3.3 and appendix F).
 //!
 //! (1) What is returned are characters that a document may contain (production 2), with line ends normalized (2.11).
 //! (2) What was wrong is reported behind all that comes before.
@@ -134,10 +134,8 @@ impl<R: Read> Decoder<R> {
             [0xfe, 0xff, ..] => (Encoding::Utf16 { is_big_endian: true }, 2),
             [0xff, 0xfe, ..] => (Encoding::Utf16 { is_big_endian: false }, 2),
             [0xef, 0xbb, 0xbf, ..] => (Encoding::Utf8, 3),
-            [0, b'<', ..] | [b'<', 0, ..] => {
-                let message = "the document is in UTF-16 and has no byte order mark; add one, or write UTF-8";
-                return Err(Failure::Malformed(message.into()));
-            }
+            [0, b'<', ..] => (utf16_without_mark(&self.raw, true)?, 0),
+            [b'<', 0, ..] => (utf16_without_mark(&self.raw, false)?, 0),
             [0x4c, 0x6f, 0xa7, 0x94, ..] => return Err(unknown("EBCDIC")),
             _ => match declared_encoding(&self.raw) {
                 None => (Encoding::Utf8, 0),
@@ -249,9 +247,7 @@ pub fn illegal(character: char) -> String {
 }
 
 fn unknown(encoding: &str) -> Failure {
-    let message = format!(
-        "the encoding {encoding} is not supported; write UTF-8, UTF-16 with a byte order mark, ISO-8859-1 or US-ASCII"
-    );
+    let message = format!("the encoding {encoding} is not supported; write UTF-8, UTF-16, ISO-8859-1 or US-ASCII");
     Failure::Malformed(message)
 }
 
@@ -263,6 +259,19 @@ fn encoding_of(name: &str) -> Option<Encoding> {
         "us-ascii" | "ascii" => Encoding::Ascii,
         _ => return None,
     })
+}
+
+/// The encoding of a document that begins with `<` in UTF-16, and not with a byte order mark: it has to declare UTF-16.
+fn utf16_without_mark(raw: &[u8], is_big_endian: bool) -> Result<Encoding, Failure> {
+    let narrow: Vec<u8> = raw.iter().skip(usize::from(is_big_endian)).step_by(2).copied().collect();
+    match declared_encoding(&narrow).and_then(|name| encoding_of(&name)) {
+        Some(Encoding::Utf16 { .. }) => Ok(Encoding::Utf16 { is_big_endian }),
+        _ => {
+            let message = "the document is in UTF-16, and has no byte order mark and no declaration of the encoding; \
+                           add a mark, or write UTF-8";
+            Err(Failure::Malformed(message.into()))
+        }
+    }
 }
 
 /// What an XML declaration, if there is one, says of the encoding. Whether it is one in all else is for the reader to

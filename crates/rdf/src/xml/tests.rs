@@ -193,6 +193,9 @@ fn encodings_are_found_and_others_are_refused() {
         "\u{feff}<a>é\u{1f600}</a>".as_bytes().to_vec(),
         utf16("<a>é\u{1f600}</a>", true),
         utf16(declared, false),
+        utf16(declared, true)[2..].to_vec(),
+        utf16(declared, false)[2..].to_vec(),
+        utf16(&declared.replace("UTF-16", "utf-16le"), false)[2..].to_vec(),
         b"<?xml version='1.0' encoding='iso-8859-1'?><a>\xe9&#x1f600;</a>".to_vec(),
         b"<?xml version='1.0' encoding=\"US-ASCII\"?><a>&#xe9;&#x1f600;</a>".to_vec(),
     ] {
@@ -202,6 +205,8 @@ fn encodings_are_found_and_others_are_refused() {
         (b"<?xml version='1.0' encoding='Shift_JIS'?><a/>".to_vec(), "the encoding Shift_JIS is not supported"),
         (b"<?xml version='1.0' encoding='UTF-16'?><a/>".to_vec(), "is not in it"),
         (b"<\0a\0/\0>\0".to_vec(), "no byte order mark"),
+        (utf16("<?xml version='1.0'?><a/>", true)[2..].to_vec(), "no declaration of the encoding"),
+        (utf16("<?xml version='1.0' encoding='UTF-8'?><a/>", false)[2..].to_vec(), "no declaration of the encoding"),
         (b"<a>\n\xe9</a>".to_vec(), "2:1: these bytes are no character in UTF-8"),
         (b"<?xml version='1.0' encoding='US-ASCII'?><a>\xe9</a>".to_vec(), "not a character in US-ASCII"),
         (b"<a>\xe2\x82".to_vec(), "1:4: the document ends within a character"),

@@ -200,6 +200,31 @@ fn what_an_endpoint_returns_is_inserted_by_an_update_with_blank_nodes_of_its_own
     update("SILENT", "http://gone.example/").execute(&people.store).expect("it is silent");
 }
 
+/// Answers with a body that breaks off in the second row.
+struct Breaking;
+
+impl ServiceHandler for Breaking {
+    fn ask(&self, _: &ServiceRequest<'_>) -> Result<ServiceResponse, ServiceError> {
+        let body = "<sparql xmlns=\"http://www.w3.org/2005/sparql-results#\">\
+                    <head><variable name=\"p\"/></head><results>\
+                    <result><binding name=\"p\"><uri>http://example.org/ann</uri></binding></result>\
+                    <result><binding name=\"p\"><uri>http://exam";
+        Ok(ServiceResponse::new(QueryResultsFormat::Xml, body.into()))
+    }
+}
+
+#[test]
+fn an_answer_that_breaks_off_binds_nothing_and_is_an_error_unless_silent() {
+    let people = Fixture::people();
+    let asked = |keyword: &str| {
+        let text = format!("SELECT * {{ SERVICE {keyword} <http://towns.example/> {{ ?p :town ?t }} }}");
+        rows_of(&query(&text).with_service(Arc::new(Breaking)), &people.snapshot())
+    };
+    let error = asked("").expect_err("it breaks off");
+    assert!(matches!(error, Error::Service { .. }) && error.to_string().contains("breaks off"), "{error}");
+    assert_eq!(asked("SILENT").expect("a row that binds nothing"), [""]);
+}
+
 /// Waits until the answer is not wanted any more.
 struct Waiting(Mutex<Option<CancellationToken>>);
 

@@ -252,6 +252,20 @@ fn a_load_that_fails_changes_nothing_and_silent_passes_over_it() {
 }
 
 #[test]
+fn a_load_of_json_ld_with_an_invalid_iri_is_an_error_as_one_of_turtle_is() {
+    let fixture = Fixture::new(":a :p 1 .");
+    let json = r#"[{"@id":"http://example.org/b","x:p":"v"},{"@id":"x:b c","x:p":"v"}]"#;
+    for (name, text) in [("bad.jsonld", json), ("bad.ttl", "<x:b c> <http://example.org/p> 1 .")] {
+        let file = fixture.directory.path().join(name);
+        std::fs::write(&file, text).expect("written");
+        let load = update(&format!("LOAD <file://{}>", file.display())).loads_files(true);
+        let error = load.execute(&fixture.store).expect_err(name);
+        assert!(matches!(error, Error::Syntax { .. }), "{name}: {error}");
+        assert_eq!(fixture.quads(), ["s=a p=p o=\"1\""], "{name}");
+    }
+}
+
+#[test]
 fn updates_of_many_threads_all_take_effect() {
     let fixture = Fixture::new(":counter :value 0 .");
     let increment = update("DELETE { ?c :value ?v } INSERT { ?c :value ?w } WHERE { ?c :value ?v BIND(?v + 1 AS ?w) }");

@@ -108,13 +108,13 @@ impl Fields {
         }
     }
 
-    /// Refuses fields of Glean's that cannot be done here.
+    /// Refuses fields of Glean's that cannot be done here. Clients that send every field send their defaults.
     ///
     /// # Errors
-    /// 400, if one of them is there and not `false`.
+    /// 400, if one of them is there and asks for something.
     pub fn refuse(&mut self, names: &[&str], why: &str) -> Result<(), Refusal> {
         for name in names {
-            if self.take(name).is_some_and(|value| value != Json::Bool(false)) {
+            if self.take(name).is_some_and(|value| !is_default(&value)) {
                 return Err(self.wrong(name, &format!("is not supported: {why}")));
             }
         }
@@ -134,5 +134,19 @@ impl Fields {
                 Err(Refusal::bad_request(message))
             }
         }
+    }
+}
+
+/// Whether a value is what Thrift has for a field that is not set: `false`, an empty text or list, a structure of
+/// these.
+/// No number is: of the fields that are refused, those with numbers are optional.
+fn is_default(value: &Json) -> bool {
+    match value {
+        Json::Null => true,
+        Json::Bool(flag) => !flag,
+        Json::Number(_) => false,
+        Json::String(text) => text.is_empty(),
+        Json::Array(elements) => elements.is_empty(),
+        Json::Object(fields) => fields.values().all(is_default),
     }
 }

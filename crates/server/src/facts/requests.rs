@@ -119,6 +119,8 @@ fn options(mut fields: Fields) -> Result<Options, Refusal> {
     fields.refuse(&["store_derived_facts"], "this server only reads; `fulgurite facts derive` stores them")?;
     fields.refuse(&["no_base64_binary"], "arrays of bytes are base 64")?;
     fields.refuse(&["debug"], "`fulgurite facts query --profile` shows what is searched")?;
+    fields.refuse(&["just_check"], "a query is always run; limit its `max_results`")?;
+    fields.refuse(&["expand_predicates"], "use `recursive`, which expands all facts")?;
     fields.ignore(&["use_bytecode"]);
     let options = Options {
         recursive: fields.flag("recursive")?,
@@ -181,8 +183,9 @@ mod tests {
         let all = options(
             r#""options": {"recursive": true, "max_results": 5, "max_bytes": 6, "max_time_ms": 7, "syntax": 2,
             "expand_results": false, "continuation": {"continuation": "00fF"}, "collect_facts_searched": true,
-            "omit_results": true, "store_derived_facts": false, "no_base64_binary": false, "use_bytecode": true},
-            "client_info": {"name": "a"}"#,
+            "omit_results": true, "store_derived_facts": false, "no_base64_binary": false, "use_bytecode": true,
+            "just_check": false, "expand_predicates": [], "debug": {"ir": false, "bytecode": false}},
+            "client_info": {"name": "a"}, "predicate": """#,
         );
         let all = all.unwrap();
         assert!(all.recursive && !all.expands && all.collects_searched && all.omits_results);
@@ -205,6 +208,11 @@ mod tests {
             (r#""options": {"recursive": 1}"#, "options.recursive must be true or false"),
             (r#""options": {"syntax": 1}"#, "options.syntax must be \"ANGLE\""),
             (r#""options": {"store_derived_facts": true}"#, "options.store_derived_facts is not supported"),
+            (r#""options": {"just_check": true}"#, "options.just_check is not supported"),
+            (r#""options": {"expand_predicates": [{"name": "a.B"}]}"#, "options.expand_predicates is not supported"),
+            (r#""options": {"debug": {"ir": false, "bytecode": true}}"#, "options.debug is not supported"),
+            (r#""predicate": "a.B""#, "predicate is not supported"),
+            (r#""predicate_version": 0"#, "predicate_version is not supported"),
             (r#""options": {"continuation": {"continuation": "0"}}"#, "is not one that a page"),
             (r#""options": {"continuation": {"continuation": "é0"}}"#, "is not one that a page"),
             (r#""options": {"continuation": {"continuation": "+f"}}"#, "is not one that a page"),

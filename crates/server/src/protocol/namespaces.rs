@@ -7,8 +7,8 @@ use axum::body::Body;
 use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::Response;
-use fulgurite_rdf::Quads;
 use fulgurite_rdf::oxrdf::NamedNode;
+use fulgurite_rdf::{Quads, is_turtle_prefix};
 
 use crate::http::answer::compute;
 use crate::http::refusal::Refusal;
@@ -34,8 +34,7 @@ pub async fn read(service: &Service) -> Result<Response, Refusal> {
 fn document(namespaces: &[(String, String)]) -> String {
     let mut text = String::new();
     for (prefix, iri) in namespaces {
-        let is_prefix = prefix.chars().all(|character| character.is_alphanumeric() || "-_.".contains(character));
-        if is_prefix && NamedNode::new(iri.as_str()).is_ok() {
+        if is_turtle_prefix(prefix) && NamedNode::new(iri.as_str()).is_ok() {
             text.push_str(&format!("PREFIX {prefix}: <{iri}>\n"));
         }
     }
@@ -49,7 +48,8 @@ mod tests {
     #[test]
     fn what_cannot_be_declared_is_left_out() {
         let pairs = [("", "http://a/"), ("ex", "http://b/#"), ("a b", "http://c/"), ("bad", "http://d/>"), ("no", "")];
-        let namespaces = pairs.map(|(prefix, iri)| (prefix.to_owned(), iri.to_owned()));
+        let pairs = pairs.into_iter().chain([("_x", "http://e/"), ("µ", "http://f/"), ("a.", "http://g/")]);
+        let namespaces: Vec<_> = pairs.map(|(prefix, iri)| (prefix.to_owned(), iri.to_owned())).collect();
         assert_eq!(document(&namespaces), "PREFIX : <http://a/>\nPREFIX ex: <http://b/#>\n");
     }
 }

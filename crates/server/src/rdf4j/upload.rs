@@ -94,6 +94,13 @@ impl Upload {
                         graph: quad.graph_name,
                     })?;
                 }
+                if quads.dropped() > 0 {
+                    let message = format!(
+                        "{name}: {} statements have a relative IRI, and there is no base; give one by baseURI",
+                        quads.dropped()
+                    );
+                    return Err(Error::Invalid { message });
+                }
                 Ok(quads.prefixes().map(|(prefix, iri)| (prefix.to_owned(), iri.to_owned())).collect())
             }
         }

@@ -222,6 +222,18 @@ fn a_document_with_an_error_or_with_graphs_of_its_own_changes_nothing() {
     }
 }
 
+/// It was answered by 204, without the statement.
+#[test]
+fn json_ld_with_an_invalid_iri_is_refused_whole_and_named() {
+    let fixture = Fixture::writable();
+    put("/graphs?default", TURTLE, "<http://a/s> <http://a/p> 1 .").ask(fixture.address).expect(204);
+    let json = r#"[{"@id":"http://a/t","http://a/p":"v"},{"@id":"http://a/a b","http://a/p":"v"}]"#;
+    let refused = put("/graphs?default", "application/ld+json", json).ask(fixture.address).expect(400);
+    assert!(refused.body.contains("`http://a/a b` is not a valid IRI"), "{refused:?}");
+    let kept = query("ASK { <http://a/s> <http://a/p> 1 FILTER NOT EXISTS { <http://a/t> ?p ?o } }");
+    assert!(kept.ask(fixture.address).body.contains("true"));
+}
+
 #[test]
 fn triple_terms_that_nest_too_deep_are_refused_and_the_server_lives_on() {
     let fixture = Fixture::writable();

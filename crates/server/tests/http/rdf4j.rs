@@ -121,6 +121,8 @@ fn statements_are_added_replaced_and_removed() {
     for (asked, status, expected) in [
         (post(STATEMENTS, "text/turtle", "<a:s> <a:p>"), 400, "MALFORMED DATA:"),
         (post(STATEMENTS, "application/x-binary-rdf", "no"), 400, "MALFORMED DATA:"),
+        (post(STATEMENTS, "application/ld+json", r#"{"@id":"a:a b","a:p":1}"#), 400, "`a:a b` is not a valid IRI"),
+        (post(STATEMENTS, "application/ld+json", r#"{"@id":"s","a:p":1}"#), 400, "baseURI"),
         (post(STATEMENTS, "image/png", "no"), 415, "UNSUPPORTED FILE FORMAT:"),
         (post(STATEMENTS, "application/sparql-update", "INSERT"), 400, "MALFORMED QUERY:"),
         (post(STATEMENTS, "application/x-rdftransaction", "<x/>"), 415, "version 7"),

@@ -119,6 +119,12 @@ const CRATES: &[Allowed] = &[
         ours_in_tests: &[],
         outside: Outside::Only(&[]),
     },
+    Allowed {
+        directory: "proofs/facts-testkit",
+        ours: &["fulgurite", "fulgurite-facts", "fulgurite-testkit"],
+        ours_in_tests: &[],
+        outside: Outside::Only(&[]),
+    },
     // Not the testkit, which plants faults, nor the benchmarks, which build other engines: it counts the code as it is
     // used.
     Allowed {

@@ -39,7 +39,8 @@ pub const CRATES: &[Layered] = &[
     Layered { folder: "benchmarks/inventory/src/", layers: INVENTORY_LAYERS },
     Layered { folder: "benchmarks/rivals/src/", layers: RIVALS_LAYERS },
     Layered { folder: "proofs/testkit/src/", layers: TESTKIT_LAYERS },
-    Layered { folder: "proofs/rdf-testkit/src/", layers: RDF_TESTKIT_LAYERS },
+    Layered { folder: "proofs/rdf-testkit/src/", layers: STORE_TESTKIT_LAYERS },
+    Layered { folder: "proofs/facts-testkit/src/", layers: STORE_TESTKIT_LAYERS },
     Layered { folder: "proofs/conformance/src/", layers: CONFORMANCE_LAYERS },
     Layered { folder: "proofs/instructions/src/", layers: INSTRUCTIONS_LAYERS },
     Layered { folder: "proofs/c-header/src/", layers: &[] },
@@ -233,13 +234,13 @@ const TESTKIT_LAYERS: &[&[&str]] = &[
     &["crash_recording", "holdings"],
     &["crash_disk", "golden"],
     &["crash_images", "disk_contract"],
-    &["crash", "hostile", "isolation", "kill", "model", "simulate", "soak"],
+    &["crash", "cuts", "hostile", "isolation", "kill", "model", "simulate", "soak"],
     &["faults"],
     &["kernel"],
 ];
 
 /// See [`Layered::layers`].
-const RDF_TESTKIT_LAYERS: &[&[&str]] = &[&["contents"], &["workload"], &["damage", "power"]];
+const STORE_TESTKIT_LAYERS: &[&[&str]] = &[&["contents"], &["workload"], &["damage", "power"]];
 
 /// See [`Layered::layers`].
 const CONFORMANCE_LAYERS: &[&[&str]] = &[

@@ -5,7 +5,7 @@ use std::io::Write;
 use fulgurite::{Database, WriteTxn};
 
 use crate::arguments::{Del, RangeArguments};
-use crate::database::{changing_tables, table};
+use crate::database::{changing_tables, refuse_table_of_events, table};
 use crate::entries::EntryForm;
 use crate::failure::Failure;
 use crate::notation::excerpt;
@@ -21,7 +21,10 @@ pub fn run(arguments: &Del) -> Result<(), Failure> {
 }
 
 fn delete(db: &Database, arguments: &Del) -> Result<u64, Failure> {
-    let table = table(&db.read()?, &arguments.table)?;
+    let txn = db.read()?;
+    refuse_table_of_events(&txn, &arguments.table)?;
+    let table = table(&txn, &arguments.table)?;
+    drop(txn);
     let form = EntryForm::new(&table, arguments.key.key_notation.as_ref(), arguments.value.value_notation.as_ref())?;
     if arguments.only.is_some() && !form.is_multimap() {
         let message = format!("table `{}` is not a multimap, so a key has one value; omit --only", arguments.table);

@@ -103,7 +103,8 @@ fn said(done: &Done) -> String {
     format!("{} appended before", counted(done.events, "event was", "events were"))
 }
 
-/// Appends events in one transaction: neighbours of a stream together.
+/// Appends events in one transaction: neighbours of a stream together, but each with an id alone, because some of them
+/// may be there already.
 fn append_batch(
     store: &EventStore,
     path: &Path,
@@ -119,8 +120,11 @@ fn append_batch(
         batch.iter().zip(&tags).map(|(event, tags)| (event, event.data(tags))).collect();
     let outcome = store.transact(|transaction| {
         let mut repeated = 0;
-        // An event with an expectation of its own begins an append.
-        for run in events.chunk_by(|(one, _), (next, _)| one.stream == next.stream && next.expected == Expected::Any) {
+        let go_together = |one: &ReadyEvent, next: &ReadyEvent| {
+            // An event with an expectation of its own begins an append.
+            one.stream == next.stream && next.expected == Expected::Any && !one.has_id() && !next.has_id()
+        };
+        for run in events.chunk_by(|(one, _), (next, _)| go_together(one, next)) {
             let data: Vec<EventData<'_>> = run.iter().map(|(_, data)| *data).collect();
             let (event, _) = run[0];
             let appended = transaction.append(&event.stream, event.expected, &data)?;

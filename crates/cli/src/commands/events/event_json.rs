@@ -13,8 +13,14 @@ use crate::json::push_string;
 /// Adds an event as one line.
 pub fn push_event(event: &RecordedEvent, out: &mut String) {
     // Writing to a string does not fail.
-    let _ = write!(out, "{{\"position\":{},\"version\":{},\"stream\":", event.position, event.version);
-    push_string(&String::from_utf8_lossy(&event.stream), out);
+    let _ = write!(out, "{{\"position\":{},\"version\":{}", event.position, event.version);
+    match std::str::from_utf8(&event.stream) {
+        Ok(name) => {
+            out.push_str(",\"stream\":");
+            push_string(name, out);
+        }
+        Err(_) => push_hex("stream", &event.stream, out),
+    }
     out.push_str(",\"type\":");
     push_string(&event.kind, out);
     if event.schema > 0 {
@@ -42,18 +48,23 @@ pub fn push_event(event: &RecordedEvent, out: &mut String) {
 /// Adds bytes as a member: JSON as it is, on one line; other bytes as hex digits, under another name.
 fn push_bytes(name: &str, bytes: &[u8], out: &mut String) {
     let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains(['\n', '\r']));
-    match text.and_then(|text| serde_json::from_str::<&RawValue>(text).ok()) {
+    let json = text.and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
+    // Without the blanks around it, it would not be what was appended.
+    match json.filter(|json| json.get().len() == bytes.len()) {
         Some(json) => {
             let _ = write!(out, ",\"{name}\":{}", json.get());
         }
-        None => {
-            let _ = write!(out, ",\"{name}_hex\":\"");
-            for byte in bytes {
-                let _ = write!(out, "{byte:02x}");
-            }
-            out.push('"');
-        }
+        None => push_hex(name, bytes, out),
     }
+}
+
+/// Adds bytes as a member of hex digits.
+fn push_hex(name: &str, bytes: &[u8], out: &mut String) {
+    let _ = write!(out, ",\"{name}_hex\":\"");
+    for byte in bytes {
+        let _ = write!(out, "{byte:02x}");
+    }
+    out.push('"');
 }
 
 /// An id in the form of a UUID.

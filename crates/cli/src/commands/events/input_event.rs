@@ -9,7 +9,7 @@ use crate::notation::bytes_of_hex;
 
 /// An event that can be appended.
 pub struct ReadyEvent {
-    pub stream: String,
+    pub stream: Vec<u8>,
     pub expected: Expected,
     kind: String,
     schema: u32,
@@ -44,7 +44,7 @@ impl ReadyEvent {
             Fault { column: None, text }
         };
         Ok(Self {
-            stream: text("stream")?.or_else(|| stream.map(Into::into)).ok_or_else(|| missing("stream"))?,
+            stream: line.stream()?.or_else(|| stream.map(Into::into)).ok_or_else(|| missing("stream"))?,
             kind: text("type")?.or_else(|| kind.map(Into::into)).ok_or_else(|| missing("type"))?,
             schema: line.member("schema", "a version of 32 bits")?.unwrap_or_default(),
             id: text("id")?.as_deref().map(parse_id).transpose().map_err(line.at("id"))?,
@@ -56,6 +56,11 @@ impl ReadyEvent {
                 None => Expected::Any,
             },
         })
+    }
+
+    /// Whether it has an id, by which a repeated append is recognised.
+    pub fn has_id(&self) -> bool {
+        self.id.is_some()
     }
 
     /// Its tags, borrowed.
@@ -100,15 +105,25 @@ impl<'l> Line<'l> {
         parsed.map(Some).map_err(self.at(name))
     }
 
+    /// The name of the stream, which is a text or hex digits.
+    fn stream(&self) -> Result<Option<Vec<u8>>, Fault> {
+        let text = self.member::<String>("stream", "a string")?;
+        self.text_or_hex("stream", text.map(String::into_bytes))
+    }
+
     /// The bytes of a member: its JSON as it is, or those of hex digits.
     fn bytes(&self, name: &str) -> Result<Vec<u8>, Fault> {
+        let json = self.find(name)?;
+        Ok(self.text_or_hex(name, json.map(|json| json.get().as_bytes().to_vec()))?.unwrap_or_default())
+    }
+
+    /// The bytes of a member, or those of the hex digits of the member that stands for it.
+    fn text_or_hex(&self, name: &str, given: Option<Vec<u8>>) -> Result<Option<Vec<u8>>, Fault> {
         let hex_name = format!("{name}_hex");
-        let (json, hex) = (self.find(name)?, self.member::<String>(&hex_name, "a string")?);
-        let bytes = match (json, hex) {
+        let bytes = match (given, self.member::<String>(&hex_name, "a string")?) {
             (Some(_), Some(_)) => Err(format!("`{name}` and `{hex_name}` exclude each other; leave one of them out")),
-            (Some(json), None) => Ok(json.get().as_bytes().to_vec()),
-            (None, Some(hex)) => bytes_of_hex(&hex),
-            (None, None) => Ok(Vec::new()),
+            (given, None) => Ok(given),
+            (None, Some(hex)) => bytes_of_hex(&hex).map(Some),
         };
         bytes.map_err(self.at(&hex_name))
     }
@@ -140,6 +155,7 @@ fn parse_expected(value: &serde_json::Value) -> Result<Expected, String> {
 /// What an object may have. Positions, versions and times are what `events read` prints; an append gives new ones.
 const MEMBERS: &[&str] = &[
     "stream",
+    "stream_hex",
     "type",
     "schema",
     "id",

@@ -47,10 +47,12 @@ pub fn changing<T>(
     let store = store.map_err(|error| explain_store(error, may_create))?;
     let outcome = work(&store);
     let is_useless = fresh && outcome.is_err() && is_empty(&store);
+    // The file itself: `path` may be a link to it, which was there before.
+    let file = store.database().path().to_owned();
     let closed = store.close();
     // Closed first: a file that is removed while it is open leaves its log behind.
     if is_useless && closed.is_ok() {
-        let _ = std::fs::remove_file(path);
+        let _ = std::fs::remove_file(file);
     }
     let value = outcome?;
     closed?;

@@ -8,7 +8,7 @@ use crate::db::storage::metas;
 use crate::error::{Error, Result};
 use crate::format::{ExtentTableRef, FeatureBits, Meta, PageSize};
 use crate::ids::{Birth, SegmentNumber, Sequence, TableId};
-use crate::io::{Access, Disk, LockHolder};
+use crate::io::{Access, Disk, LinkTarget, LockHolder};
 use crate::log::segment_paths;
 use crate::options::Options;
 use crate::planted::{Fault, planted};
@@ -20,7 +20,10 @@ use crate::sync::fill_random;
 /// [`Error::DirectoryNotFound`]; the disk's.
 pub fn canonical(disk: &dyn Disk, path: &Path) -> Result<PathBuf> {
     disk.canonical(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Error::DirectoryNotFound { path: path.to_path_buf() },
+        io::ErrorKind::NotFound => {
+            let target = error.get_ref().and_then(|target| target.downcast_ref::<LinkTarget>());
+            Error::DirectoryNotFound { path: target.map_or(path, |target| &target.0).to_path_buf() }
+        }
         _ => Error::io("find", path, error),
     })
 }

@@ -177,10 +177,11 @@ fn count_for(shape: &Shape) -> u64 {
 
 #[test]
 fn finds_every_key_and_no_other_on_every_shape() {
-    for shape in shapes() {
+    for (number, shape) in shapes().enumerate() {
         let mut random = Random(1);
         let all = entries(shape.keys(count_for(shape)), 30, false, &mut random);
-        for page_size in PAGE_SIZES {
+        let first = number % PAGE_SIZES.len();
+        for page_size in if cfg!(miri) { &PAGE_SIZES[first..=first] } else { PAGE_SIZES } {
             check_pages(&all, *page_size, ValueAlign::One, &mut random);
         }
     }

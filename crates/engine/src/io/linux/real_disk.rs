@@ -16,7 +16,7 @@ use super::lock::{self, DataLocks};
 use super::map::Map;
 use super::regular_file::{flags, is_named, open_regular};
 use super::write_map::Prepared;
-use crate::io::disk::{Access, Disk, File, FileLocks, FreeSpace, LockHolder, WriterAttempt, write_zeros};
+use crate::io::disk::{Access, Disk, File, FileLocks, FreeSpace, LinkTarget, LockHolder, WriterAttempt, write_zeros};
 use crate::io::place::PreparedPlace;
 use crate::process::Stamp;
 use crate::sync::Arc;
@@ -216,10 +216,14 @@ impl FileLocks for RealFile {
 /// The path of what a chain of symbolic links leads to, which may not exist yet.
 fn follow_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
-    for _ in 0..LINKS_MAX {
+    for links in 0..LINKS_MAX {
         let name = path.file_name().map(ToOwned::to_owned);
         let name = name.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path ends in no file name"))?;
-        let directory = fs::canonicalize(or_current(path.parent().unwrap_or(Path::new(""))))?;
+        let directory = fs::canonicalize(or_current(path.parent().unwrap_or(Path::new(""))));
+        let directory = directory.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound if links > 0 => io::Error::new(error.kind(), LinkTarget(path)),
+            _ => error,
+        })?;
         path = directory.join(name);
         match fs::read_link(&path) {
             Ok(target) => path = directory.join(target),
@@ -307,7 +311,10 @@ mod tests {
         }
         assert_eq!(canonical("loop").unwrap_err().kind(), io::ErrorKind::InvalidInput);
         assert_eq!(canonical("none/file").unwrap_err().kind(), io::ErrorKind::NotFound);
-        assert_eq!(canonical("nowhere").unwrap_err().kind(), io::ErrorKind::NotFound);
+        let error = canonical("nowhere").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        let target = error.get_ref().and_then(|target| target.downcast_ref::<LinkTarget>());
+        assert_eq!(target.expect("the link is known").0, real.join("none/file"));
         assert_eq!(RealDisk.canonical(Path::new("bare")).unwrap(), fs::canonicalize(".").unwrap().join("bare"));
     }
 

@@ -122,6 +122,14 @@ fn a_missing_directory_is_named_instead_of_a_missing_database() {
         assert!(error.to_string().contains(&named), "{error}");
     }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is created");
+    let link = directory.path().join("link.ful");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let error = Database::options().create(true).open(&link).unwrap_err().to_string();
+    assert!(
+        error.contains(&format!("there is no directory {};", directory.path().join("no/such").display())),
+        "{error}"
+    );
+    std::fs::remove_file(&link).unwrap();
     let db = Database::create(directory.path().join("a.ful")).unwrap();
     let refused = db.backup_to(&path).unwrap_err();
     assert!(matches!(&refused, Error::DirectoryNotFound { path: asked } if *asked == path), "{refused}");

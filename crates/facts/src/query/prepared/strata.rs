@@ -224,24 +224,8 @@ impl Found<'_> {
                 self.nodes(&parts[1..], whole);
             }
             NodeKind::Query(query) => self.query(query, whole),
-            NodeKind::Or(nodes)
-            | NodeKind::Array(nodes)
-            | NodeKind::ArrayPrefix(nodes)
-            | NodeKind::Tuple(nodes)
-            | NodeKind::Primitive(_, nodes) => self.nodes(nodes, whole),
-            NodeKind::Fields(fields) => fields.iter().for_each(|(_, node)| self.node(node, whole)),
             // A field of a fact is read by the fact's id: the fact was found elsewhere.
-            NodeKind::StringPrefix(_, inner)
-            | NodeKind::Elements(inner)
-            | NodeKind::Field(inner, _)
-            | NodeKind::Alternative(inner, _)
-            | NodeKind::Key(inner) => self.node(inner, whole),
-            NodeKind::Wildcard
-            | NodeKind::Never
-            | NodeKind::Nat(_)
-            | NodeKind::String(_)
-            | NodeKind::FactId(_)
-            | NodeKind::Variable(_) => {}
+            _ => node.children().into_iter().for_each(|child| self.node(child, whole)),
         }
     }
 }

@@ -6,7 +6,9 @@ use fulgurite_rdf::{GraphPattern, IdPattern, IdQuad, Position, QuadIds, Quads, R
 
 /// Quads of a pattern, in any order or sorted by a position.
 pub struct Rows {
-    /// Sorted ranges, if `sorted_by` is set; otherwise one range.
+    /// Quads in any order; none if they are sorted.
+    unsorted: Option<QuadIds>,
+    /// The ranges of sorted quads, and the position that sorts them.
     ranges: Vec<Peekable<QuadIds>>,
     sorted_by: Option<Position>,
 }
@@ -14,7 +16,7 @@ pub struct Rows {
 impl Rows {
     /// Quads in any order.
     pub fn new(quads: QuadIds) -> Self {
-        Self { ranges: vec![quads.peekable()], sorted_by: None }
+        Self { unsorted: Some(quads), ranges: Vec::new(), sorted_by: None }
     }
 
     /// Whether [`Rows::sorted`] can sort the quads of a view by a position.
@@ -46,7 +48,7 @@ impl Rows {
                 ranges.push(view.quads_sorted_by(&IdPattern { graph, ..*pattern }, position)?.peekable());
             }
         }
-        Some(Self { ranges, sorted_by: Some(position) })
+        Some(Self { unsorted: None, ranges, sorted_by: Some(position) })
     }
 }
 
@@ -62,19 +64,18 @@ impl Iterator for Rows {
     type Item = Result<IdQuad>;
 
     fn next(&mut self) -> Option<Result<IdQuad>> {
-        let first = match self.sorted_by {
-            None => 0,
-            Some(position) => {
-                // An error comes first, so that nothing follows it.
-                let key = |quads: &mut Peekable<QuadIds>| match quads.peek() {
-                    Some(Ok(quad)) => Some(Some(quad.at(position))),
-                    Some(Err(_)) => Some(None),
-                    None => None,
-                };
-                let keys = self.ranges.iter_mut().map(key).enumerate();
-                keys.filter_map(|(index, key)| Some((key?, index))).min()?.1
-            }
+        if let Some(quads) = &mut self.unsorted {
+            return quads.next();
+        }
+        let position = self.sorted_by?;
+        // An error comes first, so that nothing follows it.
+        let key = |quads: &mut Peekable<QuadIds>| match quads.peek() {
+            Some(Ok(quad)) => Some(Some(quad.at(position))),
+            Some(Err(_)) => Some(None),
+            None => None,
         };
+        let keys = self.ranges.iter_mut().map(key).enumerate();
+        let first = keys.filter_map(|(index, key)| Some((key?, index))).min()?.1;
         self.ranges.get_mut(first)?.next()
     }
 }

@@ -13,7 +13,8 @@ use crate::load::pipeline::prefixes::Prefixes;
 
 /// Parses a document, and returns an iterator over its quads. `name` appears in error messages. The input must not be
 /// compressed. The first error ends the iterator. Documents that nest too deeply, or whose entities would use too much
-/// memory, are errors.
+/// memory, are errors. So are IRIs, blank node labels and language tags that are not valid; those of JSON-LD are
+/// reported at its end.
 ///
 /// ```
 /// use fulgurite_rdf::{RdfFormat, parse_document};
@@ -51,7 +52,7 @@ pub struct DocumentQuads {
 impl DocumentQuads {
     /// Requires: the parser is of the document's format.
     pub(crate) fn new(document: Document, parser: RdfParser, bytes: Box<dyn Read + Send>) -> Result<Self> {
-        let parser = QuadParser::new(&document, parser, bytes, None, false, InvalidStatements::Uncounted)?;
+        let parser = QuadParser::new(&document, parser, bytes, None, false, InvalidStatements::Refused)?;
         Ok(Self { document, parser, prefixes: Prefixes::default(), is_begun: false, is_ended: false })
     }
 
@@ -102,6 +103,26 @@ mod tests {
         assert_eq!(outcomes.len(), 2);
         assert!(outcomes[0].is_ok());
         assert!(matches!(&outcomes[1], Err(Error::Syntax { line: 2, .. })), "{:?}", outcomes[1]);
+    }
+
+    /// They were dropped, and nothing said so.
+    #[test]
+    fn terms_of_json_ld_that_are_not_valid_are_an_error_at_the_end() {
+        let json_ld = RdfFormat::JsonLd { profile: oxrdfio::JsonLdProfileSet::empty() };
+        for (text, expected) in [
+            (r#"{"@id":"http://a/a b","http://a/p":"v"}"#, "`http://a/a b` is not a valid IRI"),
+            (r#"{"@id":"http://a/s","http://a/p q":"v"}"#, "`http://a/p q` is not a valid IRI"),
+            (r#"{"@id":"x:s","x:p":{"@value":"x","@language":"a b"}}"#, "`a b` is not a valid language tag"),
+            (r#"{"@id":"http://a/s","http://a/p":[{"@id":"x:<"},{"@id":"x:>"}]}"#, "2 statements are not valid"),
+        ] {
+            let outcomes = outcomes(text, json_ld);
+            let Some(Err(error @ Error::Syntax { line: 0, .. })) = outcomes.last() else {
+                panic!("{text}: {outcomes:?}")
+            };
+            assert!(error.to_string().contains(expected), "{text}: {error}");
+        }
+        let without = outcomes(r#"{"@id":"http://a/s","http://a/p":"v","note":"x"}"#, json_ld);
+        assert!(matches!(without[..], [Ok(_)]), "{without:?}");
     }
 
     #[test]

@@ -3,8 +3,7 @@
 //!
 //! The specification demands that they are dropped, and the parser reports nothing of it. So a second parser, which
 //! checks no terms, reads the same bytes on a thread of its own, and what it finds is checked here. A key without a
-//! colon is one that no context maps: it makes no statement. Only loads that report what they skip count so
-//! ([`super::quad_parser::InvalidStatements`]).
+//! colon is one that no context maps: it makes no statement.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -36,6 +35,17 @@ pub struct Invalid {
     pub statements: u64,
     /// What is wrong with the first few.
     pub first: Vec<String>,
+}
+
+impl Invalid {
+    /// What is wrong, in one line; `None` if nothing is.
+    pub fn message(&self) -> Option<String> {
+        let first = self.first.first()?;
+        Some(match self.statements {
+            0 | 1 => first.clone(),
+            count => format!("{first}; {count} statements are not valid"),
+        })
+    }
 }
 
 /// The second parser, on its thread.

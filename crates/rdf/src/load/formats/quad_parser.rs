@@ -2,7 +2,7 @@
 //!
 //! RDF/XML has a reader of its own ([`rdf_xml`]). Statements of JSON-LD that need a base where there is none are
 //! dropped, as its specification asks, and counted: they are recognised by a base that no document has. So are those
-//! that are not valid ([`super::json_invalid`]).
+//! that are not valid ([`super::json_invalid`]), where there is a report to name them; elsewhere they are an error.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -35,16 +35,18 @@ pub struct JsonParser {
     parser: ReaderQuadParser<Bytes>,
     no_base: Option<NoBase>,
     counting: Option<Counting>,
+    treatment: InvalidStatements,
     invalid: Invalid,
 }
 
-/// What becomes of statements of JSON-LD that are not valid: they are dropped.
+/// What becomes of statements of JSON-LD that are not valid. A second parser finds them, on a thread of its own; it
+/// needs as much time and memory as the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidStatements {
-    /// They are counted, by a second parser on a thread of its own, which needs as much time and memory as the first.
+    /// They are dropped and counted.
     Counted,
-    /// It is not known how many they are.
-    Uncounted,
+    /// They are an error behind the last statement.
+    Refused,
 }
 
 type Bytes = Box<dyn Read + Send>;
@@ -78,7 +80,7 @@ impl QuadParser {
         bytes: Bytes,
         loader: Option<&DocumentLoader>,
         is_lenient: bool,
-        invalid: InvalidStatements,
+        treatment: InvalidStatements,
     ) -> Result<Self> {
         if document.format == RdfFormat::RdfXml {
             let parser = rdf_xml::Parser::new(bytes, document.base.as_deref());
@@ -87,7 +89,7 @@ impl QuadParser {
         }
         let bytes = shallow(bytes, document.format, is_lenient);
         if matches!(document.format, RdfFormat::JsonLd { .. }) {
-            let parser = JsonParser::new(document, parser, bytes, loader, invalid)?;
+            let parser = JsonParser::new(document, parser, bytes, loader, treatment)?;
             return Ok(Self::Json(Box::new(parser)));
         }
         Ok(Self::Other(Box::new(with_loader(parser.for_reader(bytes), loader))))
@@ -140,7 +142,7 @@ impl JsonParser {
         parser: RdfParser,
         bytes: Bytes,
         loader: Option<&DocumentLoader>,
-        invalid: InvalidStatements,
+        treatment: InvalidStatements,
     ) -> Result<Self> {
         let no_base = document.base.is_none().then(NoBase::new);
         let parser = match &no_base {
@@ -149,17 +151,22 @@ impl JsonParser {
             }
             None => parser,
         };
-        let (counting, bytes) = match invalid {
-            InvalidStatements::Uncounted => (None, bytes),
-            InvalidStatements::Counted => {
-                let unchecked = |copies: Copies| with_loader(parser.clone().lenient().for_reader(copies), loader);
-                let begun = Counting::begin(bytes, unchecked);
-                let (counting, bytes) = begun.map_err(|source| Error::Thread { source })?;
-                (Some(counting), Box::new(bytes) as Bytes)
-            }
-        };
-        let parser = with_loader(parser.for_reader(bytes), loader);
-        Ok(Self { parser, no_base, counting, invalid: Invalid::default() })
+        let unchecked = |copies: Copies| with_loader(parser.clone().lenient().for_reader(copies), loader);
+        let (counting, bytes) = Counting::begin(bytes, unchecked).map_err(|source| Error::Thread { source })?;
+        let parser = with_loader(parser.for_reader(Box::new(bytes) as Bytes), loader);
+        Ok(Self { parser, no_base, counting: Some(counting), treatment, invalid: Invalid::default() })
+    }
+
+    /// Ends the count of statements that are not valid. Returns a failure if there are some and they are refused.
+    fn end_count(&mut self) -> Option<ParseFailure> {
+        self.invalid = self.counting.take()?.end();
+        // Relative IRIs are named as the document has them.
+        if let Some(no_base) = &self.no_base {
+            let first = &mut self.invalid.first;
+            first.iter_mut().for_each(|message| *message = message.replacen(&no_base.iri, "", 1));
+        }
+        let message = self.invalid.message().filter(|_| self.treatment == InvalidStatements::Refused)?;
+        Some(ParseFailure::Malformed { line: 0, column: 0, message })
     }
 }
 
@@ -169,15 +176,7 @@ impl Iterator for JsonParser {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let Some(quad) = self.parser.next() else {
-                if let Some(counting) = self.counting.take() {
-                    self.invalid = counting.end();
-                    // Relative IRIs are named as the document has them.
-                    if let Some(no_base) = &self.no_base {
-                        let first = &mut self.invalid.first;
-                        first.iter_mut().for_each(|message| *message = message.replacen(&no_base.iri, "", 1));
-                    }
-                }
-                return None;
+                return self.end_count().map(Err);
             };
             let is_dropped = match (&quad, &mut self.no_base) {
                 (Ok(quad), Some(no_base)) => no_base.drops(quad),

@@ -9,6 +9,8 @@ use std::sync::{Mutex, PoisonError};
 
 use oxrdf::NamedNode;
 
+use crate::writing::is_turtle_prefix;
+
 /// Prefixes and their IRIs.
 #[derive(Clone, Debug, Default)]
 pub struct Prefixes {
@@ -55,11 +57,7 @@ impl SharedPrefixes {
 
 /// Whether it is a prefix in every form of RDF and in SPARQL, and an IRI. In JSON-LD any word may be one.
 fn is_worth_noting(prefix: &str, iri: &str) -> bool {
-    let is_of_names = |character: char| character.is_alphanumeric() || matches!(character, '-' | '_' | '.');
-    let is_prefix = prefix.chars().all(is_of_names)
-        && prefix.chars().next().is_none_or(char::is_alphabetic)
-        && !prefix.ends_with('.')
-        && !matches!(prefix, "xml" | "xmlns");
+    let is_prefix = is_turtle_prefix(prefix) && !matches!(prefix, "xml" | "xmlns");
     is_prefix && prefix.len() <= PREFIX_BYTES_MAX && iri.len() <= IRI_BYTES_MAX && NamedNode::new(iri).is_ok()
 }
 
@@ -85,7 +83,7 @@ mod tests {
     fn what_is_no_prefix_everywhere_or_no_iri_is_not_noted() {
         let long = "p".repeat(PREFIX_BYTES_MAX + 1);
         let mut prefixes = Prefixes::default();
-        let words = ["", "ex", "é", "a.b-c_d", "a b", "1a", "a.", "a:b", "<", "xml", &long];
+        let words = ["", "ex", "é", "a.b-c_d", "a b", "1a", "a.", "a:b", "<", "xml", "µ", "m²", "_x", &long];
         prefixes.note(0, words.into_iter().map(|word| (word, "http://a/")));
         prefixes.note(0, [("relative", "a/"), ("space", "http://a/ b")].into_iter());
         assert_eq!(prefixes.iter().map(|(prefix, _)| prefix).collect::<Vec<_>>(), ["", "a.b-c_d", "ex", "é"]);

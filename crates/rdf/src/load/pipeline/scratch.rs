@@ -94,7 +94,7 @@ impl Scratch {
             state.memory_left_bytes -= bytes.len();
             return Ok(Segment::Memory(bytes));
         }
-        let failed = |source| Error::Scratch { path: self.path.clone(), source };
+        let failed = |source| self.failure(source);
         let (offset, length) = (state.end, bytes.len() as u64);
         let file = match &mut state.file {
             Some(file) => file,
@@ -107,12 +107,17 @@ impl Scratch {
 
     /// What was read cannot have been kept: the file was changed, or its disk is not sound.
     pub fn damaged(&self, offence: &str) -> Error {
-        Error::Scratch { path: self.path.clone(), source: io::Error::new(io::ErrorKind::InvalidData, offence) }
+        self.failure(io::Error::new(io::ErrorKind::InvalidData, offence))
+    }
+
+    fn failure(&self, source: io::Error) -> Error {
+        let remedy = "free some space, check the disk, or give the load more memory";
+        Error::Scratch { path: self.path.clone(), source, remedy }
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let failed = |source| Error::Scratch { path: self.path.clone(), source };
+        let failed = |source| self.failure(source);
         let Some(file) = &mut state.file else { return Err(failed(io::ErrorKind::NotFound.into())) };
         file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(buffer)).map_err(failed)
     }

@@ -35,14 +35,14 @@ pub(crate) enum Form {
     Named,
     /// As true if it is a number, and else as what is not a truth value: for operators that take numbers alone.
     MustBeNumber,
-    /// As true if it is a number or a truth value, and else as what is not a truth value: for operators that compare
-    /// these alone.
-    MustBeNumberOrTruth,
+    /// As true if it is a number, a truth value, a date, a time or a duration, and else as what is not a truth value:
+    /// for operators that compare these alone.
+    MustBeOrdered,
     /// A literal as one of its datatype: for `DATATYPE`.
     Datatype,
     /// As what `GROUP_CONCAT` takes: texts as they are, other literals and IRIs as texts.
     Concatenated,
-    /// As whether it is a date or a time.
+    /// As whether it is a date, a time or a duration.
     IsTime,
     /// As whether it is a number.
     IsNumber,
@@ -55,7 +55,7 @@ const NAMED_FORMS: [(Form, &str); 11] = [
     (Form::Reached, " reached"),
     (Form::Named, " named"),
     (Form::MustBeNumber, " must be number"),
-    (Form::MustBeNumberOrTruth, " must be number or truth"),
+    (Form::MustBeOrdered, " must be ordered"),
     (Form::Datatype, " datatype"),
     (Form::Concatenated, " concatenated"),
     (Form::IsTime, " is time"),

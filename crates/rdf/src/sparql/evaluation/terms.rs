@@ -27,7 +27,7 @@ use crate::sparql::evaluation::sort_tables::{SortTables, TermValues};
 use crate::sparql::expressions::aggregates::{self, Named};
 use crate::sparql::expressions::ill_typed;
 use crate::sparql::expressions::numeric::Number;
-use crate::sparql::expressions::order::{Key, TimeType};
+use crate::sparql::expressions::order::{Key, is_time_or_duration};
 
 /// Translates terms of one evaluation. Clones share the table.
 pub(crate) struct Terms<Q> {
@@ -200,7 +200,9 @@ impl<Q: Quads> Terms<Q> {
             },
             Form::Named => self.named(term),
             Form::MustBeNumber => Ok(true_or_error(self.is_number(term)?)),
-            Form::MustBeNumberOrTruth => Ok(true_or_error(self.is_number(term)? || self.is_truth(term)?)),
+            Form::MustBeOrdered => {
+                Ok(true_or_error(self.is_number(term)? || self.is_truth(term)? || self.is_time(term)?))
+            }
             Form::Datatype => self.of_its_datatype(term),
             Form::Concatenated => self.concatenated(term),
             Form::IsTime => Ok(self.is_time(term)?.into()),
@@ -248,8 +250,8 @@ impl<Q: Quads> Terms<Q> {
 
     fn is_time(&self, term: EvaluationTerm) -> Result<bool, Stopped> {
         match term {
-            EvaluationTerm::Stored(id) if id.is_inline() => Ok(id.inline_datatype().and_then(TimeType::of).is_some()),
-            other => self.is_literal(other, |literal| TimeType::of(literal.datatype()).is_some()),
+            EvaluationTerm::Stored(id) if id.is_inline() => Ok(id.inline_datatype().is_some_and(is_time_or_duration)),
+            other => self.is_literal(other, |literal| is_time_or_duration(literal.datatype())),
         }
     }
 

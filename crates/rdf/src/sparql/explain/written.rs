@@ -259,7 +259,7 @@ impl<'t> Reader<'t, '_> {
             (
                 "IF",
                 [
-                    Value { kind: Kind::InForm(Form::MustBeNumber | Form::MustBeNumberOrTruth | Form::IsTime), .. },
+                    Value { kind: Kind::InForm(Form::MustBeNumber | Form::MustBeOrdered | Form::IsTime), .. },
                     _,
                     otherwise,
                 ],

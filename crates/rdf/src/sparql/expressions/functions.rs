@@ -1,7 +1,8 @@
 //! Operators and functions of our own that planned expressions call, and the evaluators that know them.
 //!
-//! Each has two modes. In [`Mode::Numbers`] it takes only numbers, and is called if the evaluator's own operator has
-//! failed. In [`Mode::Any`] it replaces the evaluator's operator, and takes the same operands.
+//! Each has two modes. In [`Mode::Numbers`] it takes only numbers, or what an order compares, and is called if the
+//! evaluator's own operator has failed. In [`Mode::Any`] it replaces the evaluator's operator, and takes the same
+//! operands.
 //!
 //! Their names are no IRIs, so that no text can call them.
 
@@ -15,7 +16,7 @@ use sparopt::algebra::Expression as Native;
 
 use super::aggregates;
 use super::numeric::Number;
-use super::order::Key;
+use super::order::{Key, is_time_or_duration};
 use crate::sparql::expressions::ill_typed;
 
 /// An operator or function.
@@ -44,6 +45,7 @@ pub(crate) enum Operation {
     ToFloat,
     ToBoolean,
     ToString,
+    Substring,
     /// What a cast to a date, a time or a duration takes.
     WithoutSpace,
 }
@@ -51,13 +53,13 @@ pub(crate) enum Operation {
 /// What an operation takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Numbers; all else is an error.
+    /// Numbers, and for an order also truth values, dates, times and durations; all else is an error.
     Numbers,
     /// What the evaluator's own operator takes.
     Any,
 }
 
-const OPERATIONS: [(Operation, &str); 24] = [
+const OPERATIONS: [(Operation, &str); 25] = [
     (Operation::Add, "add"),
     (Operation::Subtract, "subtract"),
     (Operation::Multiply, "multiply"),
@@ -81,6 +83,7 @@ const OPERATIONS: [(Operation, &str); 24] = [
     (Operation::ToFloat, "to float"),
     (Operation::ToBoolean, "to boolean"),
     (Operation::ToString, "to string"),
+    (Operation::Substring, "substring"),
     (Operation::WithoutSpace, "without space"),
 ];
 
@@ -168,6 +171,7 @@ impl Operation {
             Self::ToFloat => Sign::Cast(xsd::FLOAT),
             Self::ToBoolean => Sign::Cast(xsd::BOOLEAN),
             Self::ToString => Sign::Cast(xsd::STRING),
+            Self::Substring => Sign::Call("SUBSTR"),
             Self::WithoutSpace => Sign::Hidden,
         }
     }
@@ -225,6 +229,8 @@ impl Operation {
             (O::ToFloat, [value]) => Some(Number::Float(numeric(value, Number::parse_float)?.to_float()).into_term()),
             (O::ToBoolean, [value]) => boolean(value).map(truth),
             (O::ToString, [value]) => text(value).map(|text| Literal::from(text).into()),
+            (O::Substring, [source, first]) => substring(source, first, None),
+            (O::Substring, [source, first, count]) => substring(source, first, Some(count)),
             (O::WithoutSpace, [value]) => Some(match value {
                 Term::Literal(literal) if literal.datatype() == xsd::STRING => {
                     Literal::from(without_outer_space(literal.value())).into()
@@ -241,8 +247,7 @@ impl Operation {
                 (Some(left), Some(right)) => self.of_numbers(&left, &right),
                 _ => match (truth_value(left), truth_value(right)) {
                     (Some(left), Some(right)) if self.is_order() => self.of_order(Some(left.cmp(&right))).map(truth),
-                    _ if mode == Mode::Any => self.natively(arguments),
-                    _ => None,
+                    _ => self.of_others(mode, arguments),
                 },
             },
             _ => None,
@@ -286,6 +291,19 @@ impl Operation {
         })
     }
 
+    /// Of two terms that are not both numbers or truth values.
+    fn of_others(self, mode: Mode, arguments: &[Term]) -> Option<Term> {
+        let order = match arguments {
+            [left, right] if self.is_order() => compare_times(left, right),
+            _ => None,
+        };
+        match order {
+            Some(order) => self.of_order(Some(order)).map(|holds| Literal::from(holds).into()),
+            None if mode == Mode::Any => self.natively(arguments),
+            None => None,
+        }
+    }
+
     /// As the evaluator's own operator, of what are no numbers.
     fn natively(self, arguments: &[Term]) -> Option<Term> {
         let names = ["a", "b"].map(Variable::new_unchecked);
@@ -323,6 +341,41 @@ fn equal(left: &Term, right: &Term) -> Option<bool> {
         return Some(true);
     }
     Key::of(left.as_ref()).equals(&Key::of(right.as_ref()))
+}
+
+/// The order of two dates, times or durations, if one is defined.
+fn compare_times(left: &Term, right: &Term) -> Option<Ordering> {
+    let key = |term: &Term| match term {
+        Term::Literal(literal) if is_time_or_duration(literal.datatype()) => Some(Key::of(term.as_ref())),
+        _ => None,
+    };
+    key(left)?.compare_times(&key(right)?)
+}
+
+/// The characters of a text from a place on, which is 1 for the first, or so many of them (XPath and XQuery Functions
+/// 3.1, 5.4.3). Both numbers are integers of any length.
+fn substring(source: &Term, first: &Term, count: Option<&Term>) -> Option<Term> {
+    let Term::Literal(source) = source else { return None };
+    if source.language().is_none() && source.datatype() != xsd::STRING {
+        return None;
+    }
+    let first = Number::of(first)?;
+    let end = match count {
+        Some(count) => first.plus(&Number::of(count)?)?.nearest_integer()?,
+        None => i64::MAX,
+    };
+    let begin = first.nearest_integer()?.max(1);
+    let characters = |count: i64| usize::try_from(count.max(0)).unwrap_or(usize::MAX);
+    let skipped = characters(begin - 1);
+    let text: String = source.value().chars().skip(skipped).take(characters(end.saturating_sub(begin))).collect();
+    let literal = match (source.language(), source.direction()) {
+        (Some(language), Some(direction)) => {
+            Literal::new_directional_language_tagged_literal_unchecked(text, language, direction)
+        }
+        (Some(language), None) => Literal::new_language_tagged_literal_unchecked(text, language),
+        _ => Literal::from(text),
+    };
+    Some(literal.into())
 }
 
 /// Whether one of the list is equal to the value. An error only if none is, and one cannot be compared.

@@ -14,15 +14,12 @@ use oxrdf::vocab::xsd;
 use oxrdf::{Literal, LiteralRef, Term};
 use oxsdatatypes::{Decimal, Double, Float, Integer};
 
-use super::order::{is_double_form, is_integer_type, is_within_bounds};
+use super::order::{DIGITS_MAX, is_double_form, is_integer_type, is_within_bounds};
 use crate::InlineValue;
 use crate::TermId;
 
 /// Digits behind the point of a quotient whose operands have no more.
 const QUOTIENT_DIGITS: u32 = 18;
-
-/// Digits of a number that is computed with.
-const DIGITS_MAX: usize = 100_000;
 
 /// A number and its type.
 #[derive(Clone, Debug)]
@@ -262,6 +259,15 @@ impl Number {
             }
             Pair::Floats(left, right) => left.partial_cmp(&right),
             Pair::Doubles(left, right) => left.partial_cmp(&right),
+        }
+    }
+
+    /// The value of an integer, or the nearest one of 64 bits. `None`: it is no integer.
+    pub(crate) fn nearest_integer(&self) -> Option<i64> {
+        match self {
+            Self::Integer(value) => Some(*value),
+            Self::Long(value) if value.is_integer => Some(if value.units.is_negative() { i64::MIN } else { i64::MAX }),
+            _ => None,
         }
     }
 

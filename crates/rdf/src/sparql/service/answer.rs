@@ -11,7 +11,7 @@ use sparesults::{QueryResultsParser, QuerySolution, ReaderQueryResultsParserOutp
 use spareval::QuerySolutionIter;
 
 use super::clause::Clause;
-use super::nesting::{self, DEPTH_MAX};
+use super::nesting;
 use super::response::{ServiceError, ServiceResponse};
 use crate::sparql::evaluation::limits::EvaluationMonitor;
 
@@ -34,10 +34,7 @@ impl Answer {
         watch: &EvaluationMonitor,
     ) -> Result<Self, ServiceError> {
         let ServiceResponse { format, body, rows_max } = response;
-        if !nesting::is_within_bounds(format, &body) {
-            let message = format!("the answer has parts that are nested deeper than {DEPTH_MAX}; do without them");
-            return Err(ServiceError::new(message));
-        }
+        nesting::check(format, &body).map_err(|flaw| ServiceError::new(flaw.to_string()))?;
         let broken = |error: &dyn std::fmt::Display| {
             ServiceError::new(format!("the answer is not {}: {error}; ask the endpoint by itself", format.name()))
         };
@@ -96,6 +93,7 @@ fn renamed(term: Term, nodes: &mut HashMap<BlankNode, BlankNode>) -> Term {
 mod tests {
     use sparesults::QueryResultsFormat;
 
+    use super::nesting::DEPTH_MAX;
     use super::*;
     use crate::sparql::Limits;
 
@@ -140,11 +138,32 @@ mod tests {
                 "not SPARQL Results in JSON",
             ),
             (QueryResultsFormat::Json, "", "not SPARQL Results in JSON"),
-            (QueryResultsFormat::Xml, "<sparql xmlns=\"http://www.w3.org/2005/sparql-results#\"><head>", "not SPARQL"),
+            (QueryResultsFormat::Xml, "<sparql xmlns=\"http://www.w3.org/2005/sparql-results#\"><head>", "breaks off"),
             (QueryResultsFormat::Tsv, "?a\noops oops\n", "not SPARQL Results in TSV"),
         ] {
             let error = read(format, body, 10).unwrap_err();
             assert!(error.contains(expected), "{body}: {error}");
+        }
+    }
+
+    /// An endpoint that sends no length and fails half-way was taken to have sent all of its rows.
+    #[test]
+    fn answers_that_break_off_are_refused_wherever_that_is() {
+        let xml = "<?xml version=\"1.0\"?><sparql xmlns=\"http://www.w3.org/2005/sparql-results#\">\
+                   <head><variable name=\"a\"/></head><results><!-- rows -->\
+                   <result><binding name=\"a\"><uri>x:1</uri></binding></result>\
+                   <result><binding name=\"a\"><literal>two</literal></binding></result></results></sparql>";
+        let json = "{\"head\":{\"vars\":[\"a\"]},\"results\":{\"bindings\":[\
+                    {\"a\":{\"type\":\"uri\",\"value\":\"x:1\"}},{\"a\":{\"type\":\"literal\",\"value\":\"two\"}}]}}";
+        for (format, whole) in [(QueryResultsFormat::Xml, xml), (QueryResultsFormat::Json, json)] {
+            assert_eq!(read(format, whole, 10).unwrap().rows.len(), 2);
+            for length in 0..whole.len() {
+                assert!(read(format, &whole[..length], 10).is_err(), "{}", &whole[..length]);
+            }
+        }
+        let lines = "?a\n12\n345\n";
+        for length in (0..lines.len()).filter(|&length| !lines[..length].ends_with('\n')) {
+            assert!(read(QueryResultsFormat::Tsv, &lines[..length], 10).is_err(), "{}", &lines[..length]);
         }
     }
 

@@ -122,6 +122,79 @@ fn casts_of_doubles_to_decimals_are_exact_and_texts_are_read_as_xml_schema_says(
     }
 }
 
+#[test]
+fn substrings_are_taken_by_integers_of_any_length() {
+    let fixture = Fixture::new(":s :is :one . :n :one 1 ; :large 9223372036854775807 ; :long 100000000000000000000 .");
+    for (expression, expected) in [
+        ("SUBSTR(\"hello\", 2, 9223372036854775807)", "ello"),
+        ("SUBSTR(\"hello\", 1, 100000000000000000000)", "hello"),
+        ("SUBSTR(\"hello\", 100000000000000000000)", ""),
+        ("SUBSTR(\"hello\", -100000000000000000000)", "hello"),
+        ("SUBSTR(\"hello\", -100000000000000000000, 100000000000000000003)", "he"),
+        ("SUBSTR(\"hello\", -9223372036854775808, 3)", ""),
+        ("SUBSTR(\"hello\", 2, -100000000000000000000)", ""),
+        ("SUBSTR(\"hello\", 0, 3)", "he"),
+        ("SUBSTR(\"hello\", 1 + 1, 2)", "el"),
+        ("SUBSTR(\"h\u{e9}llo\"@fr, STRLEN(\"ab\"), 2)", "\u{e9}l"),
+    ] {
+        assert_eq!(value(&fixture, &format!("STR({expression})")), format!("x=\"{expected}\""), "{expression}");
+    }
+    assert_eq!(value(&fixture, "SUBSTR(\"hello\"@fr, 1 + 1, 2)"), "x=\"el\"@fr");
+    assert_eq!(value(&fixture, "SUBSTR(\"hello\"@en--ltr, 1 + 1, 2)"), "x=\"el\"@en--ltr");
+    // SPARQL's function takes integers alone.
+    for expression in ["SUBSTR(\"hello\", 1.5)", "SUBSTR(\"hello\", 1, 2e0)", "SUBSTR(12 + 3, 1 + 1)"] {
+        assert_eq!(value(&fixture, expression), "", "{expression}");
+    }
+    let text = "SELECT (SUBSTR(\"hello\", ?one + 1, ?large) AS ?x) (SUBSTR(\"hello\", ?one, ?long) AS ?y) \
+                { ?n :one ?one ; :large ?large ; :long ?long }";
+    assert_eq!(fixture.rows(text), ["x=\"ello\" y=\"hello\""]);
+}
+
+#[test]
+fn long_dates_and_durations_are_compared_where_an_order_is_defined() {
+    let typed = |text: &str, datatype: &str| format!("\"{text}\"^^xsd:{datatype}");
+    for (left, right, datatype, expected) in [
+        ("2020-01-01T00:00:00.1234567890123456789Z", "2021-01-01T00:00:00Z", "dateTime", "true"),
+        ("2020-01-01T00:00:00.1234567890123456789Z", "2020-01-01T00:00:00.1234567890123456788Z", "dateTime", "false"),
+        ("-100000000000000000000-01-01", "2020-01-01", "date", "true"),
+        ("100000000000000000000Z", "2020Z", "gYear", "false"),
+        // A zone may be up to 14 hours away.
+        ("2020-01-01T00:00:00.1234567890123456789", "2020-01-01T12:00:00Z", "dateTime", ""),
+        ("2020-01-01T00:00:00.1234567890123456789", "2020-01-01T15:00:00Z", "dateTime", "true"),
+        ("P1D", "P100000000000000000000D", "dayTimeDuration", "true"),
+        ("P100000000000000000000D", "P1D", "dayTimeDuration", "false"),
+        ("-P100000000000000000000Y", "P1M", "yearMonthDuration", "true"),
+        ("P100000000000000000000Y", "P99999999999999999999Y13M", "duration", "true"),
+        ("P100000000000000000000M", "P3043687500000000000000D", "duration", ""),
+        ("PT0.1234567890123456789S", "PT0.1234567890123456788S", "duration", "false"),
+        ("P1M", "P30D", "duration", ""),
+        ("x", "2020-01-01", "date", ""),
+    ] {
+        let (left, right) = (typed(left, datatype), typed(right, datatype));
+        let fixture = Fixture::new(&format!(":s :is :one . :n :left {left} ; :right {right} ."));
+        let shown = |name: &str| if expected.is_empty() { String::new() } else { format!("{name}=\"{expected}\"") };
+        for (less, more) in [("<", ">"), ("<=", ">=")] {
+            assert_eq!(value(&fixture, &format!("{left} {less} {right}")), shown("x"), "{left} {less} {right}");
+            assert_eq!(value(&fixture, &format!("{right} {more} {left}")), shown("x"), "{right} {more} {left}");
+            let text = format!(
+                "SELECT (?l {less} ?r AS ?a) (?l {less} {right} AS ?b) (COALESCE(?l, RAND()) {less} ?r AS ?c) \
+                 {{ ?n :left ?l ; :right ?r }}"
+            );
+            let row = ["a", "b", "c"].map(shown).join(" ");
+            assert_eq!(fixture.rows(&text), [row.trim_end()], "{text}");
+        }
+    }
+    let fixture = Fixture::new(":s :is :one . :n :long \"P100000000000000000000D\"^^xsd:dayTimeDuration .");
+    for (expression, expected) in [
+        ("\"P100000000000000000000D\"^^xsd:duration = \"P1D\"^^xsd:duration", "x=\"false\""),
+        ("\"P100000000000000000000D\"^^xsd:duration = \"PT2400000000000000000000H\"^^xsd:duration", "x=\"true\""),
+    ] {
+        assert_eq!(value(&fixture, expression), expected, "{expression}");
+    }
+    let text = "SELECT (?v = \"PT2400000000000000000000H\"^^xsd:duration AS ?x) { ?n :long ?v }";
+    assert_eq!(fixture.rows(text), ["x=\"true\""]);
+}
+
 /// Numbers that the evaluator's own types do not hold.
 fn numbers() -> Fixture {
     Fixture::new(

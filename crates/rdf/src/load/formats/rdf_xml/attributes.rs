@@ -40,7 +40,7 @@ impl Attributes {
             if &*name.namespace == XML_NAMESPACE {
                 match name.local() {
                     "base" => scope.set_base(value)?,
-                    "lang" => scope.set_language(value)?,
+                    "lang" => scope.set_language(value),
                     _ => {}
                 }
             } else if is_reserved(name) {

@@ -114,7 +114,7 @@ impl Elements {
         let term = term_of(name);
         let term = term.as_deref();
         if matches!(around.kind, Kind::Document) && term == Some("RDF") {
-            attributes.properties.retain(|property| property.predicate.as_str().starts_with(RDF));
+            attributes.properties.retain(|property| !property.predicate.as_str().starts_with(XSI));
             attributes.permit(&[], "rdf:RDF")?;
             self.open.push(Element { scope, kind: Kind::Root });
             return Ok(());
@@ -315,7 +315,7 @@ impl Elements {
     ) -> Result<(), Problem> {
         let object = match property.content {
             Content::Open { node: Some(node), .. } | Content::Empty(node) => node.into(),
-            Content::Open { text, node: None } => plain_literal(text, scope).into(),
+            Content::Open { text, node: None } => scope.literal(text)?.into(),
             Content::Typed { text, datatype } => Literal::new_typed_literal(text, datatype).into(),
             Content::Xml(literal) => Literal::new_typed_literal(literal.into_text(), rdf::XML_LITERAL).into(),
             Content::Collection(None) => rdf::NIL.into(),
@@ -349,7 +349,7 @@ impl Elements {
         for Property { predicate, value } in properties {
             let object: Term = match predicate.as_ref() {
                 rdf::TYPE => scope.resolve("rdf:type", &value)?.into(),
-                _ => plain_literal(value, scope).into(),
+                _ => scope.literal(value)?.into(),
             };
             self.emit(Triple::new(subject.clone(), predicate, object), triples);
         }
@@ -412,16 +412,6 @@ impl PropertyElement {
     }
 }
 
-fn plain_literal(text: String, scope: &Scope) -> Literal {
-    match (&scope.language, scope.direction) {
-        (None, _) => Literal::new_simple_literal(text),
-        (Some(language), None) => Literal::new_language_tagged_literal_unchecked(text, &**language),
-        (Some(language), Some(direction)) => {
-            Literal::new_directional_language_tagged_literal_unchecked(text, &**language, direction)
-        }
-    }
-}
-
 fn shortened(text: &str) -> String {
     let text = text.trim();
     let mut short: String = text.chars().take(SHOWN_CHARACTERS).collect();
@@ -434,5 +424,7 @@ fn shortened(text: &str) -> String {
 /// Terms of RDF that are attributes or were withdrawn, and the root element.
 const NO_ELEMENTS: [&str; 10] =
     ["RDF", "ID", "about", "bagID", "parseType", "resource", "nodeID", "datatype", "aboutEach", "aboutEachPrefix"];
+/// Attributes of `rdf:RDF` in this namespace say where a schema of the document is, and are passed over.
+const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
 const LITERAL_BYTES_MAX: usize = 1 << 30;
 const SHOWN_CHARACTERS: usize = 40;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oxiri::Iri;
-use oxrdf::{BaseDirection, NamedNode};
+use oxrdf::{BaseDirection, Literal, NamedNode};
 
 use crate::model::base_iri;
 
@@ -11,8 +11,8 @@ use crate::model::base_iri;
 #[derive(Clone)]
 pub struct Scope {
     base: Option<Arc<Iri<String>>>,
-    /// A tag of a language, in lower case.
-    pub language: Option<Arc<str>>,
+    /// A tag of a language, in lower case; or why there is none, for the first literal that takes it.
+    language: Option<Result<Arc<str>, Arc<str>>>,
     pub direction: Option<BaseDirection>,
     pub version: Version,
 }
@@ -65,20 +65,28 @@ impl Scope {
     }
 
     /// Takes `xml:lang`. The empty one takes away what is around it.
+    pub fn set_language(&mut self, value: &str) {
+        self.language = match Literal::new_language_tagged_literal("", value) {
+            _ if value.is_empty() => None,
+            Ok(literal) => literal.language().map(|tag| Ok(tag.into())),
+            Err(error) => Some(Err(format!("xml:lang=\"{value}\" is not a tag of a language: {error}").into())),
+        };
+    }
+
+    /// A text without a datatype as a literal.
     ///
     /// # Errors
-    /// If it is not a tag of a language.
-    pub fn set_language(&mut self, value: &str) -> Result<(), String> {
-        self.language = match value {
-            "" => None,
-            value => {
-                let literal = oxrdf::Literal::new_language_tagged_literal("", value);
-                let literal =
-                    literal.map_err(|error| format!("xml:lang=\"{value}\" is not a tag of a language: {error}"))?;
-                literal.language().map(Arc::from)
-            }
+    /// If its language is not a tag of one.
+    pub fn literal(&self, text: String) -> Result<Literal, String> {
+        let language = match &self.language {
+            None => return Ok(Literal::new_simple_literal(text)),
+            Some(Ok(language)) => &**language,
+            Some(Err(problem)) => return Err(problem.to_string()),
         };
-        Ok(())
+        Ok(match self.direction {
+            None => Literal::new_language_tagged_literal_unchecked(text, language),
+            Some(direction) => Literal::new_directional_language_tagged_literal_unchecked(text, language, direction),
+        })
     }
 
     /// The IRI that an attribute means.

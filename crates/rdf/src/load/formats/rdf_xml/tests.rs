@@ -102,6 +102,12 @@ fn names_of_rdf_stand_in_their_places_alone() {
     is_error(of("<e:C p='x'/>"), "in no namespace");
     is_error(whole("<e xmlns='rel'/>", None), "is not an absolute IRI");
     is_error(whole(&format!("{HEAD} rdf:about='x'/>"), None), "rdf:about is not permitted in rdf:RDF");
+    is_error(whole(&format!("{HEAD} rdf:type='x:y'/>"), None), "is not permitted in rdf:RDF");
+    is_error(whole(&format!("{HEAD}\n e:p='v'><e:C/></rdf:RDF>"), None), "<http://e/p> is not permitted in rdf:RDF");
+    let without_statements = "xml:lang='en' xml:base='http://o/' xml:space='preserve' xmlns:f='x:f' rdf:version='1.2' \
+         xmlns:its='http://www.w3.org/2005/11/its' its:dir='ltr' its:version='2.0' \
+         xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance' xsi:schemaLocation='x:a b.xsd'";
+    assert_eq!(whole(&format!("{HEAD} {without_statements}><e:C/></rdf:RDF>"), None).unwrap().len(), 1);
     assert_eq!(whole("<e:C xmlns:e='http://e/'/>", None).unwrap().len(), 1);
 }
 
@@ -274,6 +280,24 @@ fn languages_are_inherited_until_they_are_taken_away() {
     let triples = of(document).unwrap();
     let objects: Vec<&str> = triples.iter().map(|triple| triple.rsplit(' ').next().unwrap_or_default()).collect();
     assert_eq!(objects, ["<http://e/C>", "\"v\"@en", "\"a\"@en", "\"b\"", "\"c\"@de-at"]);
+}
+
+#[test]
+fn what_is_not_a_language_is_an_error_of_the_literal_that_takes_it() {
+    let of_bad = |content: &str| whole(&format!("{HEAD} xml:lang='en_US'>{content}</rdf:RDF>"), None);
+    let s = "<rdf:Description rdf:about='http://e/s'";
+    for content in [
+        "<e:C/>".to_owned(),
+        format!("{s}><e:p rdf:resource='http://e/o'/></rdf:Description>"),
+        format!("{s}><e:p rdf:datatype='http://e/t'>v</e:p></rdf:Description>"),
+        format!("{s}><e:p rdf:parseType='Literal'>v</e:p></rdf:Description>"),
+        format!("{s}>\n <e:p xml:lang='en-US'>v</e:p><e:p xml:lang=''>v</e:p></rdf:Description>"),
+    ] {
+        assert!(of_bad(&content).is_ok_and(|triples| !triples.is_empty()), "{content}");
+    }
+    let error = of_bad(&format!("{s}>\n\n<e:p>v</e:p></rdf:Description>")).expect_err("it takes the language");
+    assert!(error.starts_with("3:") && error.contains("xml:lang=\"en_US\" is not a tag of a language"), "{error}");
+    is_error(of_bad(&format!("{s} e:p='v'/>")), "xml:lang=\"en_US\"");
 }
 
 #[test]

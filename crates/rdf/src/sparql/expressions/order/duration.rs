@@ -1,7 +1,7 @@
 //! Durations on one line: by where one that begins at 1903-03-01T00:00:00 ends, then by their months, then by their
 //! seconds.
 //!
-//! XSD compares durations from four starting times. This is one of them: if all four agree, so does the order here.
+//! XSD compares durations from four beginnings. This is one of them: if all four agree, so does the order here.
 
 use std::cmp::Ordering;
 
@@ -10,6 +10,7 @@ use num_traits::ToPrimitive;
 use oxrdf::NamedNodeRef;
 use oxrdf::vocab::xsd;
 
+use super::number::DIGITS_MAX;
 use super::time::{CYCLE_YEARS, days_before_month};
 
 /// A duration: months and seconds, both of the same sign.
@@ -24,8 +25,11 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// The duration of a form; `None` if the datatype has no such form.
+    /// The duration of a form; `None` if the datatype has no such form, or the form is too long.
     pub(crate) fn parse(text: &str, datatype: NamedNodeRef<'_>) -> Option<Self> {
+        if text.len() > DIGITS_MAX {
+            return None;
+        }
         let (is_negative, unsigned) = match text.strip_prefix('-') {
             Some(unsigned) => (true, unsigned),
             None => (false, text),
@@ -67,19 +71,24 @@ impl Span {
     }
 
     fn new(months: BigInt, seconds: BigInt, fraction_digits: u32) -> Self {
-        /// Months from the year 0 to the beginning.
-        const BEGINNING: i64 = 1903 * 12 + 2;
-        const CYCLE_MONTHS: i64 = CYCLE_YEARS * 12;
-        let at = &months + BEGINNING;
-        let mut within = &at % CYCLE_MONTHS;
-        if within < BigInt::ZERO {
-            within += CYCLE_MONTHS;
-        }
-        let cycle = (at - &within) / CYCLE_MONTHS;
-        let within = within.to_i64().expect("a month of a cycle is in 64 bits");
-        let days = cycle * 146_097 + days_before_month(within / 12, within % 12 + 1);
-        let end = days * 86_400 * BigInt::from(10).pow(fraction_digits) + &seconds;
+        let end = end_from(BEGINNINGS[0], &months, &seconds, fraction_digits);
         Self { end, months, seconds, fraction_digits }
+    }
+
+    /// The order where XSD defines one: from whichever of the four beginnings, the durations end in this order.
+    pub(crate) fn compare_defined(&self, other: &Self) -> Option<Ordering> {
+        let digits = self.fraction_digits.max(other.fraction_digits);
+        let (seconds, other_seconds) = (self.scaled(&self.seconds, digits), other.scaled(&other.seconds, digits));
+        let [first, rest @ ..] = BEGINNINGS.map(|beginning| {
+            let end = end_from(beginning, &self.months, &seconds, digits);
+            end.cmp(&end_from(beginning, &other.months, &other_seconds, digits))
+        });
+        rest.iter().all(|order| *order == first).then_some(first)
+    }
+
+    /// A value of this duration in units of so many digits of a second. Requires: it has no more.
+    fn scaled(&self, value: &BigInt, fraction_digits: u32) -> BigInt {
+        value * BigInt::from(10).pow(fraction_digits - self.fraction_digits)
     }
 
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
@@ -87,14 +96,30 @@ impl Span {
             return (&self.end, &self.months, &self.seconds).cmp(&(&other.end, &other.months, &other.seconds));
         }
         let digits = self.fraction_digits.max(other.fraction_digits);
-        let scaled = |span: &Self, value: &BigInt| value * BigInt::from(10).pow(digits - span.fraction_digits);
-        (scaled(self, &self.end), &self.months, scaled(self, &self.seconds)).cmp(&(
-            scaled(other, &other.end),
+        (self.scaled(&self.end, digits), &self.months, self.scaled(&self.seconds, digits)).cmp(&(
+            other.scaled(&other.end, digits),
             &other.months,
-            scaled(other, &other.seconds),
+            other.scaled(&other.seconds, digits),
         ))
     }
 }
+
+/// Where a duration that begins at the first of a month ends, in units of so many digits of a second.
+fn end_from(beginning: i64, months: &BigInt, seconds: &BigInt, fraction_digits: u32) -> BigInt {
+    const CYCLE_MONTHS: i64 = CYCLE_YEARS * 12;
+    let at = months + beginning;
+    let mut within = &at % CYCLE_MONTHS;
+    if within < BigInt::ZERO {
+        within += CYCLE_MONTHS;
+    }
+    let cycle = (at - &within) / CYCLE_MONTHS;
+    let within = within.to_i64().expect("a month of a cycle is in 64 bits");
+    let days = cycle * 146_097 + days_before_month(within / 12, within % 12 + 1);
+    days * 86_400 * BigInt::from(10).pow(fraction_digits) + seconds
+}
+
+/// Months from the year 0 to March 1903, September 1696, February 1697 and July 1903: where XSD has durations begin.
+const BEGINNINGS: [i64; 4] = [1903 * 12 + 2, 1696 * 12 + 8, 1697 * 12 + 1, 1903 * 12 + 6];
 
 /// The digits of the next field, if it has this unit.
 fn field<'t>(rest: &mut &'t str, unit: char) -> Option<&'t str> {

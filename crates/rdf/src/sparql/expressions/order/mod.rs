@@ -15,7 +15,8 @@
 //!
 //! Invariants: (1) [`Key::compare_values`] is a total preorder, and wherever the operator `<` is defined for two terms,
 //! the lesser comes first. (2) [`compare_forms`] orders different terms of one value, so that with it only equal terms
-//! are equal. (3) No step rounds.
+//! are equal. (3) No step rounds. (4) Dates and durations of more than [`DIGITS_MAX`] digits are other literals: what
+//! they stand for is not computed.
 
 mod duration;
 mod number;
@@ -27,7 +28,7 @@ use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, LiteralRef, NamedNodeRef, NamedOrBlankNodeRef, Term, TermRef};
 
 use self::duration::Span;
-pub(crate) use self::number::{NumberKey, is_double_form, is_integer_type, is_within_bounds};
+pub(crate) use self::number::{DIGITS_MAX, NumberKey, is_double_form, is_integer_type, is_within_bounds};
 pub(crate) use self::time::{Instant, TimeType};
 use crate::InlineValue;
 use crate::TermId;
@@ -178,9 +179,26 @@ impl Key {
         }
     }
 
+    /// What the operator `<` knows of two dates, times or durations. `None`: no order is defined between the two.
+    pub(crate) fn compare_times(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Time(kind, left), Self::Time(other_kind, right)) if kind == other_kind => {
+                left.compare_defined(right)
+            }
+            (Self::Duration(left), Self::Duration(right)) => left.compare_defined(right),
+            _ => None,
+        }
+    }
+
     fn is_no_literal(&self) -> bool {
         matches!(self, Self::Blank(_) | Self::Iri(_) | Self::Triple(_))
     }
+}
+
+/// Whether values of the datatype are dates, times or durations.
+pub(crate) fn is_time_or_duration(datatype: NamedNodeRef<'_>) -> bool {
+    TimeType::of(datatype).is_some()
+        || [xsd::DURATION, xsd::YEAR_MONTH_DURATION, xsd::DAY_TIME_DURATION].contains(&datatype)
 }
 
 fn direction_rank(direction: BaseDirection) -> u8 {

@@ -10,6 +10,10 @@ use oxrdf::NamedNodeRef;
 use oxrdf::vocab::xsd;
 use oxsdatatypes::{Decimal, Double, Float};
 
+/// Digits of a number that is computed with, or of a date or a duration that is taken as a value: one operation takes
+/// no more than some milliseconds.
+pub(crate) const DIGITS_MAX: usize = 100_000;
+
 /// A number's place. `-0` is `0`, and NaN comes last.
 #[derive(Clone, Debug)]
 pub(crate) enum NumberKey {

@@ -232,6 +232,25 @@ fn terms_of_each_kind_are_in_the_order_of_the_table() {
     }
 }
 
+/// Reading a number of ten million digits takes minutes, and nothing stops it.
+#[test]
+fn dates_and_durations_of_too_many_digits_are_other_literals() {
+    let digits = |count: usize| "1".repeat(count);
+    let other = |text: String, datatype| matches!(Key::of(typed(&text, datatype).as_ref()), Key::Other { .. });
+    assert!(!other(digits(DIGITS_MAX), xsd::G_YEAR));
+    assert!(other(digits(DIGITS_MAX + 1), xsd::G_YEAR));
+    assert!(other(format!("-{}-01-01T00:00:00Z", digits(10_000_000)), xsd::DATE_TIME));
+    assert!(!other(format!("P{}D", digits(DIGITS_MAX - 2)), xsd::DAY_TIME_DURATION));
+    for text in [format!("P{}D", digits(DIGITS_MAX)), format!("PT0.{}S", digits(10_000_000))] {
+        assert!(other(text, xsd::DURATION));
+    }
+    let equal = |left: String, right: String| {
+        let [left, right] = [left, right].map(|text| typed(&text, xsd::G_YEAR));
+        Key::of(left.as_ref()).equals(&Key::of(right.as_ref()))
+    };
+    assert_eq!(equal(digits(DIGITS_MAX + 1), digits(4)), None);
+}
+
 #[test]
 fn terms_of_one_value_differ_by_their_forms_alone() {
     for group in [

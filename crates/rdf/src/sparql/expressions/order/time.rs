@@ -12,6 +12,8 @@ use num_traits::ToPrimitive;
 use oxrdf::NamedNodeRef;
 use oxrdf::vocab::xsd;
 
+use super::number::DIGITS_MAX;
+
 /// A type of dates or times. Values of one type are compared with each other alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TimeType {
@@ -78,7 +80,7 @@ impl Ord for Cycle {
 }
 
 impl Instant {
-    /// The instant of a form; `None` if the type has no such form.
+    /// The instant of a form; `None` if the type has no such form, or the year has too many digits.
     pub(crate) fn parse(text: &str, kind: TimeType) -> Option<Self> {
         use TimeType as T;
         let mut form = Form { rest: text };
@@ -239,7 +241,7 @@ impl<'t> Form<'t> {
             self.rest = &self.rest[1..];
         }
         let digits = self.digits();
-        if digits.len() < 4 || (digits.len() > 4 && digits.starts_with('0')) {
+        if !(4..=DIGITS_MAX).contains(&digits.len()) || (digits.len() > 4 && digits.starts_with('0')) {
             return None;
         }
         if let Ok(year) = digits.parse::<i64>() {

@@ -5,13 +5,14 @@ use oxrdf::vocab::xsd;
 use spargebra::algebra::{Expression, Function};
 
 use crate::sparql::expressions::functions::Operation;
-use crate::sparql::expressions::order::{TimeType, is_integer_type};
+use crate::sparql::expressions::order::{is_integer_type, is_time_or_duration};
 use crate::sparql::parse::shape::{Operand, visit_operands};
 
 /// What is known of the value of an expression before it is computed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Number,
+    /// A date, a time or a duration.
     Time,
     /// A truth value.
     Truth,
@@ -76,7 +77,7 @@ fn kind_of_type(datatype: NamedNodeRef<'_>) -> Kind {
         xsd::DECIMAL | xsd::DOUBLE | xsd::FLOAT => Kind::Number,
         xsd::BOOLEAN => Kind::Truth,
         _ if is_integer_type(datatype) => Kind::Number,
-        _ if TimeType::of(datatype).is_some() => Kind::Time,
+        _ if is_time_or_duration(datatype) => Kind::Time,
         _ => Kind::Other,
     }
 }

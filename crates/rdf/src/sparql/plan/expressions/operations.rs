@@ -7,7 +7,8 @@
 //! | `?a + ?b` | `COALESCE(?a + ?b, add(?a, ?b))` | adds a date and a duration in one order only |
 //! | `SUM(?v)` | `sum(?v)` | has no numbers beyond 64 bits |
 //! | `MIN(?v)` | `least(?v)` | compares by no total order |
-//! | `?a < ?b` | as numbers | does not compare truth values |
+//! | `?a < ?b` | as numbers | compares no truth values, and no long dates and durations |
+//! | `SUBSTR(?a, ?b)` | `substring(?a, ?b)` | adds in 64 bits |
 //! | `SAMPLE(?v)` | `SAMPLE` of a name of the term | keeps the value of a number, not how it was written |
 //! | `GROUP_CONCAT(?v)` | `GROUP_CONCAT` of the text of the term | concatenates only texts |
 //! | `xsd:string(?v)` | `to string(?v)` | writes doubles without exponents |
@@ -20,8 +21,9 @@
 
 use std::cell::Cell;
 
-use oxrdf::NamedNodeRef;
+use oxrdf::Term;
 use oxrdf::vocab::xsd;
+use spareval::ExpressionTerm;
 use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Function, GraphPattern};
 
 use super::forms::in_form;
@@ -30,7 +32,7 @@ use crate::sparql::evaluation::evaluation_term::Form;
 use crate::sparql::expressions::aggregates::Aggregate;
 use crate::sparql::expressions::functions::{Mode, Operation};
 use crate::sparql::expressions::ill_typed::Typed;
-use crate::sparql::expressions::order::TimeType;
+use crate::sparql::expressions::order::is_time_or_duration;
 use crate::sparql::parse::shape::{Operand, map_children, map_operands, visit_operands};
 
 /// The pattern with its operators in that form, and whether it calls functions of ours.
@@ -125,6 +127,10 @@ impl Operations {
                 }
                 self.with_operands(Expression::FunctionCall(Function::Custom(name), arguments))
             }
+            // Of short numbers, the evaluator's own is right.
+            Expression::FunctionCall(Function::SubStr, arguments) if !arguments.iter().skip(1).all(is_short) => {
+                self.call(Operation::Substring, Mode::Any, arguments, |inner| self.expression(inner))
+            }
             other => self.with_operands(other),
         }
     }
@@ -138,12 +144,12 @@ impl Operations {
         Expression::Coalesce(vec![expression, ours])
     }
 
-    /// Calls of ours that take numbers alone.
+    /// Calls of ours that take numbers alone, or what an order compares.
     fn numbers(&self, expression: Expression) -> Expression {
         match operation_of(&expression) {
             Some(operation) if !matches!(operation, Operation::IsNumeric | Operation::ToString) => {
                 let takes_texts = operation.is_cast();
-                let form = if operation.is_order() { Form::MustBeNumberOrTruth } else { Form::MustBeNumber };
+                let form = if operation.is_order() { Form::MustBeOrdered } else { Form::MustBeNumber };
                 self.call(operation, Mode::Numbers, operands_of(expression), |operand| match operand {
                     variable @ Expression::Variable(_) if !takes_texts => if_in_form(variable, form),
                     other => self.numbers(other),
@@ -206,10 +212,24 @@ fn if_in_form(variable: Expression, form: Form) -> Expression {
     Expression::If(condition.into(), variable.clone().into(), variable.into())
 }
 
-/// Whether values of the datatype are dates, times or durations.
-fn is_time_or_duration(datatype: NamedNodeRef<'_>) -> bool {
-    TimeType::of(datatype).is_some()
-        || [xsd::DURATION, xsd::YEAR_MONTH_DURATION, xsd::DAY_TIME_DURATION].contains(&datatype)
+/// Whether the value is a date, a time or a duration that the evaluator's own types hold, or an error.
+fn is_held_time(expression: &Expression) -> bool {
+    match expression {
+        Expression::FunctionCall(Function::Custom(name), _) => is_time_or_duration(name.as_ref()),
+        Expression::Literal(literal) if is_time_or_duration(literal.datatype()) => {
+            let value = ExpressionTerm::from(Term::from(literal.clone()));
+            !matches!(value, ExpressionTerm::OtherTypedLiteral { .. })
+        }
+        _ => false,
+    }
+}
+
+/// Whether the expression is an integer of 32 bits.
+fn is_short(expression: &Expression) -> bool {
+    match expression {
+        Expression::Literal(literal) => literal.datatype() == xsd::INTEGER && literal.value().parse::<i32>().is_ok(),
+        _ => false,
+    }
 }
 
 /// The operands of an operation, in their order.
@@ -227,19 +247,27 @@ fn may_need(operation: Operation, expression: &Expression) -> bool {
     if operation.is_arithmetic() || operation == Operation::IsNumeric {
         return true;
     }
-    let mut sides = Vec::new();
+    let (mut sides, mut are_held) = (Vec::new(), operation.is_order());
     visit_operands(expression, &mut |operand| match operand {
-        Operand::Expression(operand) => sides.push(kind(operand)),
+        Operand::Expression(operand) => {
+            sides.push(kind(operand));
+            are_held = are_held && is_held_time(operand);
+        }
         Operand::Pattern(_) => {}
     });
+    if are_held {
+        return false;
+    }
     match (operation, &*sides) {
         // Alternatives that the evaluator compares rightly need no look at the others.
         (Operation::In, [Kind::Other | Kind::Truth, ..]) => false,
         (Operation::In, [_, list @ ..]) => list.iter().any(|item| !matches!(item, Kind::Other | Kind::Truth)),
         (Operation::ToString, sides) => matches!(sides, [Kind::Number | Kind::Unknown]),
         (Operation::Equal, sides) => !sides.iter().any(|side| matches!(side, Kind::Other | Kind::Truth)),
-        (_, [Kind::Truth, Kind::Number] | [Kind::Number, Kind::Truth]) => false,
-        (_, sides) => !sides.contains(&Kind::Other) && !sides.contains(&Kind::Time),
+        (_, [Kind::Other, _] | [_, Kind::Other]) => false,
+        // An order compares values of one kind.
+        (_, [left, right]) => left == right || *left == Kind::Unknown || *right == Kind::Unknown,
+        _ => true,
     }
 }
 

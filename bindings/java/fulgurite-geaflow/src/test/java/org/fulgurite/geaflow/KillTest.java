@@ -1,12 +1,12 @@
 package org.fulgurite.geaflow;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,21 +14,103 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.apache.geaflow.common.config.Configuration;
 import org.apache.geaflow.file.PersistentIOBuilder;
-import org.apache.geaflow.store.api.key.IKVStatefulStore;
+import org.apache.geaflow.state.graph.encoder.GraphKVEncoderFactory;
+import org.apache.geaflow.store.IStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
+import org.fulgurite.geaflow.internal.graph.StaticGraphStore;
+import org.fulgurite.geaflow.internal.keys.KeyListStore;
+import org.fulgurite.geaflow.internal.keys.KeyMapStore;
 import org.fulgurite.geaflow.internal.keys.KeyValueStore;
+import org.fulgurite.geaflow.samples.Conditions;
+import org.fulgurite.geaflow.samples.Elements;
 import org.fulgurite.geaflow.samples.LocalFiles;
 import org.fulgurite.geaflow.samples.Texts;
 import org.junit.jupiter.api.Test;
 
 /**
- * A virtual machine that archives is killed. The next one recovers the newest committed checkpoint, whole, and goes on
- * from there. The system property {@code fulgurite.kills} sets how often.
+ * A virtual machine that archives or recovers states of all kinds is killed. The next one recovers the newest committed
+ * checkpoint, whole, and goes on from there. The system property {@code fulgurite.kills} sets how often.
  */
 class KillTest extends WithJob {
     private static final int KILLS = Integer.getInteger("fulgurite.kills", 10);
     private static final int KEYS = 200;
+    private static final int COLLECTIONS = 10;
     private static final int LONGEST_RUN_MS = 300;
+    private static final int LONGEST_RECOVERY_MS = 60;
+
+    /** What is printed before states are recovered. */
+    private static final String RECOVERING = "recovering";
+
+    /** The states of a job. Their values are archived last: if a checkpoint of them is committed, all have it. */
+    private static final class States {
+        private final KeyValueStore<String, String> values = new KeyValueStore<>();
+        private final KeyListStore<String, String> lists = new KeyListStore<>();
+        private final KeyMapStore<String, String, String> maps = new KeyMapStore<>();
+        private final StaticGraphStore<String, String, String> graph = new StaticGraphStore<>();
+        private final List<IStatefulStore> others = Arrays.asList(lists, maps, graph);
+
+        States(Map<String, String> configuration) {
+            GraphKVEncoderFactory.ENCODER.set(Elements.encoder(Elements.TEXTS, true));
+            values.init(context("values", configuration));
+            lists.init(context("lists", configuration));
+            maps.init(context("maps", configuration));
+            graph.init(context("graph", configuration));
+        }
+
+        private static StoreContext context(String name, Map<String, String> configuration) {
+            return new StoreContext(name)
+                    .withConfig(new Configuration(new HashMap<>(configuration)))
+                    .withDataSchema(new Elements.Schema())
+                    .withKeySerializer(new Texts());
+        }
+
+        /** Makes the states those of a checkpoint, whatever they were before. */
+        void change(long id) {
+            String state = "state " + id;
+            for (int key = 0; key < KEYS; key++) {
+                values.put("key " + key, state);
+                maps.add("map " + key % COLLECTIONS, "key " + key, state);
+                graph.addVertex(new Elements.Node<>("vertex " + key, "label", 1, state));
+            }
+            for (int list = 0; list < COLLECTIONS; list++) {
+                lists.remove("list " + list);
+                lists.add("list " + list, state, "end of " + state);
+            }
+        }
+
+        void check(long id) {
+            String state = "state " + id;
+            for (int key = 0; key < KEYS; key++) {
+                assertEquals(state, values.get("key " + key));
+                assertEquals(state, graph.getVertex("vertex " + key, Conditions.none()).getValue());
+            }
+            for (int collection = 0; collection < COLLECTIONS; collection++) {
+                assertEquals(Arrays.asList(state, "end of " + state), lists.get("list " + collection));
+                Map<String, String> map = maps.get("map " + collection);
+                assertEquals(KEYS / COLLECTIONS, map.size());
+                map.values().forEach(value -> assertEquals(state, value));
+            }
+        }
+
+        void archive(long id) {
+            others.forEach(store -> store.archive(id));
+            values.archive(id);
+        }
+
+        /** Recovers the newest checkpoint that all states have, and returns its number; -1 if there is none. */
+        long recoverLatest() {
+            long latest = values.recoveryLatest();
+            if (latest > 0) {
+                others.forEach(store -> store.recovery(latest));
+            }
+            return latest;
+        }
+
+        void drop() {
+            others.forEach(IStatefulStore::drop);
+            values.drop();
+        }
+    }
 
     /** What the killed virtual machines run: archives states, and prints the number of each after its archive. */
     static final class Archiver {
@@ -38,15 +120,11 @@ class KillTest extends WithJob {
             configuration.put("geaflow.work.path", arguments[0]);
             configuration.put("geaflow.file.persistent.root", arguments[1]);
             PersistentIOBuilder.STORAGE.set(new LocalFiles());
-            IKVStatefulStore<String, String> store = new KeyValueStore<>();
-            store.init(new StoreContext(STATE)
-                    .withConfig(new Configuration(configuration))
-                    .withKeySerializer(new Texts()));
-            for (long id = Math.max(0, store.recoveryLatest()) + 1; ; id++) {
-                for (int key = 0; key < KEYS; key++) {
-                    store.put("key " + key, "state " + id);
-                }
-                store.archive(id);
+            States states = new States(configuration);
+            System.out.println(RECOVERING);
+            for (long id = Math.max(0, states.recoverLatest()) + 1; ; id++) {
+                states.change(id);
+                states.archive(id);
                 System.out.println(id);
             }
         }
@@ -57,20 +135,29 @@ class KillTest extends WithJob {
         Random random = new Random(3);
         long newest = 0;
         for (int kill = 0; kill < KILLS; kill++) {
-            long acknowledged = Math.max(newest, runAndKill(random));
-            IKVStatefulStore<String, String> store = values();
-            newest = store.recoveryLatest();
-            assertTrue(newest >= acknowledged, newest + " was recovered, and " + acknowledged + " had been archived");
-            for (int key = 0; key < KEYS; key++) {
-                assertEquals("state " + newest, store.get("key " + key));
+            newest = Math.max(newest, runAndKill(2, random.nextInt(LONGEST_RUN_MS)));
+            if (kill % 2 == 1) {
+                // Before or while it recovers, and seldom after that.
+                newest = Math.max(newest, runAndKill(1, random.nextInt(LONGEST_RECOVERY_MS)));
             }
-            store.drop();
+            States states = new States(configuration);
+            try {
+                long recovered = states.recoverLatest();
+                assertTrue(recovered >= newest, recovered + " was recovered, and " + newest + " had been archived");
+                states.check(recovered);
+                newest = recovered;
+            } finally {
+                states.drop();
+            }
         }
-        assertTrue(newest > KILLS, newest + " checkpoints");
+        assertTrue(newest >= KILLS, newest + " checkpoints");
     }
 
-    /** Returns the last number that an archiver has printed before it was killed. */
-    private long runAndKill(Random random) throws Exception {
+    /**
+     * Runs an archiver, and kills it some time after it has printed so many lines. Returns the last number that it has
+     * printed, or 0.
+     */
+    private long runAndKill(int lines, int afterMs) throws Exception {
         Path printed = directory.resolve("printed");
         Files.deleteIfExists(printed);
         Process process = new ProcessBuilder(
@@ -85,16 +172,16 @@ class KillTest extends WithJob {
                 .redirectOutput(printed.toFile())
                 .start();
         try {
-            while (process.isAlive() && bytes(printed) == 0) {
+            while (process.isAlive() && Files.readAllLines(printed).size() < lines) {
                 Thread.sleep(1);
             }
-            Thread.sleep(random.nextInt(LONGEST_RUN_MS));
+            Thread.sleep(afterMs);
         } finally {
             process.destroyForcibly();
         }
         assertTrue(process.waitFor(1, TimeUnit.MINUTES));
-        List<String> lines = Files.readAllLines(printed);
-        assertFalse(lines.isEmpty(), "the archiver has archived nothing");
-        return Long.parseLong(lines.get(lines.size() - 1));
+        List<String> all = Files.readAllLines(printed);
+        assertTrue(all.size() >= lines, () -> "the archiver ended after " + all);
+        return all.stream().filter(line -> line.matches("[0-9]+")).mapToLong(Long::parseLong).max().orElse(0);
     }
 }

@@ -35,11 +35,22 @@ class SettingsTest extends WithJob {
             refused(prefix + "map.size", "0", "it must be a positive number of bytes");
             refused(prefix + "map.size.warning.threshold", "80", "it must be a number above 0 and up to 1");
             refused(prefix + "sync.mode", "sometimes", "it must be SYNC, META_SYNC or NO_SYNC");
+            refused(prefix + "memory.size", "1000", "it must be at least 65536 bytes");
         }
         StoreContext without = context(0).withKeySerializer(null);
         GeaflowRuntimeException thrown =
                 assertThrows(GeaflowRuntimeException.class, () -> store(DataModel.KMap).init(without));
         assertEquals("the state state needs an IKMapSerializer as its key serializer, and has none", thrown.getMessage());
+    }
+
+    @Test
+    void smallQuotasAndTheLeastMemoryAreAccepted() {
+        configuration.put("geaflow.store.fulgurite.map.size", "500000");
+        configuration.put("geaflow.store.fulgurite.memory.size", "65536");
+        IKVStatefulStore<String, String> store = values();
+        store.put("key", "value");
+        store.archive(1);
+        assertEquals("value", store.get("key"));
     }
 
     @Test

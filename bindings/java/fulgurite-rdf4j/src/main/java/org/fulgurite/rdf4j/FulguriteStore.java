@@ -11,7 +11,6 @@ import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.eclipse.rdf4j.query.algebra.evaluation.EvaluationStrategyFactory;
 import org.eclipse.rdf4j.query.algebra.evaluation.federation.FederatedServiceResolver;
 import org.eclipse.rdf4j.query.algebra.evaluation.federation.FederatedServiceResolverClient;
-import org.eclipse.rdf4j.query.algebra.evaluation.impl.DefaultEvaluationStrategyFactory;
 import org.eclipse.rdf4j.repository.sparql.federation.SPARQLServiceResolver;
 import org.eclipse.rdf4j.sail.NotifyingSailConnection;
 import org.eclipse.rdf4j.sail.SailException;
@@ -27,8 +26,9 @@ import org.fulgurite.rdf4j.config.QueryEngine;
 import org.fulgurite.rdf4j.internal.CommittedTerms;
 import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.internal.StoreLockedException;
+import org.fulgurite.rdf4j.queries.StoreEvaluationStrategyFactory;
 import org.fulgurite.rdf4j.values.IriCache;
-import org.fulgurite.rdf4j.values.TermBytes;
+import org.fulgurite.rdf4j.values.ValueCache;
 
 /**
  * An RDF store in one file, as a Sail of RDF4J.
@@ -63,6 +63,10 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
 
     private volatile CommittedTerms committed;
     private volatile IriCache iris;
+
+    /** Values that queries have read; null if none are kept. */
+    private volatile ValueCache values;
+
     private volatile Handle handle;
     private File temporary;
     private EvaluationStrategyFactory strategies;
@@ -138,6 +142,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
             opened.setChildren(views);
             committed = new CommittedTerms(opened);
             iris = new IriCache(committed);
+            values = config.getValueCacheSize() == 0 ? null : new ValueCache(config.getValueCacheSize());
             handle = opened;
         } catch (LockedException error) {
             throw new StoreLockedException(path, error);
@@ -224,7 +229,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     private StoreView openSnapshot() {
         synchronized (snapshotLock) {
             if (snapshot == null) {
-                snapshot = StoreView.snapshot(handle(), views, committed.scope());
+                snapshot = StoreView.snapshot(handle(), views, committed.scope(), values);
             }
             return snapshot;
         }
@@ -325,7 +330,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
      */
     public synchronized EvaluationStrategyFactory getEvaluationStrategyFactory() {
         if (strategies == null) {
-            strategies = new DefaultEvaluationStrategyFactory(getFederatedServiceResolver());
+            strategies = new StoreEvaluationStrategyFactory(getFederatedServiceResolver());
         }
         return strategies;
     }

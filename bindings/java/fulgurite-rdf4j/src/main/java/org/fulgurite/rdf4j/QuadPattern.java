@@ -2,8 +2,10 @@ package org.fulgurite.rdf4j;
 
 import org.eclipse.rdf4j.common.order.StatementOrder;
 import org.eclipse.rdf4j.model.IRI;
+import org.eclipse.rdf4j.model.Literal;
 import org.eclipse.rdf4j.model.Resource;
 import org.eclipse.rdf4j.model.Value;
+import org.fulgurite.rdf4j.values.StoredValue;
 
 /** A pattern of statements as ids in one view. */
 final class QuadPattern {
@@ -22,6 +24,13 @@ final class QuadPattern {
     final Resource subjectValue;
     final IRI predicateValue;
     final Value objectValue;
+
+    /** The object of all statements; null if it is not given, or the store may have it in another form. */
+    final Value sameObject;
+
+    /** The named graph of all statements; null if it is not given. */
+    final Resource sameContext;
+
     final long subject;
     final long predicate;
     final long object;
@@ -37,6 +46,8 @@ final class QuadPattern {
         this.subjectValue = subject;
         this.predicateValue = predicate;
         this.objectValue = object;
+        this.sameObject = object != null && isStoredAsGiven(view, object) ? object : null;
+        this.sameContext = contexts.length == 1 ? contexts[0] : null;
         this.kinds = kinds;
         this.contexts = contexts;
         this.subject = id(view, subject);
@@ -50,6 +61,16 @@ final class QuadPattern {
         if (view.isTransaction() && (!isPossible || graphs.length < contexts.length)) {
             observe();
         }
+    }
+
+    /** Whether the view has a term in the form of this value. It may have a language in another case. */
+    private static boolean isStoredAsGiven(StoreView view, Value value) {
+        if (value instanceof StoredValue && view.scope().covers(((StoredValue) value).scope())) {
+            return true;
+        }
+        return value.isIRI()
+                || value.isBNode()
+                || value.isLiteral() && ((Literal) value).getLanguage().isEmpty();
     }
 
     /** Notes the read, for terms and contexts that the transaction lacks: another transaction may add them. */

@@ -16,12 +16,13 @@ import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.values.StoredValue;
+import org.fulgurite.rdf4j.values.ValueCache;
 import org.fulgurite.rdf4j.values.ValueGroup;
 
 /**
- * The statements of a pattern. It fetches rows of ids in batches that grow from 16 to 512. The texts of the first batch,
- * and of each column of a later batch, are read in one call when the first of them is needed. In a transaction they are
- * read at once, because its ids may change until the commit.
+ * The statements of a pattern. It fetches rows of ids in batches that grow from 16 to 512. Values that the cache of the
+ * store does not have are read when they are needed ({@link ValueGroup}). In a transaction they are read at once,
+ * because its ids may change until the commit.
  *
  * <p>It is for one thread: {@link ResultIteration} lets others close a result.
  */
@@ -29,9 +30,18 @@ final class StatementIteration implements CloseableIteration<Statement> {
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
     private static final int FIRST_ROWS = 16;
     private static final int ROWS_MAX = 512;
+    private static final int COLUMNS = 4;
+    private static final int SUBJECT = 0;
+    private static final int PREDICATE = 1;
+    private static final int OBJECT = 2;
+    private static final int CONTEXT = 3;
     private static final int RECENT = 1024;
     private static final long HASH = 0x9E3779B97F4A7C15L;
     private static final int HASH_SHIFT = 54;
+
+    /** The array for the first rows of a graph, which are copied before the next call: most patterns have few. */
+    private static final ThreadLocal<long[]> FIRST =
+            ThreadLocal.withInitial(() -> new long[COLUMNS * FIRST_ROWS + 1]);
 
     private final QuadPattern pattern;
     private final StatementOrder order;
@@ -39,11 +49,15 @@ final class StatementIteration implements CloseableIteration<Statement> {
     /** Recent values, by a hash of their ids; null in the first batch. */
     private StoredValue[] recent;
 
-    private final StoredValue[] last = new StoredValue[4];
+    /** The values that were added last, by their column; null in the first batch. */
+    private ValueGroup[] groups;
 
-    /** Four ids a row; the last element is for {@link StoreView#open}. */
-    private long[] rows = new long[4 * FIRST_ROWS + 1];
+    /** Four ids a row. If more rows follow, there is room for a batch, and an element for {@link StoreView#open}. */
+    private long[] rows;
+
+    /** Four values a row; null if the batch has no values but those that the pattern gives. */
     private StoredValue[] values;
+
     private int count;
     private int row;
     private int graph = -1;
@@ -69,15 +83,21 @@ final class StatementIteration implements CloseableIteration<Statement> {
         if (!hasNext()) {
             throw new NoSuchElementException(isClosed ? "the iteration is closed" : "there are no more statements");
         }
-        int at = 4 * row++;
-        Resource subject = pattern.subjectValue != null ? pattern.subjectValue : (Resource) values[at];
-        IRI predicate = pattern.predicateValue != null ? pattern.predicateValue : (IRI) values[at + 1];
-        // The object is not taken from the pattern: the store may have a literal with another case of its language.
-        Value object = values[at + 2];
-        Resource context = (Resource) values[at + 3];
+        int at = COLUMNS * row++;
+        Resource subject = pattern.subjectValue != null ? pattern.subjectValue : (Resource) values[at + SUBJECT];
+        IRI predicate = pattern.predicateValue != null ? pattern.predicateValue : (IRI) values[at + PREDICATE];
+        Value object = pattern.sameObject != null ? pattern.sameObject : values[at + OBJECT];
+        Resource context = context(at);
         return context == null
                 ? VALUES.createStatement(subject, predicate, object)
                 : VALUES.createStatement(subject, predicate, object, context);
+    }
+
+    private Resource context(int at) {
+        if (rows[at + CONTEXT] == StoreView.DEFAULT_GRAPH) {
+            return null;
+        }
+        return pattern.sameContext != null ? pattern.sameContext : (Resource) values[at + CONTEXT];
     }
 
     /** Fetches the next rows. Returns false at the end. */
@@ -108,57 +128,83 @@ final class StatementIteration implements CloseableIteration<Statement> {
     }
 
     private int capacity() {
-        return rows.length / 4;
+        return rows.length / COLUMNS;
     }
 
     private void grow() {
         if (capacity() < ROWS_MAX) {
-            rows = new long[8 * capacity() + 1];
+            rows = new long[2 * COLUMNS * capacity() + 1];
         }
         if (recent == null) {
             recent = new StoredValue[RECENT];
+            groups = new ValueGroup[COLUMNS];
         }
     }
 
     private void createValues() {
-        values = new StoredValue[4 * count];
-        // The values of the first batch are few, so they are read in one call.
-        ValueGroup first = new ValueGroup(pattern.view);
-        for (int column = 0; column < 4; column++) {
-            boolean isGiven = column == 0 && pattern.subjectValue != null || column == 1 && pattern.predicateValue != null;
-            if (!isGiven) {
-                ValueGroup group = recent == null ? first : new ValueGroup(pattern.view);
-                for (int at = column; at < values.length; at += 4) {
-                    values[at] = value(column, rows[at], group);
-                }
-                if (pattern.view.isTransaction() && group != first) {
-                    SailErrors.run(group::readAll);
-                }
-            }
+        values = null;
+        if (pattern.subjectValue == null) {
+            createValues(SUBJECT);
         }
-        if (pattern.view.isTransaction()) {
-            SailErrors.run(first::readAll);
+        if (pattern.predicateValue == null) {
+            createValues(PREDICATE);
+        }
+        if (pattern.sameObject == null) {
+            createValues(OBJECT);
+        }
+        if (pattern.sameContext == null) {
+            createValues(CONTEXT);
         }
     }
 
-    private StoredValue value(int column, long id, ValueGroup group) {
-        StoredValue before = last[column];
-        if (before != null && before.id() == id) {
-            return before;
+    private void createValues(int column) {
+        ValueGroup group = null;
+        StoredValue value = null;
+        for (int at = column; at < COLUMNS * count; at += COLUMNS) {
+            long id = rows[at];
+            if (id == StoreView.DEFAULT_GRAPH) {
+                continue;
+            }
+            if (value == null || value.id() != id) {
+                value = known(id);
+                if (value == null) {
+                    if (group == null) {
+                        group = new ValueGroup(pattern.view, groups == null ? null : groups[column]);
+                    }
+                    value = group.add(id);
+                }
+                if (recent != null) {
+                    recent[place(id)] = value;
+                }
+            }
+            if (values == null) {
+                values = new StoredValue[COLUMNS * count];
+            }
+            values[at] = value;
         }
-        if (id == StoreView.DEFAULT_GRAPH) {
-            return null;
-        }
-        int place = (int) (id * HASH >>> HASH_SHIFT);
-        StoredValue value = recent == null ? null : recent[place];
-        if (value == null || value.id() != id) {
-            value = group.add(id);
-            if (recent != null) {
-                recent[place] = value;
+        if (group != null) {
+            if (pattern.view.isTransaction()) {
+                SailErrors.run(group::readAll);
+            }
+            if (groups != null) {
+                groups[column] = group;
             }
         }
-        last[column] = value;
-        return value;
+    }
+
+    /** Returns the value of an id, or null if it is neither in the cache nor recent. */
+    private StoredValue known(long id) {
+        ValueCache cache = pattern.view.cache();
+        StoredValue value = cache == null ? null : cache.get(id);
+        if (value != null || recent == null) {
+            return value;
+        }
+        value = recent[place(id)];
+        return value != null && value.id() == id ? value : null;
+    }
+
+    private static int place(long id) {
+        return (int) (id * HASH >>> HASH_SHIFT);
     }
 
     /** Begins to read the next graph of the pattern, and fetches its first rows. Returns false after the last one. */
@@ -167,14 +213,17 @@ final class StatementIteration implements CloseableIteration<Statement> {
             return false;
         }
         graph++;
-        iterator = SailErrors.convert(() -> pattern.open(graph, order, rows));
+        long[] first = FIRST.get();
+        iterator = SailErrors.convert(() -> pattern.open(graph, order, first));
         if (iterator == StoreView.UNSORTED) {
             // More terms are given than when the order was planned, and no index has both.
-            iterator = SailErrors.convert(() -> pattern.open(graph, null, rows));
+            iterator = SailErrors.convert(() -> pattern.open(graph, null, first));
+            rows = first.clone();
             sorted = SailErrors.convert(this::readSorted);
             count = nextSorted();
         } else {
-            count = (int) rows[rows.length - 1];
+            count = (int) first[first.length - 1];
+            rows = iterator == 0 ? Arrays.copyOf(first, COLUMNS * count) : first.clone();
         }
         return true;
     }
@@ -184,8 +233,8 @@ final class StatementIteration implements CloseableIteration<Statement> {
         List<long[]> found = new ArrayList<>();
         int read = (int) rows[rows.length - 1];
         while (read > 0) {
-            for (int at = 0; at < 4 * read; at += 4) {
-                found.add(Arrays.copyOfRange(rows, at, at + 4));
+            for (int at = 0; at < COLUMNS * read; at += COLUMNS) {
+                found.add(Arrays.copyOfRange(rows, at, at + COLUMNS));
             }
             read = iterator == 0 ? 0 : NativeQuads.next(iterator, rows, capacity());
         }
@@ -199,7 +248,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
     private int nextSorted() {
         int read = 0;
         while (read < capacity() && sorted.hasNext()) {
-            System.arraycopy(sorted.next(), 0, rows, 4 * read++, 4);
+            System.arraycopy(sorted.next(), 0, rows, COLUMNS * read++, COLUMNS);
         }
         if (!sorted.hasNext()) {
             sorted = null;

@@ -21,6 +21,7 @@ import org.fulgurite.rdf4j.values.StoredValue;
 import org.fulgurite.rdf4j.values.TermBytes;
 import org.fulgurite.rdf4j.values.TermReader;
 import org.fulgurite.rdf4j.values.TermSource;
+import org.fulgurite.rdf4j.values.ValueCache;
 
 /** One state of a store: a snapshot, or a transaction with its own changes. */
 final class StoreView implements AutoCloseable, TermSource {
@@ -47,6 +48,9 @@ final class StoreView implements AutoCloseable, TermSource {
     private final boolean isSerializable;
     private final IdScope scope;
 
+    /** Values of committed terms; null for a transaction, whose ids are its own. */
+    private final ValueCache cache;
+
     /** The view that has the handle; null if it is this one. */
     private final StoreView parent;
 
@@ -69,11 +73,13 @@ final class StoreView implements AutoCloseable, TermSource {
         }
     }
 
-    private StoreView(Handle store, Set<Handle> siblings, long raw, boolean isSerializable, IdScope scope) {
+    private StoreView(
+            Handle store, Set<Handle> siblings, long raw, boolean isSerializable, IdScope scope, ValueCache cache) {
         this.store = store;
         this.siblings = siblings;
         this.isSerializable = isSerializable;
         this.scope = scope;
+        this.cache = cache;
         this.parent = null;
         this.cachedIds = new AtomicReferenceArray<>(CACHED_IDS);
         this.handle = new Handle(this, raw, isTransaction() ? "transaction" : "snapshot", false, siblings);
@@ -85,6 +91,7 @@ final class StoreView implements AutoCloseable, TermSource {
         this.siblings = parent.siblings;
         this.isSerializable = parent.isSerializable;
         this.scope = parent.scope;
+        this.cache = parent.cache;
         this.parent = parent;
         this.cachedIds = parent.cachedIds;
         this.handle = parent.handle;
@@ -99,14 +106,15 @@ final class StoreView implements AutoCloseable, TermSource {
         return new StoreView(this);
     }
 
-    static StoreView snapshot(Handle store, Set<Handle> siblings, IdScope committed) {
-        return new StoreView(store, siblings, NativeQuads.snapshot(store.raw()), false, committed);
+    /** Returns a view of the newest state. The cache is null if no values are kept. */
+    static StoreView snapshot(Handle store, Set<Handle> siblings, IdScope committed, ValueCache cache) {
+        return new StoreView(store, siblings, NativeQuads.snapshot(store.raw()), false, committed, cache);
     }
 
     static StoreView transaction(Handle store, Set<Handle> siblings, IdScope committed, IsolationLevels level) {
         long raw = NativeQuads.begin(store.raw(), level.ordinal());
         boolean isSerializable = level == IsolationLevels.SERIALIZABLE;
-        return new StoreView(store, siblings, raw, isSerializable, committed.ofTransaction());
+        return new StoreView(store, siblings, raw, isSerializable, committed.ofTransaction(), null);
     }
 
     /** Returns whether a snapshot is of the newest state. */
@@ -123,7 +131,7 @@ final class StoreView implements AutoCloseable, TermSource {
             return this;
         }
         // Ids of terms that the transaction added may have changed.
-        return new StoreView(store, siblings, handle.release(), isSerializable, scope.ofTransaction());
+        return new StoreView(store, siblings, handle.release(), isSerializable, scope.ofTransaction(), null);
     }
 
     long raw() {
@@ -183,6 +191,11 @@ final class StoreView implements AutoCloseable, TermSource {
     @Override
     public IdScope scope() {
         return scope;
+    }
+
+    @Override
+    public ValueCache cache() {
+        return cache;
     }
 
     @Override

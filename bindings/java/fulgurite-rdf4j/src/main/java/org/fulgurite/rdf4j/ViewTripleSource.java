@@ -19,10 +19,20 @@ import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.eclipse.rdf4j.query.QueryEvaluationException;
 import org.eclipse.rdf4j.query.algebra.evaluation.RDFStarTripleSource;
 import org.eclipse.rdf4j.sail.SailException;
+import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.internal.SailErrors;
+import org.fulgurite.rdf4j.queries.IdSet;
+import org.fulgurite.rdf4j.queries.PathReads;
+import org.fulgurite.rdf4j.queries.PathSource;
+import org.fulgurite.rdf4j.values.StoredValue;
+import org.fulgurite.rdf4j.values.ValueCache;
+import org.fulgurite.rdf4j.values.ValueGroup;
 
 /** What RDF4J's evaluation reads: the statements of one view. */
-final class ViewTripleSource implements RDFStarTripleSource {
+final class ViewTripleSource implements RDFStarTripleSource, PathSource {
+    /** The first byte of an id is the kind of its term. Kinds above this are literals. */
+    private static final int TRIPLE = 4;
+
     private final StoreView view;
     private final int kinds;
 
@@ -41,10 +51,19 @@ final class ViewTripleSource implements RDFStarTripleSource {
     public CloseableIteration<? extends Statement> getStatements(
             StatementOrder order, Resource subject, IRI predicate, Value object, Resource... contexts) {
         try {
-            return new StatementIteration(pattern(subject, predicate, object, contexts), order);
+            return statements(pattern(subject, predicate, object, contexts), order);
         } catch (SailException error) {
             throw new QueryEvaluationException(error);
         }
+    }
+
+    /** RDF4J does not evaluate what depends on an empty iteration, so the first rows are fetched at once. */
+    private CloseableIteration<? extends Statement> statements(QuadPattern pattern, StatementOrder order) {
+        StatementIteration statements = new StatementIteration(pattern, order);
+        // A transaction notes what it reads, and reads in an order may sort all rows: these wait until they are needed.
+        boolean isFetched = order == null && !view.isTransaction();
+        boolean isEmpty = !pattern.isPossible || isFetched && !statements.hasNext();
+        return isEmpty ? EMPTY_ITERATION : statements;
     }
 
     private QuadPattern pattern(Resource subject, IRI predicate, Value object, Resource... contexts) {
@@ -101,6 +120,80 @@ final class ViewTripleSource implements RDFStarTripleSource {
         }
         collect(triple.getSubject(), subject, predicate, object, found);
         collect(triple.getObject(), subject, predicate, object, found);
+    }
+
+    @Override
+    public PathReads paths(IRI predicate, boolean isForward) {
+        return view.isTransaction() ? null : new ViewPaths(predicate, isForward);
+    }
+
+    private final class ViewPaths implements PathReads {
+        private static final int FIRST_ROWS = 16;
+        private static final int ROWS = 512;
+
+        private final long predicate;
+        private final boolean isForward;
+        private final long[] first = new long[4 * FIRST_ROWS + 1];
+
+        /** The values that were created last. */
+        private ValueGroup group;
+
+        ViewPaths(IRI predicate, boolean isForward) {
+            this.predicate = id(predicate);
+            this.isForward = isForward;
+        }
+
+        @Override
+        public long id(Value node) {
+            return SailErrors.convert(() -> view.id(node));
+        }
+
+        @Override
+        public void addNext(long node, IdSet nodes) {
+            boolean isLiteral = node >>> 56 > TRIPLE;
+            if (predicate != StoreView.UNKNOWN && !(isForward && isLiteral)) {
+                SailErrors.run(() -> read(node, nodes));
+            }
+        }
+
+        private void read(long node, IdSet nodes) {
+            long subject = isForward ? node : StoreView.ANY_TERM;
+            long object = isForward ? StoreView.ANY_TERM : node;
+            long iterator = view.open(subject, predicate, object, StoreView.ANY_GRAPH, kinds, -1, first);
+            add(first, (int) first[first.length - 1], nodes);
+            if (iterator == 0) {
+                return;
+            }
+            try {
+                long[] rows = new long[4 * ROWS];
+                int count = ROWS;
+                while (count == ROWS) {
+                    count = NativeQuads.next(iterator, rows, ROWS);
+                    add(rows, count, nodes);
+                }
+            } finally {
+                view.close(iterator);
+            }
+        }
+
+        private void add(long[] rows, int count, IdSet nodes) {
+            for (int at = isForward ? 2 : 0; at < 4 * count; at += 4) {
+                nodes.add(rows[at]);
+            }
+        }
+
+        @Override
+        public Value value(long node) {
+            ValueCache cache = view.cache();
+            StoredValue known = cache == null ? null : cache.get(node);
+            if (known != null) {
+                return known;
+            }
+            if (group == null || group.isFull()) {
+                group = new ValueGroup(view, group);
+            }
+            return group.add(node);
+        }
     }
 
     @Override

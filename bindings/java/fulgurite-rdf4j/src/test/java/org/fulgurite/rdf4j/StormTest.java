@@ -23,6 +23,7 @@ import org.eclipse.rdf4j.model.ValueFactory;
 import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.eclipse.rdf4j.query.QueryEvaluationException;
 import org.eclipse.rdf4j.query.QueryResults;
+import org.eclipse.rdf4j.query.TupleQuery;
 import org.eclipse.rdf4j.query.TupleQueryResult;
 import org.eclipse.rdf4j.repository.Repository;
 import org.eclipse.rdf4j.repository.RepositoryConnection;
@@ -36,9 +37,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * 32 threads query and write. Queries and connections are closed from other threads after 1 to 50 ms, and threads are
- * interrupted. Nothing crashes or hangs, and every commit that was acknowledged is there at the end. The system property
- * {@code fulgurite.storm.seconds} sets the least duration. A slow machine goes on until it has enough operations.
+ * 32 threads query and write. Queries and connections are closed from other threads after 1 to 50 ms, threads are
+ * interrupted, and queries reach their maximum execution time. Nothing crashes or hangs, and every commit that was
+ * acknowledged is there at the end. The system property {@code fulgurite.storm.seconds} sets the least duration. A slow
+ * machine goes on until it has enough operations.
  */
 class StormTest {
     private static final int THREADS = 32;
@@ -53,6 +55,9 @@ class StormTest {
     private static final IRI LINK = VALUES.createIRI("http://example.org/link");
     private static final String SLOW = "SELECT * { ?a <" + LINK + "> ?b . ?c <" + LINK + "> ?d . ?e <" + LINK + "> ?f }";
     private static final String FAST = "SELECT * { ?a <" + LINK + "> ?b . ?b <" + LINK + "> ?c }";
+    private static final String PATHS =
+            "SELECT * { ?a <" + LINK + "> ?b . ?b <" + LINK + ">+ ?c . ?c <" + LINK + ">* ?a }";
+    private static final int ROWS_MAX = 20_000;
 
     @TempDir
     Path directory;
@@ -167,11 +172,15 @@ class StormTest {
             if (random.nextBoolean()) {
                 connection.begin(IsolationLevels.values()[random.nextInt(6)]);
             }
-            String text = random.nextInt(3) == 0 ? SLOW : FAST;
-            try (TupleQueryResult result = connection.prepareTupleQuery(text).evaluate()) {
+            String text = List.of(SLOW, FAST, PATHS).get(random.nextInt(3));
+            TupleQuery query = connection.prepareTupleQuery(text);
+            // A slow query has more rows than a second has time for.
+            boolean isTimed = random.nextInt(8) == 0;
+            query.setMaxExecutionTime(isTimed ? 1 : 0);
+            try (TupleQueryResult result = query.evaluate()) {
                 disturb(random, connection, result);
                 int rows = 0;
-                while (result.hasNext() && rows++ < 20_000) {
+                while (result.hasNext() && (isTimed || rows++ < ROWS_MAX)) {
                     result.next().forEach(binding -> binding.getValue().stringValue());
                 }
             }

@@ -16,14 +16,21 @@ import org.fulgurite.options.Durability;
 
 /**
  * The configuration of a store. A configuration of an {@code LmdbStore} can be used after its type is changed: its
- * indexes and {@code forceSync} are applied, and its sizes are accepted and not needed.
+ * indexes, {@code forceSync} and {@code valueCacheSize} are applied, and its other sizes are accepted and not needed.
  */
 public class FulguriteStoreConfig extends BaseSailConfig {
+    /** How many values are kept in memory by default. */
+    public static final int VALUE_CACHE_SIZE = 1 << 14;
+
     /** The indexes of the store, or empty for the default. */
     private String tripleIndexes = "";
 
     private Durability durability = Durability.DISK;
     private long cacheBytes;
+
+    /** The number of values, or -1 for the default. */
+    private int valueCacheSize = -1;
+
     private QueryEngine queryEngine = QueryEngine.RDF4J;
 
     /** Creates a configuration with the defaults. */
@@ -134,6 +141,27 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     }
 
     /**
+     * Returns how many values are kept in memory for queries that RDF4J evaluates.
+     *
+     * @return the number of values, or 0 if none are kept
+     */
+    public int getValueCacheSize() {
+        return valueCacheSize < 0 ? VALUE_CACHE_SIZE : valueCacheSize;
+    }
+
+    /**
+     * Sets how many values are kept in memory for queries that RDF4J evaluates, so that their texts are not read again.
+     * Values with more than 512 characters are not kept. The default is {@link #VALUE_CACHE_SIZE}.
+     *
+     * @param size the number of values, which is rounded up to a power of two; 0 to keep none, -1 for the default
+     * @return this configuration
+     */
+    public FulguriteStoreConfig setValueCacheSize(int size) {
+        valueCacheSize = size;
+        return this;
+    }
+
+    /**
      * Returns what evaluates queries.
      *
      * @return the query engine
@@ -197,6 +225,9 @@ public class FulguriteStoreConfig extends BaseSailConfig {
         if (cacheBytes > 0) {
             model.add(node, FulguriteStoreSchema.CACHE_BYTES, Values.literal(cacheBytes));
         }
+        if (valueCacheSize >= 0) {
+            model.add(node, FulguriteStoreSchema.VALUE_CACHE_SIZE, Values.literal(valueCacheSize));
+        }
         if (queryEngine != QueryEngine.RDF4J) {
             String name = queryEngine.name().toLowerCase(Locale.ROOT);
             model.add(node, FulguriteStoreSchema.QUERY_ENGINE, Values.literal(name));
@@ -214,8 +245,12 @@ public class FulguriteStoreConfig extends BaseSailConfig {
             for (IRI key : FulguriteStoreSchema.OTHER_FORCE_SYNC) {
                 literal(model, node, key, value -> setForceSync(value.booleanValue()));
             }
+            for (IRI key : FulguriteStoreSchema.OTHER_VALUE_CACHE_SIZE) {
+                literal(model, node, key, value -> setValueCacheSize(value.intValue()));
+            }
             literal(model, node, FulguriteStoreSchema.TRIPLE_INDEXES, value -> setTripleIndexes(value.getLabel()));
             literal(model, node, FulguriteStoreSchema.CACHE_BYTES, value -> setCacheBytes(value.longValue()));
+            literal(model, node, FulguriteStoreSchema.VALUE_CACHE_SIZE, value -> setValueCacheSize(value.intValue()));
             literal(model, node, FulguriteStoreSchema.DURABILITY, value ->
                     setDurability(Durability.valueOf(value.getLabel().toUpperCase(Locale.ROOT))));
             literal(model, node, FulguriteStoreSchema.QUERY_ENGINE, value ->

@@ -19,6 +19,9 @@ public final class FulguriteStoreSchema {
     /** The memory for pages that are not read through the map, in bytes. */
     public static final IRI CACHE_BYTES = Values.iri(NAMESPACE, "cacheBytes");
 
+    /** How many values are kept in memory for queries that RDF4J evaluates. */
+    public static final IRI VALUE_CACHE_SIZE = Values.iri(NAMESPACE, "valueCacheSize");
+
     /** What evaluates queries: {@code "rdf4j"} or {@code "store"}. */
     public static final IRI QUERY_ENGINE = Values.iri(NAMESPACE, "queryEngine");
 
@@ -30,6 +33,10 @@ public final class FulguriteStoreSchema {
 
     /** Their keys for whether commits are synced. */
     static final List<IRI> OTHER_FORCE_SYNC = List.of(Values.iri(LMDB, "forceSync"), CONFIG.Native.forceSync);
+
+    /** Their keys for how many values are kept in memory. */
+    static final List<IRI> OTHER_VALUE_CACHE_SIZE =
+            List.of(Values.iri(LMDB, "valueCacheSize"), CONFIG.Native.valueCacheSize);
 
     private FulguriteStoreSchema() {}
 }

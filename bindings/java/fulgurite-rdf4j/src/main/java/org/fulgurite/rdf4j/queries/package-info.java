@@ -1,2 +1,2 @@
-/** Queries that the store evaluates, and the changes of SPARQL updates. */
+/** Queries that the store evaluates, paths that are searched by ids, and the changes of SPARQL updates. */
 package org.fulgurite.rdf4j.queries;

@@ -9,19 +9,19 @@ final class StoredBlankNode extends AbstractBNode implements StoredValue {
 
     private final long id;
     private final transient IdScope scope;
-    private final transient ValueGroup group;
-    private volatile BNode term;
+
+    /** The term; before it is read, the group that reads it. */
+    private transient volatile Object term;
 
     StoredBlankNode(long id, ValueGroup group) {
         this.id = id;
         this.scope = group.scope();
-        this.group = group;
+        this.term = group;
     }
 
     StoredBlankNode(long id, IdScope scope, TermReader terms) {
         this.id = id;
         this.scope = scope;
-        this.group = null;
         read(terms);
     }
 
@@ -37,7 +37,7 @@ final class StoredBlankNode extends AbstractBNode implements StoredValue {
 
     @Override
     public boolean isRead() {
-        return term != null;
+        return !(term instanceof ValueGroup);
     }
 
     @Override
@@ -46,10 +46,12 @@ final class StoredBlankNode extends AbstractBNode implements StoredValue {
     }
 
     private BNode term() {
-        if (term == null) {
-            group.read(this);
+        Object known = term;
+        if (known instanceof ValueGroup) {
+            ((ValueGroup) known).read(this);
+            known = term;
         }
-        return term;
+        return (BNode) known;
     }
 
     @Override
@@ -59,7 +61,9 @@ final class StoredBlankNode extends AbstractBNode implements StoredValue {
 
     @Override
     public boolean equals(Object other) {
-        return this == other || StoredValues.haveSameId(this, other) || super.equals(other);
+        return this == other
+                || StoredValues.haveSameId(this, other)
+                || !StoredValues.areDifferent(this, other) && super.equals(other);
     }
 
     @Override

@@ -10,19 +10,19 @@ final class StoredIri extends AbstractIRI implements StoredValue {
 
     private final long id;
     private final transient IdScope scope;
-    private final transient ValueGroup group;
-    private volatile String text;
+
+    /** The text; before it is read, the group that reads it. */
+    private transient volatile Object text;
 
     StoredIri(long id, ValueGroup group) {
         this.id = id;
         this.scope = group.scope();
-        this.group = group;
+        this.text = group;
     }
 
     StoredIri(long id, IdScope scope, TermReader terms) {
         this.id = id;
         this.scope = scope;
-        this.group = null;
         read(terms);
     }
 
@@ -38,7 +38,7 @@ final class StoredIri extends AbstractIRI implements StoredValue {
 
     @Override
     public boolean isRead() {
-        return text != null;
+        return !(text instanceof ValueGroup);
     }
 
     @Override
@@ -48,10 +48,12 @@ final class StoredIri extends AbstractIRI implements StoredValue {
 
     @Override
     public String stringValue() {
-        if (text == null) {
-            group.read(this);
+        Object known = text;
+        if (known instanceof ValueGroup) {
+            ((ValueGroup) known).read(this);
+            known = text;
         }
-        return text;
+        return (String) known;
     }
 
     @Override
@@ -68,7 +70,9 @@ final class StoredIri extends AbstractIRI implements StoredValue {
 
     @Override
     public boolean equals(Object other) {
-        return this == other || StoredValues.haveSameId(this, other) || super.equals(other);
+        return this == other
+                || StoredValues.haveSameId(this, other)
+                || !StoredValues.areDifferent(this, other) && super.equals(other);
     }
 
     @Override

@@ -12,19 +12,19 @@ final class StoredLiteral extends AbstractLiteral implements StoredValue {
 
     private final long id;
     private final transient IdScope scope;
-    private final transient ValueGroup group;
-    private volatile Literal term;
+
+    /** The term; before it is read, the group that reads it. */
+    private transient volatile Object term;
 
     StoredLiteral(long id, ValueGroup group) {
         this.id = id;
         this.scope = group.scope();
-        this.group = group;
+        this.term = group;
     }
 
     StoredLiteral(long id, IdScope scope, TermReader terms) {
         this.id = id;
         this.scope = scope;
-        this.group = null;
         read(terms);
     }
 
@@ -40,7 +40,7 @@ final class StoredLiteral extends AbstractLiteral implements StoredValue {
 
     @Override
     public boolean isRead() {
-        return term != null;
+        return !(term instanceof ValueGroup);
     }
 
     @Override
@@ -49,10 +49,12 @@ final class StoredLiteral extends AbstractLiteral implements StoredValue {
     }
 
     private Literal term() {
-        if (term == null) {
-            group.read(this);
+        Object known = term;
+        if (known instanceof ValueGroup) {
+            ((ValueGroup) known).read(this);
+            known = term;
         }
-        return term;
+        return (Literal) known;
     }
 
     @Override
@@ -77,7 +79,9 @@ final class StoredLiteral extends AbstractLiteral implements StoredValue {
 
     @Override
     public boolean equals(Object other) {
-        return this == other || StoredValues.haveSameId(this, other) || super.equals(other);
+        return this == other
+                || StoredValues.haveSameId(this, other)
+                || !StoredValues.areDifferent(this, other) && super.equals(other);
     }
 
     @Override

@@ -12,19 +12,19 @@ final class StoredTriple extends AbstractTriple implements StoredValue {
 
     private final long id;
     private final transient IdScope scope;
-    private final transient ValueGroup group;
-    private volatile Triple term;
+
+    /** The term; before it is read, the group that reads it. */
+    private transient volatile Object term;
 
     StoredTriple(long id, ValueGroup group) {
         this.id = id;
         this.scope = group.scope();
-        this.group = group;
+        this.term = group;
     }
 
     StoredTriple(long id, IdScope scope, TermReader terms) {
         this.id = id;
         this.scope = scope;
-        this.group = null;
         read(terms);
     }
 
@@ -40,7 +40,7 @@ final class StoredTriple extends AbstractTriple implements StoredValue {
 
     @Override
     public boolean isRead() {
-        return term != null;
+        return !(term instanceof ValueGroup);
     }
 
     @Override
@@ -49,10 +49,12 @@ final class StoredTriple extends AbstractTriple implements StoredValue {
     }
 
     private Triple term() {
-        if (term == null) {
-            group.read(this);
+        Object known = term;
+        if (known instanceof ValueGroup) {
+            ((ValueGroup) known).read(this);
+            known = term;
         }
-        return term;
+        return (Triple) known;
     }
 
     @Override
@@ -72,7 +74,9 @@ final class StoredTriple extends AbstractTriple implements StoredValue {
 
     @Override
     public boolean equals(Object other) {
-        return this == other || StoredValues.haveSameId(this, other) || super.equals(other);
+        return this == other
+                || StoredValues.haveSameId(this, other)
+                || !StoredValues.areDifferent(this, other) && super.equals(other);
     }
 
     @Override

@@ -17,4 +17,13 @@ public interface TermSource {
      * @return the scope of the ids
      */
     IdScope scope();
+
+    /**
+     * Returns what keeps values whose terms were read.
+     *
+     * @return the cache, or null if there is none
+     */
+    default ValueCache cache() {
+        return null;
+    }
 }

@@ -45,7 +45,7 @@ class FulguriteStoreConfigTest {
     @Test
     void aConfigurationIsParsedAsItWasExported() throws Exception {
         FulguriteStoreConfig config = parse("; ful:tripleIndexes \"spoc,posc\"; ful:durability \"log\"; ful:cacheBytes 1000;"
-                + " ful:queryEngine \"store\"");
+                + " ful:valueCacheSize 0; ful:queryEngine \"store\"");
         Model exported = new LinkedHashModel();
         Resource node = config.export(exported);
         FulguriteStoreConfig again = new FulguriteStoreConfig();
@@ -53,6 +53,7 @@ class FulguriteStoreConfigTest {
         assertEquals("spoc,posc", again.getTripleIndexes());
         assertEquals(Durability.LOG, again.getDurability());
         assertEquals(1000, again.getCacheBytes());
+        assertEquals(0, again.getValueCacheSize());
         assertEquals(QueryEngine.STORE, again.getQueryEngine());
         assertEquals("posg,pos,spog,spo".length(), again.nativeIndexes().length());
     }
@@ -63,16 +64,22 @@ class FulguriteStoreConfigTest {
                 + " lmdb:tripleDBSize 10485760; lmdb:valueDBSize 10485760; lmdb:valueCacheSize 512; lmdb:autoGrow true");
         assertEquals("spoc,ospc,psoc", config.getTripleIndexes());
         assertEquals(Durability.LOG, config.getDurability());
+        assertEquals(512, config.getValueCacheSize());
         assertEquals(Durability.DISK, parse("; lmdb:forceSync true").getDurability());
-        FulguriteStoreConfig current = parse("; config:native.tripleIndexes \"spoc\"; config:native.forceSync false");
+        FulguriteStoreConfig current = parse("; config:native.tripleIndexes \"spoc\"; config:native.forceSync false;"
+                + " config:native.valueCacheSize 1024");
         assertEquals("spoc", current.getTripleIndexes());
         assertEquals(Durability.LOG, current.getDurability());
+        assertEquals(1024, current.getValueCacheSize());
+        assertEquals(FulguriteStoreConfig.VALUE_CACHE_SIZE, parse("").getValueCacheSize());
+        assertEquals(FulguriteStoreConfig.VALUE_CACHE_SIZE, parse("; ful:valueCacheSize -1").getValueCacheSize());
     }
 
     @Test
     void wrongValuesAreErrors() {
         assertThrows(SailConfigException.class, () -> parse("; ful:durability \"often\""));
         assertThrows(SailConfigException.class, () -> parse("; ful:cacheBytes \"many\""));
+        assertThrows(SailConfigException.class, () -> parse("; ful:valueCacheSize \"many\""));
         assertThrows(SailConfigException.class, () -> parse("; ful:queryEngine \"fast\""));
         SailConfigException error = assertThrows(SailConfigException.class, () -> parse("; ful:tripleIndexes \"spx\""));
         assertTrue(error.getMessage().contains("spx"), error::getMessage);

@@ -36,17 +36,22 @@ final class ServedRepository {
     private final String url;
 
     private ServedRepository(List<String> options) throws IOException {
+        directory = Files.createTempDirectory("served");
+        String file = directory.resolve("served.ful").toString();
+        List<String> command = new ArrayList<>(
+                List.of(program(), "rdf", "serve", file, "--create", "--read-write", "--bind", "127.0.0.1:0"));
+        command.addAll(options);
+        process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        url = readUrl();
+    }
+
+    /** Returns the path of the program. */
+    static String program() {
         String program = System.getProperty("fulgurite.program", "");
         if (program.isEmpty()) {
             throw new IllegalStateException("-Dfulgurite.program must name the program fulgurite; cargo xtask java does");
         }
-        directory = Files.createTempDirectory("served");
-        String file = directory.resolve("served.ful").toString();
-        List<String> command = new ArrayList<>(
-                List.of(program, "rdf", "serve", file, "--create", "--read-write", "--bind", "127.0.0.1:0"));
-        command.addAll(options);
-        process = new ProcessBuilder(command).redirectErrorStream(true).start();
-        url = readUrl();
+        return program;
     }
 
     private String readUrl() throws IOException {

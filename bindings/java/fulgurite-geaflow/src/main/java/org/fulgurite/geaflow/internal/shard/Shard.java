@@ -86,7 +86,7 @@ public final class Shard {
     private static DatabaseOptions options(StoreSettings settings) {
         long deltaBytes = Math.min(DELTA_BYTES_MAX, settings.memoryBytes);
         if (settings.quotaBytes > 0) {
-            deltaBytes = Math.min(deltaBytes, settings.quotaBytes / 8);
+            deltaBytes = Math.min(deltaBytes, Math.max(StoreSettings.MEMORY_BYTES_MIN, settings.quotaBytes / 8));
         }
         DatabaseOptions options = Database.options()
                 .create(true)

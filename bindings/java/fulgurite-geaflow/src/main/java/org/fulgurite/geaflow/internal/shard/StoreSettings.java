@@ -27,6 +27,9 @@ public final class StoreSettings {
     private static final long MEMORY_BYTES_DEFAULT = 512L << 20;
     private static final int OPEN_FILES_DEFAULT = 256;
 
+    /** The least memory that the engine accepts for the commits of a file. */
+    static final long MEMORY_BYTES_MIN = 64 << 10;
+
     private final Map<String, String> values;
 
     /** The largest size of a file; 0 for no limit. */
@@ -51,7 +54,7 @@ public final class StoreSettings {
         warningThreshold = value("map.size.warning.threshold", WARNING_DEFAULT, StoreSettings::part);
         durability = value("sync.mode", Durability.MEMORY, StoreSettings::durability);
         logBytes = value("log.size", LOG_BYTES_DEFAULT, StoreSettings::bytes);
-        memoryBytes = value("memory.size", MEMORY_BYTES_DEFAULT, StoreSettings::bytes);
+        memoryBytes = value("memory.size", MEMORY_BYTES_DEFAULT, StoreSettings::memoryBytes);
         openFilesMax = value("open.shards.max", OPEN_FILES_DEFAULT, StoreSettings::count);
         long batches = configuration.getLong(FrameworkConfigKeys.BATCH_NUMBER_PER_CHECKPOINT);
         retained = (int) Math.max(1, Math.min(Integer.MAX_VALUE, Math.max(
@@ -105,6 +108,14 @@ public final class StoreSettings {
         }
         if (bytes <= 0) {
             throw new IllegalArgumentException("it must be a positive number of bytes");
+        }
+        return bytes;
+    }
+
+    private static Long memoryBytes(String text) {
+        long bytes = bytes(text);
+        if (bytes < MEMORY_BYTES_MIN) {
+            throw new IllegalArgumentException("it must be at least " + MEMORY_BYTES_MIN + " bytes");
         }
         return bytes;
     }

@@ -7,9 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.File;
+import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -30,9 +34,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** More shards than may have their files open. */
+/** More shards than may have their files open. The system property {@code fulgurite.shards} sets how many are idle. */
 class OpenFilesTest {
     private static final List<String> TABLES = Collections.singletonList("t");
+    private static final int IDLE_SHARDS = Integer.getInteger("fulgurite.shards", 300);
 
     @TempDir
     Path directory;
@@ -48,7 +53,7 @@ class OpenFilesTest {
         StoreSettings settings = new StoreSettings(new Configuration(Collections.singletonMap(
                 "geaflow.store.fulgurite.open.shards.max", Integer.toString(openMax))));
         for (int number = 0; number < count; number++) {
-            shards.add(Shard.open(settings, directory.resolve("shard " + number), TABLES));
+            shards.add(Shard.open(settings, directory.resolve("shard " + shards.size()), TABLES));
         }
     }
 
@@ -64,6 +69,54 @@ class OpenFilesTest {
     private static int descriptors() {
         String[] open = new File("/proc/self/fd").list();
         return open == null ? 0 : open.length;
+    }
+
+    /** Threads of the library; none where the system does not list them. */
+    private static long threads() {
+        File[] threads = new File("/proc/self/task").listFiles();
+        return threads == null ? 0 : Arrays.stream(threads).filter(OpenFilesTest::isOfTheLibrary).count();
+    }
+
+    private static boolean isOfTheLibrary(File thread) {
+        try {
+            return Files.readAllLines(thread.toPath().resolve("comm")).contains("fulgurite");
+        } catch (IOException hasEnded) {
+            return false;
+        }
+    }
+
+    /** How many shards have files that are mapped into memory; none where the system does not list them. */
+    private long mappedShards() throws IOException {
+        Path maps = Paths.get("/proc/self/maps");
+        if (!Files.exists(maps)) {
+            return 0;
+        }
+        String shard = directory.toRealPath().resolve("shard ").toString();
+        return Files.readAllLines(maps).stream()
+                .filter(line -> line.contains(shard))
+                .map(line -> line.substring(line.indexOf(shard), line.lastIndexOf('/')))
+                .distinct()
+                .count();
+    }
+
+    @Test
+    void idleShardsHaveNoFilesMapsOrThreads() throws IOException {
+        int descriptorsBefore = descriptors();
+        long threadsBefore = threads();
+        for (int number = 0; number < IDLE_SHARDS; number++) {
+            open(1, 8);
+            shards.get(number).put(0, bytes(0), bytes(number));
+        }
+        assertTrue(openShards() <= 8, openShards() + " are open");
+        assertTrue(mappedShards() <= 8, mappedShards() + " are mapped");
+        assertTrue(threads() <= threadsBefore + 8, threads() + " threads, and before " + threadsBefore);
+        assertTrue(
+                descriptors() <= descriptorsBefore + 8 * 4,
+                descriptors() + " descriptors, and before " + descriptorsBefore);
+        assertTrue(shards.stream().mapToLong(Shard::committedBytes).filter(bytes -> bytes > 0).count() <= 8);
+        for (int number = 0; number < IDLE_SHARDS; number += 29) {
+            assertArrayEquals(bytes(number), shards.get(number).get(0, bytes(0)));
+        }
     }
 
     @Test

@@ -1,0 +1,228 @@
+package org.fulgurite.rdf4j;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.eclipse.rdf4j.common.iteration.CloseableIteration;
+import org.eclipse.rdf4j.common.iteration.EmptyIteration;
+import org.eclipse.rdf4j.common.transaction.IsolationLevels;
+import org.eclipse.rdf4j.model.IRI;
+import org.eclipse.rdf4j.model.Literal;
+import org.eclipse.rdf4j.model.Statement;
+import org.eclipse.rdf4j.model.Value;
+import org.eclipse.rdf4j.model.util.Values;
+import org.eclipse.rdf4j.query.BindingSet;
+import org.eclipse.rdf4j.query.QueryResults;
+import org.eclipse.rdf4j.query.TupleQueryResult;
+import org.eclipse.rdf4j.repository.sail.SailRepository;
+import org.eclipse.rdf4j.repository.sail.SailRepositoryConnection;
+import org.eclipse.rdf4j.sail.memory.MemoryStore;
+import org.fulgurite.rdf4j.config.FulguriteStoreConfig;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Reads of RDF4J's evaluation: values that are kept, and lookups that find nothing or a known statement. */
+class ReadsTest {
+    private static final String EX = "http://example.org/";
+    private static final IRI ANN = Values.iri(EX, "ann");
+    private static final IRI NAME = Values.iri(EX, "name");
+    private static final IRI KNOWS = Values.iri(EX, "knows");
+    private static final IRI GRAPH = Values.iri(EX, "graph");
+    private static final String OBJECTS = "SELECT ?o { ?s <" + NAME + "> ?o }";
+    private static final String LONG = "a text that is longer than an id: ";
+    private static final List<String> QUERIES = Stream.of(
+                    "{ ?s :knows ?o . ?o :knows ?s }",
+                    "{ ?s :knows ?o . ?o :name ?n . ?s :name ?n }",
+                    "{ ?s :name 'n1'@EN . ?s :knows ?o OPTIONAL { ?o :name 3 } }",
+                    "{ ?s :knows ?o FILTER NOT EXISTS { ?o :knows ?s } }",
+                    "{ GRAPH ?g { ?s :knows ?o } ?o :knows ?x }",
+                    "{ ?s ?p ?o . :n1 :knows ?s }",
+                    "{ ?s :name ?n MINUS { GRAPH :graph { ?s :knows ?o } } }")
+            .map(pattern -> "PREFIX : <" + EX + "> SELECT * " + pattern)
+            .collect(Collectors.toList());
+
+    @TempDir
+    Path directory;
+
+    private FulguriteStore store;
+    private SailRepository repository;
+    private SailRepositoryConnection connection;
+
+    @BeforeEach
+    void open() {
+        open(new FulguriteStoreConfig());
+    }
+
+    private void open(FulguriteStoreConfig config) {
+        store = new FulguriteStore(directory.toFile(), config);
+        repository = new SailRepository(store);
+        connection = repository.getConnection();
+    }
+
+    @AfterEach
+    void close() {
+        connection.close();
+        repository.shutDown();
+    }
+
+    private List<Value> objects() {
+        try (TupleQueryResult result = connection.prepareTupleQuery(OBJECTS).evaluate()) {
+            List<Value> values = result.stream().map(row -> row.getValue("o")).collect(Collectors.toList());
+            values.forEach(Value::stringValue);
+            return values;
+        }
+    }
+
+    private static Map<BindingSet, Integer> solutions(SailRepositoryConnection from, String query) {
+        Map<BindingSet, Integer> counts = new HashMap<>();
+        try (TupleQueryResult result = from.prepareTupleQuery(query).evaluate()) {
+            result.forEach(row -> counts.merge(row, 1, Integer::sum));
+        }
+        return counts;
+    }
+
+    @Test
+    void aValueThatWasReadIsNotReadAgain() {
+        connection.add(ANN, NAME, Values.literal(LONG));
+        Value first = objects().get(0);
+        connection.add(ANN, KNOWS, ANN);
+        assertSame(first, objects().get(0));
+        close();
+        open(new FulguriteStoreConfig().setValueCacheSize(0));
+        Value second = objects().get(0);
+        assertEquals(first, second);
+        assertNotSame(second, objects().get(0));
+    }
+
+    @Test
+    void valuesOfTransactionsAreNotKept() {
+        for (IsolationLevels level : IsolationLevels.values()) {
+            connection.begin(level);
+            connection.add(ANN, NAME, Values.literal(LONG + "of a transaction"));
+            assertEquals(LONG + "of a transaction", objects().get(0).stringValue());
+            connection.rollback();
+            String text = LONG + level;
+            connection.add(ANN, NAME, Values.literal(text));
+            assertEquals(List.of(Values.literal(text)), objects());
+            connection.begin(level);
+            connection.add(ANN, NAME, Values.literal(LONG));
+            assertEquals(2, objects().size(), level::name);
+            connection.rollback();
+            assertEquals(List.of(Values.literal(text)), objects());
+            connection.clear();
+            assertEquals(List.of(), objects());
+        }
+    }
+
+    @Test
+    void textsOfLargeResultsAreReadWhateverTheirOrder() {
+        int statements = 3000;
+        connection.begin(IsolationLevels.NONE);
+        for (int number = 0; number < statements; number++) {
+            connection.add(Values.iri(EX, "s" + number), NAME, Values.literal(LONG + number % 2000));
+        }
+        connection.commit();
+        for (int size : new int[] {0, 2, FulguriteStoreConfig.VALUE_CACHE_SIZE}) {
+            close();
+            open(new FulguriteStoreConfig().setValueCacheSize(size));
+            List<BindingSet> rows = QueryResults.asList(
+                    connection.prepareTupleQuery("SELECT ?s ?o { ?s <" + NAME + "> ?o }").evaluate());
+            assertEquals(statements, rows.size());
+            for (int at = rows.size() - 1; at >= 0; at -= at % 7 + 1) {
+                String subject = rows.get(at).getValue("s").stringValue();
+                int number = Integer.parseInt(subject.substring(EX.length() + 1));
+                assertEquals(LONG + number % 2000, rows.get(at).getValue("o").stringValue());
+            }
+        }
+    }
+
+    @Test
+    void lookupsThatFindNothingAreEmptyAtOnce() {
+        connection.add(ANN, NAME, Values.literal("Ann"));
+        connection.add(ANN, NAME, Values.literal("Ann"), GRAPH);
+        try (StoreView view = store.snapshot()) {
+            ViewTripleSource source = new ViewTripleSource(view, QuadPattern.ALL);
+            assertTrue(source.getStatements(ANN, KNOWS, null) instanceof EmptyIteration);
+            assertTrue(source.getStatements(ANN, NAME, Values.literal("Bob")) instanceof EmptyIteration);
+            assertTrue(source.getStatements(KNOWS, null, null) instanceof EmptyIteration);
+            assertTrue(source.getStatements(ANN, NAME, Values.literal("Ann"), KNOWS) instanceof EmptyIteration);
+            assertEquals(2, count(source.getStatements(ANN, NAME, Values.literal("Ann"))));
+            assertEquals(1, count(source.getStatements(ANN, NAME, Values.literal("Ann"), GRAPH)));
+            assertEquals(2, count(source.getStatements(ANN, null, null, GRAPH, null)));
+        }
+    }
+
+    private static int count(CloseableIteration<? extends Statement> statements) {
+        int count = 0;
+        while (statements.hasNext()) {
+            Statement statement = statements.next();
+            assertEquals(ANN, statement.getSubject());
+            assertTrue(statement.getContext() == null || statement.getContext().equals(GRAPH));
+            count++;
+        }
+        statements.close();
+        assertFalse(statements.hasNext());
+        return count;
+    }
+
+    @Test
+    void anObjectIsReturnedAsItIsStored() {
+        connection.add(ANN, NAME, Values.literal("Ann", "en-GB"), GRAPH);
+        try (StoreView view = store.snapshot()) {
+            ViewTripleSource source = new ViewTripleSource(view, QuadPattern.ALL);
+            Literal given = Values.literal("Ann", "EN-gb");
+            Statement found = source.getStatements(ANN, NAME, given).next();
+            assertEquals("en-gb", ((Literal) found.getObject()).getLanguage().orElseThrow());
+            assertEquals(GRAPH, found.getContext());
+            // The same value of this store needs no other look.
+            assertSame(found.getObject(), source.getStatements(ANN, NAME, found.getObject()).next().getObject());
+            assertSame(GRAPH, source.getStatements(ANN, NAME, given, GRAPH).next().getContext());
+        }
+    }
+
+    @Test
+    void lookupsHaveTheSolutionsOfAMemoryStore() {
+        SailRepository other = new SailRepository(new MemoryStore());
+        try (SailRepositoryConnection memory = other.getConnection()) {
+            for (boolean hasNamedGraphs : new boolean[] {false, true}) {
+                for (SailRepositoryConnection target : List.of(connection, memory)) {
+                    target.begin();
+                    fill(target, hasNamedGraphs);
+                    target.commit();
+                }
+                for (String query : QUERIES) {
+                    // Not assertEquals, whose message would have all solutions.
+                    assertTrue(solutions(memory, query).equals(solutions(connection, query)), query);
+                }
+            }
+        } finally {
+            other.shutDown();
+        }
+    }
+
+    private static void fill(SailRepositoryConnection target, boolean isNamed) {
+        for (int number = 0; number < 60; number++) {
+            IRI subject = Values.iri(EX, "n" + number % 20);
+            IRI object = Values.iri(EX, "n" + number * 7 % 20);
+            Value name = number % 3 == 0 ? Values.literal(number % 9) : Values.literal("n" + number % 5, "en");
+            if (isNamed) {
+                target.add(subject, KNOWS, object, GRAPH, Values.iri(EX, "g" + number % 3));
+                target.add(subject, NAME, name, GRAPH);
+            } else {
+                target.add(subject, KNOWS, object);
+                target.add(subject, NAME, name);
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+"""A child made by fork cannot use what its parent opened, opens databases itself, and does not harm its parent."""
+
+import os
+import signal
+import sys
+import tempfile
+import traceback
+import unittest
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import fulgurite
+
+
+def in_child(run: Callable[[], None], before: Callable[[], None] = lambda: None) -> str:
+    """Fork, call ``before`` here, then ``run`` in the child. Return the traceback of its exception, or no text."""
+    gate, report = os.pipe(), os.pipe()
+    with warnings.catch_warnings():
+        # Later versions of Python warn of the threads that the parent has.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        try:
+            # Ends a child that waits for ever.
+            signal.alarm(60)
+            os.read(gate[0], 1)
+            run()
+        except BaseException:  # noqa: BLE001
+            os.write(report[1], traceback.format_exc()[-10_000:].encode())
+        finally:
+            os._exit(0)
+    try:
+        before()
+    finally:
+        os.write(gate[1], b"!")
+        _, status = os.waitpid(child, 0)
+        for end in (*gate, report[1]):
+            os.close(end)
+    with open(report[0], "rb") as file:
+        text = file.read().decode()
+    return text if status == 0 else f"{text}the child ended with the status {status}"
+
+
+@unittest.skipUnless(sys.platform == "linux", "needs fork and Linux")
+class ForkTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.path = Path(self.directory.name) / "a.ful"
+        self.db = fulgurite.open(self.path)
+        self.addCleanup(self.db.close)
+        self.t = self.db.table("t", key=str, value=int)
+        self.t["parent"] = 1
+
+    def files(self) -> list[str]:
+        return os.listdir(self.directory.name)
+
+    def test_what_a_child_inherits_raises_and_the_parent_continues(self) -> None:
+        self.db.checkpoint()
+        other, read, write = fulgurite.open(self.path), self.db.read(), self.db.write()
+        write["t"]["parent"] = 2
+
+        def use() -> None:
+            for call in (
+                lambda: self.t["parent"],
+                lambda: "parent" in self.t,
+                lambda: self.t.update(child=1),
+                lambda: read["t"]["parent"],
+                lambda: list(read["t"]),
+                self.db.read,
+                self.db.write,
+                self.db.sync,
+                write.commit,
+                self.db.close,
+                other.close,
+            ):
+                with self.assertRaisesRegex(fulgurite.Error, "open it again in this process") as caught:
+                    call()
+                self.assertEqual(caught.exception.kind, "FORKED")
+            with self.assertRaises(fulgurite.LockedError):
+                fulgurite.open(self.path)
+            with fulgurite.open(self.path, read_only=True) as db:
+                self.assertEqual(dict(db["t"]), {"parent": 1})
+
+        self.assertEqual(in_child(use), "")
+        self.assertEqual(read["t"]["parent"], 1)
+        read.end()
+        write.commit()
+        other.close()
+        self.assertEqual((dict(self.t), self.db.check()), ({"parent": 2}, []))
+
+    def test_a_child_opens_the_database_after_the_parent_has_closed_it(self) -> None:
+        def use() -> None:
+            # The child still has the inherited object, but does not count it: this close merges the log.
+            with fulgurite.open(self.path) as db:
+                db["t"]["child"] = 2
+            self.assertEqual(self.files(), ["a.ful"])
+
+        self.assertEqual(in_child(use, before=self.db.close), "")
+        self.assertEqual(self.files(), ["a.ful"])
+        with fulgurite.open(self.path) as db:
+            self.assertEqual(dict(db["t"]), {"child": 2, "parent": 1})
+
+    def test_a_parent_and_its_child_have_databases_of_their_own(self) -> None:
+        paths = {name: self.path.with_name(f"{name}.ful") for name in ("parent", "child")}
+
+        def use(name: str) -> None:
+            with fulgurite.open(paths[name]) as db:
+                db.table(name)[b"k"] = name.encode()
+
+        self.assertEqual(in_child(lambda: use("child"), before=lambda: use("parent")), "")
+        self.assertEqual([name for name in self.files() if name.startswith("child")], ["child.ful"])
+        for name, path in paths.items():
+            with fulgurite.open(path) as db:
+                self.assertEqual(dict(db[name]), {b"k": name.encode()})
+
+
+if __name__ == "__main__":
+    unittest.main()
