@@ -139,7 +139,11 @@ pub fn refuse_store(db: &Database) -> Result<(), Failure> {
 /// If the table is one of an event store; what the engine reports.
 pub fn refuse_table_of_events(txn: &ReadTxn, name: &str) -> Result<(), Failure> {
     let Some((store, part)) = name.rsplit_once('.') else { return Ok(()) };
-    let Ok(meta) = txn.open_table(&format!("{store}.meta")) else { return Ok(()) };
+    let meta = match txn.open_table(&format!("{store}.meta")) {
+        Err(Error::TableNotFound { .. }) => return Ok(()),
+        opened => opened?,
+    };
+    // The version of the layout is a byte.
     if !PARTS_OF_EVENTS.contains(&part) || txn.get(&meta, b"layout")?.is_none_or(|layout| layout.len() != 1) {
         return Ok(());
     }

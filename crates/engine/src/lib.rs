@@ -73,6 +73,9 @@ mod sync;
 mod tree;
 mod txn;
 
+#[doc(hidden)]
+pub use process::{PerProcess, Stamp};
+
 /// Typed keys and values: the encodings of [`TypedTable`] and [`MultimapTable`], and the traits for types of your own.
 ///
 /// A type of your own implements [`keys::Key`] and [`keys::AsKey`] by means of the types that it consists of:

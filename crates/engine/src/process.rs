@@ -72,6 +72,12 @@ impl<T: Default> PerProcess<T> {
     }
 }
 
+impl<T: Default> Default for PerProcess<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// A number that no ancestor of this process has: the word.
 fn number() -> u64 {
     let number = word().load(Ordering::Relaxed);

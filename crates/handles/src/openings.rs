@@ -7,12 +7,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use fulgurite::Database;
+use fulgurite::{Database, PerProcess, Stamp};
 
 /// A database of an object of the other language.
 pub struct Opened {
@@ -27,45 +26,22 @@ pub struct Opened {
 pub struct Opening(Arc<Objects>);
 
 struct Objects {
-    /// The id of the process that opened the database.
-    process: u32,
+    /// The process that opened the database. None if the system does not show forks, and opens no database.
+    process: Option<Stamp>,
     /// The number of objects, without those that have left since it was locked last.
     count: Mutex<u64>,
     /// Objects that were dropped without closing the database: see [`Opening::leave`].
     left: AtomicU64,
 }
 
-/// The openings of one process, and of its children.
-struct Openings {
-    /// The id of the process; 0 before the first use.
-    process: AtomicU32,
-    by_path: Mutex<BTreeMap<PathBuf, Weak<Objects>>>,
-    /// Those of a child.
-    child: OnceLock<Box<Self>>,
-}
-
-static OPENINGS: Openings = Openings::new();
-
-impl Openings {
-    const fn new() -> Self {
-        Self { process: AtomicU32::new(0), by_path: Mutex::new(BTreeMap::new()), child: OnceLock::new() }
-    }
-
-    /// Those of a process. The first process that asks gets `self`.
-    fn of(&self, process: u32) -> &Self {
-        // Relaxed: the id orders nothing.
-        match self.process.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed) {
-            Err(owner) if owner != process => self.child.get_or_init(|| Box::new(Self::new())).of(process),
-            _ => self,
-        }
-    }
-}
+static OPENINGS: PerProcess<Mutex<BTreeMap<PathBuf, Weak<Objects>>>> = PerProcess::new();
 
 impl Opening {
     /// The opening of the database at `path`.
     pub fn of(path: &Path) -> Self {
-        let (path, process) = (canonical(path), process::id());
-        let mut openings = OPENINGS.of(process).by_path.lock().unwrap_or_else(PoisonError::into_inner);
+        // Drawn first: forks are noticed from then on.
+        let (path, process) = (canonical(path), Stamp::new().ok());
+        let mut openings = OPENINGS.get().lock().unwrap_or_else(PoisonError::into_inner);
         openings.retain(|_, opening| opening.strong_count() > 0);
         let known = openings.get(&path).and_then(Weak::upgrade);
         Self(known.unwrap_or_else(|| {
@@ -96,7 +72,7 @@ impl Opening {
     /// # Errors
     /// As [`Database::close`].
     pub fn close(&self, database: Database) -> fulgurite::Result<()> {
-        if self.0.process != process::id() {
+        if self.0.process.is_some_and(|process| process.is_inherited()) {
             // The engine refuses what a child has inherited.
             return database.close();
         }
@@ -116,22 +92,4 @@ const WAIT: Duration = Duration::from_secs(10);
 fn canonical(path: &Path) -> PathBuf {
     let of_directory = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
     path.canonicalize().ok().or_else(of_directory).unwrap_or_else(|| path.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_child_does_not_wait_for_the_openings_of_its_parent() {
-        let openings = Openings::new();
-        let of_parent = openings.of(1);
-        let held = of_parent.by_path.lock().unwrap();
-        let of_child = openings.of(2);
-        assert!(of_child.by_path.try_lock().is_ok());
-        assert!(std::ptr::eq(openings.of(2), of_child));
-        assert!(!std::ptr::eq(openings.of(3), of_child));
-        assert!(std::ptr::eq(openings.of(1), of_parent));
-        drop(held);
-    }
 }

@@ -1,11 +1,10 @@
 //! Databases and transactions, as one class: each method says which of them has it.
 
-use std::hint::black_box;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fulgurite::{Database, Durability, ImageOptions, Isolation, Options, Read, ReadTxn};
+use fulgurite::{Database, Durability, ImageOptions, Isolation, Options, Read};
 use fulgurite_handles::HeldValue;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -119,44 +118,12 @@ fn copied(kind: &Kind, table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
     reading!(kind, txn => Ok(txn.get(&table.table, key)?.map(|value| value.to_vec())))
 }
 
-/// The object of a key's value, made from the bytes of the snapshot.
-fn uncopied<'py>(py: Python<'py>, txn: &ReadTxn, table: &Table, key: &[u8]) -> Result<Option<Bound<'py, PyAny>>> {
-    let value = py.detach(|| {
-        let value = txn.get(&table.table, key)?;
-        if let Some(value) = &value {
-            fetch(value);
-        }
-        Ok::<_, Failure>(value)
-    })?;
-    value.map(|value| table.values.decode(py, &value)).transpose()
-}
-
-/// Reads a byte of each page, so that reading all of them afterwards does not wait for the disk.
-fn fetch(bytes: &[u8]) {
-    let pages = bytes.iter().step_by(PAGE_BYTES).chain(bytes.last());
-    black_box(pages.fold(0_u8, |all, byte| all ^ *byte));
-}
-
-/// The pages of the system have so many bytes, or more.
-const PAGE_BYTES: usize = 4096;
-
 impl Source {
-    /// The value of a key. The disk is read without the interpreter's lock.
-    ///
-    /// The mutex of a write transaction is never awaited with the interpreter's lock held, nor the interpreter's lock
-    /// with the mutex. Other transactions have no mutex, so their values are not copied.
+    /// The value of a key. It is copied, because what ends with the snapshot must not be waited for with the
+    /// interpreter's lock held.
     fn found<'py>(&self, py: Python<'py>, table: &Table, key: &[u8]) -> Result<Option<Bound<'py, PyAny>>> {
-        match &self.kind {
-            Kind::Database(open) => uncopied(py, &open.get()?.read()?, table, key),
-            Kind::Read(reading) => {
-                let txn = reading.get()?;
-                uncopied(py, &txn, table, key)
-            }
-            kind => {
-                let value = kind.released(py, || copied(kind, table, key))?;
-                value.map(|value| table.values.decode(py, &value)).transpose()
-            }
-        }
+        let value = self.kind.released(py, || copied(&self.kind, table, key))?;
+        value.map(|value| table.values.decode(py, &value)).transpose()
     }
 }
 
@@ -241,7 +208,7 @@ impl Source {
     /// The values of many keys, in their order; None for a key without a value.
     fn get_many<'py>(&self, py: Python<'py>, table: &Table, keys: &Bound<'py, PyAny>) -> Result<Bound<'py, PyList>> {
         let keys = keys.try_iter()?.map(|key| table.keys.encode(&key?)).collect::<Result<Vec<_>>>()?;
-        let values = py.detach(|| {
+        let values = self.kind.released(py, || {
             reading!(&self.kind, txn => {
                 let mut values = Vec::with_capacity(keys.len());
                 let copied = |value: Option<fulgurite::Value<'_>>| value.map(|value| value.to_vec());
@@ -267,7 +234,7 @@ impl Source {
         prefix: Option<&Bound<'_, PyAny>>,
     ) -> Result<u64> {
         let bounds = Bounds::new(table, start, stop, prefix)?;
-        py.detach(|| reading!(&self.kind, txn => Ok(txn.count(&table.table, bounds.as_slices())?)))
+        self.kind.released(py, || reading!(&self.kind, txn => Ok(txn.count(&table.table, bounds.as_slices())?)))
     }
 
     /// An iterator: what is 0 for items, 1 for keys, 2 for values.

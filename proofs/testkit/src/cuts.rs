@@ -44,7 +44,7 @@ pub struct CutReport {
 /// An image that is wrong.
 #[derive(Debug)]
 pub struct CutFailure {
-    /// The command and the image, which [`repeat`] takes.
+    /// The command that repeats the image.
     pub command: &'static str,
     /// The image.
     pub image: String,
@@ -79,10 +79,11 @@ impl CutReport {
         self.failures.extend(other.failures);
     }
 
-    fn print(&self, command: &str) -> bool {
+    /// Prints the result. Returns whether nothing is wrong.
+    fn print<S: RecordedSession>(&self) -> bool {
         self.failures.iter().take(FAILURES_MAX).for_each(|failure| println!("{failure}"));
         let Self { images, rolled_back, failures } = self;
-        let wrong = failures.len();
+        let (command, wrong) = (S::COMMAND, failures.len());
         println!("{command}: {images} images recovered, {rolled_back} of them without the last commit, {wrong} wrong");
         failures.is_empty()
     }
@@ -124,7 +125,7 @@ pub fn run_cuts<S: RecordedSession>(seed: u64, images: u64, image: Option<&str>)
         let id: ImageId = image.parse()?;
         let session = S::record(id.seed())?;
         total.try_image(&session, &session.recording().image(id));
-        return Ok(total.print(S::COMMAND));
+        return Ok(total.print::<S>());
     }
     println!("{}: seed {seed}", S::COMMAND);
     let start = Instant::now();
@@ -135,7 +136,7 @@ pub fn run_cuts<S: RecordedSession>(seed: u64, images: u64, image: Option<&str>)
         }
     }
     println!("{:.0} s", start.elapsed().as_secs_f64());
-    Ok(total.print(S::COMMAND))
+    Ok(total.print::<S>())
 }
 
 /// Plants a fault in the engine, and cuts the power under a session until it is found, in so many images at most.

@@ -124,9 +124,15 @@ fn an_event_that_is_there_already_does_not_keep_its_neighbours_from_being_append
 fn plain_verbs_do_not_change_the_tables_of_events_and_change_others() {
     let directory = created();
     directory.file("in.csv", "key,value\na,1\n");
+    let db = fulgurite::Database::open(directory.path("a.ful")).unwrap();
+    let names: Vec<String> = db.tables().unwrap().iter().map(|table| table.name().to_owned()).collect();
+    db.close().unwrap();
+    assert_eq!(names.len(), 10);
+    for name in &names {
+        refused(&directory.run(&["put", "a.ful", name, "k", "v"]), 1, "is of the event store `events`");
+    }
     for verb in [
-        &["put", "a.ful", "events.log", "k", "v"][..],
-        &["put", "a.ful", "events.meta", "layout", "2", "--create"],
+        &["put", "a.ful", "events.meta", "layout", "2", "--create"][..],
         &["import", "a.ful", "events.names", "in.csv"],
         &["del", "a.ful", "events.log", "--prefix", "", "--yes"],
     ] {

@@ -301,6 +301,40 @@ impl Kind {
 }
 
 #[test]
+fn a_verb_that_waits_for_the_lock_writes_when_it_is_free_and_fails_when_the_time_is_over() {
+    let place = TestDirectory::new();
+    place.run(&["put", "a.ful", "t", "k", "v", "--create"]).ok();
+    let holder = Database::open(place.path("a.ful")).unwrap();
+    let message = place.run(&["put", "a.ful", "t", "k", "late", "--wait", "0.1"]).fails(4);
+    assert!(message.contains(&format!("(pid {})", std::process::id())), "{message}");
+    let mut waiting = place.spawn(&["put", "a.ful", "t", "k", "w", "--wait", "60"]);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(waiting.try_wait().unwrap().is_none(), "it waits");
+    holder.close().unwrap();
+    assert!(waiting.wait().unwrap().success());
+    assert_eq!(place.run(&["get", "a.ful", "t", "k"]).ok(), "w\n");
+}
+
+#[test]
+fn check_says_how_many_changes_are_in_the_log_only_so_that_its_count_is_explained() {
+    let place = TestDirectory::new();
+    let db = Database::create(place.path("a.ful")).unwrap();
+    let table = db.create_table("t", fulgurite::TableOptions::new()).unwrap();
+    db.update(|txn| txn.put(&table, "in pages", "")).unwrap();
+    db.checkpoint().unwrap();
+    db.update(|txn| ["b", "c"].iter().try_for_each(|key| txn.put(&table, key, ""))).unwrap();
+    let checked = place.run(&["check", "a.ful"]).ok();
+    assert!(
+        checked.contains("1 entry") && checked.contains("2 changed keys in the log only, not checked"),
+        "{checked}"
+    );
+    assert_eq!(place.run(&["count", "a.ful", "t"]).ok(), "3\n");
+    db.close().unwrap();
+    let checked = place.run(&["check", "a.ful"]).ok();
+    assert!(checked.contains("3 entries") && !checked.contains("log"), "{checked}");
+}
+
+#[test]
 fn every_verb_of_a_store_has_the_exit_codes_of_damage_locks_and_missing_files() {
     let place = TestDirectory::new();
     place.file("in.nt", "<http://a/s> <http://a/p> <http://a/o> .\n");

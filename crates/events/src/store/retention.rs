@@ -39,9 +39,9 @@ pub struct Retention {
 pub struct RetentionReport {
     /// The first position that is kept.
     pub start: Position,
-    /// Chunks that were removed whole.
+    /// Chunks that were removed whole. Those that stay for ids of their events are among the rewritten ones.
     pub chunks_removed: u64,
-    /// Chunks from which events were removed.
+    /// Chunks from which events or ids were removed.
     pub chunks_rewritten: u64,
 }
 
@@ -169,7 +169,8 @@ impl EventStore {
             } else {
                 let kept = |event: &Event<'_>| {
                     let kept = limits.get(&event.stream).map_or(Kept::Whole, |limit| limit.kept(event));
-                    if is_below { kept.min(Kept::Id) } else { kept }
+                    let kept = if is_below { kept.min(Kept::Id) } else { kept };
+                    if kept == Kept::Id && event.position < ids_from { Kept::Place } else { kept }
                 };
                 rewritten.extend(chunk.without(kept).map(|value| (chunk.first, value)));
             }

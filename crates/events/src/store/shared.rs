@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
-use fulgurite::{Database, Durability, ReadTxn};
+use fulgurite::{Database, Durability, PerProcess, ReadTxn};
 
 use crate::error::{Error, Result};
 use crate::layout::tables::Tables;
@@ -39,7 +39,7 @@ pub struct Shared {
 }
 
 /// All stores that this process has open. Taken before every other lock of this crate.
-static OPEN: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+static OPEN: PerProcess<Mutex<Vec<Weak<Shared>>>> = PerProcess::new();
 
 impl Shared {
     /// What the open handles of the store share, or the first of them if there is none.
@@ -47,7 +47,7 @@ impl Shared {
     /// # Errors
     /// [`Error::OtherOptions`], [`Error::NotEvents`]; those of the engine.
     pub fn open(db: &Database, options: &StoreOptions) -> Result<Arc<Self>> {
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = OPEN.get().lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|shared| shared.strong_count() > 0);
         let known = open.iter().filter_map(Weak::upgrade);
         let known = known.into_iter().find(|shared| shared.db.is_same(db) && shared.tables.name == options.name);

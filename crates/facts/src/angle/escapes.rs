@@ -1,6 +1,6 @@
 //! String literals: those of JSON, which may also hold control characters as they are.
 
-/// Where a literal ends whose inside `text` begins with: at the first quote that is not escaped.
+/// The offset of the quote that ends a literal. `text` begins after the opening quote.
 pub fn end_of_literal(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.bytes().position(|byte| {

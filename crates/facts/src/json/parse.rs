@@ -187,7 +187,10 @@ impl Parser<'_> {
             (Type::Maybe(_), Json::Null) => put_nat(out, 0),
             (Type::Maybe(element), value) => {
                 put_nat(out, 1);
-                self.value(element, just(element, value), out)?;
+                let value = just(element, value).ok_or_else(|| {
+                    self.error("expected the value of a `maybe maybe`, which is an object with `just` alone")
+                })?;
+                self.value(element, value, out)?;
             }
             (Type::Enum(names), value) => self.enumerator(names, value, out)?,
             (Type::Predicate(predicate), Json::Number(number)) => {
@@ -266,12 +269,12 @@ impl Parser<'_> {
     }
 }
 
-/// The value of a `maybe` of a type. That of a `maybe maybe` may be written as `{ "just": … }`: `null` alone is the
-/// outer `nothing`.
-fn just<'j>(element: &Type, json: &'j Json) -> &'j Json {
+/// The value of a `maybe` of a type. That of a `maybe maybe` is `{ "just": … }`: `null` alone is the outer `nothing`.
+/// Without `just` it may be anything but an object, which could be both. None if it is such an object.
+fn just<'j>(element: &Type, json: &'j Json) -> Option<&'j Json> {
     match (element, json) {
-        (Type::Maybe(_), Json::Object(object)) if object.len() == 1 => object.get("just").unwrap_or(json),
-        _ => json,
+        (Type::Maybe(_), Json::Object(object)) => object.get("just").filter(|_| object.len() == 1),
+        _ => Some(json),
     }
 }
 

@@ -81,13 +81,6 @@ impl Batch {
         }
     }
 
-    /// A new fact of the batch: its predicate, key and value.
-    #[must_use]
-    pub fn new_fact(&self, id: FactId) -> Option<(PredicateId, &[u8], &[u8])> {
-        let NewFact { predicate, key, value } = self.pending.get(id)?;
-        Some((predicate, key, value))
-    }
-
     /// Records that `unit` owns facts, of the snapshot or of the batch. Owners of facts are computed when the database
     /// is completed.
     pub fn own(&mut self, unit: &str, facts: impl IntoIterator<Item = FactId>) {

@@ -83,13 +83,6 @@ impl Pending {
         id
     }
 
-    /// The fact with this id, if it is one of these.
-    pub fn get(&self, id: FactId) -> Option<NewFact<'_>> {
-        let index = id.get().checked_sub(self.first.get())?;
-        let index = usize::try_from(index).ok().filter(|index| *index < self.facts.len())?;
-        Some(self.at(index))
-    }
-
     /// The fact with this index.
     pub fn at(&self, index: usize) -> NewFact<'_> {
         let entry = &self.facts[index];
@@ -163,6 +156,5 @@ mod tests {
         assert!(pending.find(7, PredicateId::FIRST, b"c").is_none());
         assert!(pending.find(8, PredicateId::FIRST, b"a").is_none());
         assert_eq!(pending.sorted(), [2, 1, 3, 0]);
-        assert!(pending.get(FactId::FIRST.plus(4)).is_none());
     }
 }

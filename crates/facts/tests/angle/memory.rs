@@ -42,8 +42,9 @@ impl FactSink for Memory {
         Ok(id)
     }
 
-    fn predicate_of(&self, id: FactId) -> Result<Option<PredicateId>> {
-        Ok(self.fact_by_id(id)?.map(|(predicate, _, _)| predicate))
+    /// Batches are written to empty databases, so there were no facts before.
+    fn predicate_of(&self, _: FactId) -> Result<Option<PredicateId>> {
+        Ok(None)
     }
 
     fn listed(&mut self, unit: Option<&str>, _facts: &[FactId]) -> Result<()> {

@@ -198,7 +198,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     /// sends what has changed since then.
     ///
     /// The database is filled under another name, `path` followed by `-restoring`. What an interrupted call has left
-    /// there is removed by the next one.
+    /// there is removed by the next one, so two calls must not restore to one path at the same time.
     ///
     /// # Errors
     /// [`CheckpointError::NoSuchCheckpoint`]; [`CheckpointError::Damaged`] if a stored file is not what it was;
@@ -216,8 +216,10 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         }
         let partial = PartialDatabase::new(path);
         self.fill(&manifest, &partial.0, &local, &options)?;
-        let published = fs::rename(&partial.0, path).and_then(|()| sync_directory_of(path));
-        published.map_err(CheckpointError::storage("name", "the database"))?;
+        if path.exists() {
+            return Err(Error::FileExists { path: path.to_path_buf() }.into());
+        }
+        fs::rename(&partial.0, path).map_err(CheckpointError::storage("name", "the database"))?;
         match open_restored(path, options) {
             Ok((db, file, sequence)) => {
                 self.last = Some(LastCheckpoint { manifest, file, sequence });
@@ -303,7 +305,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         for name in names {
             let is_left_over = match id_of_meta(name) {
                 Some(id) => !kept.contains(&id) && !discarded.contains(&id),
-                None => name.starts_with("data/") && !needed.contains(name.as_str()),
+                None => is_data(name) && !needed.contains(name.as_str()),
             };
             if is_left_over {
                 self.remove(name)?;
@@ -313,8 +315,9 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     }
 }
 
-/// Opens a database that was restored.
+/// Makes the name of a database durable that was restored, and opens it.
 fn open_restored(path: &Path, options: Options) -> Result<(Database, FileIdentity, Sequence), CheckpointError> {
+    sync_directory_of(path).map_err(CheckpointError::storage("name", "the database"))?;
     let db = options.create(false).read_only(false).open(path)?;
     let sequence = db.sync()?;
     let file = FileIdentity::of(db.path()).map_err(CheckpointError::storage("read", "the database"))?;
@@ -323,7 +326,18 @@ fn open_restored(path: &Path, options: Options) -> Result<(Database, FileIdentit
 
 /// The id of the checkpoint that a file below `meta.ID/` is of.
 fn id_of_meta(name: &str) -> Option<u64> {
-    name.strip_prefix("meta.")?.split_once('/')?.0.parse().ok()
+    let (id, file) = name.strip_prefix("meta.")?.split_once('/')?;
+    let file = file.strip_suffix(UNFINISHED).unwrap_or(file);
+    id.parse().ok().filter(|_| matches!(file, "manifest" | "_commit"))
+}
+
+/// Whether a file has data of checkpoints, as [`data_name`] names them. Others are not ours.
+fn is_data(name: &str) -> bool {
+    let name = name.strip_suffix(UNFINISHED).unwrap_or(name);
+    let rest = ["data/base-", "data/delta-"].iter().find_map(|kind| name.strip_prefix(kind));
+    rest.and_then(|rest| rest.split_once('-')).is_some_and(|(id, hash)| {
+        id.parse::<u64>().is_ok() && hash.len() == HASH_DIGITS && hash.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })
 }
 
 /// The ids of the committed checkpoints.
@@ -438,6 +452,10 @@ impl Drop for LocalFile {
     }
 }
 
+/// What [`DirectoryStorage`](crate::DirectoryStorage) adds to the name of a file until the file is whole.
+const UNFINISHED: &str = ".new";
+/// Digits of a hash in the name of a file.
+const HASH_DIGITS: usize = 16;
 const RETAINED_DEFAULT: usize = 10;
 /// So many files of changes are applied one after the other when a checkpoint is restored.
 const DELTAS_MAX: usize = 64;

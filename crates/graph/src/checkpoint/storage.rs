@@ -160,8 +160,7 @@ mod tests {
     fn a_storage_in_the_current_directory_is_one() {
         for name in ["", "."] {
             let storage = DirectoryStorage::new(name);
-            assert_eq!(directory_of(&storage.path("file")), Path::new("."));
-            assert!(storage.names().expect("a listing").contains(&"Cargo.toml".to_owned()), "{name}");
+            assert_eq!(directory_of(&storage.path("file")), Path::new("."), "{name}");
         }
     }
 

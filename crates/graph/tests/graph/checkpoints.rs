@@ -386,16 +386,22 @@ fn another_database_is_sent_whole_even_at_the_same_path() {
 #[test]
 fn what_was_never_committed_is_removed_by_the_next_checkpoint() {
     let (directory, storage, db) = filled();
-    for name in ["meta.5/manifest", "meta.5/_commit.new", "meta.9/manifest", "data/base-5-77"] {
+    for name in ["meta.5/manifest", "meta.5/_commit.new", "meta.9/manifest", "data/base-5-0123456789abcdef"] {
         let file = directory.path().join("left");
         std::fs::write(&file, "left over").unwrap();
+        storage.store(name, &file).unwrap();
+    }
+    // What is not named as files of checkpoints are is of another program.
+    for name in ["data/photos", "data/base-plans", "meta.5/notes"] {
+        let file = directory.path().join("left");
+        std::fs::write(&file, "of others").unwrap();
         storage.store(name, &file).unwrap();
     }
     Checkpoints::new(&storage).create(&db, 9).unwrap();
     let mut names = storage.names().unwrap();
     names.retain(|name| !name.starts_with("data/base-9-"));
     names.sort_unstable();
-    assert_eq!(names, ["meta.9/_commit", "meta.9/manifest"]);
+    assert_eq!(names, ["data/base-plans", "data/photos", "meta.5/notes", "meta.9/_commit", "meta.9/manifest"]);
 }
 
 #[test]

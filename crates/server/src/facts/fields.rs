@@ -137,9 +137,8 @@ impl Fields {
     }
 }
 
-/// Whether a value is what Thrift has for a field that is not set: `false`, an empty text or list, a structure of
-/// these.
-/// No number is: of the fields that are refused, those with numbers are optional.
+/// Whether a value is what Thrift has for a field that is not set: `false`, an empty text or list, or a structure of
+/// these. A number never is: refused fields with numbers are optional.
 fn is_default(value: &Json) -> bool {
     match value {
         Json::Null => true,

@@ -95,10 +95,12 @@ impl Upload {
                     })?;
                 }
                 if quads.dropped() > 0 {
-                    let message = format!(
-                        "{name}: {} statements have a relative IRI, and there is no base; give one by baseURI",
-                        quads.dropped()
-                    );
+                    let statements = match quads.dropped() {
+                        1 => "a statement has".to_owned(),
+                        count => format!("{count} statements have"),
+                    };
+                    let message =
+                        format!("{name}: {statements} a relative IRI, and there is no base; give one by baseURI");
                     return Err(Error::Invalid { message });
                 }
                 Ok(quads.prefixes().map(|(prefix, iri)| (prefix.to_owned(), iri.to_owned())).collect())

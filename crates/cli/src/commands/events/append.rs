@@ -103,8 +103,8 @@ fn said(done: &Done) -> String {
     format!("{} appended before", counted(done.events, "event was", "events were"))
 }
 
-/// Appends events in one transaction: neighbours of a stream together, but each with an id alone, because some of them
-/// may be there already.
+/// Appends events in one transaction: neighbours of a stream together, and events with ids one by one, because some of
+/// them may be there already.
 fn append_batch(
     store: &EventStore,
     path: &Path,

@@ -107,6 +107,15 @@ fn a_savepoint_undoes_what_came_after_it_and_may_be_used_again() {
     txn.rollback_to(first).unwrap();
     assert_eq!(keys(&txn, &table), [b"a", b"b"]);
     assert!(matches!(txn.rollback_to(second), Err(Error::Invalid { .. })));
+    // As many changes as `first` has before it: only the number of the mark differs.
+    let foreign = {
+        let mut other = db.write().unwrap();
+        other.put(&table, b"z", b"1").unwrap();
+        other.savepoint()
+    };
+    let error = txn.rollback_to(foreign).unwrap_err().to_string();
+    assert!(error.contains("it belongs to another transaction"), "{error}");
+    assert_eq!(keys(&txn, &table), [b"a", b"b"]);
     txn.put(&table, b"d", b"4").unwrap();
     txn.rollback_to(first).unwrap();
     txn.put(&table, b"e", b"5").unwrap();

@@ -1,5 +1,6 @@
 //! Facts that a query returns and that nothing says more about than their type, as in `_ : a.P`, or that only negations
-//! and comparisons mention: these are all facts of the predicate.
+//! and comparisons mention: these are all facts of the predicate. The query returns a variable by itself, or in tuples,
+//! fields and arrays.
 
 use std::collections::HashSet;
 
@@ -22,7 +23,8 @@ impl Checker<'_> {
         let mut given = HashSet::new();
         query.statements.iter().for_each(|statement| given_by(statement, &mut given));
         let mut returned = Vec::new();
-        [Some(&query.head), value.as_ref()].into_iter().flatten().for_each(|node| facts_in(node, &mut returned));
+        let nodes = [Some(&query.head), value.as_ref()].into_iter().flatten();
+        nodes.for_each(|node| facts_in(node, &mut returned, &mut given));
         for (index, predicate, span) in returned {
             // It can be returned twice.
             if given.insert(index) {
@@ -40,16 +42,16 @@ impl Checker<'_> {
     }
 }
 
-/// The variables of facts in a value that a query returns.
-fn facts_in(node: &Node<Type>, found: &mut Vec<(usize, PredicateId, Span)>) {
+/// The variables of facts in a value that a query returns, and the variables that its patterns may give a value.
+fn facts_in(node: &Node<Type>, found: &mut Vec<(usize, PredicateId, Span)>, given: &mut HashSet<usize>) {
     match (&node.kind, &node.ty) {
         (NodeKind::Variable(index), Type::Predicate(predicate)) => found.push((*index, *predicate, node.span)),
         // The pattern of a fact's key.
-        (NodeKind::Promoted(_), Type::Predicate(_)) => {}
+        (NodeKind::Promoted(_), Type::Predicate(_)) => given_in(node, given),
         (NodeKind::Array(_) | NodeKind::Tuple(_) | NodeKind::Fields(_) | NodeKind::Promoted(_), _) => {
-            node.children().into_iter().for_each(|child| facts_in(child, found));
+            node.children().into_iter().for_each(|child| facts_in(child, found, given));
         }
-        _ => {}
+        _ => given_in(node, given),
     }
 }
 

@@ -12,6 +12,8 @@ use crate::value::types::Type;
 
 /// So many steps at most say that the parts of two patterns are the same.
 const PARTS_MAX: usize = 16;
+/// So many parts at most are put into the keys of a list of steps.
+const SUBSTITUTED_MAX: usize = 10_000;
 /// How many patterns are put into each other at most.
 const DEPTH_MAX: usize = 32;
 
@@ -27,6 +29,7 @@ impl Lowering<'_> {
             in_keys: HashSet::new(),
             open: Vec::new(),
             path: Vec::new(),
+            parts_left: SUBSTITUTED_MAX,
         };
         steps.into_iter().for_each(|step| narrowing.add(step));
         let mut steps = narrowing.finish();
@@ -73,6 +76,8 @@ struct Narrowing<'n, 'a> {
     open: Vec<usize>,
     /// The classes whose patterns are being put into each other.
     path: Vec<usize>,
+    /// How many parts may still be put into keys.
+    parts_left: usize,
 }
 
 impl Narrowing<'_, '_> {
@@ -259,8 +264,10 @@ impl Narrowing<'_, '_> {
         match term {
             Term::Slot(slot, ty) => {
                 let class = self.class(slot);
-                match self.closed.get(&class).cloned() {
+                let parts = self.closed.get(&class).map_or(0, parts_of);
+                match self.closed.get(&class).filter(|_| parts <= self.parts_left).cloned() {
                     Some(closed) if self.path.len() < DEPTH_MAX && !self.path.contains(&class) => {
+                        self.parts_left -= parts;
                         self.path.push(class);
                         let closed = self.substituted(closed);
                         self.path.pop();
@@ -281,6 +288,15 @@ impl Narrowing<'_, '_> {
 fn is_pattern(term: &Term) -> bool {
     let has_parts = matches!(term, Term::Record(_) | Term::Tagged(..) | Term::Prefix(..));
     has_parts && !term.is_ground(&|_| false) && can_be_closed(term)
+}
+
+/// The number of parts of a term.
+fn parts_of(term: &Term) -> usize {
+    match term {
+        Term::Prefix(_, inner) | Term::Tagged(_, inner) => 1 + parts_of(inner),
+        Term::Record(terms) => 1 + terms.iter().map(parts_of).sum::<usize>(),
+        _ => 1,
+    }
 }
 
 fn can_be_closed(term: &Term) -> bool {

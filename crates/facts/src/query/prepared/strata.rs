@@ -224,7 +224,7 @@ impl Found<'_> {
                 self.nodes(&parts[1..], whole);
             }
             NodeKind::Query(query) => self.query(query, whole),
-            // A field of a fact is read by the fact's id: the fact was found elsewhere.
+            // Fields and keys of a fact are read by its id: the fact was found elsewhere.
             _ => node.children().into_iter().for_each(|child| self.node(child, whole)),
         }
     }

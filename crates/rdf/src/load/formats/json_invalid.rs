@@ -96,11 +96,11 @@ impl Counting {
         Ok((Self { thread, copies }, copied))
     }
 
-    /// What was counted. Requires: the first parser has read all that it reads.
-    pub fn end(self) -> Invalid {
+    /// What was counted; `None` if the second parser has failed. Requires: the first parser has read all that it reads.
+    pub fn end(self) -> Option<Invalid> {
         // The thread may have ended already.
         let _ = self.copies.send(Vec::new());
-        self.thread.join().unwrap_or_default()
+        self.thread.join().ok()
     }
 }
 

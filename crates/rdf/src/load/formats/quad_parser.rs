@@ -159,7 +159,11 @@ impl JsonParser {
 
     /// Ends the count of statements that are not valid. Returns a failure if there are some and they are refused.
     fn end_count(&mut self) -> Option<ParseFailure> {
-        self.invalid = self.counting.take()?.end();
+        let Some(invalid) = self.counting.take()?.end() else {
+            let message = "the parser that looks for terms that are not valid has failed".to_owned();
+            return Some(ParseFailure::Malformed { line: 0, column: 0, message });
+        };
+        self.invalid = invalid;
         // Relative IRIs are named as the document has them.
         if let Some(no_base) = &self.no_base {
             let first = &mut self.invalid.first;

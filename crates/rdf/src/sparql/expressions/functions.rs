@@ -1,6 +1,6 @@
 //! Operators and functions of our own that planned expressions call, and the evaluators that know them.
 //!
-//! Each has two modes. In [`Mode::Numbers`] it takes only numbers, or what an order compares, and is called if the
+//! Each has two modes. In [`Mode::Fallback`] it takes only numbers, or what an order compares, and is called if the
 //! evaluator's own operator has failed. In [`Mode::Any`] it replaces the evaluator's operator, and takes the same
 //! operands.
 //!
@@ -53,8 +53,9 @@ pub(crate) enum Operation {
 /// What an operation takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Numbers, and for an order also truth values, dates, times and durations; all else is an error.
-    Numbers,
+    /// What the evaluator's own operator refuses though it has a value: numbers, and for an order also truth values,
+    /// dates, times and durations. All else is an error.
+    Fallback,
     /// What the evaluator's own operator takes.
     Any,
 }
@@ -106,7 +107,7 @@ pub(crate) fn evaluator(calls_functions: bool) -> &'static QueryEvaluator {
     static WITH: LazyLock<QueryEvaluator> = LazyLock::new(|| {
         let mut evaluator = ill_typed::registered(aggregates::registered(QueryEvaluator::new()));
         for (operation, _) in OPERATIONS {
-            for mode in [Mode::Numbers, Mode::Any] {
+            for mode in [Mode::Fallback, Mode::Any] {
                 evaluator = evaluator
                     .with_custom_function(operation.name(mode), move |arguments| operation.apply(mode, arguments));
             }
@@ -121,7 +122,7 @@ impl Operation {
     pub(crate) fn name(self, mode: Mode) -> NamedNode {
         let (_, name) = OPERATIONS.iter().find(|(operation, _)| *operation == self).expect("each has a name");
         NamedNode::new_unchecked(match mode {
-            Mode::Numbers => format!(" {name}"),
+            Mode::Fallback => format!(" {name}"),
             Mode::Any => format!(" {name}, any"),
         })
     }
@@ -130,7 +131,7 @@ impl Operation {
     /// operator.
     pub(crate) fn written(name: &str, operands: &[&str]) -> Option<(String, bool)> {
         let (operation, mode) = OPERATIONS.iter().find_map(|(operation, _)| {
-            let mode = [Mode::Numbers, Mode::Any].into_iter().find(|mode| operation.name(*mode).as_str() == name)?;
+            let mode = [Mode::Fallback, Mode::Any].into_iter().find(|mode| operation.name(*mode).as_str() == name)?;
             Some((*operation, mode))
         })?;
         let text = match (operation.sign(), operands) {
@@ -143,7 +144,7 @@ impl Operation {
             (_, [value, list @ ..]) => format!("({value} IN ({}))", list.join(", ")),
             (_, []) => return None,
         };
-        Some((text, mode == Mode::Numbers))
+        Some((text, mode == Mode::Fallback))
     }
 
     fn sign(self) -> Sign {

@@ -66,8 +66,11 @@ impl Scope {
 
     /// Takes `xml:lang`. The empty one takes away what is around it.
     pub fn set_language(&mut self, value: &str) {
+        if value.is_empty() {
+            self.language = None;
+            return;
+        }
         self.language = match Literal::new_language_tagged_literal("", value) {
-            _ if value.is_empty() => None,
             Ok(literal) => literal.language().map(|tag| Ok(tag.into())),
             Err(error) => Some(Err(format!("xml:lang=\"{value}\" is not a tag of a language: {error}").into())),
         };

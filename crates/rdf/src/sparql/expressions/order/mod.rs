@@ -15,8 +15,8 @@
 //!
 //! Invariants: (1) [`Key::compare_values`] is a total preorder, and wherever the operator `<` is defined for two terms,
 //! the lesser comes first. (2) [`compare_forms`] orders different terms of one value, so that with it only equal terms
-//! are equal. (3) No step rounds. (4) Dates and durations of more than [`DIGITS_MAX`] digits are other literals: what
-//! they stand for is not computed.
+//! are equal. (3) No step rounds. (4) Dates whose years, and durations whose forms, have more than [`DIGITS_MAX`]
+//! characters are other literals: what they stand for is not computed.
 
 mod duration;
 mod number;

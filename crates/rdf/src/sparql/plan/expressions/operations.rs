@@ -150,7 +150,7 @@ impl Operations {
             Some(operation) if !matches!(operation, Operation::IsNumeric | Operation::ToString) => {
                 let takes_texts = operation.is_cast();
                 let form = if operation.is_order() { Form::MustBeOrdered } else { Form::MustBeNumber };
-                self.call(operation, Mode::Numbers, operands_of(expression), |operand| match operand {
+                self.call(operation, Mode::Fallback, operands_of(expression), |operand| match operand {
                     variable @ Expression::Variable(_) if !takes_texts => if_in_form(variable, form),
                     other => self.numbers(other),
                 })

@@ -154,8 +154,8 @@ class KillTest extends WithJob {
     }
 
     /**
-     * Runs an archiver, and kills it some time after it has printed so many lines. Returns the last number that it has
-     * printed, or 0.
+     * Runs an archiver, and kills it some time after it has printed so many lines. Returns the highest number that it
+     * has printed, or 0.
      */
     private long runAndKill(int lines, int afterMs) throws Exception {
         Path printed = directory.resolve("printed");
@@ -172,7 +172,9 @@ class KillTest extends WithJob {
                 .redirectOutput(printed.toFile())
                 .start();
         try {
+            long deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
             while (process.isAlive() && Files.readAllLines(printed).size() < lines) {
+                assertTrue(System.nanoTime() - deadline < 0, "the archiver does not get on");
                 Thread.sleep(1);
             }
             Thread.sleep(afterMs);

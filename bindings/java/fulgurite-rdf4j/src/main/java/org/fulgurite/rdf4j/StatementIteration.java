@@ -143,22 +143,28 @@ final class StatementIteration implements CloseableIteration<Statement> {
 
     private void createValues() {
         values = null;
+        boolean isTransaction = pattern.view.isTransaction();
+        // The first batch has few values, which are read in one call.
+        ValueGroup whole = isTransaction || groups == null ? ValueGroup.whole(pattern.view) : null;
         if (pattern.subjectValue == null) {
-            createValues(SUBJECT);
+            createValues(SUBJECT, whole);
         }
         if (pattern.predicateValue == null) {
-            createValues(PREDICATE);
+            createValues(PREDICATE, whole);
         }
         if (pattern.sameObject == null) {
-            createValues(OBJECT);
+            createValues(OBJECT, whole);
         }
         if (pattern.sameContext == null) {
-            createValues(CONTEXT);
+            createValues(CONTEXT, whole);
+        }
+        if (isTransaction) {
+            SailErrors.run(whole::readAll);
         }
     }
 
-    private void createValues(int column) {
-        ValueGroup group = null;
+    private void createValues(int column, ValueGroup whole) {
+        ValueGroup group = whole;
         StoredValue value = null;
         for (int at = column; at < COLUMNS * count; at += COLUMNS) {
             long id = rows[at];
@@ -169,7 +175,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
                 value = known(id);
                 if (value == null) {
                     if (group == null) {
-                        group = new ValueGroup(pattern.view, groups == null ? null : groups[column]);
+                        group = new ValueGroup(pattern.view, groups[column]);
                     }
                     value = group.add(id);
                 }
@@ -182,13 +188,8 @@ final class StatementIteration implements CloseableIteration<Statement> {
             }
             values[at] = value;
         }
-        if (group != null) {
-            if (pattern.view.isTransaction()) {
-                SailErrors.run(group::readAll);
-            }
-            if (groups != null) {
-                groups[column] = group;
-            }
+        if (group != whole) {
+            groups[column] = group;
         }
     }
 

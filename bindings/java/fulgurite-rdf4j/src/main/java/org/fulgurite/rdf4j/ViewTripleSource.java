@@ -6,6 +6,7 @@ import java.util.EnumSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.eclipse.rdf4j.common.iteration.CloseableIteration;
 import org.eclipse.rdf4j.common.iteration.CloseableIteratorIteration;
 import org.eclipse.rdf4j.common.order.StatementOrder;
@@ -64,6 +65,15 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource {
         boolean isFetched = order == null && !view.isTransaction();
         boolean isEmpty = !pattern.isPossible || isFetched && !statements.hasNext();
         return isEmpty ? EMPTY_ITERATION : statements;
+    }
+
+    /** Returns a result of the store. Its errors are those of an evaluation. */
+    private static <T> T evaluated(Supplier<T> read) {
+        try {
+            return SailErrors.convert(read::get);
+        } catch (SailException error) {
+            throw new QueryEvaluationException(error);
+        }
     }
 
     private QuadPattern pattern(Resource subject, IRI predicate, Value object, Resource... contexts) {
@@ -135,6 +145,9 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource {
         private final boolean isForward;
         private final long[] first = new long[4 * FIRST_ROWS + 1];
 
+        /** Rows after the first ones; null before there are any. */
+        private long[] rows;
+
         /** The values that were created last. */
         private ValueGroup group;
 
@@ -145,14 +158,17 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource {
 
         @Override
         public long id(Value node) {
-            return SailErrors.convert(() -> view.id(node));
+            return evaluated(() -> view.id(node));
         }
 
         @Override
         public void addNext(long node, IdSet nodes) {
             boolean isLiteral = node >>> 56 > TRIPLE;
             if (predicate != StoreView.UNKNOWN && !(isForward && isLiteral)) {
-                SailErrors.run(() -> read(node, nodes));
+                evaluated(() -> {
+                    read(node, nodes);
+                    return null;
+                });
             }
         }
 
@@ -165,7 +181,7 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource {
                 return;
             }
             try {
-                long[] rows = new long[4 * ROWS];
+                rows = rows == null ? new long[4 * ROWS] : rows;
                 int count = ROWS;
                 while (count == ROWS) {
                     count = NativeQuads.next(iterator, rows, ROWS);

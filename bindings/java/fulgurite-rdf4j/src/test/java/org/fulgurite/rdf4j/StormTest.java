@@ -22,6 +22,7 @@ import org.eclipse.rdf4j.model.Statement;
 import org.eclipse.rdf4j.model.ValueFactory;
 import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.eclipse.rdf4j.query.QueryEvaluationException;
+import org.eclipse.rdf4j.query.QueryInterruptedException;
 import org.eclipse.rdf4j.query.QueryResults;
 import org.eclipse.rdf4j.query.TupleQuery;
 import org.eclipse.rdf4j.query.TupleQueryResult;
@@ -68,6 +69,7 @@ class StormTest {
     private final Set<Long> attempted = ConcurrentHashMap.newKeySet();
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
     private final AtomicLong operations = new AtomicLong();
+    private final AtomicLong timeouts = new AtomicLong();
     private Repository repository;
 
     @Test
@@ -96,12 +98,13 @@ class StormTest {
         if (failure.get() != null) {
             throw new AssertionError(failure.get());
         }
+        assertTrue(timeouts.get() > 0, "no query has reached its maximum execution time");
         checkCommits();
         repository.shutDown();
         try (Database database = Database.open(directory.resolve(FulguriteStore.FILE_NAME))) {
             assertTrue(database.check().isSound());
         }
-        System.out.println(operations + " operations, " + acknowledged.size() + " commits");
+        System.out.println(operations + " operations, " + acknowledged.size() + " commits, " + timeouts + " time-outs");
     }
 
     private static IRI node(long number) {
@@ -178,11 +181,16 @@ class StormTest {
             boolean isTimed = random.nextInt(8) == 0;
             query.setMaxExecutionTime(isTimed ? 1 : 0);
             try (TupleQueryResult result = query.evaluate()) {
-                disturb(random, connection, result);
+                if (!isTimed) {
+                    disturb(random, connection, result);
+                }
                 int rows = 0;
                 while (result.hasNext() && (isTimed || rows++ < ROWS_MAX)) {
                     result.next().forEach(binding -> binding.getValue().stringValue());
                 }
+            } catch (QueryInterruptedException expected) {
+                timeouts.addAndGet(isTimed ? 1 : 0);
+                throw expected;
             }
             if (random.nextInt(4) == 0) {
                 QueryResults.asList(connection.getStatements(node(random.nextInt(300)), null, null));

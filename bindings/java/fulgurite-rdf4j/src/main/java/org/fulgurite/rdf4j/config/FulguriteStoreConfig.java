@@ -153,7 +153,8 @@ public class FulguriteStoreConfig extends BaseSailConfig {
      * Sets how many values are kept in memory for queries that RDF4J evaluates, so that their texts are not read again.
      * Values with more than 512 characters are not kept. The default is {@link #VALUE_CACHE_SIZE}.
      *
-     * @param size the number of values, which is rounded up to a power of two; 0 to keep none, -1 for the default
+     * @param size the number of values, which is rounded up to a power of two, and at most 16,777,216; 0 to keep none,
+     *     a negative number for the default
      * @return this configuration
      */
     public FulguriteStoreConfig setValueCacheSize(int size) {

@@ -14,14 +14,17 @@ public final class IdSet {
 
     private int size;
 
+    /** Returns the number of ids. */
     public int size() {
         return size;
     }
 
+    /** Returns an id by its position, counted from 0. */
     public long get(int position) {
         return ids[position];
     }
 
+    /** Returns whether an id was added. */
     public boolean contains(long id) {
         return places[place(id)] != 0;
     }

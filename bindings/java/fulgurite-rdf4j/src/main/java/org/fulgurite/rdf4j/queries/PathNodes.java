@@ -16,6 +16,9 @@ import org.eclipse.rdf4j.query.algebra.evaluation.QueryBindingSet;
  * reached by no step if the least length is 0, and otherwise by a cycle.
  */
 final class PathNodes extends LookAheadIteration<BindingSet> {
+    /** So many values are created at once, of a node with many neighbours. */
+    private static final int VALUES_MAX = 512;
+
     private final PathReads reads;
     private final String startName;
     private final Value start;
@@ -24,7 +27,7 @@ final class PathNodes extends LookAheadIteration<BindingSet> {
     /** Null if it is not given. */
     private final Value end;
 
-    private final boolean hasNoStep;
+    private final boolean allowsNoStep;
     private final BindingSet bindings;
     private final long startId;
 
@@ -66,10 +69,10 @@ final class PathNodes extends LookAheadIteration<BindingSet> {
         this.start = start;
         this.endName = endName;
         this.end = end;
-        this.hasNoStep = minLength == 0;
+        this.allowsNoStep = minLength == 0;
         this.bindings = bindings;
         this.startId = reads.id(start);
-        if (hasNoStep) {
+        if (allowsNoStep) {
             found.add(start);
             if (startId != PathReads.UNKNOWN) {
                 reached.add(startId);
@@ -86,10 +89,11 @@ final class PathNodes extends LookAheadIteration<BindingSet> {
         while (true) {
             Value node = found.poll();
             if (node == null) {
-                if (!expand()) {
+                if (collected < reached.size()) {
+                    collect();
+                } else if (!expand()) {
                     return null;
                 }
-                collect();
             } else if (isNew(node)) {
                 return solution(node);
             }
@@ -99,7 +103,7 @@ final class PathNodes extends LookAheadIteration<BindingSet> {
     /** Looks for the given end. */
     private BindingSet search() {
         isSearched = true;
-        if (hasNoStep && start.equals(end)) {
+        if (allowsNoStep && start.equals(end)) {
             return solution(end);
         }
         long endId = reads.id(end);
@@ -137,14 +141,15 @@ final class PathNodes extends LookAheadIteration<BindingSet> {
         return true;
     }
 
-    /** Adds the nodes that were reached last. */
+    /** Adds the next nodes that were reached. */
     private void collect() {
-        while (collected < reached.size()) {
+        int end = Math.min(reached.size(), collected + VALUES_MAX);
+        while (collected < end) {
             found.add(reads.value(reached.get(collected++)));
         }
     }
 
-    /** RDF4J compares values, and literals are equal if their languages differ in case only. */
+    /** RDF4J compares values, and literals that differ only in the direction of their text are equal. */
     private boolean isNew(Value node) {
         return node.isIRI() || node.isBNode() || distinct.add(node);
     }
@@ -163,5 +168,6 @@ final class PathNodes extends LookAheadIteration<BindingSet> {
     @Override
     protected void handleClose() {
         found.clear();
+        distinct.clear();
     }
 }

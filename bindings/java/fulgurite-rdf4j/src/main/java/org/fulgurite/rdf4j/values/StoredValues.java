@@ -17,7 +17,10 @@ final class StoredValues {
         return value.id() == stored.id() && value.scope() != null && value.scope() == stored.scope();
     }
 
-    /** Whether two values are known to be different by their ids, which committed terms have one each. */
+    /**
+     * Whether two values are known to be different by their ids. Committed terms have one id each while the store is
+     * open, because it is not swept meanwhile.
+     */
     static boolean areDifferent(StoredValue value, Object other) {
         if (!(other instanceof StoredValue)) {
             return false;

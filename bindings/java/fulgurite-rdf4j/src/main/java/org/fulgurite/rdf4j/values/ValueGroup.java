@@ -3,8 +3,9 @@ package org.fulgurite.rdf4j.values;
 import java.util.Arrays;
 
 /**
- * Values of one column. The first one whose text is needed is read together with the next ones, in one call. While
- * values are needed in their order, each read has twice as many as the one before, from 8 to 512.
+ * Values of one column, or few values that are read in one call ({@link #whole}). The first value of a column whose
+ * text is needed is read together with the next ones. While values are needed in their order, each read has twice as
+ * many as the one before, from 8 to 512.
  */
 public final class ValueGroup {
     private static final StoredValue[] NONE = {};
@@ -19,7 +20,7 @@ public final class ValueGroup {
 
     private int count;
 
-    /** How many values the next read has. */
+    /** How many values the next read has; 0 for all. */
     private int window;
 
     /** The position after those of the last read; -1 before the first read. */
@@ -36,6 +37,20 @@ public final class ValueGroup {
         this.window = before == null ? WINDOW_MIN : before.windowAfter();
     }
 
+    private ValueGroup(TermSource source) {
+        this.source = source;
+    }
+
+    /**
+     * Creates an empty group whose values are all read when the text of one is needed.
+     *
+     * @param source where the terms are read
+     * @return the group
+     */
+    public static ValueGroup whole(TermSource source) {
+        return new ValueGroup(source);
+    }
+
     private synchronized int windowAfter() {
         return following == count ? doubled() : window;
     }
@@ -49,9 +64,9 @@ public final class ValueGroup {
     }
 
     /**
-     * Returns whether a read would not have more values.
+     * Returns whether the group has as many values as one read takes.
      *
-     * @return whether it has as many values as the largest read
+     * @return whether it is full
      */
     public synchronized boolean isFull() {
         return count >= WINDOW_MAX;
@@ -80,6 +95,10 @@ public final class ValueGroup {
     /** Reads the term of a value of this group, and with it those of the next values. */
     synchronized void read(StoredValue value) {
         if (value.isRead()) {
+            return;
+        }
+        if (window == 0) {
+            readAll();
             return;
         }
         int at = position(value);

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,13 +34,18 @@ class ProgramTest {
         List<String> command = new ArrayList<>(List.of(
                 ServedRepository.program(), "rdf", verb, directory.resolve(FulguriteStore.FILE_NAME).toString()));
         command.addAll(List.of(arguments));
+        Path output = directory.resolve("output");
         Process process = new ProcessBuilder(command)
-                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .redirectOutput(output.toFile())
                 .start();
-        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertTrue(process.waitFor(1, TimeUnit.MINUTES));
+        try {
+            assertTrue(process.waitFor(1, TimeUnit.MINUTES), command::toString);
+        } finally {
+            process.destroyForcibly();
+        }
         assertEquals(0, process.exitValue(), command::toString);
-        return output;
+        return Files.readString(output);
     }
 
     @Test

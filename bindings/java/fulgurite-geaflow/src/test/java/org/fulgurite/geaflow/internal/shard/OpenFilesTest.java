@@ -109,7 +109,7 @@ class OpenFilesTest {
         }
         assertTrue(openShards() <= 8, openShards() + " are open");
         assertTrue(mappedShards() <= 8, mappedShards() + " are mapped");
-        assertTrue(threads() <= threadsBefore + 8, threads() + " threads, and before " + threadsBefore);
+        assertTrue(threads() <= threadsBefore, threads() + " threads, and before " + threadsBefore);
         assertTrue(
                 descriptors() <= descriptorsBefore + 8 * 4,
                 descriptors() + " descriptors, and before " + descriptorsBefore);
