@@ -16,7 +16,8 @@ pub const STEPS: &[Step] = &[
     quick("tidy", "the house rules hold (cargo xtask tidy)", |root| outcome(tidy::check_workspace(root))),
     quick("clippy", "no warning from the compiler or clippy", clippy),
     quick("tests", "unit and integration tests, with LMDB as the only other engine that is built", |root| {
-        let tests = ["test", "--locked", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];
+        // Libraries and programs with unit tests, and integration tests.
+        let tests = ["test", "--locked", "--no-fail-fast", "--tests"];
         cargo(root, &[&tests, CHECKED].concat())
     }),
     quick("decoder", "a decoder written from the format document alone reads the golden files", decoder),
