@@ -154,8 +154,8 @@ impl<'c> Chunk<'c> {
         slots.next()?.event()
     }
 
-    /// The value of the log in which `kept` of each event is left. `kept` gets what is left of removed events too. None
-    /// if there is nothing to remove.
+    /// Removes events or parts of them, and returns the new value of the log. `kept` decides how much of each event
+    /// stays; it is called for removed events too. Returns None if nothing changes.
     pub fn without(&self, mut kept: impl FnMut(&Event<'c>) -> Kept) -> Option<Vec<u8>> {
         let mut bytes = vec![0; CHUNK_HEADER_BYTES];
         let (mut changed, mut begun) = (false, 0);
@@ -214,7 +214,8 @@ impl<'c> Slot<'c> {
         (!self.is_removed).then_some(self.event)
     }
 
-    /// The event, or what is left of a removed one: no payload, metadata and tags, and perhaps no id.
+    /// The event, also if it was removed. A removed event has no payload, metadata or tags; it has its id if retention
+    /// kept it.
     #[inline(always)]
     pub fn remains(self) -> Event<'c> {
         self.event
@@ -370,7 +371,7 @@ mod tests {
         assert_eq!((all[2].position, all[2].version, all[2].kind), (Position(7), Version(2), TypeId(2)));
     }
 
-    /// Leaves so much of the event with a version, and all of the others.
+    /// Keeps this much of the event with the version, and all other events whole.
     fn only(version: u64, kept: Kept) -> impl FnMut(&Event<'_>) -> Kept {
         move |event| if event.version == Version(version) { kept } else { Kept::Whole }
     }

@@ -298,5 +298,5 @@ impl<'k> KeyRange<'k> {
 const QUADS_FIRST: usize = 32;
 /// As many terms as the engine reads side by side.
 const TERMS_AT_ONCE: usize = 32;
-/// Reads of up to this many terms prepare no more keys.
+/// Reads of up to this many terms use an array of this size.
 const FEW_TERMS: usize = 8;

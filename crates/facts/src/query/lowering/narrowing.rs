@@ -220,7 +220,7 @@ impl Narrowing<'_, '_> {
         for step in std::mem::take(&mut self.steps) {
             steps.push(self.with_patterns(step));
         }
-        // The planner looks at no others after one that costs nothing.
+        // The planner stops comparing at a step that costs nothing.
         steps.sort_by_key(|step| !matches!(step, Step::Same(..)));
         steps
     }
