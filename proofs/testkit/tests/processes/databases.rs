@@ -232,6 +232,15 @@ fn the_file_alone_is_refused_as_long_as_commits_are_in_its_log() {
 }
 
 #[test]
+fn a_lock_file_that_is_refused_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let lock = directory.path().join("a.ful-lock");
+    fs::create_dir(&lock).unwrap();
+    let error = options().open(directory.path().join("a.ful")).unwrap_err().to_string();
+    assert!(error.contains(&lock.display().to_string()), "{error}");
+}
+
+#[test]
 fn opening_waits_for_the_lock_as_long_as_it_may() {
     let name = "databases::opening_waits_for_the_lock_as_long_as_it_may";
     if let Some(path) = child_of(name) {
