@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::command::{Command, Failure};
-use crate::launch::{wait, without_dashes};
+use crate::launch::{cargo, wait, without_dashes};
 use crate::{bindings, java, tools, workspace};
 
 /// `cargo xtask bench`
@@ -22,19 +22,19 @@ Builds the benchmark and the other engines with full optimisation, and runs one 
             the puts, with bars
   geaflow   every table of a report on the LMDB backend of Apache GeaFlow, with the report's claims. `geaflow java`
             measures GeaFlow's states by the interfaces of its stores, beside rocksdbjni as GeaFlow uses it, with bars:
-            values, lists, maps, graphs and checkpoints. `bench geaflow java --quick --only kv_get` is short. It needs a
-            JDK (17 or later), Maven, 3 GB of memory and 2 GB of disk
+            values, lists, maps, graphs, checkpoints and 1,000 idle shards. `bench geaflow java --quick --only kv_get`
+            is short. It needs a JDK (17 or later), Maven, 3 GB of memory and 2 GB of disk
   lightning every table of a report on Lightning DB, with the report's claims
   ycsb      the workloads A to F of the Yahoo! Cloud Serving Benchmark
-  rdf4j     the quad store, and the same from RDF4J: loads, scans, threads, space and SPARQL, beside LmdbStore (if a
-            JDK, 17 or later, and Maven are installed) and Oxigraph (if libclang is installed, to build its RocksDB),
-            with bars. `cargo xtask bench rdf4j --generate FILE --statements N` only writes the data
+  rdf4j     the quad store, and the same from RDF4J: loads, scans, threads, space and SPARQL, beside LmdbStore and
+            NativeStore (if a JDK, 17 or later, and Maven are installed) and Oxigraph (if libclang is installed, to
+            build its RocksDB), with bars. `cargo xtask bench rdf4j --generate FILE --statements N` only writes the data
   storagebench
             an inventory in Protocol Buffers and FlatBuffers beside LMDB, RocksDB and SQLite; events: replays, appends
             and followers, beside Chronicle Queue (if a JDK, 17 or later, and Maven are installed), with bars
-  java      gets, scans and puts from Java beside lmdbjava and rocksdbjni, by JMH, whose arguments follow:
-            `bench java -p records=100000 Engines.get`. Needs a JDK (17 or later), Maven, 2 GB of memory and 1 GB of
-            disk
+  java      gets, scans and puts from Java beside lmdbjava and rocksdbjni, by JMH, whose arguments follow, with bars
+            and the cost of a crossing to Rust: `bench java -p records=100000 Engines.get`. Needs a JDK (17 or later),
+            Maven, 2 GB of memory and 1 GB of disk
   bindings  calls from C beside LMDB, from Go beside bbolt and Pebble, from Python beside py-lmdb and rocksdict. `c`,
             `go` or `python` after it chooses one, and its arguments follow: `bench bindings python --records 10000`.
             Needs liblmdb-dev, the Go module proxy, or PyPI
@@ -83,7 +83,7 @@ fn bench(arguments: &[String]) -> Result<(), Failure> {
         eprintln!("building bindings/java and installing it into the local Maven repository");
         match java::install(&root).and_then(|()| tools::ensure_rdf4j(&root)) {
             Ok(directory) => drop(command.env("FULGURITE_RDF4J", directory)),
-            Err(reason) => eprintln!("lmdbstore and fulgurite-rdf4j are left out: {reason}"),
+            Err(reason) => eprintln!("the stores for RDF4J are left out: {reason}"),
         }
     }
     if arguments.first() == Some(&"storagebench")
@@ -127,9 +127,12 @@ impl<'a> Asked<'a> {
 /// `cargo xtask bench java`: runs JMH.
 fn bench_java(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
     let (mut command, directory) = java_program(root)?;
+    cargo(root, &["build", "--release", "--package", "fulgurite-java", "--example", "crossing"])?;
+    let crossing = workspace::results(root, "release").join("examples").join("crossing");
     // JMH hands these on to the processes that it measures in. The data goes to a real disk.
     command.arg(format!("-Dfulgurite.jmh.directory={}", directory.display()));
-    command.arg("org.openjdk.jmh.Main").args(arguments);
+    command.arg(format!("-Dfulgurite.jmh.crossing={}", crossing.display()));
+    command.arg("fulgurite.jmh.Main").args(arguments);
     wait(command)
 }
 
@@ -156,7 +159,7 @@ fn java_program(root: &Path) -> Result<(std::process::Command, PathBuf), Failure
 }
 
 /// The engines of the suite of quads that run in Java.
-const JAVA_ENGINES: [&str; 3] = ["lmdbstore", "fulgurite-rdf4j", "fulgurite-rdf4j-queries"];
+const JAVA_ENGINES: [&str; 4] = ["lmdbstore", "nativestore", "fulgurite-rdf4j", "fulgurite-rdf4j-queries"];
 
 /// What suites do without other engines.
 const WITHOUT_JAVA: [&str; 4] = ["--generate", "--help", "--self-test", "-h"];

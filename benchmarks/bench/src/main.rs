@@ -74,7 +74,7 @@ Suites:
   geaflow    Every table of a report on the LMDB backend of Apache GeaFlow
   lightning  Every table of a report on Lightning DB
   ycsb       The workloads A to F of the Yahoo! Cloud Serving Benchmark
-  rdf4j      The store of quads beside RDF4J's LmdbStore and Oxigraph
+  rdf4j      The store of quads beside RDF4J's LmdbStore and NativeStore, and Oxigraph
   glean      A store of facts beside one on LMDB that is laid out as Glean's
   graph      A graph of a million vertices: loads, traversals, checkpoints
   storagebench

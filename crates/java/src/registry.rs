@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use fulgurite::{Database, ReadTxn, Savepoint, Table, WriteTxn};
 use fulgurite_graph::Checkpoints;
 use fulgurite_handles::{Opened, Opening, Registry};
-use fulgurite_rdf::{Snapshot, Store};
+use fulgurite_rdf::{Joined, Snapshot, Store};
 use jni::sys::jlong;
 
 use crate::callbacks::{JavaStorage, check_not_merging, is_merging, refused};
@@ -47,6 +47,8 @@ pub enum Object {
     Recorded(Box<Mutex<Recorded>>),
     /// An iterator of quads.
     Quads(Box<Mutex<Rows>>),
+    /// A join of patterns.
+    Join(Box<Mutex<Joined>>),
     /// Statements of a snapshot that are read in batches.
     Statements(Box<Mutex<Statements>>),
     /// A bulk load.
@@ -71,6 +73,7 @@ impl Object {
             Self::Snapshot(_) => "snapshot",
             Self::Recorded(_) => "transaction of a store",
             Self::Quads(_) => "iterator of quads",
+            Self::Join(_) => "join",
             Self::Statements(_) => "iterator of statements",
             Self::Load(_) => "load",
             Self::Query(_) => "query",
@@ -166,6 +169,15 @@ impl Object {
         lock(quads)
     }
 
+    /// The join of patterns.
+    ///
+    /// # Errors
+    /// [`Failure::Invalid`] if it is another object, or a call of it has panicked.
+    pub fn join(&self) -> Result<MutexGuard<'_, Joined>> {
+        let Self::Join(join) = self else { return Err(self.is_not("join")) };
+        lock(join)
+    }
+
     /// The statements of a snapshot.
     ///
     /// # Errors
@@ -238,7 +250,10 @@ impl Objects {
             return Ok(());
         }
         let only_reads = |object: &Object| {
-            matches!(object, Object::Read(_) | Object::Snapshot(_) | Object::Quads(_) | Object::Statements(_))
+            matches!(
+                object,
+                Object::Read(_) | Object::Snapshot(_) | Object::Quads(_) | Object::Join(_) | Object::Statements(_)
+            )
         };
         match self.0.is_unused_and(handle.cast_unsigned(), only_reads) {
             Some(false) => Err(refused()),

@@ -64,6 +64,7 @@ pub use model::id::{InlineValue, ShortText, TermId, TermKind};
 pub use model::pattern::{GraphPattern, IdPattern, IdQuad, Order, Position};
 pub use oxrdfio::RdfFormat;
 pub use quads::graph_names::GraphNames;
+pub use quads::joined::{JoinGraph, JoinPattern, JoinStep, JoinTerm, Joined};
 pub use quads::quad_ids::QuadIds;
 pub use quads::reading::Quads;
 pub use quads::statements::{StatementBatch, StatementRefs, Statements};

@@ -4,6 +4,7 @@
 //! default graph. Terms cross as bytes (`objects::terms`), many in a call.
 
 mod changes;
+mod joins;
 mod loads;
 pub mod objects;
 mod queries;

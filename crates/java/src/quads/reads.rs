@@ -62,7 +62,7 @@ const UNKNOWN: u64 = u64::MAX;
 const TERM_BYTES: usize = 64;
 
 /// The graph of a pattern that matches all graphs.
-const ANY_GRAPH: jlong = -1;
+pub const ANY_GRAPH: jlong = -1;
 
 /// Evaluates an expression with the view of an object, of either kind.
 macro_rules! with_view {

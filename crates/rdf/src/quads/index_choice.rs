@@ -84,6 +84,11 @@ impl Steps {
         self.step(tables, part)
     }
 
+    /// Whether no range is left.
+    pub fn is_at_end(&self) -> bool {
+        self.next.is_none()
+    }
+
     /// No range is left.
     pub fn end(&mut self) {
         self.next = None;

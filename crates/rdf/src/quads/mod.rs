@@ -4,6 +4,7 @@ pub(crate) mod changes;
 pub(crate) mod graph_names;
 pub(crate) mod index_choice;
 pub(crate) mod inferred;
+pub(crate) mod joined;
 pub(crate) mod packed_rows;
 pub(crate) mod quad_ids;
 pub(crate) mod reading;

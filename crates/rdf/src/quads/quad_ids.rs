@@ -114,6 +114,10 @@ pub struct QuadIds {
     /// The first of the buffer that was not given yet.
     next: usize,
     batch_keys: usize,
+    /// Whether the buffer has all quads of the pattern that were read.
+    is_new: bool,
+    /// Whether the buffer has all quads of the pattern.
+    is_whole: bool,
 }
 
 impl QuadIds {
@@ -121,7 +125,8 @@ impl QuadIds {
     pub(crate) fn new(source: Arc<dyn Source>, mut steps: Steps) -> Self {
         let step = steps.next(source.tables()).expect("a store has indexes of both");
         let low = Some(Bound::Included(step.prefix));
-        Self { source, steps, step, low, buffer: Vec::new(), next: 0, batch_keys: BATCH_KEYS_FIRST }
+        let (buffer, batch_keys) = (Vec::new(), BATCH_KEYS_FIRST);
+        Self { source, steps, step, low, buffer, next: 0, batch_keys, is_new: true, is_whole: false }
     }
 
     /// The positions by which the quads are sorted, most significant first. With
@@ -181,6 +186,7 @@ impl QuadIds {
         if low.as_bytes() < key.as_bytes() {
             self.low = Some(Bound::Included(key));
             self.batch_keys = BATCH_KEYS_FIRST;
+            self.is_new = false;
         }
     }
 
@@ -193,43 +199,98 @@ impl QuadIds {
         &*self.source
     }
 
+    /// The pattern.
+    pub(crate) fn pattern(&self) -> &IdPattern {
+        self.steps.pattern()
+    }
+
+    /// Begins with the quads of another pattern. If it is the same one and all its quads are in the buffer, it reads
+    /// nothing.
+    pub(crate) fn begin_again(&mut self, pattern: &IdPattern) {
+        if self.is_whole && self.steps.pattern() == pattern {
+            self.next = 0;
+            return;
+        }
+        self.buffer.clear();
+        self.next = 0;
+        self.steps = Steps::new(pattern);
+        let step = self.steps.next(self.source.tables()).expect("a store has indexes of both");
+        (self.step, self.low, self.batch_keys) = (step, Some(Bound::Included(step.prefix)), BATCH_KEYS_FIRST);
+        (self.is_new, self.is_whole) = (true, false);
+    }
+
     /// No quad is left.
     pub(crate) fn end(&mut self) {
         self.buffer.clear();
         self.next = 0;
+        self.is_whole = false;
         self.low = None;
         self.steps.end();
+    }
+
+    /// The next quad of the buffer.
+    #[inline]
+    pub(crate) fn next_buffered(&mut self) -> Option<IdQuad> {
+        let quad = self.buffer.get(self.next).copied()?;
+        self.next += 1;
+        Some(quad)
     }
 
     /// Reads the next quads into the buffer. Returns whether there are any. After an error there are none.
     #[inline(never)]
     fn fill(&mut self) -> Result<bool> {
-        self.buffer.clear();
-        self.next = 0;
-        loop {
-            let Some(low) = self.low.take() else {
-                let Some(step) = self.steps.next(self.source.tables()) else { return Ok(false) };
-                (self.step, self.low, self.batch_keys) = (step, Some(Bound::Included(step.prefix)), BATCH_KEYS_FIRST);
-                continue;
-            };
-            let filter = self.step.is_filtered.then(|| self.steps.pattern());
-            let wanted = Wanted { step: &self.step, low: &low, filter, keys_min: self.batch_keys };
-            let room_before = self.buffer.capacity();
-            let read = meter::uncounted(|| self.source.read_quads(&wanted, &mut self.buffer));
-            meter::count(((self.buffer.capacity() - room_before) * size_of::<IdQuad>()) as i64);
-            match read {
-                Ok(Reached::End) => {}
-                Ok(Reached::Key(key)) => self.low = Some(Bound::Excluded(key)),
-                Err(error) => {
-                    self.end();
-                    return Err(error);
-                }
-            }
-            self.batch_keys = (self.batch_keys * 4).min(BATCH_KEYS_MAX);
+        while self.read_once()?.is_some() {
             if !self.buffer.is_empty() {
                 return Ok(true);
             }
         }
+        Ok(false)
+    }
+
+    /// Looks at the next keys, and puts the quads among them that match into the buffer: perhaps none, though others
+    /// follow. Returns how many keys it may have looked at, at least 1; `None` if none were left.
+    pub(crate) fn read_once(&mut self) -> Result<Option<usize>> {
+        if self.is_at_end() {
+            return Ok(None);
+        }
+        self.is_new &= self.buffer.is_empty();
+        self.is_whole = false;
+        self.buffer.clear();
+        self.next = 0;
+        let low = match self.low.take() {
+            Some(low) => low,
+            None => {
+                let Some(step) = self.steps.next(self.source.tables()) else {
+                    self.is_whole = self.is_new;
+                    return Ok(None);
+                };
+                (self.step, self.batch_keys) = (step, BATCH_KEYS_FIRST);
+                Bound::Included(step.prefix)
+            }
+        };
+        let keys = self.batch_keys;
+        let filter = self.step.is_filtered.then(|| self.steps.pattern());
+        let wanted = Wanted { step: &self.step, low: &low, filter, keys_min: keys };
+        let room_before = self.buffer.capacity();
+        let read = meter::uncounted(|| self.source.read_quads(&wanted, &mut self.buffer));
+        meter::count(((self.buffer.capacity() - room_before) * size_of::<IdQuad>()) as i64);
+        match read {
+            Ok(Reached::End) => {}
+            Ok(Reached::Key(key)) => self.low = Some(Bound::Excluded(key)),
+            Err(error) => {
+                self.end();
+                return Err(error);
+            }
+        }
+        self.batch_keys = (keys * 4).min(BATCH_KEYS_MAX);
+        self.is_whole = self.is_new && self.is_at_end();
+        let looked_at = if self.step.is_filtered { keys } else { self.buffer.len() };
+        Ok(Some(looked_at.max(1)))
+    }
+
+    /// Whether nothing is left to read. The buffer may have quads.
+    fn is_at_end(&self) -> bool {
+        self.low.is_none() && self.steps.is_at_end()
     }
 }
 

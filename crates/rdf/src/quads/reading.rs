@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::model::id::TermId;
 use crate::model::pattern::{GraphPattern, IdPattern, IdQuad, Position};
 use crate::quads::graph_names::GraphNames;
+use crate::quads::joined::{JoinPattern, Joined};
 use crate::quads::quad_ids::QuadIds;
 use crate::quads::statements::Statements;
 
@@ -76,6 +77,40 @@ pub trait Quads: Clone + Send + Sync + 'static {
     /// As [`Quads::quads`], from an index in which the quads of the pattern are sorted by `position` first; `None` if
     /// the store has no such index, or `position` is bound.
     fn quads_sorted_by(&self, pattern: &IdPattern, position: Position) -> Option<QuadIds>;
+
+    /// Returns the rows of ids that match several patterns together, in the order of the patterns. For an order of
+    /// least work, and for other forms than patterns, use [`sparql::Query`](crate::sparql::Query).
+    ///
+    /// ```
+    /// # fn main() -> fulgurite_rdf::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// use fulgurite_rdf::{
+    ///     GraphPattern, JoinGraph, JoinPattern, JoinTerm, LoadInput, LoadOptions, Quads, RdfFormat, Store,
+    ///     StoreOptions,
+    /// };
+    /// use fulgurite_rdf::oxrdf::NamedNode;
+    ///
+    /// let store = Store::create(directory.path().join("a.ful"), StoreOptions::new())?;
+    /// let turtle = "@prefix : <http://a/> . :ann :knows :bob . :bob :knows :cid .";
+    /// store.load(vec![LoadInput::reader("a", turtle.as_bytes(), RdfFormat::Turtle)], &LoadOptions::new())?;
+    /// let snapshot = store.snapshot()?;
+    /// let knows = NamedNode::new_unchecked("http://a/knows");
+    /// let knows = snapshot.id(knows.as_ref().into())?.expect("it was loaded");
+    /// let knows = |left, right| JoinPattern {
+    ///     terms: [JoinTerm::Variable(left), JoinTerm::Term(knows), JoinTerm::Variable(right)],
+    ///     graph: JoinGraph::Graphs(GraphPattern::Default),
+    /// };
+    /// let rows: Vec<_> = snapshot.join(&[knows(0, 1), knows(1, 2)]).collect::<fulgurite_rdf::Result<_>>()?;
+    /// assert_eq!(rows.len(), 1);
+    /// assert_eq!(snapshot.term(rows[0][2])?.to_string(), "<http://a/cid>");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no pattern, or the number of a variable is [`JoinTerm::VARIABLES_MAX`](crate::JoinTerm) or more.
+    fn join(&self, patterns: &[JoinPattern]) -> Joined {
+        Joined::new(patterns, |pattern| self.quads(pattern))
+    }
 
     /// Returns the exact number of quads that match a pattern. If the pattern is a prefix of an index
     /// ([`Quads::counts_fast`]), the time grows with the depth of the tree; otherwise the quads are scanned.

@@ -7,6 +7,7 @@ mod full;
 mod inferred;
 mod inferred_writers;
 mod isolation;
+mod joins;
 mod model;
 mod sweep;
 mod terms;

@@ -20,7 +20,7 @@ const ROUNDS: usize = 3;
 
 /// What `rdf4j --help` prints.
 const HELP: &str = "\
-Measures Fulgurite's RDF store, from Rust and from RDF4J, beside RDF4J's LmdbStore and Oxigraph.
+Measures Fulgurite's RDF store, from Rust and from RDF4J, beside RDF4J's LmdbStore and NativeStore, and Oxigraph.
 
 Usage: fulgurite-bench rdf4j [OPTIONS]
 
@@ -112,7 +112,8 @@ mod tests {
             ..Options::all(ROUNDS)
         };
         assert_eq!(parsed(&Rdf4j, line).unwrap(), Wanted::Run(Box::new(expected)));
-        assert!(Rdf4j.grammar().full_help().contains("by_predicate_object"));
+        let help = Rdf4j.grammar().full_help();
+        assert!(help.contains("by_predicate_object") && help.contains("nativestore"), "{help}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The engines of the suite of quads, and those with planted faults. RDF4J's is asked by a program in Java.
+//! The engines of the suite of quads, and those with planted faults. A program in Java asks the stores for RDF4J.
 
 use crate::error::Result;
 use crate::suites::quads::answer::Line;
@@ -26,7 +26,7 @@ pub struct Entry {
 }
 
 /// The entries of [`ENGINE_NAMES`].
-pub fn entries() -> [Entry; 6] {
+pub fn entries() -> [Entry; 7] {
     const OWN: fn() -> Option<String> = || None;
     [
         Entry {
@@ -41,7 +41,7 @@ pub fn entries() -> [Entry; 6] {
             perform: Some(perform::<DefaultOrders>),
             describe: || (env!("CARGO_PKG_VERSION").to_owned(), "orders spo pos osp, default settings".to_owned()),
         },
-        Entry { name: java::LMDBSTORE, missing: java::missing, perform: None, describe: java::describe },
+        Entry { name: java::LMDBSTORE, missing: java::missing, perform: None, describe: java::describe_stock },
         oxigraph(),
         Entry { name: java::FULGURITE, missing: java::missing, perform: None, describe: java::describe_fulgurite },
         Entry {
@@ -50,6 +50,7 @@ pub fn entries() -> [Entry; 6] {
             perform: None,
             describe: java::describe_fulgurite_queries,
         },
+        Entry { name: java::NATIVESTORE, missing: java::missing, perform: None, describe: java::describe_stock },
     ]
 }
 

@@ -1,5 +1,5 @@
-//! Stores of quads: Fulgurite's beside RDF4J's LmdbStore and Oxigraph, on made-up universities of any size (`cargo
-//! xtask bench rdf4j`).
+//! Stores of quads: Fulgurite's beside RDF4J's LmdbStore and NativeStore, and Oxigraph, on made-up universities of any
+//! size (`cargo xtask bench rdf4j`).
 //!
 //! Reading order: `data` makes the statements and the questions; `measure` names what is measured; `engines` has what
 //! a store can do, and the stores; `task` is one engine and one measurement, `perform` takes its figures, and

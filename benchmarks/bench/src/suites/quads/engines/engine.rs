@@ -8,8 +8,15 @@ use fulgurite_rivals::Failure;
 use crate::error::Result;
 
 /// Every engine, the measured one first.
-pub const ENGINE_NAMES: [&str; 6] =
-    ["fulgurite", "fulgurite-default", "lmdbstore", "oxigraph", "fulgurite-rdf4j", "fulgurite-rdf4j-queries"];
+pub const ENGINE_NAMES: [&str; 7] = [
+    "fulgurite",
+    "fulgurite-default",
+    "lmdbstore",
+    "oxigraph",
+    "fulgurite-rdf4j",
+    "fulgurite-rdf4j-queries",
+    "nativestore",
+];
 
 /// Statements that are asked for: those that have these terms.
 #[derive(Clone, Debug, Default)]

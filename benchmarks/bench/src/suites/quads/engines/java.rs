@@ -1,5 +1,5 @@
-//! Stores of RDF4J: its LmdbStore, and Fulgurite's. A program in Java measures them (`benchmarks/bench/java`), which
-//! `cargo xtask bench rdf4j` builds if a JDK and Maven are installed.
+//! Stores of RDF4J: its LmdbStore and NativeStore, and Fulgurite's. A program in Java measures them
+//! (`benchmarks/bench/java`), which `cargo xtask bench rdf4j` builds if a JDK and Maven are installed.
 
 use std::process::Command;
 
@@ -16,6 +16,9 @@ pub const FULGURITE: &str = ENGINE_NAMES[4];
 /// The name of Fulgurite's store in reports, where it evaluates queries itself.
 pub const FULGURITE_QUERIES: &str = ENGINE_NAMES[5];
 
+/// The name of NativeStore in reports.
+pub const NATIVESTORE: &str = ENGINE_NAMES[6];
+
 /// The version of RDF4J that `benchmarks/bench/java/pom.xml` names.
 const VERSION: &str = "5.2.0";
 
@@ -30,8 +33,8 @@ pub fn missing() -> Option<String> {
     PROGRAM.missing()
 }
 
-/// The version and settings of LmdbStore.
-pub fn describe() -> (String, String) {
+/// The version and settings of LmdbStore, which are those of NativeStore too.
+pub fn describe_stock() -> (String, String) {
     let settings =
         "indexes spoc sopc psoc posc ospc opsc, isolation NONE for loads, not synced, otherwise default settings";
     (VERSION.to_owned(), format!("{settings}; java {HEAP}"))

@@ -5,6 +5,7 @@ import org.eclipse.rdf4j.repository.sail.SailRepository;
 import org.eclipse.rdf4j.sail.Sail;
 import org.eclipse.rdf4j.sail.lmdb.LmdbStore;
 import org.eclipse.rdf4j.sail.lmdb.config.LmdbStoreConfig;
+import org.eclipse.rdf4j.sail.nativerdf.NativeStore;
 import org.fulgurite.rdf4j.FulguriteStore;
 import org.fulgurite.rdf4j.config.FulguriteStoreConfig;
 import org.fulgurite.rdf4j.config.QueryEngine;
@@ -27,6 +28,8 @@ final class OpenStore implements AutoCloseable {
         switch (store) {
             case "lmdbstore":
                 return new LmdbStore(directory, new LmdbStoreConfig(INDEXES));
+            case "nativestore":
+                return new NativeStore(directory, INDEXES);
             case "fulgurite-rdf4j":
                 return new FulguriteStore(directory, new FulguriteStoreConfig(INDEXES, false));
             case "fulgurite-rdf4j-queries":

@@ -22,6 +22,7 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
+import org.openjdk.jmh.infra.BenchmarkParams;
 
 /** Operations of one thread on records with random keys of 16 bytes and values of 100 bytes. */
 @State(Scope.Benchmark)
@@ -55,7 +56,7 @@ public class Engines {
     /** Loads the records. */
     @Setup(Level.Trial)
     public void load() throws Exception {
-        directory = Files.createTempDirectory(Path.of(System.getProperty("fulgurite.jmh.directory", ".")), "jmh");
+        directory = Files.createTempDirectory(directory(), "jmh");
         store = Engine.open(engine, directory);
         values = new ArrayList<>();
         for (int index = 0; index < BATCH; index++) {
@@ -71,13 +72,30 @@ public class Engines {
         store.beginReads();
     }
 
-    /** Removes the store. */
+    /** Removes the store, after the same reads from Rust if it is Fulgurite's. */
     @TearDown(Level.Trial)
-    public void remove() throws Exception {
-        store.close();
-        try (var inside = Files.walk(directory)) {
-            inside.sorted(Comparator.reverseOrder()).forEach(path -> path.toFile().delete());
+    public void remove(BenchmarkParams parameters) throws Exception {
+        try {
+            store.close();
+            if (engine.equals("fulgurite")) {
+                Crossing.measure(name(parameters), directory.resolve(FulguriteEngine.FILE), records);
+            }
+        } finally {
+            try (var inside = Files.walk(directory)) {
+                inside.sorted(Comparator.reverseOrder()).forEach(path -> path.toFile().delete());
+            }
         }
+    }
+
+    /** Where stores go. */
+    static Path directory() {
+        return Path.of(System.getProperty("fulgurite.jmh.directory", "."));
+    }
+
+    /** The name of the method that is measured. */
+    static String name(BenchmarkParams parameters) {
+        String benchmark = parameters.getBenchmark();
+        return benchmark.substring(benchmark.lastIndexOf('.') + 1);
     }
 
     /** The key of a number: spread over all keys. */

@@ -13,12 +13,14 @@ import org.fulgurite.options.Durability;
 
 /** Fulgurite with the durability {@code LOG}. */
 final class FulguriteEngine implements Engine {
+    static final String FILE = "data.ful";
+
     private final Database database;
     private final Table table;
     private ReadTransaction reads;
 
     FulguriteEngine(Path directory) {
-        database = Database.options().create(true).durability(Durability.LOG).open(directory.resolve("data.ful"));
+        database = Database.options().create(true).durability(Durability.LOG).open(directory.resolve(FILE));
         table = database.createTable("records");
     }
 

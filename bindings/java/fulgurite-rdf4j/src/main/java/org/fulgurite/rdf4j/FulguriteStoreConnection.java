@@ -39,6 +39,7 @@ import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.queries.StoreQuery;
 import org.fulgurite.rdf4j.queries.UpdateChanges;
+import org.fulgurite.rdf4j.values.StoredTriple;
 import org.fulgurite.rdf4j.values.TermReader;
 
 /**
@@ -442,7 +443,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     }
 
     private static void checkContext(Resource context) {
-        if (context != null && context.isTriple()) {
+        if (context != null && StoredTriple.isTriple(context)) {
             throw new SailException(
                     "context argument can not be of type Triple: " + context + "; use an IRI or a blank node");
         }

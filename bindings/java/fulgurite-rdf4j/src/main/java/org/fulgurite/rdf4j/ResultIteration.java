@@ -5,7 +5,6 @@ import java.util.Deque;
 import java.util.NoSuchElementException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.eclipse.rdf4j.common.iteration.CloseableIteration;
-import org.eclipse.rdf4j.sail.SailException;
 
 /**
  * A result that reads a view, and closes it at its end.
@@ -39,18 +38,20 @@ final class ResultIteration<T> implements CloseableIteration<T> {
 
     @Override
     public boolean hasNext() {
-        if (isClosed) {
+        try {
+            return read(() -> {
+                if (rest == null) {
+                    return source.hasNext();
+                }
+                if (rest.isEmpty() && failure != null) {
+                    throw failure;
+                }
+                return !rest.isEmpty();
+            });
+        } catch (NoSuchElementException closed) {
+            // RDF4J looks for a time-out after this.
             return false;
         }
-        return read(() -> {
-            if (rest == null) {
-                return source.hasNext();
-            }
-            if (rest.isEmpty() && failure != null) {
-                throw failure;
-            }
-            return !rest.isEmpty();
-        });
     }
 
     @Override
@@ -95,9 +96,11 @@ final class ResultIteration<T> implements CloseableIteration<T> {
         throw error;
     }
 
-    /** The end of a read of a closed result. */
+    /** The end of a read of a closed result, as in RDF4J's iterations. */
     private static <R> R closedResult(RuntimeException cause) {
-        throw new SailException("the result is closed", cause);
+        NoSuchElementException closed = new NoSuchElementException("the result is closed");
+        closed.initCause(cause);
+        throw closed;
     }
 
     /** Reads the rest into memory. */

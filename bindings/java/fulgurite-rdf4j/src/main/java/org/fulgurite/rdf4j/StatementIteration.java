@@ -15,14 +15,11 @@ import org.eclipse.rdf4j.model.ValueFactory;
 import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.internal.SailErrors;
-import org.fulgurite.rdf4j.values.StoredValue;
-import org.fulgurite.rdf4j.values.ValueCache;
-import org.fulgurite.rdf4j.values.ValueGroup;
+import org.fulgurite.rdf4j.queries.RowValues;
 
 /**
- * The statements of a pattern. It fetches rows of ids in batches that grow from 16 to 512. Values that the cache of the
- * store does not have are read when they are needed ({@link ValueGroup}). In a transaction they are read at once,
- * because its ids may change until the commit.
+ * The statements of a pattern. It fetches rows of ids in batches that grow from 16 to 512, and their terms when they are
+ * needed ({@link RowValues}).
  *
  * <p>It is for one thread: {@link ResultIteration} lets others close a result.
  */
@@ -35,9 +32,6 @@ final class StatementIteration implements CloseableIteration<Statement> {
     private static final int PREDICATE = 1;
     private static final int OBJECT = 2;
     private static final int CONTEXT = 3;
-    private static final int RECENT = 1024;
-    private static final long HASH = 0x9E3779B97F4A7C15L;
-    private static final int HASH_SHIFT = 54;
 
     /** The array for the first rows of a graph, which are copied before the next call: most patterns have few. */
     private static final ThreadLocal<long[]> FIRST =
@@ -45,18 +39,10 @@ final class StatementIteration implements CloseableIteration<Statement> {
 
     private final QuadPattern pattern;
     private final StatementOrder order;
-
-    /** Recent values, by a hash of their ids; null in the first batch. */
-    private StoredValue[] recent;
-
-    /** The values that were added last, by their column; null in the first batch. */
-    private ValueGroup[] groups;
+    private final RowValues values;
 
     /** Four ids a row. If more rows follow, there is room for a batch, and an element for {@link StoreView#open}. */
     private long[] rows;
-
-    /** Four values a row; null if the batch has no values but those that the pattern gives. */
-    private StoredValue[] values;
 
     private int count;
     private int row;
@@ -66,11 +52,13 @@ final class StatementIteration implements CloseableIteration<Statement> {
     /** The rest of the rows of a graph that no index has in the order. */
     private Iterator<long[]> sorted;
 
+    private boolean isFirst = true;
     private boolean isClosed;
 
     StatementIteration(QuadPattern pattern, StatementOrder order) {
         this.pattern = pattern;
         this.order = order;
+        this.values = new RowValues(pattern.view, COLUMNS);
     }
 
     @Override
@@ -83,10 +71,10 @@ final class StatementIteration implements CloseableIteration<Statement> {
         if (!hasNext()) {
             throw new NoSuchElementException(isClosed ? "the iteration is closed" : "there are no more statements");
         }
-        int at = COLUMNS * row++;
-        Resource subject = pattern.subjectValue != null ? pattern.subjectValue : (Resource) values[at + SUBJECT];
-        IRI predicate = pattern.predicateValue != null ? pattern.predicateValue : (IRI) values[at + PREDICATE];
-        Value object = pattern.sameObject != null ? pattern.sameObject : values[at + OBJECT];
+        int at = row++;
+        Resource subject = pattern.subjectValue != null ? pattern.subjectValue : (Resource) values.get(at, SUBJECT);
+        IRI predicate = pattern.predicateValue != null ? pattern.predicateValue : (IRI) values.get(at, PREDICATE);
+        Value object = pattern.sameObject != null ? pattern.sameObject : values.get(at, OBJECT);
         Resource context = context(at);
         return context == null
                 ? VALUES.createStatement(subject, predicate, object)
@@ -94,10 +82,10 @@ final class StatementIteration implements CloseableIteration<Statement> {
     }
 
     private Resource context(int at) {
-        if (rows[at + CONTEXT] == StoreView.DEFAULT_GRAPH) {
+        if (rows[COLUMNS * at + CONTEXT] == StoreView.DEFAULT_GRAPH) {
             return null;
         }
-        return pattern.sameContext != null ? pattern.sameContext : (Resource) values[at + CONTEXT];
+        return pattern.sameContext != null ? pattern.sameContext : (Resource) values.get(at, CONTEXT);
     }
 
     /** Fetches the next rows. Returns false at the end. */
@@ -105,7 +93,6 @@ final class StatementIteration implements CloseableIteration<Statement> {
         if (!pattern.isPossible) {
             return false;
         }
-        boolean isFirst = count == 0;
         row = 0;
         count = 0;
         while (count == 0) {
@@ -135,77 +122,24 @@ final class StatementIteration implements CloseableIteration<Statement> {
         if (capacity() < ROWS_MAX) {
             rows = new long[2 * COLUMNS * capacity() + 1];
         }
-        if (recent == null) {
-            recent = new StoredValue[RECENT];
-            groups = new ValueGroup[COLUMNS];
-        }
     }
 
     private void createValues() {
-        values = null;
-        boolean isTransaction = pattern.view.isTransaction();
-        // The first batch has few values, which are read in one call.
-        ValueGroup whole = isTransaction || groups == null ? ValueGroup.whole(pattern.view) : null;
+        values.begin(rows, count, isFirst);
+        isFirst = false;
         if (pattern.subjectValue == null) {
-            createValues(SUBJECT, whole);
+            values.add(SUBJECT);
         }
         if (pattern.predicateValue == null) {
-            createValues(PREDICATE, whole);
+            values.add(PREDICATE);
         }
         if (pattern.sameObject == null) {
-            createValues(OBJECT, whole);
+            values.add(OBJECT);
         }
         if (pattern.sameContext == null) {
-            createValues(CONTEXT, whole);
+            values.add(CONTEXT);
         }
-        if (isTransaction) {
-            SailErrors.run(whole::readAll);
-        }
-    }
-
-    private void createValues(int column, ValueGroup whole) {
-        ValueGroup group = whole;
-        StoredValue value = null;
-        for (int at = column; at < COLUMNS * count; at += COLUMNS) {
-            long id = rows[at];
-            if (id == StoreView.DEFAULT_GRAPH) {
-                continue;
-            }
-            if (value == null || value.id() != id) {
-                value = known(id);
-                if (value == null) {
-                    if (group == null) {
-                        group = new ValueGroup(pattern.view, groups[column]);
-                    }
-                    value = group.add(id);
-                }
-                if (recent != null) {
-                    recent[place(id)] = value;
-                }
-            }
-            if (values == null) {
-                values = new StoredValue[COLUMNS * count];
-            }
-            values[at] = value;
-        }
-        if (group != whole) {
-            groups[column] = group;
-        }
-    }
-
-    /** Returns the value of an id, or null if it is neither in the cache nor recent. */
-    private StoredValue known(long id) {
-        ValueCache cache = pattern.view.cache();
-        StoredValue value = cache == null ? null : cache.get(id);
-        if (value != null || recent == null) {
-            return value;
-        }
-        value = recent[place(id)];
-        return value != null && value.id() == id ? value : null;
-    }
-
-    private static int place(long id) {
-        return (int) (id * HASH >>> HASH_SHIFT);
+        SailErrors.run(values::end);
     }
 
     /** Begins to read the next graph of the pattern, and fetches its first rows. Returns false after the last one. */

@@ -214,13 +214,23 @@ final class StoreView implements AutoCloseable, TermSource {
      */
     long open(long subject, long predicate, long object, long graph, int kinds, int sortedBy, long[] rows) {
         long raw = Room.quads(raw(), subject, predicate, object, graph, kinds, sortedBy, rows);
-        if (raw != 0 && raw != UNSORTED) {
-            iterators.add(raw);
+        return raw == UNSORTED ? UNSORTED : opened(raw);
+    }
+
+    /** Begins to join patterns of a snapshot: see {@link NativeQuads#join}. */
+    long join(long[] patterns, int kinds, long[] rows) {
+        return opened(NativeQuads.join(raw(), patterns, kinds, rows));
+    }
+
+    /** Keeps an iterator, if there is one, so that it is closed with this view. */
+    private long opened(long iterator) {
+        if (iterator != 0) {
+            iterators.add(iterator);
             if (isClosed.get() || !handle.isOpen()) {
-                close(raw);
+                close(iterator);
             }
         }
-        return raw;
+        return iterator;
     }
 
     /** Returns whether an index has the quads of a pattern in an order. */

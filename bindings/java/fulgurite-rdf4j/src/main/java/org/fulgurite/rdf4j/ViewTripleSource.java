@@ -23,14 +23,17 @@ import org.eclipse.rdf4j.sail.SailException;
 import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.queries.IdSet;
+import org.fulgurite.rdf4j.queries.JoinSource;
 import org.fulgurite.rdf4j.queries.PathReads;
 import org.fulgurite.rdf4j.queries.PathSource;
+import org.fulgurite.rdf4j.values.StoredTriple;
 import org.fulgurite.rdf4j.values.StoredValue;
+import org.fulgurite.rdf4j.values.TermSource;
 import org.fulgurite.rdf4j.values.ValueCache;
 import org.fulgurite.rdf4j.values.ValueGroup;
 
 /** What RDF4J's evaluation reads: the statements of one view. */
-final class ViewTripleSource implements RDFStarTripleSource, PathSource {
+final class ViewTripleSource implements RDFStarTripleSource, PathSource, JoinSource {
     /** The first byte of an id is the kind of its term. Kinds above this are literals. */
     private static final int TRIPLE = 4;
 
@@ -119,7 +122,7 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource {
     }
 
     private static void collect(Value value, Resource subject, IRI predicate, Value object, Set<Triple> found) {
-        if (!value.isTriple()) {
+        if (!StoredTriple.isTriple(value)) {
             return;
         }
         Triple triple = (Triple) value;
@@ -130,6 +133,37 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource {
         }
         collect(triple.getSubject(), subject, predicate, object, found);
         collect(triple.getObject(), subject, predicate, object, found);
+    }
+
+    @Override
+    public boolean joins() {
+        // A transaction notes each pattern that it reads.
+        return !view.isTransaction();
+    }
+
+    @Override
+    public long id(Value value) {
+        return evaluated(() -> view.id(value));
+    }
+
+    @Override
+    public TermSource terms() {
+        return view;
+    }
+
+    @Override
+    public long join(long[] patterns, long[] rows) {
+        return evaluated(() -> view.join(patterns, kinds, rows));
+    }
+
+    @Override
+    public boolean next(long join, long[] rows) {
+        return evaluated(() -> NativeQuads.nextJoined(join, rows));
+    }
+
+    @Override
+    public void close(long join) {
+        view.close(join);
     }
 
     @Override

@@ -11,12 +11,11 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
-import java.util.Locale;
 import java.util.Properties;
 
 /**
  * Loads the native library: the file that the system property {@code fulgurite.library} names, or a library in
- * {@code java.library.path}, or the one in the jar, which is copied to a directory of the user first.
+ * {@code java.library.path}, or the one in a jar of the class path, which is copied to a directory of the user first.
  */
 final class NativeLibrary {
     private static final String NAME = "fulgurite_java";
@@ -38,7 +37,7 @@ final class NativeLibrary {
         String classes = versionOfClasses();
         if (!library.equals(classes)) {
             throw new UnsatisfiedLinkError("the native library of Fulgurite has version " + library
-                    + ", but its classes have version " + classes + "; use a jar and a library of one version (see "
+                    + ", but its classes have version " + classes + "; use jars and a library of one version (see "
                     + FILE_PROPERTY + " and java.library.path)");
         }
     }
@@ -50,12 +49,10 @@ final class NativeLibrary {
             load(found);
             return;
         }
-        String resource = "/org/fulgurite/native/" + platform() + "/" + System.mapLibraryName(NAME);
-        byte[] content = read(resource);
+        String platform = Platform.ofThisMachine();
+        byte[] content = read("org/fulgurite/native/" + platform + "/" + System.mapLibraryName(NAME));
         if (content == null) {
-            throw new UnsatisfiedLinkError("this jar of Fulgurite has no native library for " + platform()
-                    + "; build it with `cargo build --release -p fulgurite-java` and set the system property "
-                    + FILE_PROPERTY + " to its path");
+            throw new UnsatisfiedLinkError(Platform.missing(platform, versionOfClasses(), FILE_PROPERTY));
         }
         loadCopy(content);
     }
@@ -91,20 +88,8 @@ final class NativeLibrary {
         return String.valueOf(error.getMessage()).contains("already loaded in another classloader");
     }
 
-    /** The operating system and processor, as the resources of the jar name them. */
-    static String platform() {
-        String system = System.getProperty("os.name").toLowerCase(Locale.ROOT);
-        String processor = System.getProperty("os.arch").toLowerCase(Locale.ROOT);
-        String systemName = system.startsWith("linux")
-                ? "linux"
-                : system.startsWith("mac") ? "macos" : system.startsWith("windows") ? "windows" : system;
-        String processorName =
-                processor.equals("amd64") ? "x86_64" : processor.equals("arm64") ? "aarch64" : processor;
-        return systemName + "-" + processorName;
-    }
-
     private static byte[] read(String resource) {
-        try (InputStream stream = NativeLibrary.class.getResourceAsStream(resource)) {
+        try (InputStream stream = open(resource)) {
             if (stream == null) {
                 return null;
             }
@@ -119,6 +104,14 @@ final class NativeLibrary {
         } catch (IOException error) {
             throw failed("the native library cannot be read from the jar: " + error, error);
         }
+    }
+
+    /** Opens a resource of this jar or of another one, such as that of a platform. Returns null if there is none. */
+    private static InputStream open(String resource) {
+        InputStream own = NativeLibrary.class.getResourceAsStream("/" + resource);
+        ClassLoader loader = NativeLibrary.class.getClassLoader();
+        // On the module path, a class finds only what its own jar has.
+        return own != null || loader == null ? own : loader.getResourceAsStream(resource);
     }
 
     /** Copies the library to a file that is named by its content, unless it is there already, and loads the file. */

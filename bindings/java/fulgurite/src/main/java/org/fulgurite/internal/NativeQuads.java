@@ -74,6 +74,10 @@ public final class NativeQuads {
 
     public static native int next(long quads, long[] rows, int count);
 
+    public static native long join(long snapshot, long[] patterns, int kinds, long[] rows);
+
+    public static native boolean nextJoined(long join, long[] rows);
+
     public static native long count(long view, long subject, long predicate, long object, long graph, int kinds);
 
     public static native long[] graphs(long view);

@@ -5,8 +5,8 @@ import org.eclipse.rdf4j.model.BNode;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Literal;
 import org.eclipse.rdf4j.model.Statement;
-import org.eclipse.rdf4j.model.Triple;
 import org.eclipse.rdf4j.model.Value;
+import org.fulgurite.rdf4j.values.StoredTriple;
 
 /** The number of statements, and the sum of their hashes, which does not depend on their order. */
 final class StatementSum {
@@ -50,9 +50,8 @@ final class StatementSum {
                     ? text(character(labelled, '@'), literal.getLanguage().get().toLowerCase(Locale.ROOT))
                     : text(character(labelled, '^'), literal.getDatatype().stringValue());
         }
-        Triple triple = (Triple) value;
-        long subject = value(character(sum, 'T'), triple.getSubject());
-        return value(value(subject, triple.getPredicate()), triple.getObject());
+        long subject = value(character(sum, 'T'), StoredTriple.subject(value));
+        return value(value(subject, StoredTriple.predicate(value)), StoredTriple.object(value));
     }
 
     private static long text(long sum, String text) {

@@ -1,12 +1,18 @@
 package org.fulgurite.rdf4j.queries;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.query.BindingSet;
 import org.eclipse.rdf4j.query.Dataset;
 import org.eclipse.rdf4j.query.algebra.ArbitraryLengthPath;
+import org.eclipse.rdf4j.query.algebra.Join;
+import org.eclipse.rdf4j.query.algebra.QueryModelNode;
+import org.eclipse.rdf4j.query.algebra.Service;
 import org.eclipse.rdf4j.query.algebra.StatementPattern;
 import org.eclipse.rdf4j.query.algebra.StatementPattern.Scope;
+import org.eclipse.rdf4j.query.algebra.TupleExpr;
 import org.eclipse.rdf4j.query.algebra.Var;
 import org.eclipse.rdf4j.query.algebra.evaluation.QueryEvaluationStep;
 import org.eclipse.rdf4j.query.algebra.evaluation.TripleSource;
@@ -14,9 +20,16 @@ import org.eclipse.rdf4j.query.algebra.evaluation.federation.FederatedServiceRes
 import org.eclipse.rdf4j.query.algebra.evaluation.impl.DefaultEvaluationStrategy;
 import org.eclipse.rdf4j.query.algebra.evaluation.impl.EvaluationStatistics;
 import org.eclipse.rdf4j.query.algebra.evaluation.impl.QueryEvaluationContext;
+import org.eclipse.rdf4j.query.algebra.evaluation.iterator.JoinIterator;
+import org.eclipse.rdf4j.query.algebra.helpers.TupleExprs;
 
-/** RDF4J's evaluation, except that paths of one predicate with a given end are searched by ids. */
+/**
+ * RDF4J's evaluation, except that patterns that follow each other in a join are joined by ids, and paths of one predicate
+ * with a given end are searched by ids. A join that is to report the sizes of its parts is evaluated by RDF4J.
+ */
 final class StoreEvaluationStrategy extends DefaultEvaluationStrategy {
+    private boolean isTracking;
+
     StoreEvaluationStrategy(
             TripleSource triples,
             Dataset dataset,
@@ -25,6 +38,110 @@ final class StoreEvaluationStrategy extends DefaultEvaluationStrategy {
             EvaluationStatistics statistics,
             boolean trackResultSize) {
         super(triples, dataset, resolver, cacheThreshold, statistics, trackResultSize);
+        isTracking = trackResultSize;
+    }
+
+    @Override
+    public void setTrackResultSize(boolean isTracking) {
+        super.setTrackResultSize(isTracking);
+        this.isTracking = isTracking;
+    }
+
+    @Override
+    protected QueryEvaluationStep prepare(Join join, QueryEvaluationContext context) {
+        if (isTracking || dataset != null || !(tripleSource instanceof JoinSource) || isOrdered(join)) {
+            return super.prepare(join, context);
+        }
+        JoinSource source = (JoinSource) tripleSource;
+        List<TupleExpr> parts = new ArrayList<>();
+        if (!source.joins() || !collect(join, parts)) {
+            return super.prepare(join, context);
+        }
+        forgetOrder(join);
+        QueryEvaluationStep joined = null;
+        int at = 0;
+        while (at < parts.size()) {
+            List<StatementPattern> patterns = patterns(parts, at);
+            QueryEvaluationStep next;
+            if (patterns.size() > 1) {
+                next = new PatternJoin(source, patterns, context);
+                at += patterns.size();
+            } else {
+                next = precompile(parts.get(at), context);
+                at++;
+            }
+            joined = joined == null ? next : join(joined, next);
+        }
+        return joined;
+    }
+
+    /** Whether a merge join may need the order of a join's results. */
+    private static boolean isOrdered(Join join) {
+        QueryModelNode parent = join.getParentNode();
+        while (parent instanceof TupleExpr) {
+            if (parent instanceof Join && ((Join) parent).isMergeJoin()) {
+                return true;
+            }
+            parent = parent.getParentNode();
+        }
+        return false;
+    }
+
+    /** Notes that the joins of parts that are joined here are no merge joins. */
+    private static void forgetOrder(TupleExpr part) {
+        if (part instanceof Join) {
+            Join join = (Join) part;
+            join.setMergeJoin(false);
+            forgetOrder(join.getLeftArg());
+            forgetOrder(join.getRightArg());
+        }
+    }
+
+    /**
+     * Collects what a join joins, in its order. Returns false if a part has to be evaluated without the values of the
+     * parts before it, or for all of them at once, or if no patterns follow each other.
+     */
+    private static boolean collect(Join join, List<TupleExpr> parts) {
+        return collectFrom(join.getLeftArg(), parts)
+                && collectFrom(join.getRightArg(), parts)
+                && havePatternsInSuccession(parts);
+    }
+
+    private static boolean collectFrom(TupleExpr part, List<TupleExpr> parts) {
+        if (part instanceof Service || TupleExprs.isVariableScopeChange(part) || TupleExprs.containsSubquery(part)) {
+            return false;
+        }
+        if (part instanceof Join) {
+            Join join = (Join) part;
+            return collectFrom(join.getLeftArg(), parts) && collectFrom(join.getRightArg(), parts);
+        }
+        return parts.add(part);
+    }
+
+    private static boolean havePatternsInSuccession(List<TupleExpr> parts) {
+        for (int at = 1; at < parts.size(); at++) {
+            if (isJoined(parts.get(at - 1)) && isJoined(parts.get(at))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean isJoined(TupleExpr part) {
+        return part instanceof StatementPattern && PatternJoin.joins((StatementPattern) part);
+    }
+
+    /** Returns the patterns from a position up to the next other part. */
+    private static List<StatementPattern> patterns(List<TupleExpr> parts, int from) {
+        List<StatementPattern> patterns = new ArrayList<>();
+        for (int at = from; at < parts.size() && isJoined(parts.get(at)); at++) {
+            patterns.add((StatementPattern) parts.get(at));
+        }
+        return patterns;
+    }
+
+    private static QueryEvaluationStep join(QueryEvaluationStep left, QueryEvaluationStep right) {
+        return bindings -> JoinIterator.getInstance(left, right, bindings);
     }
 
     @Override

@@ -5,9 +5,13 @@ import org.eclipse.rdf4j.model.Resource;
 import org.eclipse.rdf4j.model.Triple;
 import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.model.base.AbstractTriple;
+import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 
-/** A triple term of a store. */
-final class StoredTriple extends AbstractTriple implements StoredValue {
+/**
+ * A triple term of a store. No other class names RDF4J's type of triple terms, which RDF4J 6 renames, except for the
+ * interface that {@code ViewTripleSource} implements.
+ */
+public final class StoredTriple extends AbstractTriple implements StoredValue {
     private static final long serialVersionUID = 1L;
 
     private final long id;
@@ -86,5 +90,50 @@ final class StoredTriple extends AbstractTriple implements StoredValue {
 
     private Object writeReplace() {
         return term();
+    }
+
+    /**
+     * Returns whether a value is a triple term.
+     *
+     * @param value the value
+     * @return whether it is one
+     */
+    public static boolean isTriple(Value value) {
+        return value.isTriple();
+    }
+
+    /**
+     * Returns the subject of a triple term.
+     *
+     * @param triple a triple term
+     * @return its subject
+     */
+    public static Resource subject(Value triple) {
+        return ((Triple) triple).getSubject();
+    }
+
+    /**
+     * Returns the predicate of a triple term.
+     *
+     * @param triple a triple term
+     * @return its predicate
+     */
+    public static IRI predicate(Value triple) {
+        return ((Triple) triple).getPredicate();
+    }
+
+    /**
+     * Returns the object of a triple term.
+     *
+     * @param triple a triple term
+     * @return its object
+     */
+    public static Value object(Value triple) {
+        return ((Triple) triple).getObject();
+    }
+
+    /** Returns a triple term with these terms. */
+    static Value of(Resource subject, IRI predicate, Value object) {
+        return SimpleValueFactory.getInstance().createTriple(subject, predicate, object);
     }
 }

@@ -9,7 +9,6 @@ import java.util.Arrays;
 import org.eclipse.rdf4j.model.BNode;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Literal;
-import org.eclipse.rdf4j.model.Triple;
 import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.model.base.CoreDatatype;
 
@@ -102,8 +101,10 @@ public final class TermBytes {
         if (value instanceof Literal) {
             return literal((Literal) value);
         }
-        Triple triple = (Triple) value;
-        return kind(TRIPLE).term(triple.getSubject()).term(triple.getPredicate()).term(triple.getObject());
+        return kind(TRIPLE)
+                .term(StoredTriple.subject(value))
+                .term(StoredTriple.predicate(value))
+                .term(StoredTriple.object(value));
     }
 
     /**

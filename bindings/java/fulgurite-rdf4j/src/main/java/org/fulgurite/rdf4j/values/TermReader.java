@@ -143,7 +143,7 @@ public final class TermReader {
             case TermBytes.TRIPLE:
                 Resource subject = (Resource) term();
                 IRI predicate = (IRI) term();
-                return VALUES.createTriple(subject, predicate, term());
+                return StoredTriple.of(subject, predicate, term());
             default:
                 throw new IllegalStateException("the native library returned an unknown kind of term");
         }

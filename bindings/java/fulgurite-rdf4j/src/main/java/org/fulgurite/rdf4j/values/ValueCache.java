@@ -47,7 +47,7 @@ public final class ValueCache {
      */
     void add(StoredValue value) {
         // The text of a triple is made of those of its parts each time.
-        if (!value.isTriple() && value.stringValue().length() <= TEXT_CHARS_MAX) {
+        if (!StoredTriple.isTriple(value) && value.stringValue().length() <= TEXT_CHARS_MAX) {
             values.setRelease(place(value.id()), value);
         }
     }

@@ -1,31 +1,22 @@
 package org.fulgurite.rdf4j.queries;
 
+import static org.fulgurite.rdf4j.queries.GraphQueries.EX;
+import static org.fulgurite.rdf4j.queries.GraphQueries.iri;
+import static org.fulgurite.rdf4j.queries.GraphQueries.solutions;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Random;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.eclipse.rdf4j.model.IRI;
-import org.eclipse.rdf4j.model.Resource;
-import org.eclipse.rdf4j.model.Value;
-import org.eclipse.rdf4j.model.util.Values;
-import org.eclipse.rdf4j.query.BindingSet;
-import org.eclipse.rdf4j.query.TupleQueryResult;
 import org.eclipse.rdf4j.repository.sail.SailRepository;
 import org.eclipse.rdf4j.repository.sail.SailRepositoryConnection;
-import org.eclipse.rdf4j.sail.memory.MemoryStore;
 import org.fulgurite.rdf4j.FulguriteStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Queries with paths, compared with those of a MemoryStore. */
 class PathsTest {
-    private static final String EX = "http://example.org/";
     private static final int GRAPHS = 30;
-    private static final int NODES = 9;
 
     private static final List<String> QUERIES = Stream.of(
                     "{ :n0 :p+ ?x }",
@@ -59,68 +50,9 @@ class PathsTest {
         own.shutDown();
     }
 
-    private static IRI iri(String name) {
-        return Values.iri(EX, name);
-    }
-
-    /** Some nodes are blank. */
-    private static Resource node(int number) {
-        return number % 4 == 3 ? Values.bnode("n" + number) : iri("n" + number);
-    }
-
-    private static Value object(Random random) {
-        switch (random.nextInt(8)) {
-            case 0:
-                return Values.literal(random.nextInt(3));
-            case 1:
-                return Values.literal("text", random.nextBoolean() ? "de" : "en");
-            default:
-                return node(random.nextInt(NODES));
-        }
-    }
-
-    private static void fill(SailRepositoryConnection target, long seed) {
-        Random random = new Random(seed);
-        int statements = 4 + random.nextInt(24);
-        boolean hasNamedGraphs = random.nextBoolean();
-        target.begin();
-        target.clear();
-        for (int index = 0; index < statements; index++) {
-            Resource subject = node(random.nextInt(NODES));
-            IRI predicate = iri(random.nextInt(3) == 0 ? "q" : "p");
-            Value object = object(random);
-            if (hasNamedGraphs && random.nextInt(3) == 0) {
-                target.add(subject, predicate, object, iri("g" + random.nextInt(2)));
-            } else {
-                target.add(subject, predicate, object);
-            }
-        }
-        target.commit();
-    }
-
-    private static Map<BindingSet, Integer> solutions(SailRepositoryConnection from, String query) {
-        Map<BindingSet, Integer> counts = new HashMap<>();
-        try (TupleQueryResult result = from.prepareTupleQuery(query).evaluate()) {
-            result.forEach(row -> counts.merge(row, 1, Integer::sum));
-        }
-        return counts;
-    }
-
     @Test
     void pathsHaveTheSolutionsOfAMemoryStore() {
-        SailRepository memory = new SailRepository(new MemoryStore());
-        try (SailRepositoryConnection first = own.getConnection();
-                SailRepositoryConnection second = memory.getConnection()) {
-            for (long seed = 0; seed < GRAPHS; seed++) {
-                fill(first, seed);
-                fill(second, seed);
-                for (String query : QUERIES) {
-                    assertEquals(solutions(second, query), solutions(first, query), query + ", seed " + seed);
-                }
-            }
-        } finally {
-            memory.shutDown();
-        }
+        GraphQueries.compare(own, QUERIES, GRAPHS, false);
     }
 
     @Test

@@ -1,0 +1,131 @@
+package org.fulgurite.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.net.URISyntaxException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.Arrays;
+import java.util.List;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.fulgurite.Database;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class NativeLibraryTest {
+    private static final Path NATIVES = Paths.get("org", "fulgurite", "native");
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void platformsAreNamedAfterSystemProcessorAndMusl() {
+        assertEquals("linux-x86_64", Platform.name("Linux", "amd64", false));
+        assertEquals("linux-x86_64-musl", Platform.name("Linux", "amd64", true));
+        assertEquals("linux-aarch64", Platform.name("Linux", "aarch64", false));
+        assertEquals("macos-aarch64", Platform.name("Mac OS X", "arm64", false));
+        assertEquals("windows-x86_64", Platform.name("Windows Server 2022", "amd64", false));
+    }
+
+    @Test
+    void muslIsRecognisedByTheFilesThatTheProcessHasMapped() {
+        String start = "7f0000000000-7f0000001000 r-xp 00000000 08:01 42                  ";
+        String program = "00400000-00401000 r-xp 00000000 08:01 7                  /bin/java";
+        for (String musl : Arrays.asList("/lib/ld-musl-aarch64.so.1", "/lib/libc.musl-x86_64.so.1", "/lib/libc.so")) {
+            assertTrue(Platform.haveMusl(Arrays.asList(program, start + musl)), musl);
+        }
+        for (String other : Arrays.asList("/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc-2.31.so", "[heap]", "")) {
+            assertFalse(Platform.haveMusl(Arrays.asList(program, start + other)), other);
+        }
+    }
+
+    @Test
+    void theErrorNamesThePlatformTheClassifierAndTheProperty() {
+        String known = Platform.missing("linux-x86_64-musl", "1.2.3", "fulgurite.library");
+        for (String part : new String[] {
+            "native library of Fulgurite for linux-x86_64-musl",
+            "org.fulgurite:fulgurite:1.2.3 with the classifier linux-x86_64-musl",
+            "the system property fulgurite.library",
+        }) {
+            assertTrue(known.contains(part), known);
+        }
+        String unknown = Platform.missing("macos-aarch64", "1.2.3", "fulgurite.library");
+        assertTrue(unknown.contains("for macos-aarch64") && unknown.contains("fulgurite.library"), unknown);
+        assertFalse(unknown.contains("classifier"), unknown);
+    }
+
+    @Test
+    void theLibraryIsFoundInAnotherJarOfTheClassPath() throws Exception {
+        URL[] jars = {classesWithoutNatives().toUri().toURL(), jarOfNatives().toUri().toURL()};
+        try (URLClassLoader loader = new URLClassLoader(jars, null)) {
+            Class<?> type = loader.loadClass("org.fulgurite.Database");
+            Object database = type.getMethod("create", Path.class).invoke(null, directory.resolve("a.ful"));
+            type.getMethod("close").invoke(database);
+        }
+    }
+
+    @Test
+    void withoutALibraryTheFirstUseFailsAndNamesTheClassifier() throws Exception {
+        URL[] classes = {classesWithoutNatives().toUri().toURL()};
+        try (URLClassLoader loader = new URLClassLoader(classes, null)) {
+            Class<?> type = loader.loadClass("org.fulgurite.Database");
+            Throwable thrown = assertThrows(
+                    InvocationTargetException.class,
+                    () -> type.getMethod("create", Path.class).invoke(null, directory.resolve("a.ful")));
+            Throwable error = thrown.getCause();
+            assertTrue(error instanceof UnsatisfiedLinkError, String.valueOf(error));
+            String platform = Platform.ofThisMachine();
+            String message = error.getMessage();
+            assertTrue(message.contains("native library of Fulgurite for " + platform), message);
+            assertTrue(
+                    message.contains("with the classifier " + platform) || message.contains("no such jar"), message);
+        }
+    }
+
+    private static Path classes() throws URISyntaxException {
+        return Paths.get(Database.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+    }
+
+    /** The files of the main jar, relative to its root. */
+    private static List<Path> files() throws IOException, URISyntaxException {
+        Path classes = classes();
+        try (Stream<Path> inside = Files.walk(classes)) {
+            return inside.filter(Files::isRegularFile).map(classes::relativize).collect(Collectors.toList());
+        }
+    }
+
+    private Path classesWithoutNatives() throws IOException, URISyntaxException {
+        Path copy = directory.resolve("classes");
+        for (Path file : files()) {
+            if (!file.startsWith(NATIVES)) {
+                Files.createDirectories(copy.resolve(file).getParent());
+                Files.copy(classes().resolve(file), copy.resolve(file));
+            }
+        }
+        return copy;
+    }
+
+    private Path jarOfNatives() throws IOException, URISyntaxException {
+        Path jar = directory.resolve("natives.jar");
+        try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar))) {
+            for (Path file : files()) {
+                if (file.startsWith(NATIVES)) {
+                    out.putNextEntry(new JarEntry(file.toString()));
+                    Files.copy(classes().resolve(file), out);
+                }
+            }
+        }
+        return jar;
+    }
+}

@@ -1,0 +1,242 @@
+//! [`Joined`]: the rows of ids that match several patterns together.
+//!
+//! It is an index nested-loop join: each row of the patterns before opens a range of the next pattern, whose terms are
+//! then known. A pattern that is asked the same question again keeps the quads of the last one, if they were few.
+
+use crate::error::Result;
+use crate::model::id::TermId;
+use crate::model::pattern::{GraphPattern, IdPattern, IdQuad};
+use crate::quads::quad_ids::QuadIds;
+
+/// A subject, predicate or object of a [`JoinPattern`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinTerm {
+    /// This term.
+    Term(TermId),
+    /// The term of this variable, below [`JoinTerm::VARIABLES_MAX`].
+    Variable(usize),
+}
+
+impl JoinTerm {
+    /// The numbers of variables are below this.
+    pub const VARIABLES_MAX: usize = 1 << 12;
+}
+
+/// The graphs of a [`JoinPattern`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinGraph {
+    /// These graphs.
+    Graphs(GraphPattern),
+    /// The named graph of this variable.
+    Variable(usize),
+}
+
+/// A pattern of quads with variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JoinPattern {
+    /// The subject, the predicate and the object.
+    pub terms: [JoinTerm; 3],
+    /// The graphs.
+    pub graph: JoinGraph,
+}
+
+impl JoinPattern {
+    fn variables(&self) -> impl Iterator<Item = usize> {
+        let of_graph = match self.graph {
+            JoinGraph::Graphs(_) => None,
+            JoinGraph::Variable(variable) => Some(variable),
+        };
+        let of_terms = self.terms.into_iter().filter_map(|term| match term {
+            JoinTerm::Term(_) => None,
+            JoinTerm::Variable(variable) => Some(variable),
+        });
+        of_terms.chain(of_graph)
+    }
+}
+
+/// What [`Joined::advance`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinStep {
+    /// A row: see [`Joined::row`].
+    Row,
+    /// The keys that it may look at are used up, and there may be more rows.
+    Paused,
+    /// There are no more rows.
+    End,
+}
+
+/// The rows that match several patterns together. Each row has the id of every variable. Rows repeat if quads of
+/// different graphs give the same row, as in SPARQL.
+///
+/// The patterns are read in the order in which they are given: begin with the one that has the fewest quads, and let
+/// each one share a variable with those before it.
+pub struct Joined {
+    levels: Vec<Level>,
+    row: Vec<TermId>,
+    /// The level whose next quad is read.
+    depth: usize,
+    has_ended: bool,
+}
+
+/// A pattern and its quads for the row of the levels before it.
+struct Level {
+    slots: [Slot; 4],
+    quads: QuadIds,
+}
+
+/// What a position of a quad means for the row.
+#[derive(Clone, Copy)]
+enum Slot {
+    /// It is given, or any graph will do.
+    Given,
+    /// It is the value of a variable that an earlier pattern set.
+    Known(usize),
+    /// It sets a variable.
+    New(usize),
+    /// It must be equal to a variable that the same pattern sets.
+    Same(usize),
+}
+
+impl Joined {
+    /// `quads` returns the quads of a pattern. Requires: there is a pattern.
+    pub(crate) fn new(patterns: &[JoinPattern], quads: impl Fn(&IdPattern) -> QuadIds) -> Self {
+        assert!(!patterns.is_empty(), "a join needs a pattern");
+        let variables = || patterns.iter().flat_map(JoinPattern::variables);
+        assert!(
+            variables().all(|variable| variable < JoinTerm::VARIABLES_MAX),
+            "the number of a variable is too large"
+        );
+        let mut is_set = Vec::new();
+        let levels = patterns
+            .iter()
+            .map(|pattern| Level { slots: slots(pattern, &mut is_set), quads: quads(&widest(pattern)) })
+            .collect();
+        Self { levels, row: vec![TermId::DEFAULT_GRAPH; is_set.len()], depth: 0, has_ended: false }
+    }
+
+    /// Looks for the next row. Looks at about `keys_max` keys of indexes at most, and subtracts them.
+    ///
+    /// # Errors
+    /// As the items of [`QuadIds`]. An error ends the rows.
+    pub fn advance(&mut self, keys_max: &mut usize) -> Result<JoinStep> {
+        let last = self.levels.len() - 1;
+        while !self.has_ended {
+            if *keys_max == 0 {
+                return Ok(JoinStep::Paused);
+            }
+            let level = &mut self.levels[self.depth];
+            let Some(quad) = level.quads.next_buffered() else {
+                match level.quads.read_once().inspect_err(|_| self.has_ended = true)? {
+                    Some(keys) => *keys_max = keys_max.saturating_sub(keys),
+                    None => {
+                        self.has_ended = self.depth == 0;
+                        self.depth = self.depth.saturating_sub(1);
+                    }
+                }
+                continue;
+            };
+            *keys_max -= 1;
+            if !set(&mut self.row, &level.slots, &quad) {
+                continue;
+            }
+            if self.depth == last {
+                return Ok(JoinStep::Row);
+            }
+            self.depth += 1;
+            self.levels[self.depth].begin(&self.row);
+        }
+        Ok(JoinStep::End)
+    }
+
+    /// The ids of the variables of the last row that [`Joined::advance`] found. A number below the largest one that no
+    /// pattern uses has [`TermId::DEFAULT_GRAPH`].
+    pub fn row(&self) -> &[TermId] {
+        &self.row
+    }
+}
+
+impl Iterator for Joined {
+    type Item = Result<Vec<TermId>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.advance(&mut usize::MAX.clone()) {
+                Ok(JoinStep::Row) => return Some(Ok(self.row.clone())),
+                Ok(JoinStep::Paused) => {}
+                Ok(JoinStep::End) => return None,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+impl Level {
+    /// Begins to read the pattern again, with the terms of a row.
+    fn begin(&mut self, row: &[TermId]) {
+        let mut pattern = *self.quads.pattern();
+        for (slot, place) in self.slots.iter().zip([&mut pattern.subject, &mut pattern.predicate, &mut pattern.object])
+        {
+            if let Slot::Known(variable) = *slot {
+                *place = Some(row[variable]);
+            }
+        }
+        if let Slot::Known(variable) = self.slots[GRAPH] {
+            pattern.graph = GraphPattern::Named(row[variable]);
+        }
+        self.quads.begin_again(&pattern);
+    }
+}
+
+/// The position of the graph.
+const GRAPH: usize = 3;
+
+/// The pattern without its variables.
+fn widest(pattern: &JoinPattern) -> IdPattern {
+    let [subject, predicate, object] = pattern.terms.map(|term| match term {
+        JoinTerm::Term(id) => Some(id),
+        JoinTerm::Variable(_) => None,
+    });
+    let graph = match pattern.graph {
+        JoinGraph::Graphs(graphs) => graphs,
+        JoinGraph::Variable(_) => GraphPattern::AnyNamed,
+    };
+    IdPattern { subject, predicate, object, graph }
+}
+
+/// The slots of a pattern. Notes the variables that it sets.
+fn slots(pattern: &JoinPattern, is_set: &mut Vec<bool>) -> [Slot; 4] {
+    let before = is_set.clone();
+    let mut slot = |variable: Option<usize>| {
+        let Some(variable) = variable else { return Slot::Given };
+        if is_set.len() <= variable {
+            is_set.resize(variable + 1, false);
+        }
+        if before.get(variable) == Some(&true) {
+            return Slot::Known(variable);
+        }
+        if std::mem::replace(&mut is_set[variable], true) { Slot::Same(variable) } else { Slot::New(variable) }
+    };
+    let variable = |term: JoinTerm| match term {
+        JoinTerm::Term(_) => None,
+        JoinTerm::Variable(variable) => Some(variable),
+    };
+    let [subject, predicate, object] = pattern.terms.map(|term| slot(variable(term)));
+    let graph = match pattern.graph {
+        JoinGraph::Graphs(_) => Slot::Given,
+        JoinGraph::Variable(variable) => slot(Some(variable)),
+    };
+    [subject, predicate, object, graph]
+}
+
+/// Sets the variables of a quad. Returns false if one of them has two values in it.
+fn set(row: &mut [TermId], slots: &[Slot; 4], quad: &IdQuad) -> bool {
+    let ids = [quad.subject, quad.predicate, quad.object, quad.graph];
+    slots.iter().zip(ids).all(|(slot, id)| match *slot {
+        Slot::Given | Slot::Known(_) => true,
+        Slot::New(variable) => {
+            row[variable] = id;
+            true
+        }
+        Slot::Same(variable) => row[variable] == id,
+    })
+}
