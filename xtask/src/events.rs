@@ -7,17 +7,18 @@ use crate::workspace;
 /// `cargo xtask events`
 pub const EVENTS: Command = Command {
     name: "events",
-    summary: "proof: kills of views, and damage to files of event stores",
+    summary: "proof: kills of views and followers, and damage to files of event stores",
     help: "\
 Usage: cargo xtask events kill [--kills N]
        cargo xtask events damage [--stores N] [--seed S]
 
 kill: kills a process at any moment while it appends events and folds a view. No acknowledged event may be missing, and
-the view must have each event up to its position exactly once. damage: changes bytes of a store's file and entries of
-its tables. A read must return an error or what was appended, and no call may panic or hang.
+the view must have each event up to its position exactly once. An eighth as often, rounded up, it kills a process that
+serves or follows a store, or both: the follower must see every event once, in order. damage: changes bytes of a store's
+file and entries of its tables. A read must return an error or what was appended, and no call may panic or hang.
 
 Options:
-  --kills N    processes to kill [default: 200]
+  --kills N    how often to kill the process that folds a view [default: 200]
   --stores N   stores to damage in each way [default: 200]
   --seed S     seed of the damage [default: drawn]
 

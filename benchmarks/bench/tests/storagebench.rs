@@ -7,6 +7,7 @@ fn a_quick_run_measures_every_workload_and_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_fulgurite-bench"))
         .args(["storagebench", "--quick", "--rounds", "1", "--seed", "7", "--engines", "fulgurite,lmdb"])
+        .args(["--events", "3000"])
         .args(["--format", "json", "--directory"])
         .arg(directory.path())
         .output()

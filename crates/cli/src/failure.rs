@@ -159,7 +159,7 @@ impl From<fulgurite_facts::Error> for Failure {
                 Self::Engine(*error).reworded(message)
             }
             fulgurite_facts::Error::NoSuchUnit { name } => {
-                Self::Message(format!("no fact of the databases below is owned by `{name}`; check --hide"))
+                Self::Message(format!("no unit `{name}` owns facts; `fulgurite facts units` lists the units"))
             }
             fulgurite_facts::Error::NoSchema { path } => Self::Message(format!(
                 "{}: the database has no schema: a program created it as a store of bytes, and has to read it",

@@ -11,7 +11,8 @@ use serde_json::Value as Json;
 
 use crate::columns::Columns;
 use crate::error::{Error, Result};
-use crate::model::{Document, Occurrence, Part, Role, Span, SymbolInfo};
+use crate::model::part::Part;
+use crate::model::{Document, Occurrence, Role, Span, SymbolInfo};
 use crate::source::{Source, Visit};
 
 /// Tags in a file of JSON, and the directory with the sources.

@@ -81,6 +81,13 @@ pub enum Error {
         /// Names that are like it.
         similar: Vec<String>,
     },
+    /// The time of the reader's [limits](crate::ReadLimits) is up.
+    TimeUp,
+    /// A list needs more memory than the reader's [limits](crate::ReadLimits) allow.
+    Memory {
+        /// The most bytes that it may hold.
+        bytes_max: usize,
+    },
     /// The other side of the language server failed, or did not keep to the protocol.
     Client(String),
 }
@@ -140,6 +147,12 @@ impl fmt::Display for Error {
                 write!(out, "the index has no symbol {symbol}; ")?;
                 write_similar(out, similar, "`search` finds symbols by parts of their names")
             }
+            Self::TimeUp => out.write_str("the time to read the index is up; ask for less, or allow more time"),
+            Self::Memory { bytes_max } => write!(
+                out,
+                "the list would need more than {bytes_max} bytes of memory; ask for less, such as one file or fewer \
+                 symbols, or allow more memory"
+            ),
             Self::Client(message) => write!(out, "the client of the language server: {message}"),
         }
     }

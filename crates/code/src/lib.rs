@@ -1,8 +1,8 @@
 //! Indexes of code: what indexers find in sources, as facts in a Fulgurite database, and answers from it.
 //!
-//! An index is a database of facts with the schema [`CODE_SCHEMA`]. [`update_index`] writes it from SCIP or ctags, and
-//! stacks an incremental database on it when files have changed. [`CodeReader`] answers: definitions, references,
-//! names, hierarchies. [`serve`] is a language server over it.
+//! An index is a database of facts with the schemas [`CODE_SCHEMA`] and [`SCIP_SCHEMA`]. [`update_index`] writes it
+//! from SCIP or ctags, and stacks an incremental database on it when files have changed. [`CodeReader`] answers:
+//! definitions, references, names, hierarchies. [`serve`] is a language server over it.
 //!
 //! ```no_run
 //! use fulgurite_code::{CodeReader, IndexLock, Plan, open_index};
@@ -45,6 +45,10 @@ mod update;
 mod writing;
 
 pub use browse::describe::{Description, Relative};
+pub use browse::diagnostics::{Diagnostics, FoundDiagnostic};
+pub use browse::limits::ReadLimits;
+pub use browse::located::{Located, Summary};
+pub use browse::outline::{Definition, Outline};
 pub use browse::reader::{CodeReader, IndexedFile, Place, SymbolId, Use};
 pub use columns::{Columns, convert};
 pub use ctags::{CTAGS_ARGUMENTS, CtagsFile};
@@ -52,8 +56,11 @@ pub use error::{Error, Result};
 pub use indexers::choose::{Indexed, Plan};
 pub use live::LiveIndex;
 pub use lsp::server::{serve, serve_stdio};
-pub use model::{Document, Occurrence, Part, RelationKind, Role, Span, SymbolInfo};
-pub use schema::{CODE_SCHEMA, code_schema};
+pub use model::details::{Details, Diagnostic, DiagnosticTag, Severity, Signature, SymbolRole, Tool};
+pub use model::part::Part;
+pub use model::{Document, Occurrence, RelationKind, Role, Span, SymbolInfo};
+pub use schema::{CODE_SCHEMA, SCIP_SCHEMA, code_schema};
+pub use scip::names::Package;
 pub use scip::reader::ScipFile;
 pub use source::{Source, Visit};
 pub use stack::{IndexLock, increment_path, increments, index_files, is_damaged, is_index, open_index};

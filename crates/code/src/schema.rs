@@ -1,18 +1,57 @@
 //! The schema of indexes, and the numbers of its predicates.
+//!
+//! (1) Both schemas are frozen: indexes are recognised by their hashes, which comments do not change. A predicate or a
+//! type that changes makes a schema `code.2` or `scip.2`, and one more row of `known`. (2) Indexes that were written
+//! before `scip.1` have `code.1` alone. They are read, and replaced when they are updated.
 
-use fulgurite_facts::{Predicate, Schema};
+use fulgurite_facts::{Predicate, Schema, Source, Value};
 
 use crate::error::{Error, Result};
+use crate::model::Span;
 
-/// The schema of indexes of code, in Angle.
+/// The schema `code.1`, in Angle: what all indexers say of code. It is frozen: indexes are recognised by it.
 pub const CODE_SCHEMA: &str = include_str!("code.angle");
+/// The schema `scip.1`, in Angle: what only some indexers say. It uses `code.1`, and is frozen too.
+pub const SCIP_SCHEMA: &str = include_str!("scip.angle");
 
-/// The schema, read.
+/// The schema of indexes, read.
 ///
 /// # Errors
 /// None, unless the text was changed.
 pub fn code_schema() -> Result<Schema> {
-    Ok(Schema::parse("code.angle", CODE_SCHEMA).map_err(fulgurite_facts::Error::from)?)
+    let read = || {
+        let sources = [Source::new("code.angle", CODE_SCHEMA)?, Source::new("scip.angle", SCIP_SCHEMA)?];
+        Schema::from_sources(&sources)
+    };
+    Ok(read().map_err(fulgurite_facts::Error::from)?)
+}
+
+/// What the schema of a database says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It is an index that this version can update.
+    Index,
+    /// It is an index of an earlier version: it is read.
+    EarlierIndex,
+    /// It is another database of facts.
+    Other,
+}
+
+impl Kind {
+    /// The kind of a database with `schema`.
+    ///
+    /// # Errors
+    /// None, unless the texts were changed.
+    pub fn of(schema: &Schema) -> Result<Self> {
+        let hash = schema.hash();
+        Ok(known()?.into_iter().find(|(known, _)| *known == hash).map_or(Self::Other, |(_, kind)| kind))
+    }
+}
+
+/// The hashes of the schemas that indexes have or had, and the kind of such an index.
+fn known() -> Result<[(u128, Kind); 2]> {
+    let earlier = Schema::parse("code.angle", CODE_SCHEMA).map_err(fulgurite_facts::Error::from)?;
+    Ok([(code_schema()?.hash(), Kind::Index), (earlier.hash(), Kind::EarlierIndex)])
 }
 
 /// The predicates of the schema.
@@ -31,20 +70,36 @@ pub struct Predicates {
     pub member: Predicate,
     pub relation: Predicate,
     pub related: Predicate,
+    /// Those of `scip.1`, unless an earlier version wrote the index.
+    pub scip: Option<ScipPredicates>,
+}
+
+/// The predicates of `scip.1`.
+#[derive(Clone, Debug)]
+pub struct ScipPredicates {
+    pub metadata: Predicate,
+    pub file_text: Predicate,
+    pub occurrence_role: Predicate,
+    pub highlight: Predicate,
+    pub diagnostic: Predicate,
+    pub documentation: Predicate,
+    pub enclosing_range: Predicate,
+    pub signature_language: Predicate,
+    pub signature_occurrence: Predicate,
+    pub in_signature: Predicate,
+    pub package: Predicate,
+    pub package_symbol: Predicate,
 }
 
 impl Predicates {
     /// The predicates of a database with `schema`. `None`, if it is another schema.
     pub fn of(schema: &Schema) -> Result<Option<Self>> {
-        if schema.hash() != code_schema()?.hash() {
-            return Ok(None);
-        }
-        let find = |name: &str| {
-            let found = schema.find(&format!("code.{name}.1")).cloned();
-            found.ok_or(Error::Facts(fulgurite_facts::Error::Damaged {
-                what: "the schema of the index lacks a predicate",
-            }))
+        let scip = match Kind::of(schema)? {
+            Kind::Index => Some(ScipPredicates::of(schema)?),
+            Kind::EarlierIndex => None,
+            Kind::Other => return Ok(None),
         };
+        let find = |name: &str| find(schema, &format!("code.{name}.1"));
         Ok(Some(Self {
             file: find("File")?,
             file_info: find("FileInfo")?,
@@ -59,6 +114,54 @@ impl Predicates {
             member: find("Member")?,
             relation: find("Relation")?,
             related: find("Related")?,
+            scip,
         }))
+    }
+}
+
+impl ScipPredicates {
+    fn of(schema: &Schema) -> Result<Self> {
+        let find = |name: &str| find(schema, &format!("scip.{name}.1"));
+        Ok(Self {
+            metadata: find("Metadata")?,
+            file_text: find("FileText")?,
+            occurrence_role: find("OccurrenceRole")?,
+            highlight: find("Highlight")?,
+            diagnostic: find("Diagnostic")?,
+            documentation: find("OverrideDocumentation")?,
+            enclosing_range: find("EnclosingRange")?,
+            signature_language: find("SignatureLanguage")?,
+            signature_occurrence: find("SignatureOccurrence")?,
+            in_signature: find("InSignature")?,
+            package: find("Package")?,
+            package_symbol: find("PackageSymbol")?,
+        })
+    }
+}
+
+/// A range as the schema has it. Lines and columns of facts begin at 1.
+pub fn range(span: Span) -> Value {
+    let numbers = [span.line, span.column, span.end_line, span.end_column];
+    Value::Record(numbers.into_iter().map(|number| Value::Nat(u64::from(number) + 1)).collect())
+}
+
+fn find(schema: &Schema, name: &str) -> Result<Predicate> {
+    let found = schema.find(name).cloned();
+    found.ok_or(Error::Facts(fulgurite_facts::Error::Damaged { what: "the schema of the index lacks a predicate" }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schemas_by_which_indexes_are_recognised_do_not_change() {
+        let hashes = known().expect("the schemas are right").map(|(hash, kind)| (format!("{hash:032x}"), kind));
+        let expected = [
+            ("dc17cc2bdb6484ae2fc0308a23d8cb7c", Kind::Index),
+            ("1cce60c319765d5dcea5aac8635ea111", Kind::EarlierIndex),
+        ];
+        let expected = expected.map(|(hash, kind)| (hash.to_owned(), kind));
+        assert_eq!(hashes, expected, "indexes exist with these schemas: write a later schema, and add it to `known`");
     }
 }

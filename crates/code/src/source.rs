@@ -1,7 +1,7 @@
 //! [`Source`]: where the parts of an index come from.
 
 use crate::error::Result;
-use crate::model::Part;
+use crate::model::part::Part;
 
 /// What is called for each part.
 pub type Visit<'v> = dyn FnMut(Part) -> Result<()> + 'v;

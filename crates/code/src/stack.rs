@@ -16,7 +16,7 @@ use fulgurite::Database;
 use fulgurite_facts::{Backend, FactDatabase, Schema, Store, StoreOptions};
 
 use crate::error::{Error, Result};
-use crate::schema::code_schema;
+use crate::schema::Kind;
 
 /// The incremental database with this number, from 1 on, of the index at `path`.
 #[must_use]
@@ -32,7 +32,7 @@ pub fn increments(path: &Path) -> Vec<PathBuf> {
     files.filter(|path| is_index(path) || is_damaged(path)).collect()
 }
 
-/// Whether the database at `path` has the schema of indexes.
+/// Whether the database at `path` has the schema of indexes, or that of an earlier version.
 #[must_use]
 pub fn is_index(path: &Path) -> bool {
     FactDatabase::schema_at(path).is_ok_and(|schema| is_code(&schema))
@@ -59,7 +59,7 @@ fn is_cut_off(path: &Path) -> bool {
 }
 
 fn is_code(schema: &Schema) -> bool {
-    code_schema().is_ok_and(|code| code.hash() == schema.hash())
+    Kind::of(schema).is_ok_and(|kind| kind != Kind::Other)
 }
 
 /// Opens an index for reading, with all of its incremental databases. It also opens other databases of facts, which

@@ -7,7 +7,8 @@ use fulgurite::Database;
 use fulgurite_facts::{FactDatabase, Store, Value, decode};
 
 use crate::error::{Error, Result};
-use crate::schema::{Predicates, code_schema};
+use crate::model::{EXTERNAL_UNIT, TOOLS_UNIT};
+use crate::schema::{Kind, Predicates, code_schema};
 use crate::source::Source;
 use crate::stack::{IndexLock, Unfinished, increment_path, is_index, remove_increments, sound_files, stacked_on};
 use crate::writing::Writer;
@@ -15,9 +16,9 @@ use crate::writing::Writer;
 /// What an update is doing, for progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It compares; the number of files read.
+    /// It compares; the number of parts read. A file is one part or several.
     Comparing(u64),
-    /// It writes; the number of files written.
+    /// It writes; the number of parts written.
     Writing(u64),
     /// It completes the database.
     Completing,
@@ -52,8 +53,8 @@ pub fn update_index(path: &Path, source: &dyn Source, whole: bool, progress: &mu
 
 impl IndexLock {
     /// Makes the index that of `source`: creates it, or stacks an incremental database with the files that have changed
-    /// on it. After [`INCREMENTS_MAX`] of these, or if more than half of the files have changed, or with `whole`, it
-    /// writes all of them.
+    /// on it. After [`INCREMENTS_MAX`] of these, or if more than half of the files have changed, or an earlier version
+    /// wrote the index, or with `whole`, it writes all of them.
     ///
     /// If it fails, or the process ends before, the index is as it was.
     ///
@@ -62,11 +63,12 @@ impl IndexLock {
     /// files and databases.
     pub fn update(&self, source: &dyn Source, whole: bool, progress: &mut dyn FnMut(Step)) -> Result<Updated> {
         let path = self.path();
-        let Before { digests: before, files, damaged } = before(path, whole)?;
+        let Before { digests: before, files, damaged, is_earlier } = before(path, whole)?;
         let now = read_digests(source, progress)?;
         let change = Change::between(&before, &now);
         let mut updated = change.counted(&now);
-        let whole = whole || before.is_empty();
+        // Databases of a stack have one schema.
+        let whole = whole || before.is_empty() || is_earlier;
         updated.damaged = damaged;
         if !whole && change.is_empty() {
             if updated.damaged.is_some() {
@@ -100,6 +102,8 @@ struct Before {
     /// Those without damage, up to the first that is damaged.
     files: Vec<PathBuf>,
     damaged: Option<PathBuf>,
+    /// Whether an earlier version wrote it.
+    is_earlier: bool,
 }
 
 /// The index at `path`, where there may be none. A whole update needs it only for its report.
@@ -114,7 +118,8 @@ fn before(path: &Path, whole: bool) -> Result<Before> {
     }
     let sound = || {
         let (files, damaged) = sound_files(path)?;
-        Ok(Before { digests: digests(&files)?, files, damaged })
+        let is_earlier = Kind::of(&FactDatabase::schema_at(path)?)? == Kind::EarlierIndex;
+        Ok(Before { digests: digests(&files)?, files, damaged, is_earlier })
     };
     match sound() {
         Err(_) if whole => Ok(Before::default()),
@@ -149,7 +154,7 @@ impl<'u> Change<'u> {
 
     /// What will have been done, in files.
     fn counted(&self, now: &BTreeMap<String, u128>) -> Updated {
-        let is_file = |unit: &&String| unit.as_str() != crate::model::EXTERNAL_UNIT;
+        let is_file = |unit: &&String| ![EXTERNAL_UNIT, TOOLS_UNIT].contains(&unit.as_str());
         let count = |units: &mut dyn Iterator<Item = &'u String>| units.filter(is_file).count() as u64;
         let (all, outdated) = (count(&mut self.changed.iter().copied()), count(&mut self.outdated.iter().copied()));
         Updated {
@@ -190,15 +195,15 @@ fn write_parts(database: &FactDatabase, parts: &Parts<'_>, progress: &mut dyn Fn
     let predicates = Predicates::of(database.schema())?.ok_or_else(|| not_an_index(database.store()))?;
     let mut writer = Writer::new(database, &predicates)?;
     let mut read: BTreeMap<String, u128> = BTreeMap::new();
-    let mut files = 0;
+    let mut parts_written = 0;
     parts.source.each(&mut |part| {
         let unit = part.unit().to_owned();
         if parts.units.contains(&unit) {
             let digest = read.entry(unit).or_default();
             *digest = digest.wrapping_add(part.digest());
             writer.part(&part)?;
-            files += 1;
-            progress(Step::Writing(files));
+            parts_written += 1;
+            progress(Step::Writing(parts_written));
         }
         Ok(())
     })?;
@@ -218,12 +223,12 @@ fn write_parts(database: &FactDatabase, parts: &Parts<'_>, progress: &mut dyn Fn
 /// The digest of each unit of a source. Parts of a unit may come in any order.
 fn read_digests(source: &dyn Source, progress: &mut dyn FnMut(Step)) -> Result<BTreeMap<String, u128>> {
     let mut digests: BTreeMap<String, u128> = BTreeMap::new();
-    let mut files = 0;
+    let mut parts_read = 0;
     source.each(&mut |part| {
         let digest = digests.entry(part.unit().to_owned()).or_default();
         *digest = digest.wrapping_add(part.digest());
-        files += 1;
-        progress(Step::Comparing(files));
+        parts_read += 1;
+        progress(Step::Comparing(parts_read));
         Ok(())
     })?;
     Ok(digests)

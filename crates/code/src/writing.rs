@@ -5,9 +5,12 @@ use std::collections::{HashMap, HashSet};
 use fulgurite_facts::{Batch, FactDatabase, FactId, Predicate, Value, encode, lower_case};
 
 use crate::error::Result;
-use crate::model::{Document, Occurrence, Part, Role, Span, SymbolInfo};
-use crate::schema::Predicates;
+use crate::model::part::Part;
+use crate::model::{Document, Occurrence, Role, SymbolInfo};
+use crate::schema::{Predicates, range};
 use crate::scip::names::local;
+
+mod details;
 
 /// Writes parts into a database, a batch of many at a time.
 pub struct Writer<'d> {
@@ -35,6 +38,8 @@ impl<'d> Writer<'d> {
         match part {
             Part::Document(document) => facts.document(document)?,
             Part::External(info) => facts.info(info, None)?,
+            Part::Details(details) => facts.details(details)?,
+            Part::Tool(tool) => facts.tool(tool)?,
         }
         let owned = facts.owned;
         self.own(part.unit(), owned)
@@ -80,7 +85,7 @@ struct PartFacts<'w> {
 impl PartFacts<'_> {
     fn document(&mut self, document: &Document) -> Result<()> {
         let predicates = self.predicates;
-        let file = define(self.batch, &predicates.file, &string(&document.path), &Value::unit())?;
+        let file = self.file(&document.path)?;
         let info = Value::Record(vec![string(&document.language), Value::Enum(document.columns as usize)]);
         self.own(&predicates.file_info, Value::Fact(file), &info)?;
         for (line, text) in &document.wide_lines {
@@ -117,7 +122,7 @@ impl PartFacts<'_> {
         self.own(&predicates.occurrence, key, &Value::unit())?;
         match occurrence.role {
             Role::Definition => {
-                let extent = Value::Maybe(occurrence.extent.map(|extent| Box::new(self::range(extent))));
+                let extent = Value::Maybe(occurrence.extent.map(|extent| Box::new(crate::schema::range(extent))));
                 let key = Value::Record(vec![symbol, file, range]);
                 self.own(&predicates.definition, key, &Value::Record(vec![extent]))
             }
@@ -129,17 +134,17 @@ impl PartFacts<'_> {
         let predicates = self.predicates;
         let symbol = Value::Fact(self.symbol(&info.symbol)?);
         let enclosing = info.enclosing.as_deref().map(|enclosing| self.symbol(enclosing)).transpose()?;
-        let some_fact = |fact: Option<FactId>| Value::Maybe(fact.map(|fact| Box::new(Value::Fact(fact))));
         let documentation = info.documentation.iter().map(|text| string(text)).collect();
         let value = Value::Record(vec![
             string(&info.name),
             string(&info.kind),
             string(&info.signature),
             Value::Array(documentation),
-            some_fact(enclosing),
+            optional_fact(enclosing),
         ]);
-        let key = Value::Record(vec![symbol.clone(), some_fact(file)]);
+        let key = Value::Record(vec![symbol.clone(), optional_fact(file)]);
         self.own(&predicates.symbol_info, key, &value)?;
+        self.package(&info.symbol)?;
         if let Some(enclosing) = enclosing {
             let key = Value::Record(vec![Value::Fact(enclosing), symbol.clone()]);
             self.own(&predicates.member, key, &Value::unit())?;
@@ -151,6 +156,10 @@ impl PartFacts<'_> {
             self.own(&predicates.related, Value::Record(vec![target, kind, symbol.clone()]), &Value::unit())?;
         }
         Ok(())
+    }
+
+    fn file(&mut self, path: &str) -> Result<FactId> {
+        define(self.batch, &self.predicates.file, &string(path), &Value::unit())
     }
 
     fn symbol(&mut self, symbol: &str) -> Result<FactId> {
@@ -184,10 +193,8 @@ fn string(text: &str) -> Value {
     Value::String(text.to_owned())
 }
 
-/// Lines and columns of facts begin at 1.
-fn range(span: Span) -> Value {
-    let numbers = [span.line, span.column, span.end_line, span.end_column];
-    Value::Record(numbers.into_iter().map(|number| Value::Nat(u64::from(number) + 1)).collect())
+fn optional_fact(fact: Option<FactId>) -> Value {
+    Value::Maybe(fact.map(|fact| Box::new(Value::Fact(fact))))
 }
 
 /// So many facts are in memory at a time, and written together.

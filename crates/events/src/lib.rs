@@ -31,6 +31,7 @@
 //! | follow from another process (Unix) | `EventStore::serve`, `RemoteFollower` |
 //! | truncate, delete, keep a part | [`EventStore::delete_stream`], [`EventStore::apply_retention`] |
 //! | encode payloads | [`Codec`] |
+//! | change a FlatBuffer of a view without encoding it again | [`FlatTable`] |
 //!
 //! # What the store promises
 //!
@@ -55,7 +56,7 @@ mod store;
 pub use codec::Json;
 #[cfg(feature = "prost")]
 pub use codec::Protobuf;
-pub use codec::{Bytes, Codec};
+pub use codec::{Bytes, Codec, FlatTable};
 #[cfg(feature = "flatbuffers")]
 pub use codec::{FlatBuffer, FlatRoot};
 pub use consumers::follower::{Delivered, Follower};

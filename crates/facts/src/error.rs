@@ -285,7 +285,7 @@ impl Error {
     fn write_file(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSuchUnit { name } => {
-                write!(out, "no fact has an owner `{name}`; Snapshot::units lists the units that there are")
+                write!(out, "no unit `{name}` owns facts; `fulgurite facts units` (Snapshot::units) lists the units")
             }
             Self::NotFacts { path, tables } => {
                 write!(out, "{}: a database, but not one of facts; ", path.display())?;

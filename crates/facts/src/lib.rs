@@ -32,7 +32,8 @@
 //! | store what the schema derives | [`FactDatabase::derive`] |
 //! | end the writing | [`FactDatabase::complete`], [`State`] |
 //! | keep a database in LMDB | [`StoreOptions::backend`], [`Backend`] |
-//! | hide facts of some files | [`Snapshot::slice_of`], [`StoreOptions::hide_units`] |
+//! | hide facts of some files | [`Snapshot::slice_of`], [`FactReader::sliced`], [`StoreOptions::hide_units`] |
+//! | know which files own facts | [`Snapshot::unit_facts`], [`Snapshot::owners_of`] |
 //!
 //! `docs/reference/facts.md` has the guarantees and the bytes, `docs/reference/angle.md` the language.
 
@@ -69,6 +70,7 @@ pub use json::parse::FactSink;
 pub use json::print::{Expansion, FactLookup, Printer};
 pub use json::strict::strict_json;
 pub use layout::fact::Fact;
+pub use ownership::owners::Owner;
 pub use ownership::slice::Slice;
 pub use query::execution::DerivedFacts;
 pub use query::prepared::{Compiler, EachResult, FoundResult, Page, PageFlow, Query, QueryLimits, QueryResult};
@@ -76,6 +78,7 @@ pub use query::primitives::lower_case;
 pub use query::reads::{Reads, Visit};
 pub use reading::counts::Statistics;
 pub use reading::enumerate::Enumerate;
+pub use reading::owners::UnitFacts;
 pub use reading::seek::Seek;
 pub use reading::snapshot::Snapshot;
 pub use schema::definition::{NamedType, Predicate, Schema};

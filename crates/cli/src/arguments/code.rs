@@ -87,6 +87,19 @@ pub struct Search {
     pub format: OutputFormat,
 }
 
+/// Arguments of `facts diagnostics`.
+#[derive(Args, Debug)]
+pub struct Diagnostics {
+    #[command(flatten)]
+    pub index: IndexArgument,
+    /// The path of a source file, from the indexed directory on. By default, all files.
+    #[arg(value_name = "SOURCE")]
+    pub source: Option<String>,
+    /// The format of the output.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: OutputFormat,
+}
+
 /// Arguments of `facts lsp`.
 #[derive(Args, Debug)]
 pub struct Lsp {

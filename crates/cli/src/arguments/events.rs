@@ -1,6 +1,7 @@
 //! The arguments of `fulgurite events`. Doc comments of arguments and verbs are the help that users read.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
@@ -10,6 +11,7 @@ use time::macros::format_description;
 use time::{Date, OffsetDateTime};
 
 use crate::arguments::shared::{FileArgument, OutputFormat, WriteArguments, parse_seconds};
+use crate::notation::bytes_of_text;
 
 /// Arguments of `events`.
 #[derive(Args, Debug)]
@@ -49,6 +51,18 @@ pub struct StoreArgument {
     pub store: String,
 }
 
+/// The name of a stream, or its beginning: text, or `hex:` and digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamName(pub Vec<u8>);
+
+impl FromStr for StreamName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        bytes_of_text(text).map(Self)
+    }
+}
+
 /// Arguments of `events append`.
 #[derive(Args, Debug)]
 pub struct Append {
@@ -60,9 +74,9 @@ pub struct Append {
     /// Create the database and the store if they do not exist.
     #[arg(long)]
     pub create: bool,
-    /// The stream of events that name none.
+    /// The stream of events that name none. Bytes that are no text are written as hex:00ff.
     #[arg(long, value_name = "STREAM")]
-    pub stream: Option<String>,
+    pub stream: Option<StreamName>,
     /// The type of events that name none.
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
@@ -78,8 +92,9 @@ pub struct Append {
 pub struct Read {
     #[command(flatten)]
     pub store: StoreArgument,
-    /// The stream. Without it, all events are printed.
-    pub stream: Option<String>,
+    /// The stream, as `events streams` prints it in a table: text, or hex:00ff for bytes that are no text and for names
+    /// that begin with hex:. Without it, all events are printed.
+    pub stream: Option<StreamName>,
     /// Begin at this position; of a stream, at this version.
     #[arg(long, value_name = "NUMBER")]
     pub from: Option<u64>,
@@ -121,9 +136,9 @@ pub struct Follow {
 pub struct Streams {
     #[command(flatten)]
     pub store: StoreArgument,
-    /// Only streams whose names begin with this.
+    /// Only streams whose names begin with this. Bytes that are no text are written as hex:00ff.
     #[arg(long, default_value = "", hide_default_value = true)]
-    pub prefix: String,
+    pub prefix: StreamName,
     /// The format of the output.
     #[arg(long, value_enum, default_value = "table")]
     pub format: OutputFormat,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use crate::arguments::facts_database::DatabaseArgument;
+use crate::arguments::facts_database::{DatabaseArgument, SliceArguments};
 use crate::arguments::shared::{OutputFormat, WriteArguments, parse_seconds};
 use crate::arguments::{code, facts_files, facts_serve};
 
@@ -40,6 +40,13 @@ pub enum FactsVerb {
     Derive(facts_files::Derive),
     /// Print all facts as JSON, as `write` reads them. The units that own facts are not printed.
     Dump(facts_files::Dump),
+    /// List the units that own facts, such as source files, with the numbers of their facts.
+    ///
+    /// A unit owns the facts that were written for it (`write --unit`), and those that they refer to. The column
+    /// `needed` counts the facts that only slices with the unit have: `create --hide` hides these.
+    Units(facts_files::Units),
+    /// Print who owns facts: `a.rs | b.rs` is any of the two, `a.rs & b.rs` both of them.
+    Owners(facts_files::Owners),
     /// Verify every page, and that each fact is what the schema says and is found by its key.
     Validate(facts_files::Validate),
     /// List the databases of facts in a directory.
@@ -72,6 +79,8 @@ pub enum FactsVerb {
     Search(code::Search),
     /// Print the containers and members of a symbol, what it implements, and what implements it.
     Hierarchy(code::OfSymbol),
+    /// Print what compilers and linters say of the sources, as far as the indexer reports it.
+    Diagnostics(code::Diagnostics),
     /// Answer an editor from an index of code: a language server on standard input and output.
     Lsp(code::Lsp),
     /// Serve databases over HTTP, as JSON with the fields of Glean's queries. It only reads.
@@ -89,6 +98,9 @@ pub struct Create {
     /// Hide the facts of the databases below that only this unit owns, such as a file that has changed.
     #[arg(long, value_name = "UNIT", requires = "base")]
     pub hide: Vec<String>,
+    /// Hide the facts of the databases below that only other units own. Facts without owners stay.
+    #[arg(long, value_name = "UNIT", requires = "base", conflicts_with = "hide")]
+    pub keep: Vec<String>,
     /// What stores the database. The other verbs find it by the file.
     #[arg(long, value_enum, default_value_t)]
     pub backend: BackendArgument,
@@ -148,6 +160,8 @@ pub struct Query {
     /// Print how many facts of each predicate were searched.
     #[arg(long)]
     pub profile: bool,
+    #[command(flatten)]
+    pub slice: SliceArguments,
 }
 
 /// Arguments of `facts finish`.
@@ -164,6 +178,8 @@ pub struct Finish {
 pub struct FactsStats {
     #[command(flatten)]
     pub database: DatabaseArgument,
+    #[command(flatten)]
+    pub slice: SliceArguments,
     /// The format of the output.
     #[arg(long, value_enum, default_value = "table")]
     pub format: OutputFormat,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::arguments::facts_database::DatabaseArgument;
+use crate::arguments::facts_database::{DatabaseArgument, SliceArguments};
 use crate::arguments::shared::{OutputFormat, WriteArguments};
 
 /// Arguments of `facts derive`.
@@ -30,6 +30,31 @@ pub struct Derive {
 pub struct Dump {
     #[command(flatten)]
     pub database: DatabaseArgument,
+    #[command(flatten)]
+    pub slice: SliceArguments,
+}
+
+/// Arguments of `facts units`.
+#[derive(Args, Debug)]
+pub struct Units {
+    #[command(flatten)]
+    pub database: DatabaseArgument,
+    /// The format of the output.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: OutputFormat,
+}
+
+/// Arguments of `facts owners`.
+#[derive(Args, Debug)]
+pub struct Owners {
+    #[command(flatten)]
+    pub database: DatabaseArgument,
+    /// The ids of the facts, as `query` prints them.
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<u64>,
+    /// The format of the output.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: OutputFormat,
 }
 
 /// Arguments of `facts validate`.

@@ -29,7 +29,8 @@ pub struct Serve {
     /// End a page with the result that brings it to this many MiB.
     #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1 << 11))]
     pub bytes_max: u32,
-    /// Stop a query that needs more than this many MiB of memory. Several may run at once.
+    /// Refuse a query, or a list of an index of code, that needs more than this many MiB of memory. Several may run at
+    /// once.
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub memory_max: u32,
     /// Refuse request bodies of more than this many MiB.

@@ -105,6 +105,47 @@ fn bytes_that_are_no_text_and_blanks_around_json_are_copied_as_they_are() {
 }
 
 #[test]
+fn a_stream_whose_name_is_no_text_is_found_by_the_name_that_is_listed() {
+    let directory = TestDirectory::new();
+    let input = "{\"stream_hex\":\"ff00\",\"type\":\"x\",\"data\":1}\n\
+                 {\"stream\":\"hex:b\",\"type\":\"x\",\"data\":2}\n\
+                 {\"stream\":\"plain\",\"type\":\"x\",\"data\":3}\n";
+    done(&directory.run_with_input(&["events", "append", "a.ful", "--create"], input.as_bytes()));
+    let list = |options: &[&str]| done(&directory.run(&[&["events", "streams", "a.ful"], options].concat()));
+    let names = ["hex:6865783a62", "plain", "hex:ff00"];
+    let rows = list(&["--format", "csv"]);
+    assert_eq!(rows[1..], names.map(|name| format!("{name},0,1,open")));
+    assert_eq!(list(&["--format", "csv", "--prefix", "hex:ff"])[1..], ["hex:ff00,0,1,open"]);
+    let read = |stream: &str| data(&done(&directory.run(&["events", "read", "a.ful", stream])));
+    assert_eq!(names.map(read), [[2], [3], [1]]);
+    let objects = list(&["--format", "ndjson"]);
+    assert!(objects[0].starts_with(r#"{"stream":"hex:b","#), "{objects:?}");
+    assert!(objects[2].starts_with(r#"{"stream":{"hex":"ff00"},"#), "{objects:?}");
+    let append = |options: &[&str], line: &str| {
+        directory.run_with_input(&[&["events", "append", "a.ful"], options].concat(), line.as_bytes())
+    };
+    done(&append(&[], r#"{"stream":{"hex":"ff00"},"type":"x","data":4}"#));
+    done(&append(&["--stream", "hex:ff00"], r#"{"type":"x","data":5}"#));
+    assert_eq!(read("hex:ff00"), [1, 4, 5]);
+    refused(&append(&[], r#"{"stream":{"hex":"f"},"type":"x"}"#), 1, "`stream` is not a string");
+    refused(&directory.run(&["events", "read", "a.ful", "hex:f"]), 2, "even number of hexadecimal digits");
+}
+
+#[test]
+fn a_member_stream_that_begins_with_hex_is_text_and_an_argument_is_digits() {
+    let directory = TestDirectory::new();
+    let input = "{\"stream\":\"hex:ff00\",\"type\":\"x\",\"data\":1}\n\
+                 {\"stream\":{\"hex\":\"ff00\"},\"type\":\"x\",\"data\":2}\n";
+    done(&directory.run_with_input(&["events", "append", "a.ful", "--create"], input.as_bytes()));
+    let read = |stream: &str| done(&directory.run(&["events", "read", "a.ful", stream]));
+    let (text, bytes) = (read("hex:6865783a66663030"), read("hex:ff00"));
+    assert_eq!((data(&text), data(&bytes)), (vec![1], vec![2]));
+    assert!(text[0].contains(r#""stream":"hex:ff00""#), "{text:?}");
+    let rows = done(&directory.run(&["events", "streams", "a.ful", "--format", "csv"]));
+    assert_eq!(rows[1..], ["hex:6865783a66663030,0,1,open", "hex:ff00,0,1,open"]);
+}
+
+#[test]
 fn an_event_that_is_there_already_does_not_keep_its_neighbours_from_being_appended() {
     let directory = TestDirectory::new();
     let event = |id: &str| format!("{{\"stream\":\"s\",\"type\":\"x\",\"id\":\"{}\"}}\n", id.repeat(32));

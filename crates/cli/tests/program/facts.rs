@@ -183,3 +183,89 @@ fn a_time_that_is_out_of_range_names_the_range() {
         refused(&run, 2, "not from 0.01 to 1e19 seconds");
     }
 }
+
+/// A line of each of two files, and one of `b.rs` that was written for `a.rs`.
+const OWNED: &str = r#"[
+{"predicate":"src.Line.1","unit":"a.rs","facts":[
+{"key":{"file":{"key":"a.rs"},"number":1},"value":"fn main() {"},
+{"key":{"file":{"key":"b.rs"},"number":7},"value":"mod c;"}]},
+{"predicate":"src.Line.1","unit":"b.rs","facts":[
+{"key":{"file":{"key":"b.rs"},"number":1},"value":"mod a;"}]}]"#;
+
+fn owned() -> TestDirectory {
+    let directory = TestDirectory::new();
+    directory.file("src.angle", SCHEMA);
+    directory.file("owned.json", OWNED);
+    done(&directory.run(&["facts", "create", "a.ful", "--schema", "src.angle"]));
+    done(&directory.run(&["facts", "write", "a.ful", "owned.json"]));
+    directory
+}
+
+#[test]
+fn units_own_facts_and_those_that_they_refer_to_once_the_database_is_complete() {
+    let directory = owned();
+    let units = |arguments: &[&str]| directory.run(&[&["facts", "units"], arguments, &["--format", "csv"]].concat());
+    let before = units(&["a.ful"]);
+    assert_eq!(done(&before), ["unit,owned,needed", "a.rs,,", "b.rs,,"]);
+    assert!(before.messages.contains("run `fulgurite facts finish`"), "{}", before.messages);
+    for verb in
+        [&["facts", "owners", "a.ful", "1024"][..], &["facts", "query", "a.ful", "src.File _", "--slice", "a.rs"]]
+    {
+        refused(&directory.run(verb), 1, "a.ful: facts get their owners when the database is completed");
+    }
+    done(&directory.run(&["facts", "finish", "a.ful"]));
+    // Both own the file `b.rs`: their lines refer to it.
+    assert_eq!(done(&units(&["a.ful"])), ["unit,owned,needed", "a.rs,4,3", "b.rs,2,1"]);
+    let file = done(&directory.run(&["facts", "query", "a.ful", "src.File \"b.rs\""]));
+    let id = file[0].split([':', ',']).nth(1).expect("an id");
+    let owners = done(&directory.run(&["facts", "owners", "a.ful", id, "--format", "ndjson"]));
+    assert_eq!(owners, [format!(r#"{{"id":{id},"predicate":"src.File.1","owners":"a.rs | b.rs"}}"#)]);
+    refused(&directory.run(&["facts", "owners", "a.ful", "7"]), 1, "there is no fact 7");
+}
+
+#[test]
+fn a_slice_has_the_facts_of_some_units() {
+    let directory = owned();
+    done(&directory.run(&["facts", "finish", "a.ful"]));
+    let lines = |arguments: &[&str]| {
+        let query = ["facts", "query", "a.ful", "V where src.Line _ -> V"];
+        let mut lines = done(&directory.run(&[&query, arguments].concat()));
+        lines.sort();
+        lines
+    };
+    assert_eq!(lines(&["--slice", "b.rs"]), [r#""mod a;""#]);
+    assert_eq!(lines(&["--slice-without", "b.rs"]), [r#""fn main() {""#, r#""mod c;""#]);
+    assert_eq!(lines(&["--slice", "a.rs", "--slice", "b.rs"]), lines(&[]));
+    let dumped = directory.run(&["facts", "dump", "a.ful", "--slice", "b.rs"]).ok();
+    assert!(dumped.contains("mod a;") && !dumped.contains("mod c;") && !dumped.contains("a.rs"), "{dumped}");
+    // What a slice has is whole: it is written to another database.
+    done(&directory.run(&["facts", "create", "b.ful", "--schema", "src.angle"]));
+    directory.run_with_input(&["facts", "write", "b.ful", "-"], dumped.as_bytes()).ok();
+    let stats = done(&directory.run(&["facts", "stats", "a.ful", "--slice", "b.rs", "--format", "csv"]));
+    assert_eq!(stats, done(&directory.run(&["facts", "stats", "b.ful", "--format", "csv"])));
+    let slice = |arguments: &[&str]| directory.run(&[&["facts", "stats", "a.ful"], arguments].concat());
+    refused(&slice(&["--slice", "c.rs"]), 1, "no unit `c.rs` owns facts; `fulgurite facts units` lists the units");
+    refused(&slice(&["--slice", "a.rs", "--slice-without", "b.rs"]), 2, "--slice");
+}
+
+#[test]
+fn an_incremental_database_keeps_the_facts_of_some_units() {
+    let directory = owned();
+    done(&directory.run(&["facts", "finish", "a.ful"]));
+    let create =
+        |arguments: &[&str]| directory.run(&[&["facts", "create", "next.ful", "--base", "a.ful"], arguments].concat());
+    for option in ["--keep", "--hide"] {
+        let run = create(&[option, "c.rs"]);
+        refused(&run, 1, "no unit `c.rs` owns facts; `fulgurite facts units` lists the units");
+        assert!(!run.messages.contains("Snapshot"), "{}", run.messages);
+    }
+    refused(&create(&["--keep", "a.rs", "--hide", "b.rs"]), 2, "--keep");
+    assert!(!directory.path("next.ful").exists());
+    done(&create(&["--keep", "b.rs"]));
+    let query = ["facts", "query", "next.ful", "V where src.Line _ -> V", "--base", "a.ful"];
+    assert_eq!(done(&directory.run(&query)), [r#""mod a;""#]);
+    done(&directory.run(&["facts", "finish", "next.ful", "--base", "a.ful"]));
+    let units = directory.run(&["facts", "units", "next.ful", "--base", "a.ful", "--format", "csv"]);
+    // Nobody else owns the file `b.rs` now.
+    assert_eq!(done(&units), ["unit,owned,needed", "a.rs,0,0", "b.rs,2,2"]);
+}

@@ -4,7 +4,9 @@ use std::io::{BufRead, BufReader, Write};
 
 use protobuf::{EnumOrUnknown, Message, MessageField};
 use scip::types::symbol_information::Kind;
-use scip::types::{Document, Index, Metadata, Occurrence, PositionEncoding, SymbolInformation, SymbolRole};
+use scip::types::{
+    Diagnostic, Document, Index, Metadata, Occurrence, PositionEncoding, Severity, SymbolInformation, SymbolRole,
+};
 
 use crate::fixture::{Run, TestDirectory};
 
@@ -96,6 +98,30 @@ fn an_index_answers_about_files_and_symbols() {
         let failed = run(&arguments).fails(1);
         assert!(failed.contains(message), "{failed}");
     }
+}
+
+#[test]
+fn diagnostics_are_printed_with_their_places() {
+    let directory = indexed();
+    let diagnostics =
+        |source: &[&str]| directory.run(&[&["facts", "diagnostics", "code.ful", "--format", "csv"], source].concat());
+    let header = "file,line,column,severity,code,source,tags,message";
+    assert_eq!(lines(&diagnostics(&[])), [header]);
+    let mut index = Index::parse_from_bytes(&scip(1)).unwrap();
+    index.documents[1].occurrences[0].diagnostics.push(Diagnostic {
+        severity: EnumOrUnknown::new(Severity::Warning),
+        code: "W1".to_owned(),
+        message: "use `side`".to_owned(),
+        source: "lint".to_owned(),
+        ..Default::default()
+    });
+    directory.file("index.scip", index.write_to_bytes().unwrap());
+    directory.run(&["facts", "index", "--scip", "index.scip"]).ok();
+    let row = "src/use0.rs,1,5,warning,W1,lint,,use `side`";
+    assert_eq!(lines(&diagnostics(&[])), [header, row]);
+    assert_eq!(lines(&diagnostics(&["src/use0.rs"])), [header, row]);
+    assert_eq!(lines(&diagnostics(&["src/use1.rs"])), [header]);
+    assert!(diagnostics(&["use1.rs"]).fails(1).contains("did you mean `src/use1.rs`"));
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use fulgurite_facts::Value;
 
-use crate::browse::reader::{CodeReader, IndexedFile, Place, SymbolId, Use, fact, of_fact, string};
+use crate::browse::reader::{CodeReader, SymbolId, fact, of_fact, string};
 use crate::error::Result;
-use crate::model::{RelationKind, Role};
-use crate::scip::names::{local, name_and_kind};
+use crate::model::RelationKind;
+use crate::scip::names::{Package, local, name_and_kind, package};
 
 /// What is known of a symbol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct Description {
     pub documentation: Vec<String>,
     /// The symbol that it is part of.
     pub enclosing: Option<SymbolId>,
+    /// The package that it is of, if its symbol names one.
+    pub package: Option<Package>,
     /// Whether only its file has it.
     pub is_local: bool,
 }
@@ -39,6 +41,21 @@ pub enum Relative {
     ImplementedBy,
     /// It is the type of the other.
     Type,
+}
+
+impl Description {
+    /// Its name for people; for a symbol without one, such as a local variable, its name in the index.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        if self.name.is_empty() { &self.symbol } else { &self.name }
+    }
+
+    /// Whether it is a detail of another symbol, which a list of the definitions of a file leaves out: a local
+    /// variable, or a parameter.
+    #[must_use]
+    pub fn is_detail(&self) -> bool {
+        self.is_local || matches!(self.kind.as_str(), "parameter" | "type parameter" | "self parameter")
+    }
 }
 
 impl Relative {
@@ -63,8 +80,8 @@ impl CodeReader {
     pub fn describe(&self, symbol: SymbolId) -> Result<Description> {
         let text = self.text(symbol.0)?;
         let (name, kind) = name_and_kind(&text);
-        let is_local = local(&text).is_some();
-        let mut description = Description { symbol: text, name, kind, is_local, ..Description::default() };
+        let (is_local, package) = (local(&text).is_some(), package(&text));
+        let mut description = Description { symbol: text, name, kind, is_local, package, ..Description::default() };
         // Descriptions by other projects come first, those by its own files after them.
         self.seek(&self.predicates.symbol_info, &of_fact(symbol.0)?, |_, _, value| {
             let Value::Record(fields) = value else { return Ok(()) };
@@ -84,24 +101,6 @@ impl CodeReader {
         Ok(description)
     }
 
-    /// The definitions of a file with what is known of them, in the order of places.
-    ///
-    /// # Errors
-    /// Errors of the database.
-    pub fn outline(&self, file: &IndexedFile) -> Result<Vec<(Use, Description)>> {
-        let uses = self.uses(file)?.into_iter().filter(|used| used.role == Role::Definition);
-        uses.map(|used| Ok((used, self.describe(used.symbol)?))).collect()
-    }
-
-    /// The definition of a symbol in a file that begins at a place.
-    ///
-    /// # Errors
-    /// Errors of the database.
-    pub fn definition_of_use(&self, file: &IndexedFile, used: &Use) -> Result<Option<Place>> {
-        let places = self.definitions(used.symbol)?;
-        Ok(places.into_iter().find(|place| place.path == file.path && place.span == used.span))
-    }
-
     /// The symbols that contain a symbol, that it contains, and that are related to it by implementing or as its type.
     ///
     /// # Errors
@@ -118,8 +117,10 @@ impl CodeReader {
             inner = outer;
         }
         found.reverse();
+        let mut held = self.limits.held();
         self.seek(&self.predicates.member, &of_fact(symbol.0)?, |_, key, _| {
             if let Value::Record(fields) = key {
+                held.add(size_of::<(Relative, SymbolId)>())?;
                 found.push((Relative::Member, SymbolId(fact(&fields[1]))));
             }
             Ok(())

@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use fulgurite_facts::{FactDatabase, FactId, FactReader, Predicate, PredicateId, Type, Value, decode, encode};
 
-use crate::browse::similar::similar;
+use crate::browse::limits::{FACTS_PER_CHECK, ReadLimits};
+use crate::browse::similar::Similar;
 use crate::columns::Columns;
 use crate::error::{Error, Result};
 use crate::model::{RelationKind, Role, Span};
@@ -54,6 +55,7 @@ pub struct Use {
 pub struct CodeReader {
     pub(super) facts: FactReader,
     pub(super) predicates: Predicates,
+    pub(super) limits: ReadLimits,
 }
 
 impl CodeReader {
@@ -62,9 +64,18 @@ impl CodeReader {
     /// # Errors
     /// [`Error::NotAnIndex`], if the database has another schema; errors of the database.
     pub fn new(database: &FactDatabase) -> Result<Self> {
+        Self::within(database, ReadLimits::default())
+    }
+
+    /// Begins to read within limits. All methods then can also fail with [`Error::TimeUp`] and [`Error::Memory`], or
+    /// because they were cancelled.
+    ///
+    /// # Errors
+    /// As [`CodeReader::new`].
+    pub fn within(database: &FactDatabase, limits: ReadLimits) -> Result<Self> {
         let not_an_index = || Error::NotAnIndex { path: database.store().path().to_owned() };
         let predicates = Predicates::of(database.schema())?.ok_or_else(not_an_index)?;
-        Ok(Self { facts: database.reader()?, predicates })
+        Ok(Self { facts: database.reader()?, predicates, limits })
     }
 
     /// The paths of all files, in order.
@@ -72,9 +83,17 @@ impl CodeReader {
     /// # Errors
     /// Errors of the database; so do all others.
     pub fn files(&self) -> Result<Vec<String>> {
-        let mut files = Vec::new();
+        Ok(self.files_by_path()?.into_iter().map(|(path, _)| path).collect())
+    }
+
+    /// The paths of all files, in order, each with its fact.
+    pub(super) fn files_by_path(&self) -> Result<Vec<(String, FactId)>> {
+        let (mut files, mut held) = (Vec::new(), self.limits.held());
         self.seek(&self.predicates.file_info, &[], |_, key, _| {
-            files.push(self.text(fact(&key))?);
+            let file = fact(&key);
+            let path = self.text(file)?;
+            held.add(size_of::<(String, FactId)>() + path.len())?;
+            files.push((path, file));
             Ok(())
         })?;
         files.sort_unstable();
@@ -99,8 +118,16 @@ impl CodeReader {
                 return Ok(IndexedFile { id, path: path.to_owned(), language: language.clone(), columns });
             }
         }
-        let files = self.files()?;
-        Err(Error::NoSuchFile { path: path.to_owned(), similar: similar(path, files.iter().map(String::as_str)) })
+        Err(Error::NoSuchFile { path: path.to_owned(), similar: self.similar_files(path)? })
+    }
+
+    fn similar_files(&self, path: &str) -> Result<Vec<String>> {
+        let Some(mut similar) = Similar::to(path) else { return Ok(Vec::new()) };
+        self.seek(&self.predicates.file_info, &[], |_, key, _| {
+            similar.add(&self.text(fact(&key))?);
+            Ok(())
+        })?;
+        Ok(similar.names())
     }
 
     /// The text of a line (from 0 on) on which columns of UTF-8 and UTF-16 differ. `None`, if they do not, or the text
@@ -166,16 +193,33 @@ impl CodeReader {
     /// # Errors
     /// Errors of the database.
     pub fn references(&self, symbol: SymbolId) -> Result<Vec<Place>> {
+        self.references_of(&[symbol])
+    }
+
+    /// As [`CodeReader::references`], of several symbols: each place once.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub fn references_of(&self, symbols: &[SymbolId]) -> Result<Vec<Place>> {
+        let mut all = BTreeSet::new();
+        for symbol in symbols {
+            all.append(&mut self.used_with(*symbol)?);
+        }
+        self.places(&Vec::from_iter(all), false)
+    }
+
+    /// A symbol, and those that it overrides, or that override it, if the indexer says that they belong together.
+    pub(super) fn used_with(&self, symbol: SymbolId) -> Result<BTreeSet<SymbolId>> {
         let mut symbols = BTreeSet::from([symbol]);
         for predicate in [&self.predicates.relation, &self.predicates.related] {
             symbols.extend(self.related(predicate, symbol, RelationKind::Reference)?);
         }
-        self.places(&Vec::from_iter(symbols), false)
+        Ok(symbols)
     }
 
     fn places(&self, symbols: &[SymbolId], defined: bool) -> Result<Vec<Place>> {
         let predicate = if defined { &self.predicates.definition } else { &self.predicates.reference };
-        let (mut places, mut paths) = (Vec::new(), HashMap::new());
+        let (mut places, mut paths, mut held) = (Vec::new(), HashMap::new(), self.limits.held());
         for symbol in symbols {
             self.seek(predicate, &of_fact(symbol.0)?, |_, key, value| {
                 let Value::Record(fields) = key else { return Ok(()) };
@@ -185,14 +229,8 @@ impl CodeReader {
                     None => paths.entry(file).insert_entry(self.text(file)?).get().clone(),
                 };
                 let role = if defined { Some(Role::Definition) } else { fields.get(3).and_then(role) };
-                let extent = match &value {
-                    Value::Record(fields) => match fields.first() {
-                        Some(Value::Maybe(Some(extent))) => Some(self::span(extent)),
-                        _ => None,
-                    },
-                    _ => None,
-                };
-                places.push(Place { path, span, role: role.unwrap_or(Role::Reference), extent });
+                held.add(size_of::<Place>() + path.len())?;
+                places.push(Place { path, span, role: role.unwrap_or(Role::Reference), extent: extent(&value) });
                 Ok(())
             })?;
         }
@@ -203,11 +241,12 @@ impl CodeReader {
 
     /// The symbols at the other end of relations of one kind.
     pub(super) fn related(&self, predicate: &Predicate, symbol: SymbolId, kind: RelationKind) -> Result<Vec<SymbolId>> {
-        let mut found = Vec::new();
+        let (mut found, mut held) = (Vec::new(), self.limits.held());
         self.seek(predicate, &of_fact(symbol.0)?, |_, key, _| {
             if let Value::Record(fields) = key
                 && fields[1] == Value::Enum(kind as usize)
             {
+                held.add(size_of::<SymbolId>())?;
                 found.push(SymbolId(fact(&fields[2])));
             }
             Ok(())
@@ -216,10 +255,11 @@ impl CodeReader {
     }
 
     fn uses_from(&self, prefix: &[u8]) -> Result<Vec<Use>> {
-        let mut uses = Vec::new();
+        let (mut uses, mut held) = (Vec::new(), self.limits.held());
         self.seek(&self.predicates.occurrence, prefix, |_, key, _| {
             if let Value::Record(fields) = key {
                 let (symbol, role) = (SymbolId(fact(&fields[2])), role(&fields[3]));
+                held.add(size_of::<Use>())?;
                 uses.push(Use { span: span(&fields[1]), symbol, role: role.unwrap_or(Role::Reference) });
             }
             Ok(())
@@ -236,7 +276,10 @@ impl CodeReader {
         prefix: &[u8],
         mut each: impl FnMut(FactId, Value, Value) -> Result<()>,
     ) -> Result<()> {
-        for fact in self.facts.snapshot().seek(predicate.id, prefix)? {
+        for (number, fact) in self.facts.snapshot().seek(predicate.id, prefix)?.enumerate() {
+            if number.is_multiple_of(FACTS_PER_CHECK) {
+                self.limits.check()?;
+            }
             let fact = fact?;
             each(fact.id(), decode(&predicate.key, fact.key())?, decode(&predicate.value, fact.value())?)?;
         }
@@ -288,14 +331,23 @@ pub(super) fn string(value: &Value) -> &str {
     }
 }
 
-fn role(value: &Value) -> Option<Role> {
+pub(super) fn role(value: &Value) -> Option<Role> {
     match value {
         Value::Enum(number) => Role::of(*number),
         _ => None,
     }
 }
 
-fn span(value: &Value) -> Span {
+/// The whole definition, of the value of a definition. Values of other facts have none.
+pub(super) fn extent(value: &Value) -> Option<Span> {
+    let Value::Record(fields) = value else { return None };
+    match fields.first() {
+        Some(Value::Maybe(Some(extent))) => Some(span(extent)),
+        _ => None,
+    }
+}
+
+pub(super) fn span(value: &Value) -> Span {
     let Value::Record(numbers) = value else { unreachable!("the schema has a range here") };
     let number = |at: usize| match numbers.get(at) {
         // Numbers of facts begin at 1; a damaged database may have others.

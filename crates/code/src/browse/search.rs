@@ -1,35 +1,33 @@
 //! Symbols by their names.
 
+use std::collections::BinaryHeap;
+
 use fulgurite_facts::{Type, Value, decode, encode, lower_case};
 
+use crate::browse::limits::{FACTS_PER_CHECK, Held};
 use crate::browse::reader::{CodeReader, SymbolId, fact, string};
-use crate::browse::similar::similar;
+use crate::browse::similar::Similar;
 use crate::error::{Error, Result};
 use crate::scip::names::descriptors;
 
 impl CodeReader {
     /// Symbols whose names have `text` in them, in any case: equal names first, then those that begin with it, then
-    /// the others; shorter names before longer ones. At most `limit`.
+    /// the others; shorter names before longer ones. At most `limit`, and memory holds no more of them.
     ///
     /// # Errors
     /// Errors of the database; so do all others.
     pub fn search(&self, text: &str, limit: usize) -> Result<Vec<SymbolId>> {
         let lower = lower_case(text);
-        let mut found = Vec::new();
-        self.names(&lower, |name, symbol| found.push((name != lower, name.len(), name.to_owned(), symbol)))?;
-        found.sort_unstable();
-        found.dedup();
-        let mut symbols: Vec<SymbolId> = found.into_iter().map(|(.., symbol)| symbol).take(limit).collect();
+        let mut found = Best::of(limit, self.limits.held());
+        self.names(&lower, |name, symbol| found.add(name != lower, name, symbol))?;
+        let mut symbols = found.symbols();
         if symbols.len() < limit && !lower.is_empty() {
-            let mut others = Vec::new();
-            self.names("", |name, symbol| {
-                if name.find(&lower).is_some_and(|at| at > 0) && !name.starts_with(&lower) {
-                    others.push((name.len(), name.to_owned(), symbol));
-                }
+            let mut others = Best::of(limit - symbols.len(), self.limits.held());
+            self.names("", |name, symbol| match name.find(&lower) {
+                Some(at) if at > 0 => others.add(true, name, symbol),
+                _ => Ok(()),
             })?;
-            others.sort_unstable();
-            symbols.extend(others.into_iter().map(|(.., symbol)| symbol));
-            symbols.truncate(limit);
+            symbols.append(&mut others.symbols());
         }
         Ok(symbols)
     }
@@ -47,11 +45,13 @@ impl CodeReader {
         let parts: Vec<&str> = text.split(['.', '#', '/', ':']).filter(|part| !part.is_empty()).collect();
         let name = parts.last().copied().unwrap_or_default();
         let lower = lower_case(name);
-        let mut named = Vec::new();
+        let (mut named, mut held) = (Vec::new(), self.limits.held());
         self.names(&lower, |found, symbol| {
             if found == lower {
+                held.add(size_of::<SymbolId>())?;
                 named.push(symbol);
             }
+            Ok(())
         })?;
         let mut exact = Vec::new();
         let mut other = Vec::new();
@@ -65,13 +65,18 @@ impl CodeReader {
             (false, _) => Ok(exact),
             (true, false) => Ok(other),
             (true, true) => {
-                let mut names = Vec::new();
-                self.names("", |name, _| names.push(name.to_owned()))?;
-                names.dedup();
-                let similar = similar(&lower, names.iter().map(String::as_str));
-                Err(Error::NoSuchSymbol { symbol: format!("`{text}`"), similar })
+                Err(Error::NoSuchSymbol { symbol: format!("`{text}`"), similar: self.similar_names(&lower)? })
             }
         }
+    }
+
+    fn similar_names(&self, name: &str) -> Result<Vec<String>> {
+        let Some(mut similar) = Similar::to(name) else { return Ok(Vec::new()) };
+        self.names("", |name, _| {
+            similar.add(name);
+            Ok(())
+        })?;
+        Ok(similar.names())
     }
 
     /// Whether the symbols around one have these names, in this order, perhaps with others in between.
@@ -97,23 +102,69 @@ impl CodeReader {
     }
 
     /// Calls `each` with the names, in lower case, that begin with `prefix`, and their symbols.
-    fn names(&self, prefix: &str, mut each: impl FnMut(&str, SymbolId)) -> Result<()> {
+    fn names(&self, prefix: &str, mut each: impl FnMut(&str, SymbolId) -> Result<()>) -> Result<()> {
         let predicate = &self.predicates.name;
         let mut bytes = encode(&Type::String, &Value::String(prefix.to_owned()))?;
         // Without the end of the string.
         bytes.truncate(bytes.len() - 2);
-        let mut failure = None;
-        self.facts.snapshot().scan(predicate.id, &bytes, |_, key, _| match decode(&predicate.key, key) {
-            Ok(Value::Record(fields)) => each(string(&fields[0]), SymbolId(fact(&fields[1]))),
-            Ok(_) => {}
-            Err(error) => failure = Some(error),
+        let (mut failure, mut count) = (None, 0_usize);
+        self.facts.snapshot().scan(predicate.id, &bytes, |_, key, _| {
+            // A scan goes on to its end: after a failure, it only passes over the facts.
+            if failure.is_none() && count.is_multiple_of(FACTS_PER_CHECK) {
+                failure = self.limits.check().err();
+            }
+            count += 1;
+            if failure.is_some() {
+                return;
+            }
+            match decode(&predicate.key, key) {
+                Ok(Value::Record(fields)) => {
+                    failure = each(string(&fields[0]), SymbolId(fact(&fields[1]))).err();
+                }
+                Ok(_) => {}
+                Err(error) => failure = Some(error.into()),
+            }
         })?;
-        match failure {
-            Some(error) => Err(error.into()),
-            None => Ok(()),
-        }
+        failure.map_or(Ok(()), Err)
     }
 }
 
+/// The best matches of a search: equal names first, then shorter ones before longer ones.
+struct Best {
+    /// Whether the name is another one than the text, its length, the name and the symbol. The worst is on top.
+    found: BinaryHeap<(bool, usize, String, SymbolId)>,
+    limit: usize,
+    held: Held,
+}
+
+impl Best {
+    fn of(limit: usize, held: Held) -> Self {
+        Self { found: BinaryHeap::new(), limit, held }
+    }
+
+    /// Adds a match, if it is one of the best until now.
+    fn add(&mut self, is_other: bool, name: &str, symbol: SymbolId) -> Result<()> {
+        if self.found.len() == self.limit {
+            let worst = self.found.peek().map(|(other, length, name, of)| (*other, *length, name.as_str(), *of));
+            if worst.is_none_or(|worst| worst <= (is_other, name.len(), name, symbol)) {
+                return Ok(());
+            }
+            if let Some((_, length, ..)) = self.found.pop() {
+                self.held.remove(length + BYTES_PER_MATCH);
+            }
+        }
+        self.held.add(name.len() + BYTES_PER_MATCH)?;
+        self.found.push((is_other, name.len(), name.to_owned(), symbol));
+        Ok(())
+    }
+
+    /// The symbols, the best first.
+    fn symbols(self) -> Vec<SymbolId> {
+        self.found.into_sorted_vec().into_iter().map(|(.., symbol)| symbol).collect()
+    }
+}
+
+/// The memory of a match beside its name.
+const BYTES_PER_MATCH: usize = size_of::<(bool, usize, String, SymbolId)>();
 /// No symbol is in so many others.
 const DEPTH_MAX: usize = 100;

@@ -1,52 +1,122 @@
-//! Names that are like one that does not exist.
+//! [`Similar`]: names that are like one that does not exist.
 
-/// The names that are most like `wanted`, the nearest first: at most three.
-pub fn similar<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
-    let limit = 2.max(wanted.chars().count() / 3);
-    let last = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
-    let wanted_last = last(wanted);
-    let near = |name: &'n str| {
-        let distance = distance(wanted, name, limit);
-        // The same file in another directory is near, too.
-        let is_elsewhere = wanted_last.len() > 1 && last(name) == wanted_last;
-        distance.or(is_elsewhere.then_some(limit + 1)).map(|distance| (distance, name))
-    };
-    let mut nearest: Vec<(usize, &str)> = names.filter_map(near).collect();
-    nearest.sort_unstable();
-    nearest.dedup();
-    nearest.into_iter().take(NAMES_MAX).map(|(_, name)| name.to_owned()).collect()
+/// Finds the names that are most like one that does not exist: names are added one after the other, and only the
+/// nearest are kept. The time for each is bounded, because `WANTED_MAX` bounds the length of names that are compared.
+pub struct Similar {
+    wanted: Vec<char>,
+    /// What follows the last slash.
+    wanted_last: String,
+    /// So many letters may differ.
+    limit: usize,
+    /// The nearest first, at most [`NAMES_MAX`].
+    nearest: Vec<(usize, String)>,
+    /// Memory for each name in turn.
+    name: Vec<char>,
+    row: Vec<usize>,
 }
 
-/// How many letters to insert, remove or replace. `None`, if more than `limit`.
-fn distance(a: &str, b: &str, limit: usize) -> Option<usize> {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    if a.len().abs_diff(b.len()) > limit {
-        return None;
+impl Similar {
+    /// Begins. `None`, if `wanted` is too long to be a misspelt name.
+    pub fn to(wanted: &str) -> Option<Self> {
+        let letters: Vec<char> = wanted.chars().take(WANTED_MAX + 1).collect();
+        (letters.len() <= WANTED_MAX).then(|| Self {
+            limit: 2.max(letters.len() / 3),
+            wanted: letters,
+            wanted_last: last(wanted).to_owned(),
+            nearest: Vec::new(),
+            name: Vec::new(),
+            row: Vec::new(),
+        })
     }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (index, letter) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (column, other) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != other);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+
+    /// Adds a name that exists.
+    pub fn add(&mut self, name: &str) {
+        let distance = match self.distance(name) {
+            Some(distance) => distance,
+            // The same file in another directory is near, too.
+            None if self.wanted_last.len() > 1 && last(name) == self.wanted_last => self.limit + 1,
+            None => return,
+        };
+        let place = self.nearest.partition_point(|(other, near)| (*other, near.as_str()) < (distance, name));
+        let is_known = self.nearest.get(place).is_some_and(|(_, near)| near == name);
+        if place < NAMES_MAX && !is_known {
+            self.nearest.insert(place, (distance, name.to_owned()));
+            self.nearest.truncate(NAMES_MAX);
         }
     }
-    Some(row[b.len()]).filter(|distance| *distance <= limit)
+
+    /// The nearest names, the nearest first: at most three.
+    pub fn names(self) -> Vec<String> {
+        self.nearest.into_iter().map(|(_, name)| name).collect()
+    }
+
+    /// How many letters to insert, remove or replace. `None`, if more than the limit.
+    fn distance(&mut self, name: &str) -> Option<usize> {
+        let (limit, row) = (self.limit, &mut self.row);
+        if name.chars().count().abs_diff(self.wanted.len()) > limit {
+            return None;
+        }
+        self.name.clear();
+        self.name.extend(name.chars());
+        row.clear();
+        row.extend(0..=self.name.len());
+        for (index, letter) in self.wanted.iter().enumerate() {
+            let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+            let mut least = row[0];
+            for (column, other) in self.name.iter().enumerate() {
+                let replaced = diagonal + usize::from(letter != other);
+                diagonal = row[column + 1];
+                row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+                least = least.min(row[column + 1]);
+            }
+            // No later row has less.
+            if least > limit {
+                return None;
+            }
+        }
+        Some(row[self.name.len()]).filter(|distance| *distance <= limit)
+    }
+}
+
+fn last(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 const NAMES_MAX: usize = 3;
+/// No name that a person types has more characters.
+const WANTED_MAX: usize = 200;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn similar(wanted: &str, names: &[&str]) -> Vec<String> {
+        let Some(mut similar) = Similar::to(wanted) else { return Vec::new() };
+        names.iter().for_each(|name| similar.add(name));
+        similar.names()
+    }
+
     #[test]
     fn near_names_and_files_elsewhere_are_proposed() {
         let names = ["src/main.rs", "src/mein.rs", "other/deep/below/main.rs", "z"];
-        let found = similar("src/maim.rs", names.into_iter());
+        let found = similar("src/maim.rs", &names);
         assert_eq!(found, ["src/main.rs", "src/mein.rs"]);
-        assert_eq!(similar("main.rs", names.into_iter()), ["other/deep/below/main.rs", "src/main.rs"]);
-        assert!(similar("xyz/abc/def", names.into_iter()).is_empty());
+        assert_eq!(similar("main.rs", &names), ["other/deep/below/main.rs", "src/main.rs"]);
+        assert!(similar("xyz/abc/def", &names).is_empty());
+    }
+
+    #[test]
+    fn the_three_nearest_names_are_proposed_once_each() {
+        let names = ["abcxx", "abcd", "abcde", "abcx", "abcde", "abxxe", "abcd"];
+        assert_eq!(similar("abcdf", &names), ["abcd", "abcde", "abcx"]);
+        assert!(similar("", &["abc"]).is_empty());
+    }
+
+    #[test]
+    fn nothing_is_proposed_for_a_text_that_is_too_long_for_a_name() {
+        let longest = "é".repeat(WANTED_MAX);
+        assert_eq!(similar(&longest, &[&longest[2..]]), [&longest[2..]]);
+        let longer = "é".repeat(WANTED_MAX + 1);
+        assert!(similar(&longer, &[longest.as_str()]).is_empty());
     }
 }

@@ -7,7 +7,7 @@ use lsp_types::{
     MarkupContent, MarkupKind, ReferenceParams, SymbolInformation, TextDocumentPositionParams, WorkspaceSymbolParams,
 };
 
-use crate::browse::describe::Description;
+use crate::browse::outline::Definition;
 use crate::browse::reader::{CodeReader, IndexedFile, Place, Use};
 use crate::error::{Error, Result};
 use crate::lsp::kinds::kind;
@@ -64,15 +64,16 @@ impl Answers<'_> {
     pub fn document_symbols(&self, parameters: &DocumentSymbolParams) -> Result<Vec<DocumentSymbol>> {
         let Some(path) = self.places.path(&parameters.text_document.uri) else { return Ok(Vec::new()) };
         let Some(file) = found(self.reader.file(&path))? else { return Ok(Vec::new()) };
-        let mut outline = self.reader.outline(&file)?;
-        outline.retain(|(_, what)| !what.is_local && !what.name.is_empty());
+        let mut outline: Vec<Definition> = self.reader.whole_outline(&file)?.collect::<Result<_>>()?;
+        outline.retain(|Definition { what, .. }| !what.is_local && !what.name.is_empty());
         let mut symbols = Vec::with_capacity(outline.len());
-        for (used, what) in &outline {
-            symbols.push(Some(self.document_symbol(&file, used, what)?));
+        for definition in &outline {
+            symbols.push(Some(self.document_symbol(&file, definition)?));
         }
-        let at: HashMap<_, _> = outline.iter().enumerate().rev().map(|(at, (used, _))| (used.symbol, at)).collect();
+        let at: HashMap<_, _> =
+            outline.iter().enumerate().rev().map(|(at, definition)| (definition.symbol, at)).collect();
         let parent_of = |child: usize| {
-            outline[child].1.enclosing.and_then(|outer| at.get(&outer).copied()).filter(|at| *at < child)
+            outline[child].what.enclosing.and_then(|outer| at.get(&outer).copied()).filter(|at| *at < child)
         };
         let mut depths = vec![0; outline.len()];
         for child in 0..outline.len() {
@@ -91,10 +92,10 @@ impl Answers<'_> {
     }
 
     #[allow(deprecated)] // The field must be given.
-    fn document_symbol(&self, file: &IndexedFile, used: &Use, what: &Description) -> Result<DocumentSymbol> {
-        let selection_range = self.places.range(self.reader, file, used.span)?;
-        let extent = self.reader.definition_of_use(file, used)?.and_then(|place| place.extent);
-        let range = extent.map(|extent| self.places.range(self.reader, file, extent)).transpose()?;
+    fn document_symbol(&self, file: &IndexedFile, definition: &Definition) -> Result<DocumentSymbol> {
+        let Definition { what, place, .. } = definition;
+        let selection_range = self.places.range(self.reader, file, place.span)?;
+        let range = place.extent.map(|extent| self.places.range(self.reader, file, extent)).transpose()?;
         // The protocol wants the name within the whole.
         let range = range.filter(|range| range.start <= selection_range.start && selection_range.end <= range.end);
         let detail = Some(what.signature.clone()).filter(|signature| !signature.is_empty());

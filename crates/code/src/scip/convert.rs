@@ -3,44 +3,46 @@
 use std::collections::{BTreeMap, HashSet};
 
 use scip::types;
-use scip::types::occurrence::{Typed_enclosing_range, Typed_range};
 use scip::types::symbol_information::Kind;
 
 use crate::columns::{Columns, convert};
+use crate::model::details::Details;
 use crate::model::{Document, Occurrence, RelationKind, Role, Span, SymbolInfo};
-use crate::scip::names::{descriptors, local, name_and_kind, parent};
+use crate::scip::details;
+use crate::scip::names::{descriptors, name_and_kind, parent, role, symbol_in, words};
+use crate::scip::ranges::{Wrong, spans};
 
-/// What is wrong with a document, in words.
-pub type Wrong = String;
-
-/// The document, with columns in bytes if its text is given.
-pub fn document(read: types::Document, text: Option<&str>, unspecified: Columns) -> Result<Document, Wrong> {
+/// The document, with columns in bytes if its text is given, and what else is said of it.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn document(read: types::Document, text: Option<&str>, unspecified: Columns) -> Result<(Document, Details), Wrong> {
     let stated = columns(&read, unspecified);
     let mut lines = Lines::new(text, stated);
-    let path = read.relative_path;
+    let (path, language) = (read.relative_path, read.language.to_lowercase());
+    let embedded = Some(read.text).filter(|text| !text.is_empty());
+    let mut details = Details { path: Some(path.clone()), text: embedded, ..Details::default() };
     let mut occurrences = Vec::with_capacity(read.occurrences.len());
     for (number, occurrence) in read.occurrences.into_iter().enumerate() {
         let wrong = |wrong: Wrong| format!("occurrence {number}: {wrong}");
         let (span, extent) = spans(&occurrence).map_err(wrong)?;
-        if occurrence.symbol.is_empty() {
-            // It says how to colour the text.
-            continue;
+        let (span, extent) = (lines.span(span), extent.map(|extent| lines.span(extent)));
+        details::occurrence(&mut details, &occurrence, (span, extent), &path);
+        // One without a symbol says how to colour the text, or what a compiler says of it.
+        if !occurrence.symbol.is_empty() {
+            let (symbol, role) = (symbol_in(&occurrence.symbol, &path), role(occurrence.symbol_roles));
+            occurrences.push(Occurrence { span, symbol, role, extent });
         }
-        occurrences.push(Occurrence {
-            span: lines.span(span),
-            symbol: symbol_in(&occurrence.symbol, &path),
-            role: role(occurrence.symbol_roles),
-            extent: extent.map(|extent| lines.span(extent)),
-        });
     }
+    read.symbols.iter().for_each(|info| details::signature(&mut details, info, &path, &language));
     let symbols = read.symbols.into_iter().map(|info| symbol(info, &path)).collect();
     let columns = if text.is_some() { Columns::Utf8 } else { stated };
     let wide_lines = lines.wide;
-    let mut document =
-        Document { path, language: read.language.to_lowercase(), columns, wide_lines, occurrences, symbols };
+    let mut document = Document { path, language, columns, wide_lines, occurrences, symbols };
     attach_to_types(&mut document);
     document.normalise();
-    Ok(document)
+    details.normalise();
+    Ok((document, details))
 }
 
 /// Makes what is in an `impl` of Rust a part of its type, if the type is defined in the same module of the same file.
@@ -93,78 +95,12 @@ pub fn symbol(read: types::SymbolInformation, path: &str) -> SymbolInfo {
     SymbolInfo { symbol, name, kind, signature, documentation: read.documentation, enclosing, relations }
 }
 
-/// A symbol that no other file has.
-fn symbol_in(symbol: &str, path: &str) -> String {
-    match local(symbol) {
-        Some(_) => format!("{symbol} {path}"),
-        None => symbol.to_owned(),
-    }
-}
-
-/// `AbstractMethod` as `abstract method`.
-fn words(name: &str) -> String {
-    let mut words = String::with_capacity(name.len() + 2);
-    for letter in name.chars() {
-        if letter.is_uppercase() && !words.is_empty() {
-            words.push(' ');
-        }
-        words.extend(letter.to_lowercase());
-    }
-    words
-}
-
 fn columns(read: &types::Document, unspecified: Columns) -> Columns {
     match read.position_encoding.enum_value() {
         Ok(types::PositionEncoding::UTF8CodeUnitOffsetFromLineStart) => Columns::Utf8,
         Ok(types::PositionEncoding::UTF16CodeUnitOffsetFromLineStart) => Columns::Utf16,
         Ok(types::PositionEncoding::UTF32CodeUnitOffsetFromLineStart) => Columns::Utf32,
         Ok(types::PositionEncoding::UnspecifiedPositionEncoding) | Err(_) => unspecified,
-    }
-}
-
-/// The strongest of the roles, which are bits.
-fn role(bits: i32) -> Role {
-    let is = |role: types::SymbolRole| bits & role as i32 != 0;
-    match () {
-        () if is(types::SymbolRole::Definition) => Role::Definition,
-        () if is(types::SymbolRole::ForwardDefinition) => Role::Declaration,
-        () if is(types::SymbolRole::Import) => Role::Import,
-        () if is(types::SymbolRole::WriteAccess) => Role::Write,
-        () if is(types::SymbolRole::ReadAccess) => Role::Read,
-        () => Role::Reference,
-    }
-}
-
-/// The range of an occurrence, and that of the definition around it.
-fn spans(read: &types::Occurrence) -> Result<(Span, Option<Span>), Wrong> {
-    let single = |range: &types::SingleLineRange| vec![range.line, range.start_character, range.end_character];
-    let multi = |range: &types::MultiLineRange| {
-        vec![range.start_line, range.start_character, range.end_line, range.end_character]
-    };
-    let range = match &read.typed_range {
-        Some(Typed_range::SingleLineRange(range)) => single(range),
-        Some(Typed_range::MultiLineRange(range)) => multi(range),
-        _ => read.range.clone(),
-    };
-    let enclosing = match &read.typed_enclosing_range {
-        Some(Typed_enclosing_range::SingleLineEnclosingRange(range)) => single(range),
-        Some(Typed_enclosing_range::MultiLineEnclosingRange(range)) => multi(range),
-        _ => read.enclosing_range.clone(),
-    };
-    let extent = if enclosing.is_empty() { None } else { Some(span(&enclosing)?) };
-    Ok((span(&range)?, extent))
-}
-
-fn span(range: &[i32]) -> Result<Span, Wrong> {
-    let numbers: Option<Vec<u32>> = range.iter().map(|number| u32::try_from(*number).ok()).collect();
-    let span = match numbers.as_deref() {
-        Some(&[line, column, end_column]) => Span { line, column, end_line: line, end_column },
-        Some(&[line, column, end_line, end_column]) => Span { line, column, end_line, end_column },
-        _ => return Err(format!("the range {range:?} has not three or four natural numbers")),
-    };
-    match (span.line, span.column) <= (span.end_line, span.end_column) {
-        true => Ok(span),
-        false => Err(format!("the range {range:?} ends before it begins")),
     }
 }
 
@@ -194,24 +130,5 @@ impl<'t> Lines<'t> {
             }
             _ => column,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_have_three_or_four_numbers_in_order() {
-        assert_eq!(span(&[1, 2, 3]), Ok(Span { line: 1, column: 2, end_line: 1, end_column: 3 }));
-        assert_eq!(span(&[1, 2, 3, 0]), Ok(Span { line: 1, column: 2, end_line: 3, end_column: 0 }));
-        for wrong in [&[][..], &[1], &[1, 2], &[1, 3, 2], &[2, 0, 1, 9], &[0, -1, 4], &[1, 2, 3, 4, 5]] {
-            assert!(span(wrong).is_err(), "{wrong:?}");
-        }
-    }
-
-    #[test]
-    fn kinds_are_words() {
-        assert_eq!((words("AbstractMethod").as_str(), words("Enum").as_str()), ("abstract method", "enum"));
     }
 }

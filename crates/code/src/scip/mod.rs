@@ -1,6 +1,8 @@
 //! Reading SCIP, the format of rust-analyzer, scip-typescript and others.
 
 mod convert;
+mod details;
 mod frames;
 pub mod names;
+mod ranges;
 pub mod reader;

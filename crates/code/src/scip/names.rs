@@ -1,5 +1,11 @@
 //! Symbols as SCIP writes them: `scheme manager package version descriptors`, or `local id`.
 
+use std::fmt;
+
+use scip::types;
+
+use crate::model::Role;
+
 /// A descriptor: a step on the way to a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor<'s> {
@@ -51,6 +57,83 @@ pub fn name_and_kind(symbol: &str) -> (String, String) {
         _ if local(symbol).is_some() => (String::new(), "local".to_owned()),
         _ => (symbol.to_owned(), String::new()),
     }
+}
+
+/// A symbol that no other file has: a local one has the path of its file behind it.
+pub fn symbol_in(symbol: &str, path: &str) -> String {
+    match local(symbol) {
+        Some(_) => format!("{symbol} {path}"),
+        None => symbol.to_owned(),
+    }
+}
+
+/// `AbstractMethod` as `abstract method`.
+pub fn words(name: &str) -> String {
+    let mut words = String::with_capacity(name.len() + 2);
+    for letter in name.chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
+}
+
+/// The strongest of the roles, which are bits.
+pub fn role(bits: i32) -> Role {
+    let is = |role: types::SymbolRole| bits & role as i32 != 0;
+    match () {
+        () if is(types::SymbolRole::Definition) => Role::Definition,
+        () if is(types::SymbolRole::ForwardDefinition) => Role::Declaration,
+        () if is(types::SymbolRole::Import) => Role::Import,
+        () if is(types::SymbolRole::WriteAccess) => Role::Write,
+        () if is(types::SymbolRole::ReadAccess) => Role::Read,
+        () => Role::Reference,
+    }
+}
+
+/// The package that a symbol is of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Package {
+    /// The scheme of the symbol: usually the name of the indexer.
+    pub scheme: String,
+    /// The package manager, such as `cargo`.
+    pub manager: String,
+    /// The name.
+    pub name: String,
+    /// The version.
+    pub version: String,
+}
+
+/// As `cargo serde 1.0.0`: the manager, the name and the version, as far as the symbol has them.
+impl fmt::Display for Package {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [&self.manager, &self.name, &self.version].into_iter().filter(|part| !part.is_empty());
+        for (number, part) in parts.enumerate() {
+            let between = if number == 0 { "" } else { " " };
+            write!(out, "{between}{part}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The package of a symbol. `None`, if the symbol is local, is not as SCIP writes symbols, or names no package.
+#[must_use]
+pub fn package(symbol: &str) -> Option<Package> {
+    if local(symbol).is_some() {
+        return None;
+    }
+    descriptors(symbol)?;
+    let mut at = 0;
+    let mut field = || {
+        let end = end_of_field(symbol, at)?;
+        // The space that ends the field is not a part of it, and two spaces in it are one.
+        let text = symbol[at..end - 1].replace("  ", " ");
+        at = end;
+        Some(if text == "." { String::new() } else { text })
+    };
+    let package = Package { scheme: field()?, manager: field()?, name: field()?, version: field()? };
+    (!package.name.is_empty()).then_some(package)
 }
 
 /// After the space that ends a field; two spaces are one of the field.
@@ -148,5 +231,21 @@ mod tests {
             assert_eq!(descriptors(text), None, "{text}");
         }
         assert_eq!(descriptors("s . . . "), Some(Vec::new()));
+    }
+
+    #[test]
+    fn kinds_are_words() {
+        assert_eq!((words("AbstractMethod").as_str(), words("Enum").as_str()), ("abstract method", "enum"));
+    }
+
+    #[test]
+    fn symbols_name_their_packages() {
+        let found = package("rust-analyzer cargo two  words 1.0 a/B#").expect("it has a package");
+        assert_eq!((found.scheme.as_str(), found.name.as_str()), ("rust-analyzer", "two words"));
+        assert_eq!(found.to_string(), "cargo two words 1.0");
+        assert_eq!(package("test . demo . main().").expect("it has a package").to_string(), "demo");
+        for none in ["local 7", "test . . . main().", "ctags a.c f(function)", ""] {
+            assert_eq!(package(none), None, "{none}");
+        }
     }
 }

@@ -9,9 +9,12 @@ use scip::types;
 
 use crate::columns::Columns;
 use crate::error::{Error, Result};
-use crate::model::Part;
-use crate::scip::convert;
+use crate::model::Document;
+use crate::model::details::Details;
+use crate::model::part::Part;
 use crate::scip::frames::{Fault, Frame, Frames};
+use crate::scip::ranges::Wrong;
+use crate::scip::{convert, details};
 use crate::source::{Source, Visit};
 
 /// An index in a file of SCIP, and the directory with the sources.
@@ -44,9 +47,8 @@ impl Source for ScipFile {
         };
         while let Some(frame) = frames.next().map_err(at)? {
             let offset = frame.offset;
-            if let Some(part) = state.part(frame).map_err(|message| at(Fault { offset, message }))? {
-                visit(part)?;
-            }
+            let parts = state.parts(frame).map_err(|message| at(Fault { offset, message }))?;
+            parts.into_iter().try_for_each(&mut *visit)?;
         }
         match state.tool {
             Some(_) => Ok(()),
@@ -67,13 +69,14 @@ struct Reading<'r> {
 }
 
 impl Reading<'_> {
-    fn part(&mut self, frame: Frame) -> std::result::Result<Option<Part>, convert::Wrong> {
+    /// The parts of an index that are in a field.
+    fn parts(&mut self, frame: Frame) -> std::result::Result<Vec<Part>, Wrong> {
         match frame.field {
             METADATA => {
                 let metadata =
                     types::Metadata::parse_from_bytes(&frame.bytes).map_err(|error| wrong("metadata", &error))?;
-                self.tool = Some(metadata.tool_info.into_option().map(|tool| tool.name).unwrap_or_default());
-                Ok(None)
+                self.tool = Some(metadata.tool_info.as_ref().map(|tool| tool.name.clone()).unwrap_or_default());
+                Ok(details::tool(metadata).map(Part::Tool).into_iter().collect())
             }
             DOCUMENTS => {
                 self.documents += 1;
@@ -81,21 +84,23 @@ impl Reading<'_> {
                 let document = types::Document::parse_from_bytes(&frame.bytes).map_err(|error| wrong(&what, &error))?;
                 let path = document.relative_path.clone();
                 let document = self.document(document);
-                document
-                    .map(|document| Some(Part::Document(document)))
-                    .map_err(|wrong| format!("{what}, `{path}`: {wrong}"))
+                let (document, details) = document.map_err(|wrong| format!("{what}, `{path}`: {wrong}"))?;
+                Ok(with_details(Part::Document(document), details))
             }
             EXTERNAL_SYMBOLS => {
                 let read = types::SymbolInformation::parse_from_bytes(&frame.bytes);
-                let info = convert::symbol(read.map_err(|error| wrong("a symbol", &error))?, "");
-                Ok(Some(Part::External(info)))
+                let read = read.map_err(|error| wrong("a symbol", &error))?;
+                let mut details = Details::default();
+                details::signature(&mut details, &read, "", "");
+                details.normalise();
+                Ok(with_details(Part::External(convert::symbol(read, "")), details))
             }
             // Fields of later versions.
-            _ => Ok(None),
+            _ => Ok(Vec::new()),
         }
     }
 
-    fn document(&self, document: types::Document) -> std::result::Result<crate::model::Document, convert::Wrong> {
+    fn document(&self, document: types::Document) -> std::result::Result<(Document, Details), Wrong> {
         let path = Path::new(&document.relative_path);
         let is_within = path.components().all(|part| matches!(part, Component::Normal(_)));
         if document.relative_path.is_empty() || !is_within {
@@ -120,7 +125,15 @@ impl Reading<'_> {
     }
 }
 
-fn wrong(what: &str, error: &protobuf::Error) -> convert::Wrong {
+/// A part, and what else is said of its unit, if anything is.
+fn with_details(part: Part, details: Details) -> Vec<Part> {
+    match details.is_empty() {
+        true => vec![part],
+        false => vec![part, Part::Details(Box::new(details))],
+    }
+}
+
+fn wrong(what: &str, error: &protobuf::Error) -> Wrong {
     format!("{what} cannot be read: {error}; this is not an index of SCIP, or a damaged one")
 }
 

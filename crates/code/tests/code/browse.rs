@@ -1,6 +1,7 @@
 //! Definitions, references and names of a small program.
 
-use fulgurite_code::{Error, Relative, Role};
+use fulgurite_code::{Error, Outline, Relative, Role};
+use scip::types::Relationship;
 use scip::types::symbol_information::Kind;
 
 use crate::support::{Project, implements, info, symbol};
@@ -51,7 +52,9 @@ fn definitions_and_references_are_found_by_place_and_by_name() {
     assert_eq!((described.name.as_str(), described.kind.as_str()), ("area", "method"));
     assert_eq!(described.documentation, ["What `area` does."]);
     assert_eq!(reader.describe(described.enclosing.unwrap()).unwrap().name, "Circle");
-    assert_eq!(reader.outline(&main).unwrap().len(), 2);
+    let names = |outline: Outline<'_>| outline.map(|found| found.unwrap().what.name).collect::<Vec<_>>();
+    assert_eq!(names(reader.outline(&main).unwrap()), ["main"]);
+    assert_eq!(names(reader.whole_outline(&main).unwrap()), ["main", ""]);
     assert_eq!(reader.wide_line(&main, 1).unwrap().as_deref(), Some("    let ä = \"🦀\"; area(ä);"));
     assert_eq!(reader.wide_line(&main, 0).unwrap(), None);
 }
@@ -99,6 +102,76 @@ fn names_are_searched_and_misspelt_ones_are_guessed() {
     let Err(Error::NoSuchFile { similar, .. }) = reader.file("main.rs") else { panic!("there is none") };
     assert_eq!(similar, ["src/main.rs"]);
     assert!(reader.resolve("main::area").is_err());
+}
+
+#[test]
+fn nothing_is_proposed_for_a_text_that_is_too_long_for_a_name() {
+    let project = Project::new();
+    let long = "n".repeat(300);
+    project.write(&[("a.rs", "fn «long().»long() {}", vec![info("long().", Kind::Function, &long)])]);
+    project.update();
+    let reader = project.reader();
+    let Err(Error::NoSuchSymbol { similar, .. }) = reader.resolve(&long[1..]) else { panic!("there is none") };
+    assert_eq!(similar, [""; 0]);
+    let Err(Error::NoSuchFile { similar, .. }) = reader.file(&format!("{long}/a.rs")) else { panic!("there is none") };
+    assert_eq!(similar, [""; 0]);
+}
+
+#[test]
+fn a_search_returns_the_best_matches_whatever_their_order_in_the_index() {
+    let project = Project::new();
+    let names = ["Ab", "abcd", "abc", "xab", "ab", "xxab", "b"];
+    let marked: String = (0..names.len()).map(|n| format!("fn «f{n}().»f{n}() {{}} ")).collect();
+    let infos = names.iter().enumerate().map(|(n, name)| info(&format!("f{n}()."), Kind::Function, name));
+    project.write(&[("a.rs", marked.as_str(), infos.collect())]);
+    project.update();
+    let reader = project.reader();
+    let found = |limit: usize| {
+        let found = reader.search("ab", limit).unwrap();
+        found.iter().map(|symbol| reader.describe(*symbol).unwrap().name).collect::<Vec<_>>()
+    };
+    let all = ["Ab", "ab", "abc", "abcd", "xab", "xxab"];
+    // Names that are equal in lower case are in no order.
+    let in_order = |mut found: Vec<String>| {
+        let equal = found.len().min(2);
+        found[..equal].sort();
+        found
+    };
+    for limit in 2..10 {
+        assert_eq!(in_order(found(limit)), all[..all.len().min(limit)], "{limit}");
+    }
+    assert_eq!((found(0).len(), found(1)[0].to_lowercase().as_str()), (0, "ab"));
+}
+
+#[test]
+fn a_symbol_is_summed_up_with_the_numbers_of_its_uses() {
+    let project = Project::new();
+    let base = info("Base#run().", Kind::Method, "run");
+    let mut of_child = info("Child#run().", Kind::Method, "run");
+    of_child.relationships.push(Relationship {
+        symbol: symbol("Base#run()."),
+        is_reference: true,
+        ..Default::default()
+    });
+    project.write(&[
+        ("base.rs", "fn «Base#run().»run() {} fn «Child#run().»run() {}", vec![base, of_child]),
+        ("a.rs", "‹Base#run().›run() ‹Child#run().›run()", vec![]),
+        ("b.rs", "‹Base#run().›run()", vec![]),
+    ]);
+    project.update();
+    let reader = project.reader();
+    for (name, references, files) in [("Base#run().", 3, 2), ("Child#run().", 3, 2)] {
+        let found = reader.resolve(&symbol(name)).unwrap();
+        let summary = reader.summary(found[0]).unwrap();
+        assert_eq!((summary.references, summary.files), (references, files), "{name}");
+        assert_eq!(reader.references(found[0]).unwrap().len() as u64, references, "{name}");
+        assert_eq!(summary.located.places, reader.definitions(found[0]).unwrap());
+        // Several symbols have each place once.
+        assert_eq!(reader.references_of(&[found[0], found[0]]).unwrap(), reader.references(found[0]).unwrap());
+    }
+    let outside = reader.resolve(&symbol("std/Display#")).unwrap();
+    let located = reader.located(outside[0]).unwrap();
+    assert_eq!(located.rows().map(|place| place.is_some()).collect::<Vec<_>>(), [false]);
 }
 
 #[test]

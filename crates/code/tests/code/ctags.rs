@@ -1,6 +1,6 @@
 //! Definitions by ctags, from its output as it is written.
 
-use fulgurite_code::{CtagsFile, Error, update_index};
+use fulgurite_code::{CtagsFile, Definition, Error, update_index};
 
 use crate::support::{Project, reader};
 
@@ -28,15 +28,18 @@ fn tags_become_definitions_at_their_names() {
     assert_eq!(updated.unwrap().files, 1);
     let reader = reader(&project.database());
     let file = reader.file("src/shape.rs").unwrap();
-    let outline = reader.outline(&file).unwrap();
-    let places: Vec<_> =
-        outline.iter().map(|(used, what)| (what.name.as_str(), used.span.line, used.span.column)).collect();
-    assert_eq!(places, [("Circle", 0, 7), ("area", 2, 22), ("area", 5, 7)]);
-    assert_eq!((outline[1].1.kind.as_str(), outline[1].1.signature.as_str()), ("method", "(&self) -> f64"));
+    let outline: Vec<_> = reader.outline(&file).unwrap().map(Result::unwrap).collect();
+    let place_of = |found: &Definition| (found.what.name.clone(), found.place.span.line, found.place.span.column);
+    let places: Vec<_> = outline.iter().map(place_of).collect();
+    let expected = [("Circle", 0, 7), ("area", 2, 22), ("area", 5, 7)];
+    assert_eq!(places, expected.map(|(name, line, column)| (name.to_owned(), line, column)));
+    let method = &outline[1];
+    assert_eq!((method.what.kind.as_str(), method.what.signature.as_str()), ("method", "(&self) -> f64"));
     let both = reader.resolve("Circle::area").unwrap();
     assert_eq!(both.len(), 2);
-    assert_eq!(reader.definitions(outline[1].0.symbol).unwrap()[0].extent.unwrap().end_line, 4);
-    assert_eq!(reader.describe(outline[1].1.enclosing.unwrap()).unwrap().name, "Circle");
+    assert_eq!(method.place.extent.unwrap().end_line, 4);
+    assert_eq!(reader.definitions(method.symbol).unwrap(), std::slice::from_ref(&method.place));
+    assert_eq!(reader.describe(method.what.enclosing.unwrap()).unwrap().name, "Circle");
 }
 
 #[test]

@@ -5,6 +5,8 @@
 mod browse;
 mod ctags;
 mod damage;
+mod details;
+mod limits;
 mod live;
 mod lsp;
 mod sample;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fulgurite_code::{CodeReader, ScipFile, Step, Updated, open_index, update_index};
+use fulgurite_code::{CodeReader, FoundDiagnostic, ScipFile, Step, Updated, open_index, update_index};
 use protobuf::{EnumOrUnknown, Message, MessageField};
 use scip::types::symbol_information::Kind;
 use scip::types::{
@@ -128,6 +128,11 @@ impl Project {
 
 pub fn reader(path: &Path) -> CodeReader {
     CodeReader::new(&open_index(path).unwrap()).unwrap()
+}
+
+/// The diagnostics of all files.
+pub fn diagnostics(reader: &CodeReader) -> Vec<FoundDiagnostic> {
+    reader.diagnostics(None).unwrap().map(Result::unwrap).collect()
 }
 
 pub fn index() -> Index {

@@ -104,7 +104,7 @@ fn a_document_in_two_parts_is_one_file() {
     project.update();
     let reader = project.reader();
     assert_eq!(reader.files().unwrap(), ["a.rs"]);
-    assert_eq!(reader.outline(&reader.file("a.rs").unwrap()).unwrap().len(), 2);
+    assert_eq!(reader.outline(&reader.file("a.rs").unwrap()).unwrap().count(), 2);
     assert_eq!(project.update().written, None);
 }
 

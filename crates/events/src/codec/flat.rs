@@ -23,7 +23,8 @@ pub trait FlatRoot {
 }
 
 /// Payloads that are finished FlatBuffers. They are verified and read in place: payloads of events begin at addresses
-/// that are multiples of 8. Generated code without verification can read the same bytes.
+/// that are multiples of 8. Generated code without verification can read the same bytes, and
+/// [`FlatTable`](crate::FlatTable) changes them at their places.
 pub struct FlatBuffer<F>(PhantomData<fn() -> F>);
 
 impl<F> FlatBuffer<F> {

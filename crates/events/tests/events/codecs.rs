@@ -1,8 +1,9 @@
 //! Payloads by codecs, through a store.
 
-use fulgurite_events::{Bytes, Codec, EventData, Expected, Version};
+use fulgurite::TableOptions;
+use fulgurite_events::{Bytes, Codec, Error, EventData, Expected, FlatTable, Version, View};
 
-use crate::support::store;
+use crate::support::{event, store};
 
 /// Appends what a codec has encoded, and passes the payload that is read to `check`.
 fn through_a_store(payload: &[u8], check: impl FnOnce(&[u8])) {
@@ -16,6 +17,43 @@ fn through_a_store(payload: &[u8], check: impl FnOnce(&[u8])) {
 #[test]
 fn bytes_are_read_as_they_are() {
     through_a_store(b"x\0y", |payload| assert_eq!(Bytes.decode(payload).unwrap(), b"x\0y"));
+}
+
+/// `table Total { events: ulong; }` with 0, as a builder that writes defaults encodes it.
+const NO_EVENTS: [u8; 24] = [12, 0, 0, 0, 6, 0, 12, 0, 4, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+fn add_one(total: &mut FlatTable<'_>) -> fulgurite_events::Result<()> {
+    let events = total.field::<8>(0)?;
+    *events = (u64::from_le_bytes(*events) + 1).to_le_bytes();
+    Ok(())
+}
+
+#[test]
+fn a_view_changes_a_flatbuffer_at_its_places_and_a_change_that_fails_is_not_stored() {
+    let (_directory, store) = store();
+    store.append("a", Expected::Any, &vec![event("x"); 300]).unwrap();
+    let view = View::new("v").table("totals", TableOptions::new().value_align(8)).batch_events(100);
+    let progress = store.run_view(&view, |txn, context, _| {
+        txn.insert(context.table(0), "all", NO_EVENTS)?;
+        assert!(FlatTable::update(txn, context.table(0), "all", add_one)?);
+        Ok(())
+    });
+    assert_eq!(progress.unwrap().events, 300);
+    let mut expected = NO_EVENTS;
+    expected[16..].copy_from_slice(&300_u64.to_le_bytes());
+    let mut txn = store.database().write().unwrap();
+    let totals = txn.open_table("totals").unwrap();
+    assert_eq!(txn.get(&totals, "all").unwrap().as_deref(), Some(&expected[..]));
+    let failed = FlatTable::update(&mut txn, &totals, "all", |total| {
+        add_one(total)?;
+        Err(Error::program("no"))
+    });
+    assert!(matches!(failed, Err(Error::Program(_))));
+    assert_eq!(txn.get(&totals, "all").unwrap().as_deref(), Some(&expected[..]));
+    assert!(!FlatTable::update(&mut txn, &totals, "none", add_one).unwrap());
+    txn.put(&totals, "short", [12, 0, 0]).unwrap();
+    let malformed = FlatTable::update(&mut txn, &totals, "short", add_one);
+    assert!(matches!(malformed, Err(Error::Codec { .. })), "{malformed:?}");
 }
 
 #[test]

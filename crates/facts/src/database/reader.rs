@@ -9,6 +9,7 @@ use crate::database::handle::FactDatabase;
 use crate::error::{Error, Result};
 use crate::ids::FactId;
 use crate::json::print::{Expansion, Printer};
+use crate::ownership::slice::Slice;
 use crate::query::prepared::{Compiler, EachResult, Page, Query, QueryLimits, collected};
 use crate::query::reads::Reads;
 use crate::reading::snapshot::Snapshot;
@@ -40,6 +41,15 @@ impl FactReader {
     #[must_use]
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    /// The same reader without the facts that `slice` hides. Facts that are derived on demand are derived from those
+    /// of the slice.
+    #[must_use]
+    pub fn sliced(self, slice: Slice) -> Self {
+        // Plans that are kept stay right: they depend on counts, and counts are of all facts, not of the slice.
+        let Self { snapshot, compiler, plans } = self;
+        Self { snapshot: snapshot.sliced(Arc::new(slice)), compiler, plans }
     }
 
     /// Answers a query.

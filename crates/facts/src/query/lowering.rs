@@ -5,6 +5,7 @@
 
 mod evolving;
 mod narrowing;
+pub mod patterns;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,7 +14,7 @@ use crate::angle::diagnostic::Diagnostic;
 use crate::angle::source::{Source, Span};
 use crate::angle::tree::DeriveWhen;
 use crate::ids::PredicateId;
-use crate::query::steps::{Step, Term};
+use crate::query::steps::{LOOPS_MAX, Step, Term, depth_of};
 use crate::query::typed::{CheckedQuery, Node, NodeKind, TypedStatement};
 use crate::schema::definition::Schema;
 use crate::schema::evolution::Successors;
@@ -36,13 +37,15 @@ pub struct Lowered {
     pub slots: usize,
     /// Whether a part of the query was left out because it matches nothing.
     pub is_partial: bool,
+    /// Whether patterns were said again in branches: see [`patterns`].
+    pub is_repeated: bool,
 }
 
 /// The most derived predicates that a query may stand for, each time that one is used.
 const EXPANSIONS_MAX: usize = 20_000;
 
 /// Lowers a query. `successors` has the predicates that others answer for, and `is_empty` says whether a predicate has
-/// no facts.
+/// no facts. `repeated_max` is how many parts of patterns are said again in branches.
 ///
 /// # Errors
 ///
@@ -54,6 +57,7 @@ pub fn lower(
     query: &CheckedQuery,
     successors: &Successors,
     is_empty: &dyn Fn(PredicateId) -> bool,
+    repeated_max: usize,
 ) -> Result<Lowered, Diagnostic> {
     let mut lowering = Lowering {
         schema,
@@ -68,6 +72,7 @@ pub fn lower(
         alternatives: 0,
         reserved: 0,
         is_partial: false,
+        repeated_left: 0,
     };
     let mut steps = Vec::new();
     let (head, value) = match lowering.query(query, &mut steps) {
@@ -79,8 +84,12 @@ pub fn lower(
         }
         Err(Stop::Wrong(diagnostic)) => return Err(*diagnostic),
     };
+    // A query that is too deep is refused when it is planned.
+    let repeated_max = if depth_of(&steps) <= LOOPS_MAX { repeated_max } else { 0 };
+    lowering.repeated_left = repeated_max;
     let steps = lowering.narrowed(steps);
-    Ok(Lowered { steps, head, value, slots: lowering.slots, is_partial: lowering.is_partial })
+    let is_repeated = lowering.repeated_left < repeated_max;
+    Ok(Lowered { steps, head, value, slots: lowering.slots, is_partial: lowering.is_partial, is_repeated })
 }
 
 struct Lowering<'a> {
@@ -100,6 +109,8 @@ struct Lowering<'a> {
     /// How many variables are being translated so, one within the other.
     reserved: usize,
     is_partial: bool,
+    /// How many parts of patterns may still be said again in branches.
+    repeated_left: usize,
 }
 
 /// The slots of a query's variables begin here.

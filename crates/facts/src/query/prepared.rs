@@ -21,12 +21,13 @@ use crate::ids::{FactId, PredicateId};
 use crate::query::checker::{check_derivation, check_query};
 use crate::query::continuation::Continuation;
 use crate::query::execution::{Bounds, DerivedFacts, Execution, Flow};
+use crate::query::lowering::patterns::REPEATED_MAX;
 use crate::query::lowering::{Derivations, Lowered, lower};
 use crate::query::matcher::Expression;
 use crate::query::plan::{Counts, NoOrder, Operation, PartialSlot, order};
 use crate::query::prepared::strata::Strata;
 use crate::query::reads::Reads;
-use crate::query::steps::Step;
+use crate::query::steps::{LOOPS_MAX, depth_of};
 use crate::query::typed::CheckedQuery;
 use crate::schema::definition::Schema;
 use crate::schema::evolution::Successors;
@@ -181,13 +182,24 @@ impl Compiler {
         let count = |predicate: PredicateId| counts.of(predicate);
         let successors = self.schema.successors(&|predicate| count(predicate) > 0);
         let is_empty = |predicate| count(predicate) == 0;
-        let lowered = lower(&self.schema, &self.derivations, source, checked, &successors, &is_empty)?;
+        let lower_with = |repeated_max: usize| {
+            lower(&self.schema, &self.derivations, source, checked, &successors, &is_empty, repeated_max)
+        };
+        let lowered = lower_with(REPEATED_MAX)?;
         if lowered.is_partial {
             // What is wrong in a query is wrong whatever facts there are. Derivations were checked by themselves.
-            let whole = lower(&self.schema, &Derivations::new(), source, checked, &Successors::new(), &|_| false)?;
+            let whole = lower(&self.schema, &Derivations::new(), source, checked, &Successors::new(), &|_| false, 0)?;
             planned(&whole, &count)?;
         }
-        let operations = planned(&lowered, &count)?;
+        let (lowered, operations) = match (planned(&lowered, &count), lowered.is_repeated) {
+            // With patterns that are said again, steps may be too many. Without them, the query is slower.
+            (Err(_), true) if !stops() => {
+                let plain = lower_with(0)?;
+                let operations = planned(&plain, &count)?;
+                (plain, operations)
+            }
+            (operations, _) => (lowered, operations?),
+        };
         counts.finish()?;
         Ok(Query {
             operations,
@@ -244,8 +256,6 @@ pub(crate) type EachMatch<'e> = dyn FnMut(&[u8], &[u8], &[FactId]) -> Result<()>
 
 /// Ids of derived facts end here; those of stored facts do long before.
 const DERIVED_ID_MAX: u64 = u64::MAX / 2;
-/// The most loops in each other: each needs some stack.
-const LOOPS_MAX: usize = 500;
 
 /// Orders and compiles the steps of a query.
 fn operations_of(
@@ -257,7 +267,7 @@ fn operations_of(
 ) -> std::result::Result<Vec<Operation>, Diagnostic> {
     let span = checked.query.head.span;
     // Before planning, whose time grows faster than the number of steps.
-    check_depth(depth_of_steps(&lowered.steps), source, span)?;
+    check_depth(depth_of(&lowered.steps), source, span)?;
     let mut slots = Vec::new();
     lowered.head.slots(&mut slots);
     lowered.value.iter().for_each(|value| value.slots(&mut slots));
@@ -314,20 +324,6 @@ fn depth(operations: &[Operation]) -> usize {
         _ => 1,
     };
     operations.iter().map(of_one).sum()
-}
-
-/// As [`depth`], of the operations that steps will be at least.
-fn depth_of_steps(steps: &[Step]) -> usize {
-    let of_one = |step: &Step| match step {
-        Step::Or(branches, _) => 1 + branches.iter().map(|branch| depth_of_steps(branch)).max().unwrap_or(0),
-        Step::If(parts, _) => {
-            1 + (depth_of_steps(&parts[0]) + depth_of_steps(&parts[1])).max(depth_of_steps(&parts[2]))
-        }
-        Step::Not(steps) | Step::All { steps, .. } => 1 + depth_of_steps(steps),
-        // Facts with known ids are looked up, and not derived.
-        _ => 1,
-    };
-    steps.iter().map(of_one).sum()
 }
 
 /// A query that is compiled.

@@ -98,6 +98,21 @@ pub enum Step {
     },
 }
 
+/// The most loops in each other: each needs some stack.
+pub const LOOPS_MAX: usize = 500;
+
+/// How many operations that steps become are in each other, at least.
+pub fn depth_of(steps: &[Step]) -> usize {
+    let of_one = |step: &Step| match step {
+        Step::Or(branches, _) => 1 + branches.iter().map(|branch| depth_of(branch)).max().unwrap_or(0),
+        Step::If(parts, _) => 1 + (depth_of(&parts[0]) + depth_of(&parts[1])).max(depth_of(&parts[2])),
+        Step::Not(steps) | Step::All { steps, .. } => 1 + depth_of(steps),
+        // Facts with known ids are looked up, and not derived.
+        _ => 1,
+    };
+    steps.iter().map(of_one).sum()
+}
+
 impl Term {
     /// The slots in it.
     pub fn slots(&self, found: &mut Vec<usize>) {

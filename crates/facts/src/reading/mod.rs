@@ -3,6 +3,7 @@
 pub mod counts;
 pub mod enumerate;
 pub mod layer;
+pub mod owners;
 pub mod owning;
 pub mod packed;
 pub mod seek;

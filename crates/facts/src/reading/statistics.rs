@@ -61,4 +61,18 @@ impl Snapshot {
         sums.retain(|_, sum| sum.count > 0);
         Ok(sums)
     }
+
+    /// The facts of each predicate that the snapshot shows, by predicate: as [`Snapshot::statistics`], but without
+    /// those that a [slice](Snapshot::sliced) hides. It reads each fact.
+    ///
+    /// # Errors
+    /// As [`Snapshot::id_by_key`].
+    pub fn statistics_shown(&self) -> Result<BTreeMap<PredicateId, Statistics>> {
+        let mut all: BTreeMap<PredicateId, Statistics> = BTreeMap::new();
+        for fact in self.enumerate(self.starting_id(), self.first_free_id()) {
+            let fact = fact?;
+            all.entry(fact.predicate()).or_default().add(fact.key(), fact.value());
+        }
+        Ok(all)
+    }
 }

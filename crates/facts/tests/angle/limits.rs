@@ -13,6 +13,7 @@ predicate Word : string
 predicate Empty : nat
 predicate Use : { word : Word, number : Number }
 predicate Both : { word : string, number : nat } { W, N } where Use { Word W, Number N }
+predicate Named : string W where (Word W | Word W)
 }";
 
 fn database(count: usize) -> Database {
@@ -147,6 +148,23 @@ fn a_query_whose_types_or_steps_are_too_many_is_refused() {
     }
 }
 
+#[test]
+fn what_is_said_again_in_branches_does_not_make_a_query_too_deep() {
+    let database = database(45);
+    let statements = |count: usize| -> Vec<String> {
+        let statement = |n: usize| format!("(p.Word W{n} | p.Word W{n}); W{n} = \"w3\"..");
+        (0..count).map(statement).collect()
+    };
+    // For each variable, four loops are in each other, or five with a pattern that is said again.
+    let query = format!("W0 where {}", statements(110).join("; "));
+    assert!(database.query(&query).is_ok());
+    let query = format!("W0 where {}", statements(2).join("; "));
+    let searched = database.page(&query).searched.iter().map(|(_, count)| *count).sum::<u64>();
+    assert_eq!(searched, 3, "few statements are narrowed: two searches for a result, and one until the first match");
+    let error = database.error(&format!("W0 where {}", statements(300).join("; ")));
+    assert!(error.contains("more than 500 statements"), "{error}");
+}
+
 /// As many branches as it has variables, each within all before it.
 fn branches(count: usize, condition: &str) -> String {
     let names: Vec<String> = (0..count).map(|number| format!("V{number}")).collect();
@@ -271,6 +289,13 @@ fn what_is_said_of_a_variable_narrows_the_search_for_facts_with_it() {
         ("U where p.Use U; { word = p.Word \"w3\" } = U", vec![1, 6], 6),
         ("1 where !(p.Word W; W = \"x\"..)", vec![0], 1),
         ("W where (p.Word W; W = \"w3\"..) | (p.Word W; W = \"w4\"..)", vec![2], 2),
+        // Each branch is narrowed by what is beside the branches.
+        ("W where (p.Word W | p.Word W); W = \"w3\"..", vec![2], 1),
+        ("W where ((p.Word W | p.Word W) | p.Word W); W = \"w3\"..", vec![3], 1),
+        ("W where (if p.Number 1 then p.Word W else p.Word W); W = \"w3\"..", vec![1, 1], 1),
+        // A look-up counts if it finds nothing, too.
+        ("W where (if p.Number 99 then p.Word W else p.Word W); W = \"w3\"..", vec![1, 1], 1),
+        ("p.Named \"w3\"..", vec![2], 1),
         // What a derived predicate is searched for.
         ("p.Both { word = \"w3\".. }", vec![6, 1, 6], 6),
         ("N where p.Both { word = W, number = N }; W = \"w3\"..", vec![6, 1, 6], 6),

@@ -337,3 +337,27 @@ fn a_visitor_ends_a_page_after_any_result_or_before_it() {
         assert!(matches!(failed, Err(Error::Cancelled)), "{failed:?}");
     }
 }
+
+#[test]
+fn a_sliced_reader_answers_from_the_facts_of_the_slice() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let database = create(&directory, "a.ful");
+    write(&database, &lines("a.rs", 0..3), Some("a.rs"));
+    write(&database, &lines("b.rs", 0..2), Some("b.rs"));
+    database.complete().expect("it is completed");
+    let sliced = |units: &[&str]| {
+        let reader = database.reader().expect("it is open");
+        let slice = reader.snapshot().slice_of(units).expect("there are such units");
+        reader.sliced(slice)
+    };
+    let counts = |units: &[&str]| {
+        let reader = sliced(units);
+        // Pages of a slice are continued within it.
+        ["src.Line _", "src.File _", "T where src.Long { text = T }"].map(|query| pages(&reader, query, 1).len())
+    };
+    assert_eq!(counts(&["a.rs"]), [3, 1, 3]);
+    assert_eq!(counts(&["b.rs"]), [2, 1, 2]);
+    assert_eq!(counts(&["a.rs", "b.rs"]), [5, 2, 5]);
+    let printed = pages(&sliced(&["b.rs"]), "F where src.File F", 5);
+    assert_eq!(printed, [r#""b.rs""#]);
+}

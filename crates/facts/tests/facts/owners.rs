@@ -62,6 +62,15 @@ fn slice_has_what_its_units_own_and_what_that_refers_to() {
     assert_eq!(sliced.id_by_key(predicate(0), b"c").expect("sound"), None);
     assert!(sliced.fact_by_id(c).expect("sound").is_none());
     assert!(sliced.enumerate(c, c.plus(1)).next().is_none());
+    // Statistics are of all facts, and those of the slice are counted one by one.
+    let counts = |statistics: std::collections::BTreeMap<_, fulgurite_facts::Statistics>| {
+        statistics.into_values().map(|of_predicate| (of_predicate.count, of_predicate.bytes)).collect::<Vec<_>>()
+    };
+    let all = snapshot().statistics().expect("sound");
+    assert_eq!(snapshot().statistics_shown().expect("sound"), all);
+    assert_eq!(sliced.statistics().expect("sound"), all);
+    // `a`, `b`, `unowned`, and two uses: ids and the name of the unit.
+    assert_eq!(counts(sliced.statistics_shown().expect("sound")), [(3, 9), (2, 28)]);
 }
 
 #[test]
@@ -125,4 +134,64 @@ fn hidden_facts_end_a_page_whose_time_is_up_and_the_next_page_goes_on() {
     assert!(pages > 2, "{pages}");
     assert_eq!(page.results[0].bytes, string("b"));
     assert_eq!(page.searched, [(predicate(0), 1)]);
+}
+
+/// What is said of units is what slices of single units have, and what slices without them lack.
+fn assert_as_slices(store: &Store) {
+    let snapshot = store.snapshot().expect("a snapshot");
+    let all: Vec<FactId> = snapshot
+        .enumerate(snapshot.starting_id(), snapshot.first_free_id())
+        .map(|fact| fact.expect("a sound fact").id())
+        .collect();
+    let owners = snapshot.owners_of(&all).expect("sound");
+    let units = snapshot.unit_facts().expect("sound");
+    assert!(!units.is_empty());
+    for unit in units {
+        let alone = snapshot.slice_of(&[&unit.name]).expect("a slice");
+        let without = snapshot.slice_without(&[&unit.name]).expect("a slice");
+        let owned = all.iter().zip(&owners).filter(|(id, owner)| owner.is_some() && alone.has(**id)).count();
+        let needed = all.iter().filter(|id| !without.has(**id)).count();
+        assert_eq!((unit.owned, unit.needed), (owned as u64, needed as u64), "{}", unit.name);
+    }
+}
+
+#[test]
+fn units_are_counted_and_owners_are_named() {
+    let directory = Directory::new();
+    let store = base(&directory);
+    let snapshot = store.snapshot().expect("a snapshot");
+    let counted = snapshot.unit_facts().expect("sound").into_iter();
+    let counted: Vec<_> = counted.map(|unit| (unit.name, unit.owned, unit.needed)).collect();
+    assert_eq!(counted, [("one.rs".to_owned(), 4, 4), ("two.rs".to_owned(), 4, 4)]);
+    let find = |key: &str| snapshot.id_by_key(predicate(0), key.as_bytes()).expect("sound").expect("it exists");
+    let facts = ["a", "b", "c", "derived", "unowned"].map(find);
+    let owners = snapshot.owners_of(&facts).expect("sound").into_iter();
+    let owners: Vec<_> = owners.map(|owner| owner.map_or("none".to_owned(), |owner| owner.to_string())).collect();
+    assert_eq!(owners, ["one.rs", "one.rs | two.rs", "two.rs", "one.rs & two.rs", "none"]);
+    assert_eq!(snapshot.owners_of(&[id(1), id(1 << 40)]).expect("sound"), [None, None]);
+    drop(snapshot);
+    assert_as_slices(&store);
+}
+
+#[test]
+fn owners_of_an_incremental_database_are_without_the_units_that_it_hides() {
+    let directory = Directory::new();
+    let base = base(&directory);
+    let next = options().base(&base).hide_units(["two.rs"]).create(directory.path("next.ful"));
+    let next = next.expect("an incremental store");
+    add_use(&next, "two.rs", "a");
+    add_use(&next, "two.rs", "d");
+    next.complete(references).expect("it is completed");
+    let snapshot = next.snapshot().expect("a snapshot");
+    let owner = |key: &str| {
+        let fact = snapshot.id_by_key(predicate(0), key.as_bytes()).expect("sound").expect("it exists");
+        snapshot.owners_of(&[fact]).expect("sound").remove(0).map(|owner| owner.to_string())
+    };
+    assert_eq!(
+        ["a", "b", "d", "unowned"].map(owner),
+        [Some("one.rs | two.rs".to_owned()), Some("one.rs".to_owned()), Some("two.rs".to_owned()), None]
+    );
+    let hidden = base.snapshot().expect("a snapshot").id_by_key(predicate(0), b"c").expect("sound").expect("it exists");
+    assert_eq!(snapshot.owners_of(&[hidden]).expect("sound"), [None]);
+    assert_as_slices(&next);
 }

@@ -9,7 +9,7 @@ use std::io::{self, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use fulgurite::{Database, Error, Monitor, Options, Sequence};
+use fulgurite::{Database, Durability, Error, Monitor, Options, Sequence};
 
 use crate::checkpoint::delta::{self, Delta};
 use crate::checkpoint::error::CheckpointError;
@@ -21,7 +21,7 @@ use crate::checkpoint::storage::{CheckpointStorage, directory_of, sync_directory
 ///
 /// The first checkpoint is a copy of the database. Later ones send only what has changed since the one before, as long
 /// as the database keeps the log of these changes ([`Options::keep_log`]), and the changes are less than half of the
-/// copy. Otherwise they send a new copy.
+/// copy. Otherwise they send a new copy. If nothing has changed, they send no data.
 ///
 /// ```
 /// # use fulgurite::Database;
@@ -60,11 +60,22 @@ struct LastCheckpoint {
     sequence: Sequence,
 }
 
+/// What a new checkpoint has, before it is stored.
+#[derive(Debug)]
+struct Written {
+    manifest: Manifest,
+    /// The newest commit that it has.
+    sequence: Sequence,
+    /// The file that has to be stored, whose content is in the local file; `None` if nothing has changed.
+    sent: Option<StoredFile>,
+    is_whole: bool,
+}
+
 /// What a checkpoint has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckpointReport {
-    /// The bytes that were stored, without the manifest.
+    /// The bytes that were stored, without the manifest; 0 if nothing has changed.
     pub bytes_sent: u64,
     /// Whether the whole database was sent.
     pub is_whole: bool,
@@ -95,17 +106,19 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         db.sync()?;
         let local = LocalFile(with_suffix(db.path(), "-checkpoint"));
         let file = FileIdentity::of(db.path()).map_err(CheckpointError::storage("read", "the database"))?;
-        let (manifest, sequence, report) = match self.write_delta(db, id, &file, &names, &local)? {
+        let written = match self.write_delta(db, id, &file, &names, &local)? {
             Some(written) => written,
             None => self.write_base(db, id, &local)?,
         };
-        let sent = manifest.deltas.last().unwrap_or(&manifest.base);
-        self.storage.store(&sent.name, &local.0).map_err(CheckpointError::storage("store", &sent.name))?;
+        let Written { manifest, sequence, sent, is_whole } = written;
+        if let Some(sent) = &sent {
+            self.storage.store(&sent.name, &local.0).map_err(CheckpointError::storage("store", &sent.name))?;
+        }
         self.store_text(&local, &manifest_name(id), &manifest.to_text())?;
         self.store_text(&local, &commit_name(id), "committed\n")?;
         let is_cleaned = self.remove_old(&manifest, &names, &local).is_ok();
         self.last = Some(LastCheckpoint { manifest, file, sequence });
-        Ok(CheckpointReport { is_cleaned, ..report })
+        Ok(CheckpointReport { bytes_sent: sent.map_or(0, |sent| sent.bytes), is_whole, is_cleaned })
     }
 
     /// The changes since the last checkpoint; `None` if the whole database is to be sent.
@@ -116,15 +129,13 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         file: &FileIdentity,
         names: &[String],
         local: &LocalFile,
-    ) -> Result<Option<(Manifest, Sequence, CheckpointReport)>, CheckpointError> {
+    ) -> Result<Option<Written>, CheckpointError> {
         let Some(LastCheckpoint { manifest: last, file: file_of_last, sequence }) = &self.last else {
             return Ok(None);
         };
         // Another process may have replaced or removed that checkpoint, and with it files that only it had.
         let is_stored = last.id != id && last.files().all(|file| names.contains(&file.name)) && file == file_of_last;
-        let sent: u64 = last.deltas.iter().map(|delta| delta.bytes).sum();
-        let bytes_max = (last.base.bytes / 2).saturating_sub(sent);
-        if !is_stored || bytes_max == 0 || last.deltas.len() >= DELTAS_MAX {
+        if !is_stored {
             return Ok(None);
         }
         let feed = match db.changes(*sequence) {
@@ -133,7 +144,15 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             Err(error) => return Err(error.into()),
         };
         let through = feed.through();
+        let sent: u64 = last.deltas.iter().map(|delta| delta.bytes).sum();
+        let has_room = last.deltas.len() < DELTAS_MAX;
+        // With 0, only an unchanged database has a delta: each change has some bytes.
+        let bytes_max = if has_room { (last.base.bytes / 2).saturating_sub(sent) } else { 0 };
         let Some(delta) = Delta::collect(feed, bytes_max)? else { return Ok(None) };
+        let mut manifest = Manifest { id, ..last.clone() };
+        if delta.is_empty() {
+            return Ok(Some(Written { manifest, sequence: through, sent: None, is_whole: false }));
+        }
         let write = || {
             let mut out = Hashing::new(BufWriter::new(File::create(&local.0)?));
             delta.write(&mut out)?;
@@ -141,29 +160,19 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             Ok(out.content())
         };
         let content = write().map_err(CheckpointError::storage("write", "the changes"))?;
-        let name = data_name("delta", id, content);
-        let mut manifest = Manifest { id, ..last.clone() };
-        manifest.deltas.push(StoredFile::new(name, content));
-        Ok(Some((
-            manifest,
-            through,
-            CheckpointReport { bytes_sent: content.bytes, is_whole: false, is_cleaned: false },
-        )))
+        let sent = StoredFile::new(data_name("delta", id, content), content);
+        manifest.deltas.push(sent.clone());
+        Ok(Some(Written { manifest, sequence: through, sent: Some(sent), is_whole: false }))
     }
 
-    fn write_base(
-        &self,
-        db: &Database,
-        id: u64,
-        local: &LocalFile,
-    ) -> Result<(Manifest, Sequence, CheckpointReport), CheckpointError> {
+    fn write_base(&self, db: &Database, id: u64, local: &LocalFile) -> Result<Written, CheckpointError> {
         local.remove();
         let snapshot = db.read_durable()?;
         db.backup_snapshot_to(&snapshot, &local.0, &Monitor::new())?;
         let content = content_of(&local.0).map_err(CheckpointError::storage("read", "the copy"))?;
         let base = StoredFile::new(data_name("base", id, content), content);
-        let report = CheckpointReport { bytes_sent: content.bytes, is_whole: true, is_cleaned: false };
-        Ok((Manifest { id, base, deltas: Vec::new() }, snapshot.sequence(), report))
+        let manifest = Manifest { id, base: base.clone(), deltas: Vec::new() };
+        Ok(Written { manifest, sequence: snapshot.sequence(), sent: Some(base), is_whole: true })
     }
 
     fn store_text(&self, local: &LocalFile, name: &str, text: &str) -> Result<(), CheckpointError> {
@@ -232,7 +241,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         }
     }
 
-    /// Makes a database of the files of a checkpoint, and closes it.
+    /// Makes a database of the files of a checkpoint, and closes it. It is durable afterwards.
     fn fill(
         &self,
         manifest: &Manifest,
@@ -241,20 +250,22 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         options: &Options,
     ) -> Result<(), CheckpointError> {
         self.fetch(&manifest.base, path)?;
-        // Commits that follow sync the log alone. It needs this file.
+        if !manifest.deltas.is_empty() {
+            // Without a log of its changes, it is a single file when it is closed. Until then no commit has to be
+            // durable: after a crash the next call begins again.
+            let options = options.clone().create(false).read_only(false).keep_log(0).durability(Durability::Memory);
+            let db = options.open(path)?;
+            for delta in &manifest.deltas {
+                self.fetch(delta, &local.0)?;
+                let file = File::open(&local.0).map_err(CheckpointError::storage("read", &delta.name))?;
+                delta::apply(&delta.name, &mut BufReader::new(file), &db)?;
+            }
+            db.close()?;
+        }
+        // Commits of the restored database sync the log alone, and the log needs this file. Closing may have written
+        // and synced nothing.
         let synced = File::open(path).and_then(|file| file.sync_all());
-        synced.map_err(CheckpointError::storage("sync", &manifest.base.name))?;
-        if manifest.deltas.is_empty() {
-            return Ok(());
-        }
-        // Without a log of its changes, it is a single file when it is closed.
-        let db = options.clone().create(false).read_only(false).keep_log(0).open(path)?;
-        for delta in &manifest.deltas {
-            self.fetch(delta, &local.0)?;
-            let file = File::open(&local.0).map_err(CheckpointError::storage("read", &delta.name))?;
-            delta::apply(&delta.name, &mut BufReader::new(file), &db)?;
-        }
-        Ok(db.close()?)
+        synced.map_err(CheckpointError::storage("sync", &manifest.base.name))
     }
 
     /// Fetches a file, and checks that it is what was stored.
@@ -296,9 +307,13 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             self.discard(oldest, names)?;
             discarded.insert(oldest);
         }
+        let of_newest = |name: &String| newest.files().any(|file| file.name == *name);
+        // Each checkpoint that sends changes needs all files of the one before. If there are no other files, none is
+        // left over, whatever the other checkpoints need.
+        let may_be_left_over = names.iter().any(|name| is_data(name) && !of_newest(name));
         // Read each time: another process may have replaced a checkpoint.
-        let manifests =
-            kept.iter().map(|id| self.read_manifest(*id, local)).collect::<Result<Vec<_>, CheckpointError>>()?;
+        let read = kept.iter().filter(|_| may_be_left_over).map(|id| self.read_manifest(*id, local));
+        let manifests = read.collect::<Result<Vec<_>, CheckpointError>>()?;
         let needed: HashSet<&str> =
             manifests.iter().chain([newest]).flat_map(Manifest::files).map(|file| file.name.as_str()).collect();
         kept.insert(newest.id);

@@ -49,6 +49,11 @@ impl Delta {
         Ok(Some(delta))
     }
 
+    /// Whether nothing has changed.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
     fn note(&mut self, table: Option<Arc<str>>, key: Vec<u8>, value: Option<Vec<u8>>) -> bool {
         // A table without a name is dropped later in the feed.
         let Some(table) = table else { return true };

@@ -60,9 +60,12 @@ impl<K: Key, E: ValueCodec> EdgeTable<K, E> {
         &self.table
     }
 
-    /// The key and value of an edge without a version.
-    pub fn entry(&self, edge: &Edge<K, E>) -> Result<(KeyBuffer, Vec<u8>)> {
-        Ok((self.key(&[], edge)?, edge.value.encode_value().to_vec()))
+    /// The key and value of an edge.
+    ///
+    /// # Errors
+    /// As [`EdgeTable::put`].
+    pub fn entry(&self, version: &[u8], edge: &Edge<K, E>) -> Result<(KeyBuffer, Vec<u8>)> {
+        Ok((self.key(version, edge)?, edge.value.encode_value()))
     }
 
     pub fn put(&self, txn: &mut WriteTxn, version: &[u8], edge: &Edge<K, E>) -> Result<()> {

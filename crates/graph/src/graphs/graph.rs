@@ -4,13 +4,14 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use fulgurite::keys::{AsKey, AsValue, Key, ValueCodec};
-use fulgurite::{Database, Error, Read, Result, TypedRange, TypedTable, WriteTxn};
+use fulgurite::{Database, Read, Result, TypedRange, TypedTable, WriteTxn};
 
 use crate::edges::edge::Edge;
 use crate::edges::iter::{Edges, Targets, decode_error};
 use crate::edges::layout::{ByRef, GraphOptions};
 use crate::edges::query::EdgeQuery;
 use crate::edges::table::EdgeTable;
+use crate::graphs::load::{self, SORT_BYTES};
 use crate::graphs::neighbourhood::{Neighbourhood, Neighbourhoods};
 
 /// A graph whose vertices are identified by `K`, and have values `V`; its edges have values `E`. `[u8; 0]` is a value
@@ -33,8 +34,6 @@ impl<K, V, E> Clone for Graph<K, V, E> {
 
 /// Of a graph without versions.
 const NO_VERSION: &[u8] = &[];
-/// The memory in which a bulk load sorts a table.
-const SORT_BYTES: usize = 64 << 20;
 
 impl<K: Key, V: ValueCodec, E: ValueCodec> Graph<K, V, E> {
     /// Opens the graph with this name, and creates it if it does not exist.
@@ -64,15 +63,13 @@ impl<K: Key, V: ValueCodec, E: ValueCodec> Graph<K, V, E> {
         edges: impl IntoIterator<Item = Edge<K, E>>,
         patience: Duration,
     ) -> Result<()> {
-        let Some(mut load) = db.begin_bulk_load(patience)? else {
-            let message = format!("other transactions have written for {patience:?}; load when they have ended");
-            return Err(Error::Invalid { message });
-        };
+        let mut load = load::begin(db, patience)?;
         let vertices = vertices
             .into_iter()
             .map(|(id, value)| Ok::<_, Infallible>((id.encode().into_vec(), value.encode_value().to_vec())));
         load.unsorted(self.vertices.as_bytes(), vertices, SORT_BYTES)?;
-        load.unsorted(self.edges.table(), edges.into_iter().map(|edge| self.edges.entry(&edge)), SORT_BYTES)?;
+        let edges = edges.into_iter().map(|edge| self.edges.entry(NO_VERSION, &edge));
+        load.unsorted(self.edges.table(), edges, SORT_BYTES)?;
         load.commit().map(drop)
     }
 

@@ -1,14 +1,17 @@
 //! [`VersionedGraph`]: a graph for each version of the data.
 
+use std::convert::Infallible;
+use std::time::Duration;
+
 use fulgurite::keys::{AsKey, AsValue, Key, KeyBuffer, ValueCodec};
 use fulgurite::{Database, Error, Range, Read, Result, TypedRange, TypedTable, Value, WriteTxn};
 
 use crate::edges::edge::Edge;
-use crate::edges::iter::{Edges, Targets};
-use crate::edges::layout::ByRef;
-use crate::edges::layout::GraphOptions;
+use crate::edges::iter::{Edges, Targets, decode_error};
+use crate::edges::layout::{ByRef, GraphOptions};
 use crate::edges::query::EdgeQuery;
 use crate::edges::table::EdgeTable;
+use crate::graphs::load::{self, SORT_BYTES};
 use crate::graphs::neighbourhood::{Neighbourhood, Neighbourhoods};
 
 /// A graph for each version, a number that the program chooses: a time window, a batch, a revision. A read is of one
@@ -49,6 +52,9 @@ impl<K, V, E> Clone for VersionedGraph<K, V, E> {
     }
 }
 
+/// The value in the table of versions.
+const NOTHING: [u8; 0] = [];
+
 /// The number of a version in keys: newest first.
 fn key_of(version: u64) -> u64 {
     u64::MAX - version
@@ -70,6 +76,59 @@ impl<K: Key, V: ValueCodec, E: ValueCodec> VersionedGraph<K, V, E> {
         Ok(Self { vertices, edges, versions })
     }
 
+    /// Loads many vertices and edges of a version, in any order, in one commit: see
+    /// [`Graph::bulk_load`](crate::Graph::bulk_load). What the version has already stays, unless it is loaded again.
+    /// The iterator of the vertices is cloned, for the table of versions.
+    ///
+    /// ```
+    /// # use fulgurite::Database;
+    /// # use fulgurite_graph::{Edge, EdgeQuery, GraphOptions, VersionedGraph};
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let db = Database::options().create(true).open(directory.path().join("a.ful"))?;
+    /// use std::time::Duration;
+    ///
+    /// let days: VersionedGraph<u64, u64, [u8; 0]> = VersionedGraph::open(&db, "days", GraphOptions::new())?;
+    /// let ring = (0..1000).map(|id| Edge::out(id, (id + 1) % 1000, []));
+    /// days.bulk_load(&db, 7, (0..1000).map(|id| (id, id * id)), ring, Duration::from_secs(10))?;
+    /// let snapshot = db.read()?;
+    /// assert_eq!(days.vertex(&snapshot, 7, 9_u64)?, Some(81));
+    /// assert_eq!(days.count_edges(&snapshot, 7, 999_u64, &EdgeQuery::new())?, 1);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Graph::bulk_load`](crate::Graph::bulk_load). Nothing is loaded then.
+    pub fn bulk_load<W>(
+        &self,
+        db: &Database,
+        version: u64,
+        vertices: W,
+        edges: impl IntoIterator<Item = Edge<K, E>>,
+        patience: Duration,
+    ) -> Result<()>
+    where
+        W: IntoIterator<Item = (K, V)>,
+        W::IntoIter: Clone,
+    {
+        let mut load = load::begin(db, patience)?;
+        let (number, vertices) = (key_of(version), vertices.into_iter());
+        let versions = vertices.clone().map(|(id, _)| {
+            let key = AsKey::<(K, u64)>::encode(&Of(&id, number));
+            Ok::<_, Infallible>((key, NOTHING))
+        });
+        load.unsorted(self.versions.as_bytes(), versions, SORT_BYTES)?;
+        let vertices = vertices.map(|(id, value)| {
+            let key = AsKey::<(u64, K)>::encode(&In(number, &id));
+            Ok::<_, Infallible>((key, value.encode_value()))
+        });
+        load.unsorted(self.vertices.as_bytes(), vertices, SORT_BYTES)?;
+        let bytes = bytes_of(version);
+        let edges = edges.into_iter().map(|edge| self.edges.entry(&bytes, &edge));
+        load.unsorted(self.edges.table(), edges, SORT_BYTES)?;
+        load.commit().map(drop)
+    }
+
     /// Stores the value of a vertex in a version.
     ///
     /// # Errors
@@ -81,7 +140,7 @@ impl<K: Key, V: ValueCodec, E: ValueCodec> VersionedGraph<K, V, E> {
         id: impl AsKey<K>,
         value: impl AsValue<V>,
     ) -> Result<()> {
-        txn.put(self.versions.as_bytes(), Of(&id, key_of(version)).encode(), [])?;
+        txn.put(self.versions.as_bytes(), Of(&id, key_of(version)).encode(), NOTHING)?;
         txn.put(self.vertices.as_bytes(), In(key_of(version), &id).encode(), value.encode_value())
     }
 
@@ -154,6 +213,29 @@ impl<K: Key, V: ValueCodec, E: ValueCodec> VersionedGraph<K, V, E> {
     /// As [`Graph::put_edge`](crate::Graph::put_edge).
     pub fn remove_edge(&self, txn: &mut WriteTxn, version: u64, edge: &Edge<K, E>) -> Result<bool> {
         self.edges.remove(txn, &bytes_of(version), edge)
+    }
+
+    /// Removes the edges of a vertex that a query selects from a version, and returns their number.
+    ///
+    /// # Errors
+    /// As [`Graph::edges`](crate::Graph::edges) and [`WriteTxn::delete`].
+    pub fn remove_edges(
+        &self,
+        txn: &mut WriteTxn,
+        version: u64,
+        id: impl AsKey<K>,
+        query: &EdgeQuery<K, E>,
+    ) -> Result<u64> {
+        self.edges.remove_matching(txn, &bytes_of(version), &id, query)
+    }
+
+    /// The value that the edge with the source, target, direction, label and time of `edge` has in a version.
+    ///
+    /// # Errors
+    /// As [`Graph::edge_value`](crate::Graph::edge_value).
+    pub fn edge_value(&self, txn: &impl Read, version: u64, edge: &Edge<K, E>) -> Result<Option<E>> {
+        let value = self.edges.get(txn, &bytes_of(version), edge)?;
+        value.map(|value| E::decode_value(&value).map_err(decode_error)).transpose()
     }
 
     /// The edges of a vertex in a version that a query selects.

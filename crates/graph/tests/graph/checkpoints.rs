@@ -60,6 +60,31 @@ impl CheckpointStorage for Failing {
     }
 }
 
+/// A directory that counts how often files are fetched.
+struct Counting {
+    inner: DirectoryStorage,
+    fetches: Cell<u32>,
+}
+
+impl CheckpointStorage for Counting {
+    fn store(&self, name: &str, file: &Path) -> io::Result<()> {
+        self.inner.store(name, file)
+    }
+
+    fn fetch(&self, name: &str, path: &Path) -> io::Result<()> {
+        self.fetches.set(self.fetches.get() + 1);
+        self.inner.fetch(name, path)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.inner.remove(name)
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        self.inner.names()
+    }
+}
+
 type Content = BTreeMap<(String, Vec<u8>), Vec<u8>>;
 
 fn content(db: &Database) -> Content {
@@ -136,6 +161,70 @@ fn later_checkpoints_send_changes_only_and_each_is_restored_as_it_was() {
         .filter(|name| name.contains("checkpoint") && name != "checkpoints")
         .collect();
     assert_eq!(names, [""; 0]);
+}
+
+#[test]
+fn a_database_that_has_not_changed_sends_no_data_and_its_checkpoint_is_restored() {
+    let (_directory, storage, db) = filled();
+    let mut checkpoints = Checkpoints::new(&storage).retained(2);
+    checkpoints.create(&db, 1).unwrap();
+    change(&db, 1);
+    checkpoints.create(&db, 2).unwrap();
+    let files = || {
+        let mut names = storage.names().unwrap();
+        names.retain(|name| name.starts_with("data/"));
+        names.sort_unstable();
+        names
+    };
+    let (before, state) = (files(), content(&db));
+    for id in 3..6 {
+        let report = checkpoints.create(&db, id).unwrap();
+        assert!(report.bytes_sent == 0 && !report.is_whole && report.is_cleaned, "{report:?}");
+    }
+    assert_eq!(files(), before);
+    assert_eq!(checkpoints.ids().unwrap(), [4, 5]);
+    assert_eq!(restored(&storage, 5).unwrap(), state);
+    change(&db, 2);
+    assert!(checkpoints.create(&db, 6).unwrap().bytes_sent > 0);
+    assert_eq!(restored(&storage, 5).unwrap(), state);
+    assert_eq!(restored(&storage, 6).unwrap(), content(&db));
+}
+
+#[test]
+fn an_unchanged_database_sends_no_data_after_so_many_changes_that_the_next_one_sends_it_whole() {
+    let (_directory, storage, db) = filled();
+    let mut checkpoints = Checkpoints::new(&storage);
+    checkpoints.create(&db, 0).unwrap();
+    for id in 1..=64 {
+        change(&db, id);
+        let report = checkpoints.create(&db, id).unwrap();
+        assert!(report.bytes_sent > 0 && !report.is_whole, "{id}: {report:?}");
+    }
+    for id in 65..67 {
+        let report = checkpoints.create(&db, id).unwrap();
+        assert!(report.bytes_sent == 0 && !report.is_whole, "{id}: {report:?}");
+    }
+    assert_eq!(restored(&storage, 66).unwrap(), content(&db));
+    change(&db, 67);
+    assert!(checkpoints.create(&db, 67).unwrap().is_whole);
+    assert_eq!(restored(&storage, 67).unwrap(), content(&db));
+}
+
+#[test]
+fn manifests_of_other_checkpoints_are_read_only_if_a_file_may_be_left_over() {
+    let (_directory, inner, db) = filled();
+    let storage = Counting { inner, fetches: Cell::new(0) };
+    let mut checkpoints = Checkpoints::new(&storage).retained(3);
+    for id in 0..8 {
+        change(&db, id);
+        checkpoints.create(&db, id).unwrap();
+    }
+    assert_eq!(storage.fetches.get(), 0, "every checkpoint needs all files there are");
+    db.create_table("more", TableOptions::new()).unwrap();
+    assert!(checkpoints.create(&db, 8).unwrap().is_whole);
+    assert_eq!(storage.fetches.get(), 2, "the two others that are retained");
+    assert_eq!(checkpoints.ids().unwrap(), [6, 7, 8]);
+    assert!(restored(&storage.inner, 6).is_ok() && restored(&storage.inner, 7).is_ok());
 }
 
 #[test]

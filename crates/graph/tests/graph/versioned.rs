@@ -1,9 +1,10 @@
 //! Graphs with versions.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use fulgurite::{ReadTxn, Result};
-use fulgurite_graph::{Edge, EdgeQuery, GraphOptions, VersionedGraph};
+use fulgurite::{Error, ReadTxn, Result};
+use fulgurite_graph::{Direction, Edge, EdgeQuery, GraphOptions, VersionedGraph};
 use proptest::prelude::*;
 
 use crate::database;
@@ -59,6 +60,7 @@ impl Model {
         }
         for edge in &all {
             assert_eq!(self.edges[&(version, edge.source, edge.target)], edge.value);
+            assert_eq!(graph.edge_value(snapshot, version, edge).expect("no error"), Some(edge.value));
         }
         let found: Vec<_> =
             graph.all_edges(snapshot, version, &query).expect("no error").collect::<Result<_>>().expect("no error");
@@ -98,10 +100,76 @@ proptest! {
         let snapshot = db.read().expect("no error");
         (0..5).for_each(|id| model.check_vertex(&graph, &snapshot, id));
         [0, 1, 2, 7, u64::MAX].into_iter().for_each(|version| model.check_version(&graph, &snapshot, version));
+        // The same graph, loaded version by version.
+        let loaded: Days = VersionedGraph::open(&db, "loaded", GraphOptions::new()).expect("no error");
+        for version in [7, u64::MAX, 0, 1] {
+            let of_version = model.vertices.iter().filter(|((other, _), _)| *other == version);
+            let vertices: Vec<(u32, u8)> = of_version.map(|((_, id), value)| (*id, *value)).rev().collect();
+            let of_version = model.edges.iter().filter(|((other, ..), _)| *other == version);
+            let edges = of_version.map(|((_, source, target), value)| Edge::out(*source, *target, *value)).rev();
+            loaded.bulk_load(&db, version, vertices, edges, Duration::from_secs(10)).expect("no error");
+        }
+        let after_loads = db.read().expect("no error");
+        (0..5).for_each(|id| model.check_vertex(&loaded, &after_loads, id));
+        [0, 1, 2, 7, u64::MAX].into_iter().for_each(|version| model.check_version(&loaded, &after_loads, version));
         if let Some(&(version, source, target)) = model.edges.keys().next() {
             let edge = Edge::out(source, target, 0);
             prop_assert!(db.update(|txn| graph.remove_edge(txn, version, &edge)).expect("no error"));
             prop_assert!(!db.update(|txn| graph.remove_edge(txn, version, &edge)).expect("no error"));
         }
     }
+}
+
+#[test]
+fn edges_that_a_query_selects_are_removed_from_one_version() {
+    let (_directory, db) = database();
+    let graph: Days = VersionedGraph::open(&db, "g", GraphOptions::new().labels(true)).expect("no error");
+    let edge = |target: u32, label: &str| Edge::out(1, target, 5).with_label(label);
+    db.update(|txn| {
+        for version in [3, 4] {
+            for target in 0..10 {
+                graph.put_edge(txn, version, &edge(target, if target < 4 { "few" } else { "many" }))?;
+            }
+            graph.put_edge(txn, version, &edge(2, "few").with_direction(Direction::In))?;
+        }
+        Ok(())
+    })
+    .expect("no error");
+    let query = EdgeQuery::new().direction(Direction::Out).label("few");
+    assert_eq!(db.update(|txn| graph.remove_edges(txn, 4, 1_u32, &query)).expect("no error"), 4);
+    assert_eq!(db.update(|txn| graph.remove_edges(txn, 4, 1_u32, &query)).expect("no error"), 0);
+    assert_eq!(db.update(|txn| graph.remove_edges(txn, 5, 1_u32, &EdgeQuery::new())).expect("no error"), 0);
+    let snapshot = db.read().expect("no error");
+    let count = |version| graph.count_edges(&snapshot, version, 1_u32, &EdgeQuery::new()).expect("no error");
+    assert_eq!((count(3), count(4), count(5)), (11, 7, 0));
+    let value = |version, edge: &Edge<u32, u8>| graph.edge_value(&snapshot, version, edge).expect("no error");
+    assert_eq!((value(3, &edge(2, "few")), value(4, &edge(2, "few"))), (Some(5), None));
+    assert_eq!(value(4, &edge(2, "few").with_direction(Direction::In)), Some(5));
+}
+
+#[test]
+fn a_bulk_load_of_a_version_keeps_what_it_has_and_a_refused_one_loads_nothing() {
+    let (_directory, db) = database();
+    let graph: Days = VersionedGraph::open(&db, "g", GraphOptions::new()).expect("no error");
+    let second = Duration::from_secs(1);
+    db.update(|txn| {
+        graph.put_vertex(txn, 1, 1_u32, 10)?;
+        graph.put_vertex(txn, 1, 2_u32, 20)?;
+        graph.put_edge(txn, 1, &Edge::out(1, 2, 1))
+    })
+    .expect("no error");
+    graph.bulk_load(&db, 1, [(2, 21), (3, 30)], [Edge::out(1, 3, 2)], second).expect("no error");
+    let snapshot = db.read().expect("no error");
+    let vertices: Vec<(u32, u8)> =
+        graph.vertices(&snapshot, 1).expect("no error").collect::<Result<_>>().expect("no error");
+    assert_eq!(vertices, [(1, 10), (2, 21), (3, 30)]);
+    assert_eq!(graph.versions(&snapshot, 3_u32).expect("no error"), [1]);
+    assert_eq!(graph.count_edges(&snapshot, 1, 1_u32, &EdgeQuery::new()).expect("no error"), 2);
+    let wrong = [Edge::out(1, 4, 1), Edge::out(1, 5, 1).with_time(5)];
+    let refused = graph.bulk_load(&db, 2, [(4, 40)], wrong, second).expect_err("edges have no times");
+    assert!(matches!(refused, Error::Input { .. } | Error::Invalid { .. }), "{refused}");
+    assert_eq!(graph.latest_version(&db.read().expect("no error"), 4_u32).expect("no error"), None);
+    let _writer = db.begin_exclusive(second).expect("no error");
+    let refused = graph.bulk_load(&db, 2, [], [], Duration::from_millis(1)).expect_err("another writes");
+    assert!(refused.to_string().contains("1ms"), "{refused}");
 }

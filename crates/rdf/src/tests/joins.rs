@@ -67,8 +67,18 @@ fn place(seed: u64, chance: &mut Chance) -> TestStore {
     place
 }
 
+/// Terms of patterns.
+struct Ids {
+    nodes: Vec<TermId>,
+    predicates: Vec<TermId>,
+}
+
+fn some(ids: &[TermId], chance: &mut Chance) -> TermId {
+    ids[chance.below(ids.len() as u64) as usize]
+}
+
 /// Random patterns. Variables are used from 0, in the order of their first use.
-fn patterns(ids: &[TermId], chance: &mut Chance) -> Vec<JoinPattern> {
+fn patterns(ids: &Ids, chance: &mut Chance) -> Vec<JoinPattern> {
     let mut used = 0;
     let mut variable = |chance: &mut Chance| {
         let variable = chance.below((used + 1).min(VARIABLES));
@@ -78,15 +88,16 @@ fn patterns(ids: &[TermId], chance: &mut Chance) -> Vec<JoinPattern> {
     let count = 1 + chance.below(4);
     (0..count)
         .map(|_| {
-            let terms = std::array::from_fn(|position| match chance.below(if position == 1 { 4 } else { 2 }) {
-                0 => JoinTerm::Variable(variable(chance)),
-                _ => JoinTerm::Term(ids[chance.below(ids.len() as u64) as usize]),
+            let terms = std::array::from_fn(|position| match (position, chance.below(4)) {
+                (1, 1..) => JoinTerm::Term(some(&ids.predicates, chance)),
+                (_, 3) => JoinTerm::Term(some(&ids.nodes, chance)),
+                _ => JoinTerm::Variable(variable(chance)),
             });
-            let graph = match chance.below(6) {
+            let graph = match chance.below(12) {
                 0 => JoinGraph::Variable(variable(chance)),
-                1 => JoinGraph::Graphs(GraphPattern::Default),
-                2 => JoinGraph::Graphs(GraphPattern::AnyNamed),
-                3 => JoinGraph::Graphs(GraphPattern::Named(ids[chance.below(ids.len() as u64) as usize])),
+                1 => JoinGraph::Graphs(GraphPattern::AnyNamed),
+                2 => JoinGraph::Graphs(GraphPattern::Named(some(&ids.nodes, chance))),
+                3..6 => JoinGraph::Graphs(GraphPattern::Default),
                 _ => JoinGraph::Graphs(GraphPattern::Any),
             };
             JoinPattern { terms, graph }
@@ -145,7 +156,7 @@ fn with_pauses(mut joined: Joined, chance: &mut Chance) -> Vec<Vec<TermId>> {
     rows
 }
 
-fn check(view: &impl Quads, ids: &[TermId], chance: &mut Chance, about: &str) -> usize {
+fn check(view: &impl Quads, ids: &Ids, chance: &mut Chance, about: &str) -> usize {
     let quads: Vec<IdQuad> = view.quads(&IdPattern::ALL).collect::<crate::Result<_>>().expect("they are read");
     let patterns = patterns(ids, chance);
     let expected = expected(&quads, &patterns);
@@ -163,9 +174,11 @@ fn joins_have_the_rows_of_nested_loops_in_snapshots_and_transactions() {
         let mut chance = Chance::new(seed);
         let place = place(seed, &mut chance);
         let snapshot = place.store.snapshot().expect("a snapshot");
-        let names = (0..NODES).map(|node| format!("n{node}")).chain(["p0".to_owned(), "p1".to_owned()]);
-        let ids: Vec<TermId> =
-            names.filter_map(|name| snapshot.id(iri(&name).as_ref().into()).expect("it is looked up")).collect();
+        let id = |name: String| snapshot.id(iri(&name).as_ref().into()).expect("it is looked up");
+        let ids = Ids {
+            nodes: (0..NODES).filter_map(|node| id(format!("n{node}"))).collect(),
+            predicates: (0..2).filter_map(|predicate| id(format!("p{predicate}"))).collect(),
+        };
         let mut txn = place.store.begin().expect("a transaction");
         txn.insert(&quad("n0", "p0", iri("n1"), None)).expect("it is inserted");
         txn.remove(&quad("n1", "p1", iri("n0"), None)).expect("it is removed");

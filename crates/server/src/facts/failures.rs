@@ -63,6 +63,23 @@ pub fn stopped(error: &Error) -> Option<Stopped> {
     }
 }
 
+impl From<fulgurite_code::Error> for Refusal {
+    fn from(error: fulgurite_code::Error) -> Self {
+        use fulgurite_code::Error as Code;
+        match error {
+            Code::Facts(error) => error.into(),
+            // Without the path: clients know a database by its name.
+            Code::NotAnIndex { .. } => {
+                Self::bad_request("the database is not an index of code; `fulgurite facts index` makes one")
+            }
+            Code::Memory { .. } => Self::bad_request(error.to_string()),
+            Code::NoSuchFile { .. } | Code::NoSuchSymbol { .. } => Self::of(StatusCode::NOT_FOUND, error.to_string()),
+            Code::TimeUp => Self::of(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
+            error => Self::failure(error.to_string()),
+        }
+    }
+}
+
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         let text = error.to_string();

@@ -96,6 +96,20 @@ impl Fields {
         objects.collect()
     }
 
+    /// A list of strings.
+    pub fn texts(&mut self, name: &str) -> Result<Option<Vec<String>>, Refusal> {
+        let elements = match self.take(name) {
+            None => return Ok(None),
+            Some(Json::Array(elements)) => elements,
+            Some(_) => return Err(self.wrong(name, "must be an array")),
+        };
+        let texts = elements.into_iter().enumerate().map(|(index, element)| match element {
+            Json::String(text) => Ok(text),
+            _ => Err(self.wrong(&format!("{name}[{index}]"), "must be a string")),
+        });
+        texts.collect::<Result<_, _>>().map(Some)
+    }
+
     /// A field as it is.
     pub fn any(&mut self, name: &str) -> Option<Json> {
         self.take(name)

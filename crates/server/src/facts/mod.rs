@@ -1,9 +1,10 @@
 //! The server of facts about code: Glean's queries as JSON over HTTP.
 //!
 //! Paths are the names of methods of Glean's service, and fields those of its structures, as `glean.thrift` has them.
-//! It only reads.
+//! Paths that begin with `/code/` are verbs of the command line for indexes of code. It only reads.
 
 pub mod answer;
+mod code;
 mod databases;
 mod failures;
 mod fields;
@@ -12,6 +13,7 @@ mod page;
 #[cfg(test)]
 mod planted;
 mod printing;
+mod receiving;
 mod requests;
 mod routes;
 pub mod server;

@@ -20,8 +20,8 @@ options! {
     /// result have at most as much memory while it is printed. Default: 16 MiB.
     bytes_max: usize = 16 << 20;
 
-    /// The most memory of a query for derived facts, sets, values and results, in bytes. Each of the queries that run
-    /// at once may use this much. Default: 256 MiB.
+    /// The most memory of a query for derived facts, sets, values and results, in bytes, and of a list that a request
+    /// about an index of code collects. Each of the requests that run at once may use this much. Default: 256 MiB.
     memory_bytes_max: usize = 256 << 20;
 
     /// The longest body of a request, in bytes. Default: 1 MiB.

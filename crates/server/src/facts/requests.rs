@@ -1,4 +1,4 @@
-//! Queries as clients send them: `UserQuery`, `UserQueryFacts`, `ValidateSchema`.
+//! Queries as clients send them: `UserQuery`, `UserQueryBatch`, `UserQueryFacts`, `ValidateSchema`.
 
 use std::time::Duration;
 
@@ -11,6 +11,13 @@ use crate::http::refusal::Refusal;
 /// A query.
 pub struct UserQuery {
     pub text: String,
+    pub options: Options,
+}
+
+/// Several queries, with the same options.
+#[derive(Debug)]
+pub struct UserQueryBatch {
+    pub queries: Vec<String>,
     pub options: Options,
 }
 
@@ -46,6 +53,28 @@ impl UserQuery {
         let options = options_and_others(&mut fields)?;
         fields.end()?;
         Ok(Self { text, options })
+    }
+}
+
+impl UserQueryBatch {
+    /// # Errors
+    /// 400 with the field that is wrong.
+    pub fn of_body(body: &[u8]) -> Result<Self, Refusal> {
+        let mut fields = Fields::of_body(body)?;
+        let queries = fields.texts("queries")?;
+        let queries = queries.ok_or_else(|| fields.wrong("queries", "is missing: a list of queries in Angle"))?;
+        if queries.len() > QUERIES_MAX {
+            let what = format!("has {} queries; send at most {QUERIES_MAX} at once", queries.len());
+            return Err(fields.wrong("queries", &what));
+        }
+        fields.refuse(&["predicate"], "write the predicate in each query")?;
+        let options = options_and_others(&mut fields)?;
+        fields.end()?;
+        if options.continuation.is_some() {
+            let message = "options.continuation is for one query; send it to /userQuery with its query";
+            return Err(Refusal::bad_request(message));
+        }
+        Ok(Self { queries, options })
     }
 }
 
@@ -168,6 +197,8 @@ fn continuation(mut fields: Fields) -> Result<Vec<u8>, Refusal> {
 
 /// The number of Angle in `QuerySyntax`.
 const ANGLE: u64 = 2;
+/// So many queries a batch has at most. Its time is that of one query.
+const QUERIES_MAX: usize = 1000;
 
 #[cfg(test)]
 mod tests {
@@ -237,5 +268,27 @@ mod tests {
         assert!(UserQuery::of_body(b"{\"query\": 1}").err().unwrap().message.contains("query must be a string"));
         assert!(UserQuery::of_body(b"{\n\"query\": }").err().unwrap().message.contains("line 2 column"));
         assert!(UserQuery::of_body(b"[]").err().unwrap().message.contains("object"));
+    }
+
+    #[test]
+    fn a_batch_has_a_list_of_queries_and_one_set_of_options() {
+        let of_body = |body: &str| UserQueryBatch::of_body(body.as_bytes()).map_err(|refused| refused.message);
+        let batch = of_body(r#"{"queries": ["a.B _", "a.C _"], "options": {"max_results": 5}, "predicate": ""}"#);
+        let batch = batch.unwrap();
+        assert_eq!((batch.queries.len(), batch.queries[1].as_str()), (2, "a.C _"));
+        assert_eq!(batch.options.results_max, Some(5));
+        let many = format!(r#"{{"queries": [{}"a.B _"]}}"#, r#""a.B _","#.repeat(QUERIES_MAX));
+        for (body, expected) in [
+            ("{}", "queries is missing"),
+            (r#"{"queries": "a.B _"}"#, "queries must be an array"),
+            (r#"{"queries": ["a.B _", 7]}"#, "queries[1] must be a string"),
+            (r#"{"queries": [], "query": "a.B _"}"#, "unknown field `query`"),
+            (r#"{"queries": [], "predicate": "a.B"}"#, "predicate is not supported"),
+            (r#"{"queries": [], "options": {"continuation": {"continuation": "00"}}}"#, "is for one query"),
+            (many.as_str(), "queries has 1001 queries; send at most 1000 at once"),
+        ] {
+            let refused = of_body(body).expect_err(body);
+            assert!(refused.contains(expected), "{body}: {refused}");
+        }
     }
 }

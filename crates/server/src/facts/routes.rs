@@ -1,27 +1,23 @@
-//! The routes of a server of facts: a path for each method of Glean's service that reads.
+//! The routes of a server of facts: a path for each method of Glean's service that reads, and for each verb that
+//! browses code.
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::http::{StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
-use axum::response::Response;
 use axum::routing::{get, post};
 use fulgurite_facts::{Compiler, Error, FactDatabase, FactId, QueryLimits, Source};
 use serde_json::{Value as Json, json};
-use tokio::sync::OwnedSemaphorePermit;
 
-use crate::facts::databases::Chosen;
+use crate::facts::code::routes as of_code;
 use crate::facts::printing::{Nesting, PrintLimits, Printing};
-use crate::facts::requests::{UserQuery, UserQueryFacts, schema_of_body};
+use crate::facts::receiving::sent;
+use crate::facts::requests::{UserQuery, UserQueryBatch, UserQueryFacts, schema_of_body};
 use crate::facts::service::FactService;
 use crate::facts::{answer, databases, page};
 use crate::http::answer::{compute, stream};
-use crate::http::body::{self, BodyLimits};
-use crate::http::content::content_type;
 use crate::http::parameters::Parameters;
 use crate::http::refusal::{Answer, Refusal};
 use crate::listening::front::Front;
@@ -33,6 +29,7 @@ type Shared = State<Arc<FactService>>;
 pub fn router(service: Arc<FactService>, front: Arc<Front>) -> Router {
     let router = Router::new()
         .merge(page::routes())
+        .merge(of_code::routes())
         .route("/listDatabases", get(list_databases))
         .route("/getDatabase", get(get_database))
         .route("/getSchemaInfo", get(schema_info))
@@ -41,6 +38,7 @@ pub fn router(service: Arc<FactService>, front: Arc<Front>) -> Router {
         .route("/firstFreeId", get(first_free_id))
         .route("/queryFact", get(query_fact))
         .route("/userQuery", post(user_query))
+        .route("/userQueryBatch", post(user_query_batch))
         .route("/userQueryFacts", post(user_query_facts))
         .route("/validateSchema", post(validate_schema));
     #[cfg(test)]
@@ -54,9 +52,11 @@ pub fn router(service: Arc<FactService>, front: Arc<Front>) -> Router {
 
 async fn not_found(uri: Uri) -> Refusal {
     let message = format!(
-        "there is no {}; there are /userQuery, /userQueryFacts, /queryFact, /listDatabases, /getDatabase, \
-         /getSchemaInfo, /predicateStats, /factIdRange, /firstFreeId, /validateSchema and / (a page with a query editor)",
-        uri.path()
+        "there is no {}; there are /userQuery, /userQueryBatch, /userQueryFacts, /queryFact, /listDatabases, \
+         /getDatabase, /getSchemaInfo, /predicateStats, /factIdRange, /firstFreeId, /validateSchema, {} and / (a page \
+         with a query editor)",
+        uri.path(),
+        of_code::PATHS.map(|(path, _)| path).join(", ")
     );
     Refusal::of(StatusCode::NOT_FOUND, message)
 }
@@ -152,6 +152,17 @@ async fn user_query(State(service): Shared, request: Request) -> Answer {
     .await
 }
 
+async fn user_query_batch(State(service): Shared, request: Request) -> Answer {
+    let (chosen, body, permit) = service.receive(request).await?;
+    let shared = Arc::clone(&service);
+    stream(&service.admission, move |token, out| {
+        let batch = UserQueryBatch::of_body(&body)?;
+        drop((body, permit));
+        answer::batch(chosen.open()?, &batch, &shared.options, &token, out)
+    })
+    .await
+}
+
 async fn user_query_facts(State(service): Shared, request: Request) -> Answer {
     let (chosen, body, permit) = service.receive(request).await?;
     let shared = Arc::clone(&service);
@@ -185,38 +196,4 @@ async fn look(
 ) -> Answer {
     let chosen = databases::chosen(&service.databases, &Parameters::of_url(uri)?)?;
     compute(&service.admission, move |_| Ok(sent(&work(&chosen.open()?)?))).await
-}
-
-impl FactService {
-    /// The database that a request is about, its body, and the right to hold that in memory.
-    async fn receive(&self, request: Request) -> Result<(Chosen, Vec<u8>, Option<OwnedSemaphorePermit>), Refusal> {
-        let (parts, body) = request.into_parts();
-        let chosen = databases::chosen(&self.databases, &Parameters::of_url(&parts.uri)?)?;
-        let (body, permit) = self.receive_body(parts.headers, body).await?;
-        Ok((chosen, body, permit))
-    }
-
-    async fn receive_body(
-        &self,
-        headers: HeaderMap,
-        body: Body,
-    ) -> Result<(Vec<u8>, Option<OwnedSemaphorePermit>), Refusal> {
-        if content_type(&headers)? != answer::JSON {
-            let message = format!("the Content-Type must be {}", answer::JSON);
-            return Err(Refusal::of(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
-        }
-        let permit = if body::is_small(&body) { None } else { Some(self.admission.receive().await?) };
-        let (bytes_max, time) = (self.options.body_bytes_max, self.options.settings.body_time);
-        let limits = BodyLimits { bytes_max, time, instead: "send a shorter one" };
-        Ok((body::read(body, limits).await?, permit))
-    }
-}
-
-/// An answer with this text of JSON.
-fn sent(json: &impl std::fmt::Display) -> Response {
-    let mut response = Response::new(Body::from(format!("{json}\n")));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(answer::JSON));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    response
 }

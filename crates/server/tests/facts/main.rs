@@ -1,8 +1,10 @@
 //! The server of facts over real connections: every method, its limits, and how requests end that do not go well.
 
+mod batches;
 #[path = "../http/client.rs"]
 #[allow(dead_code, reason = "it has requests of SPARQL too")]
 mod client;
+mod code;
 mod fixture;
 mod limits;
 mod methods;

@@ -135,7 +135,7 @@ const CRATES: &[Allowed] = &[
     },
     Allowed {
         directory: "crates/server",
-        ours: &["fulgurite", "fulgurite-facts", "fulgurite-rdf"],
+        ours: &["fulgurite", "fulgurite-code", "fulgurite-facts", "fulgurite-rdf"],
         ours_in_tests: &[],
         // RDF4J's clients send archives of documents; queries for facts are JSON; https endpoints need TLS.
         outside: Outside::Only(&[

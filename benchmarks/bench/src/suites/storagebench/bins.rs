@@ -76,6 +76,9 @@ const STOCKS: u64 = 4;
 
 #[cfg(test)]
 mod tests {
+    use fulgurite_events::FlatTable;
+    use fulgurite_inventory::FlatBufferBins;
+
     use super::*;
 
     #[test]
@@ -84,6 +87,26 @@ mod tests {
         for choice in bins.choices(&mut Random::new(7, 0), 1000) {
             let bin = bins.bin(choice.bin);
             assert_eq!(bin.stocks.iter().filter(|stock| stock.item == choice.item).count(), 1);
+        }
+    }
+
+    /// The codec of the scenarios changes a quantity in a copy of the bytes, as a view of events does by [`FlatTable`].
+    #[test]
+    fn a_quantity_that_is_changed_at_its_place_has_the_bytes_that_the_codec_writes() {
+        let bins = Bins { count: 100, seed: 5 };
+        let (mut codec, mut expected) = (FlatBufferBins::default(), Vec::new());
+        for (number, (_, before)) in (0..).zip(bins.encoded::<FlatBufferBins>(0, bins.count)) {
+            let item = bins.item(number, number % STOCKS);
+            codec.add(&before, item, 7, &mut expected).unwrap();
+            let mut bytes = before;
+            let mut bin = FlatTable::root(&mut bytes).unwrap();
+            for stock in bin.vector::<16>(2).unwrap() {
+                let [of, quantity] = stock.as_chunks_mut::<8>().0 else { panic!("it has two fields") };
+                if *of == item.to_le_bytes() {
+                    *quantity = (i64::from_le_bytes(*quantity) + 7).to_le_bytes();
+                }
+            }
+            assert_eq!(bytes, expected, "bin {number}");
         }
     }
 }

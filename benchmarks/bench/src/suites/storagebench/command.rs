@@ -23,12 +23,12 @@ installed. The content of each store is checked in the end.
 docs/internals/benchmarks.md says how each figure is measured. A whole run needs 16 GB of memory and 50 GB of disk.
 
 Options:
-      --quick            Use few records and transactions, and judge nothing
+      --quick            Use few records and transactions, replay 1M events, and judge nothing
       --full             Replay 400M events and load 200M entities, or what memory and disk have room for
       --only WORKLOADS   Run only these workloads, separated by commas; `append` means all that begin with it
       --engines ENGINES  Measure only these engines, separated by commas
       --bins NUMBER      Bins of `add`, `add_remove`, `read` and `durable` [default: 100,000]
-      --events NUMBER    Events of `replay` [default: 100,000,000]
+      --events NUMBER    Events of `replay` [default: 100,000,000; with --quick 1,000,000]
       --rounds NUMBER    Rounds of each workload; the median counts [default: 3]
       --seed NUMBER      Seed of content and operations, to repeat a run [default: from the clock]
       --format FORMAT    table, or json: one line for each result [default: table]

@@ -77,7 +77,8 @@ mod tests {
     #[test]
     fn every_workload_runs_and_every_engine_has_its_rows() {
         let directory = tempfile::tempdir().unwrap();
-        let options = Options { quick: true, rounds: 2, engines: vec!["fulgurite", "lmdb"], ..Options::default() };
+        let engines = vec!["fulgurite", "lmdb"];
+        let options = Options { quick: true, rounds: 2, events: Some(3_000), engines, ..Options::default() };
         // The other process is this program's, which no unit test has: tests/storagebench.rs runs it.
         let only = Workload::ALL.into_iter().filter(|workload| *workload != Workload::FollowProcess);
         let options = Options { only: only.collect(), ..options };

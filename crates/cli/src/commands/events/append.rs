@@ -68,6 +68,7 @@ fn append_lines(
     done: &mut Done,
 ) -> Result<(), Failure> {
     let (mut batch, mut first) = (Vec::new(), 1);
+    let stream = arguments.stream.as_ref().map(|stream| &stream.0[..]);
     for (line, number) in input.lines().zip(1_u64..) {
         let line = line.map_err(|error| {
             let what = format!("cannot be read at line {number}");
@@ -81,7 +82,7 @@ fn append_lines(
             first = number;
         }
         if !line.trim().is_empty() {
-            let event = ReadyEvent::parse(line, arguments.stream.as_deref(), arguments.kind.as_deref());
+            let event = ReadyEvent::parse(line, stream, arguments.kind.as_deref());
             batch.push(event.map_err(|error| {
                 let column = error.column.map_or_else(String::new, |column| format!(", column {column}"));
                 let place = format!("{}: line {number}{column}: {}", path.display(), error.text);

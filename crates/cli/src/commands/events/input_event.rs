@@ -4,7 +4,7 @@ use fulgurite_events::{EventData, EventId, Expected, Version};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::json::Members;
+use crate::json::{Members, bytes_of_json_hex};
 use crate::notation::bytes_of_hex;
 
 /// An event that can be appended.
@@ -31,7 +31,7 @@ impl ReadyEvent {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn parse(line: &str, stream: Option<&str>, kind: Option<&str>) -> Result<Self, Fault> {
+    pub fn parse(line: &str, stream: Option<&[u8]>, kind: Option<&str>) -> Result<Self, Fault> {
         let members = serde_json::from_str(line).map_err(|error| without_line(&error))?;
         let line = Line { line, members };
         if let Some((name, value)) = line.members.0.iter().find(|(name, _)| !MEMBERS.contains(&name.as_str())) {
@@ -44,7 +44,7 @@ impl ReadyEvent {
             Fault { column: None, text }
         };
         Ok(Self {
-            stream: line.stream()?.or_else(|| stream.map(Into::into)).ok_or_else(|| missing("stream"))?,
+            stream: line.stream()?.or_else(|| stream.map(<[u8]>::to_vec)).ok_or_else(|| missing("stream"))?,
             kind: text("type")?.or_else(|| kind.map(Into::into)).ok_or_else(|| missing("type"))?,
             schema: line.member("schema", "a version of 32 bits")?.unwrap_or_default(),
             id: text("id")?.as_deref().map(parse_id).transpose().map_err(line.at("id"))?,
@@ -105,10 +105,10 @@ impl<'l> Line<'l> {
         parsed.map(Some).map_err(self.at(name))
     }
 
-    /// The name of the stream, which is a text or hex digits.
+    /// The name of the stream, which is a text, hex digits, or what `events streams` prints of bytes that are no text.
     fn stream(&self) -> Result<Option<Vec<u8>>, Fault> {
-        let text = self.member::<String>("stream", "a string")?;
-        self.text_or_hex("stream", text.map(String::into_bytes))
+        let given = self.find("stream")?.map(stream_name).transpose().map_err(self.at("stream"))?;
+        self.text_or_hex("stream", given)
     }
 
     /// The bytes of a member: its JSON as it is, or those of hex digits.
@@ -127,6 +127,13 @@ impl<'l> Line<'l> {
         };
         bytes.map_err(self.at(&hex_name))
     }
+}
+
+/// The bytes of a string, or of `{"hex": "…"}`.
+fn stream_name(value: &RawValue) -> Result<Vec<u8>, String> {
+    let text = serde_json::from_str::<String>(value.get()).ok().map(String::into_bytes);
+    let name = text.or_else(|| bytes_of_json_hex(value).ok());
+    name.ok_or_else(|| "`stream` is not a string, nor {\"hex\": \"…\"} with hexadecimal digits".to_owned())
 }
 
 /// The fault that the parser has found, whose line would be 1 always.

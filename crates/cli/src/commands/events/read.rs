@@ -43,8 +43,8 @@ fn open<'s>(snapshot: &'s Snapshot, arguments: &Read) -> Result<Events<'s>, Fail
     };
     if let Some(stream) = &arguments.stream {
         let events = match arguments.backwards {
-            true => snapshot.read_stream_backwards(stream, Version(from)),
-            false => snapshot.read_stream(stream, Version(from)),
+            true => snapshot.read_stream_backwards(&stream.0, Version(from)),
+            false => snapshot.read_stream(&stream.0, Version(from)),
         };
         return Ok(events?);
     }

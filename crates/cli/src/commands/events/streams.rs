@@ -4,23 +4,25 @@ use fulgurite_events::StreamState;
 
 use super::opened::reading_store;
 use crate::arguments::events::Streams;
+use crate::column::{Column, Encoding};
 use crate::failure::Failure;
 use crate::output::{Cell, Printer};
 
-/// Prints a row for each stream.
+/// Prints a row for each stream. Names are printed so that other verbs find the streams by them: bytes that are no text
+/// as `hex:` and digits, and in JSON as `{"hex": …}`.
 pub fn run(arguments: &Streams) -> Result<(), Failure> {
     reading_store(&arguments.store, |_, snapshot| {
         let mut printer = Printer::to_standard_output(arguments.format, &["stream", "first", "next", "state"]);
-        for stream in snapshot.streams(&arguments.prefix)? {
+        let names = Column::plain("stream", Encoding::Key);
+        for stream in snapshot.streams(&arguments.prefix.0)? {
             let stream = stream?;
             let state = match stream.state {
                 StreamState::Open => "open",
                 StreamState::Deleted => "deleted",
                 StreamState::Tombstone => "tombstone",
             };
-            let name = String::from_utf8_lossy(&stream.name);
             let (first, next) = (Cell::Number(stream.first.0), Cell::Number(stream.next.0));
-            printer.row(&[Cell::Text(&name), first, next, Cell::Text(state)])?;
+            printer.row(&[Cell::Stored(&names, &stream.name), first, next, Cell::Text(state)])?;
         }
         printer.finish()
     })

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use fulgurite_facts::{FactDatabase, Schema, Source, Store};
+use fulgurite_facts::{Error, FactDatabase, Schema, Source, Store};
 
-use super::database::stacked;
+use super::database::{explain_facts, stacked};
 use crate::arguments::facts::BackendArgument;
 use crate::arguments::facts::Create;
 use crate::database::to_write;
@@ -17,10 +17,24 @@ pub fn run(arguments: &Create) -> Result<(), Failure> {
         BackendArgument::Fulgurite => fulgurite_facts::Backend::Fulgurite,
         BackendArgument::Lmdb => fulgurite_facts::Backend::Lmdb,
     });
-    let options = stacked(options, &arguments.database.base)?.hide_units(arguments.hide.iter().cloned());
+    let options = stacked(options, &arguments.database.base)?.hide_units(hidden(arguments)?);
     let schema = schema(arguments)?;
     FactDatabase::create_with(options, &arguments.database.path, schema)?.close()?;
     Ok(())
+}
+
+/// The units whose facts are hidden: those of `--hide`, or all but those of `--keep`.
+fn hidden(arguments: &Create) -> Result<Vec<String>, Failure> {
+    let (Some((base, below)), false) = (arguments.database.base.split_last(), arguments.keep.is_empty()) else {
+        return Ok(arguments.hide.clone());
+    };
+    let options = Store::options().engine(fulgurite::Database::options().read_only(true));
+    let mut units = stacked(options, below)?.open(base).map_err(explain_facts)?.snapshot()?.units()?;
+    if let Some(missing) = arguments.keep.iter().find(|name| !units.contains(name)) {
+        return Err(Error::NoSuchUnit { name: missing.clone() }.into());
+    }
+    units.retain(|name| !arguments.keep.contains(name));
+    Ok(units)
 }
 
 /// The schema of the arguments, or that of the base.

@@ -10,6 +10,7 @@ mod run;
 mod schema;
 mod serve;
 mod shell;
+mod slicing;
 mod stats;
 mod write;
 

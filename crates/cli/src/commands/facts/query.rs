@@ -7,6 +7,7 @@ use std::time::Instant;
 use fulgurite_facts::{Expansion, FactDatabase, Page, QueryLimits};
 
 use super::database::reading;
+use super::slicing;
 use crate::arguments::facts::Query;
 use crate::failure::Failure;
 use crate::output::{counted, standard_output};
@@ -17,7 +18,7 @@ pub fn run(arguments: &Query) -> Result<(), Failure> {
     let continuation = arguments.continuation.as_deref().map(parse_continuation).transpose()?;
     reading(&arguments.database, |database| {
         let begun = Instant::now();
-        let reader = database.reader()?;
+        let reader = slicing::reader(database, &arguments.slice)?;
         let results_max = arguments.limit.map(|limit| limit as usize);
         let mut limits = QueryLimits { results_max, time_max: arguments.timeout, ..Default::default() };
         if let Some(mebibytes) = arguments.memory_max {

@@ -1,7 +1,7 @@
 //! Which function does which verb of `facts`.
 
-use super::code::{describe, hierarchy, index, lsp, places, search, symbols};
-use super::files::{copy, delete, derive, dump, image, list, validate};
+use super::code::{describe, diagnostics, hierarchy, index, lsp, places, search, symbols};
+use super::files::{copy, delete, derive, dump, image, list, owners, units, validate};
 use super::{create, finish, query, schema, serve, shell, stats, write};
 use crate::arguments::facts::FactsVerb;
 use crate::failure::Failure;
@@ -22,6 +22,8 @@ pub fn run(verb: &FactsVerb) -> Result<(), Failure> {
         FactsVerb::Derive(arguments) => derive::run(arguments),
         FactsVerb::Dump(arguments) => dump::run(arguments),
         FactsVerb::Validate(arguments) => validate::run(arguments),
+        FactsVerb::Units(arguments) => units::run(arguments),
+        FactsVerb::Owners(arguments) => owners::run(arguments),
         FactsVerb::List(arguments) => list::run(arguments),
         FactsVerb::Delete(arguments) => delete::run(arguments),
         FactsVerb::Backup(arguments) => copy::run(arguments, "copying"),
@@ -34,6 +36,7 @@ pub fn run(verb: &FactsVerb) -> Result<(), Failure> {
         FactsVerb::References(arguments) => places::references(arguments),
         FactsVerb::Search(arguments) => search::run(arguments),
         FactsVerb::Hierarchy(arguments) => hierarchy::run(arguments),
+        FactsVerb::Diagnostics(arguments) => diagnostics::run(arguments),
         FactsVerb::Lsp(arguments) => lsp::run(arguments),
         FactsVerb::Serve(arguments) => serve::run(arguments),
     }

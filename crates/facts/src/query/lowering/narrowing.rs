@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use crate::query::lowering::patterns::{is_pattern, repeat_in_branches};
 use crate::query::lowering::{Lowering, same};
 use crate::query::steps::{Step, Term};
 use crate::value::types::Type;
@@ -18,8 +19,10 @@ const SUBSTITUTED_MAX: usize = 10_000;
 const DEPTH_MAX: usize = 32;
 
 impl Lowering<'_> {
-    /// The steps, in the lists within too, with patterns of variables in the keys that have these variables.
-    pub(super) fn narrowed(&mut self, steps: Vec<Step>) -> Vec<Step> {
+    /// The steps, in the lists within too, with patterns of variables in the keys that have these variables. Branches
+    /// of alternatives and choices have the patterns that are beside them.
+    pub(super) fn narrowed(&mut self, mut steps: Vec<Step>) -> Vec<Step> {
+        repeat_in_branches(&mut steps, &mut self.repeated_left);
         let mut narrowing = Narrowing {
             lowering: &mut *self,
             steps: Vec::with_capacity(steps.len()),
@@ -284,27 +287,11 @@ impl Narrowing<'_, '_> {
     }
 }
 
-/// Whether a term has open parts, and is an expression once these have values.
-fn is_pattern(term: &Term) -> bool {
-    let has_parts = matches!(term, Term::Record(_) | Term::Tagged(..) | Term::Prefix(..));
-    has_parts && !term.is_ground(&|_| false) && can_be_closed(term)
-}
-
 /// The number of parts of a term.
 fn parts_of(term: &Term) -> usize {
     match term {
         Term::Prefix(_, inner) | Term::Tagged(_, inner) => 1 + parts_of(inner),
         Term::Record(terms) => 1 + terms.iter().map(parts_of).sum::<usize>(),
         _ => 1,
-    }
-}
-
-fn can_be_closed(term: &Term) -> bool {
-    match term {
-        Term::Wild(_) | Term::Bytes(_) | Term::Slot(..) => true,
-        Term::Prefix(_, inner) | Term::Tagged(_, inner) => can_be_closed(inner),
-        Term::Record(terms) => terms.iter().all(can_be_closed),
-        Term::Array(_) => term.is_ground(&|_| true),
-        Term::Never | Term::ArrayPrefix(..) => false,
     }
 }

@@ -86,7 +86,7 @@ impl Log {
 /// How many events are replayed: what disk and memory have room for.
 fn events(suite: &mut Suite<'_>) -> Result<u64> {
     let wanted = match (suite.options.quick, suite.options.full) {
-        (true, _) => return Ok(suite.options.events.unwrap_or(EVENTS_QUICK) as u64),
+        (true, _) => EVENTS_QUICK,
         (_, true) => EVENTS_FULL,
         _ => EVENTS,
     };
@@ -178,7 +178,8 @@ fn replay<C: AuctionCodec>(snapshot: &Snapshot, threads: usize) -> Result<(Sampl
 pub const TWO_THREADS: &str = "times as fast by two threads";
 /// The name of a figure: bytes of events that two threads read, by what they can read at most.
 pub const BANDWIDTH: &str = "of the memory bandwidth of two threads, by two";
-const EVENTS_QUICK: usize = 3_000;
+/// Events with `--quick`: both logs are appended and replayed in some seconds.
+const EVENTS_QUICK: u64 = 1_000_000;
 const EVENTS: u64 = 100_000_000;
 const EVENTS_FULL: u64 = 400_000_000;
 /// Events of a transaction.

@@ -1,10 +1,10 @@
-//! What the verbs for indexes of code share: opening an index, finding what a user means, rows of symbols.
+//! What the verbs for indexes of code share: opening an index, rows of symbols.
 
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use fulgurite_code::{CodeReader, Description, Error, IndexedFile, Place, SymbolId, open_index};
+use fulgurite_code::{CodeReader, Description, Place, open_index};
 
 use crate::arguments::OutputFormat;
 use crate::commands::facts::database::explain_code;
@@ -30,50 +30,6 @@ pub fn reading(path: &Path, work: impl FnOnce(&CodeReader) -> Result<u64, Failur
     Ok(())
 }
 
-/// The symbols that a user means: at `source:line:column`, in `source:line`, or by name.
-///
-/// # Errors
-/// If there are none; errors of the database.
-pub fn symbols_of(reader: &CodeReader, text: &str) -> Result<Vec<SymbolId>, Error> {
-    let Some((path, line, column)) = place_of(text) else { return reader.resolve(text) };
-    let file = reader.file(path)?;
-    let uses = match column {
-        Some(column) => reader.symbols_at(&file, line - 1, column - 1)?,
-        None => reader.symbols_in_line(&file, line - 1)?,
-    };
-    let mut symbols: Vec<SymbolId> = Vec::new();
-    for used in uses {
-        if !symbols.contains(&used.symbol) {
-            symbols.push(used.symbol);
-        }
-    }
-    match symbols.is_empty() {
-        true => Err(nothing_at(reader, &file, text, line)?),
-        false => Ok(symbols),
-    }
-}
-
-/// The error that nothing is at a place: with the places of the line where something is.
-fn nothing_at(reader: &CodeReader, file: &IndexedFile, text: &str, line: u32) -> Result<Error, Error> {
-    let mut similar = Vec::new();
-    for used in reader.symbols_in_line(file, line - 1)?.iter().take(PLACES_NAMED) {
-        similar.push(format!("{}:{line}:{}", file.path, used.span.column + 1));
-    }
-    Ok(Error::NoSuchSymbol { symbol: format!("at {text}"), similar })
-}
-
-/// `source:line:column` or `source:line`, with numbers from 1 on.
-fn place_of(text: &str) -> Option<(&str, u32, Option<u32>)> {
-    let number = |text: &str| text.parse().ok().filter(|number: &u32| *number > 0);
-    let (before, last) = text.rsplit_once(':')?;
-    let last = number(last)?;
-    match before.rsplit_once(':').and_then(|(path, line)| Some((path, number(line)?))) {
-        Some((path, line)) if !path.is_empty() => Some((path, line, Some(last))),
-        _ if !before.is_empty() => Some((before, last, None)),
-        _ => None,
-    }
-}
-
 /// Prints rows of symbols with their first definitions.
 pub struct Entries {
     printer: Printer<Output>,
@@ -94,9 +50,8 @@ impl Entries {
             Some(place) => place_cells(place),
             None => [Cell::Nothing; 3],
         };
-        let name = if what.name.is_empty() { what.symbol.as_str() } else { &what.name };
-        let cells =
-            [Cell::Text(word), Cell::Text(name), Cell::Text(&what.kind), path, line, column, Cell::Text(&what.symbol)];
+        let (name, kind, symbol) = (Cell::Text(what.label()), Cell::Text(&what.kind), Cell::Text(&what.symbol));
+        let cells = [Cell::Text(word), name, kind, path, line, column, symbol];
         self.printer.row(&cells[usize::from(!self.first)..])
     }
 
@@ -110,21 +65,4 @@ impl Entries {
 pub fn place_cells(place: &Place) -> [Cell<'_>; 3] {
     let from_1 = |number: u32| Cell::Number(u64::from(number) + 1);
     [Cell::Text(&place.path), from_1(place.span.line), from_1(place.span.column)]
-}
-
-/// So many places of a line an error names.
-const PLACES_NAMED: usize = 3;
-
-#[cfg(test)]
-mod tests {
-    use super::place_of;
-
-    #[test]
-    fn places_are_told_from_names() {
-        assert_eq!(place_of("a/b.rs:3:7"), Some(("a/b.rs", 3, Some(7))));
-        assert_eq!(place_of("C:a.rs:3"), Some(("C:a.rs", 3, None)));
-        for name in ["Store::open", "a.rs", "a:0", ":3", "x:-1", "a . b . c:1x"] {
-            assert_eq!(place_of(name), None, "{name}");
-        }
-    }
 }

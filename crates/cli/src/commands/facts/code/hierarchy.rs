@@ -1,6 +1,6 @@
 //! `facts hierarchy`: the symbols around a symbol.
 
-use super::entry::{Entries, reading, symbols_of};
+use super::entry::{Entries, reading};
 use crate::arguments::code::OfSymbol;
 use crate::commands::facts::database::explain_code;
 use crate::failure::Failure;
@@ -10,11 +10,10 @@ pub fn run(arguments: &OfSymbol) -> Result<(), Failure> {
     reading(&arguments.index.path, |reader| {
         let mut entries = Entries::new(arguments.format, Some("relation"));
         let mut count = 0;
-        for symbol in symbols_of(reader, &arguments.symbol).map_err(explain_code)? {
+        for symbol in reader.symbols_asked(&arguments.symbol).map_err(explain_code)? {
             for (relative, other) in reader.hierarchy(symbol).map_err(explain_code)? {
-                let what = reader.describe(other).map_err(explain_code)?;
-                let places = reader.definitions(other).map_err(explain_code)?;
-                entries.row(relative.name(), &what, places.first())?;
+                let located = reader.located(other).map_err(explain_code)?;
+                entries.row(relative.name(), &located.what, located.places.first())?;
                 count += 1;
             }
         }

@@ -1,6 +1,7 @@
 //! The verbs for indexes of code, one file each.
 
 pub mod describe;
+pub mod diagnostics;
 pub mod entry;
 pub mod hierarchy;
 pub mod index;

@@ -1,8 +1,6 @@
 //! `facts definition` and `facts references`: the places of a symbol.
 
-use fulgurite_code::Place;
-
-use super::entry::{Entries, place_cells, reading, symbols_of};
+use super::entry::{Entries, place_cells, reading};
 use crate::arguments::code::{OfSymbol, References};
 use crate::commands::facts::database::explain_code;
 use crate::failure::Failure;
@@ -13,13 +11,10 @@ pub fn definition(arguments: &OfSymbol) -> Result<(), Failure> {
     reading(&arguments.index.path, |reader| {
         let mut entries = Entries::new(arguments.format, None);
         let mut count = 0;
-        for symbol in symbols_of(reader, &arguments.symbol).map_err(explain_code)? {
-            let what = reader.describe(symbol).map_err(explain_code)?;
-            let places = reader.definitions(symbol).map_err(explain_code)?;
-            // One of another project has no place here, but a name.
-            let rows = if places.is_empty() { vec![None] } else { places.iter().map(Some).collect() };
-            for place in rows {
-                entries.row("", &what, place)?;
+        for symbol in reader.symbols_asked(&arguments.symbol).map_err(explain_code)? {
+            let located = reader.located(symbol).map_err(explain_code)?;
+            for place in located.rows() {
+                entries.row("", &located.what, place)?;
                 count += 1;
             }
         }
@@ -33,12 +28,8 @@ pub fn references(arguments: &References) -> Result<(), Failure> {
     let OfSymbol { index, symbol, format } = &arguments.of;
     reading(&index.path, |reader| {
         let mut printer = Printer::to_standard_output(*format, &["file", "line", "column", "role"]);
-        let mut places: Vec<Place> = Vec::new();
-        for symbol in symbols_of(reader, symbol).map_err(explain_code)? {
-            places.extend(reader.references(symbol).map_err(explain_code)?);
-        }
-        places.sort_unstable();
-        places.dedup();
+        let symbols = reader.symbols_asked(symbol).map_err(explain_code)?;
+        let mut places = reader.references_of(&symbols).map_err(explain_code)?;
         places.truncate(arguments.limit.unwrap_or(usize::MAX));
         for place in &places {
             let [path, line, column] = place_cells(place);

@@ -11,9 +11,8 @@ pub fn run(arguments: &Search) -> Result<(), Failure> {
         let mut entries = Entries::new(arguments.format, None);
         let symbols = reader.search(&arguments.text, arguments.limit).map_err(explain_code)?;
         for symbol in &symbols {
-            let what = reader.describe(*symbol).map_err(explain_code)?;
-            let places = reader.definitions(*symbol).map_err(explain_code)?;
-            entries.row("", &what, places.first())?;
+            let located = reader.located(*symbol).map_err(explain_code)?;
+            entries.row("", &located.what, located.places.first())?;
         }
         entries.finish()?;
         Ok(symbols.len() as u64)

@@ -4,7 +4,6 @@ use super::entry::{Entries, reading};
 use crate::arguments::code::Symbols;
 use crate::commands::facts::database::explain_code;
 use crate::failure::Failure;
-use fulgurite_code::Place;
 
 /// Prints a row for each definition, in the order of places.
 pub fn run(arguments: &Symbols) -> Result<(), Failure> {
@@ -12,14 +11,10 @@ pub fn run(arguments: &Symbols) -> Result<(), Failure> {
         let file = reader.file(&arguments.source).map_err(explain_code)?;
         let mut entries = Entries::new(arguments.format, None);
         let mut count = 0;
-        for (used, what) in reader.outline(&file).map_err(explain_code)? {
-            let is_detail =
-                what.is_local || matches!(what.kind.as_str(), "parameter" | "type parameter" | "self parameter");
-            if is_detail && !arguments.all {
-                continue;
-            }
-            let place = Place { path: file.path.clone(), span: used.span, role: used.role, extent: None };
-            entries.row("", &what, Some(&place))?;
+        let outline = if arguments.all { reader.whole_outline(&file) } else { reader.outline(&file) };
+        for definition in outline.map_err(explain_code)? {
+            let definition = definition.map_err(explain_code)?;
+            entries.row("", &definition.what, Some(&definition.place))?;
             count += 1;
         }
         entries.finish()?;

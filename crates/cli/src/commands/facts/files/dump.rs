@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use fulgurite_facts::{Expansion, FactDatabase, PredicateId};
+use fulgurite_facts::{Expansion, FactDatabase, FactReader, PredicateId};
 
 use crate::arguments::facts_files::Dump;
 use crate::commands::facts::database::reading;
+use crate::commands::facts::slicing;
 use crate::failure::Failure;
 use crate::output::{Output, standard_output};
 
@@ -13,13 +14,12 @@ use crate::output::{Output, standard_output};
 pub fn run(arguments: &Dump) -> Result<(), Failure> {
     reading(&arguments.database, |database| {
         let mut out = standard_output();
-        dump(database, &mut out)?;
+        dump(database, &slicing::reader(database, &arguments.slice)?, &mut out)?;
         out.flush().map_err(Failure::Output)
     })
 }
 
-fn dump(database: &FactDatabase, out: &mut Output) -> Result<(), Failure> {
-    let reader = database.reader()?;
+fn dump(database: &FactDatabase, reader: &FactReader, out: &mut Output) -> Result<(), Failure> {
     let snapshot = reader.snapshot();
     let mut before: Option<PredicateId> = None;
     write!(out, "[").map_err(Failure::Output)?;

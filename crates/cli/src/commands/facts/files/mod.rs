@@ -6,5 +6,7 @@ pub mod derive;
 pub mod dump;
 pub mod image;
 pub mod list;
+pub mod owners;
 mod stack;
+pub mod units;
 pub mod validate;

@@ -40,12 +40,16 @@ final class FulguriteStates implements States {
         return files.bytesSent;
     }
 
+    private static Configuration configuration(Path directory) {
+        return new Configuration(Map.of(
+                "geaflow.work.path", directory.resolve("work").toString(),
+                "geaflow.file.persistent.root", directory.resolve("root").toString()));
+    }
+
     @SuppressWarnings("unchecked")
     private static <S extends IBaseStore> S open(DataModel model, Path directory) {
         GraphKVEncoderFactory.ENCODER.set(Elements.encoder(Elements.NUMBERS, true));
-        Configuration configuration = new Configuration(Map.of(
-                "geaflow.work.path", directory.resolve("work").toString(),
-                "geaflow.file.persistent.root", directory.resolve("root").toString()));
+        Configuration configuration = configuration(directory);
         IBaseStore store = new FulguriteStoreBuilder().getStore(model, configuration);
         store.init(new StoreContext("state")
                 .withConfig(configuration)
@@ -57,6 +61,19 @@ final class FulguriteStates implements States {
     @Override
     public IKVStatefulStore<String, String> values(Path directory) {
         return open(DataModel.KV, directory);
+    }
+
+    /** Values of one shard of many. */
+    IKVStatefulStore<String, String> shard(Path directory, int shard) {
+        Configuration configuration = configuration(directory);
+        @SuppressWarnings("unchecked")
+        IKVStatefulStore<String, String> store = (IKVStatefulStore<String, String>)
+                new FulguriteStoreBuilder().getStore(DataModel.KV, configuration);
+        store.init(new StoreContext("state")
+                .withConfig(configuration)
+                .withShardId(shard)
+                .withKeySerializer(new Texts()));
+        return store;
     }
 
     @Override

@@ -38,7 +38,8 @@ public final class Main {
             System.exit(2);
         }
         List<Workload> chosen = main.choose();
-        if (chosen.isEmpty()) {
+        if (chosen.isEmpty() && !main.isChosen(IdleShards.NAME)) {
+            main.printNames();
             System.exit(2);
         }
         System.exit(main.measureAll(chosen) ? 0 : 1);
@@ -65,19 +66,26 @@ public final class Main {
         return true;
     }
 
-    /** The workloads that `--only` names, or all. If none has such a name, prints their names. */
-    private List<Workload> choose() {
+    private List<Workload> all() {
         List<Workload> all = new ArrayList<>(KeyWorkloads.all(isQuick ? 10_000 : 1_000_000, isQuick ? 20_000 : operations));
         all.addAll(GraphWorkloads.all(isQuick ? 2_000 : 100_000, isQuick ? 10_000 : operations / 2));
         all.addAll(CheckpointWorkloads.all(isQuick ? 20_000 : 1_000_000));
-        List<Workload> chosen = all.stream()
-                .filter(workload -> only.isEmpty() || only.stream().anyMatch((workload.name + "_")::contains))
-                .collect(Collectors.toList());
-        if (chosen.isEmpty()) {
-            System.err.println("no workload has a part of these names: " + only);
-            all.forEach(workload -> System.err.println("  " + workload.name + ": " + workload.about));
-        }
-        return chosen;
+        return all;
+    }
+
+    /** Whether `--only` names a workload, or is absent. */
+    private boolean isChosen(String name) {
+        return only.isEmpty() || only.stream().anyMatch((name + "_")::contains);
+    }
+
+    private List<Workload> choose() {
+        return all().stream().filter(workload -> isChosen(workload.name)).collect(Collectors.toList());
+    }
+
+    private void printNames() {
+        System.err.println("no workload has a part of these names: " + only);
+        all().forEach(workload -> System.err.println("  " + workload.name + ": " + workload.about));
+        System.err.println("  " + IdleShards.NAME + ": " + IdleShards.ABOUT);
     }
 
     private boolean measureAll(List<Workload> chosen) throws Exception {
@@ -87,6 +95,9 @@ public final class Main {
         System.out.printf("%-26s %12s %12s %7s %10s %10s%n", "", "CPU ns/op", "CPU ns/op", "", "µs/op", "µs/op");
         for (Workload workload : chosen) {
             measure(workload);
+        }
+        if (isChosen(IdleShards.NAME)) {
+            measureIdleShards();
         }
         if (isQuick) {
             System.out.println("--quick judges no bar");
@@ -159,6 +170,15 @@ public final class Main {
         }
     }
 
+    private void measureIdleShards() throws Exception {
+        IdleShards.Figures found = IdleShards.measure(directory, isQuick ? QUICK_SHARDS : SHARDS);
+        System.out.printf(
+                "%-26s %.1f MiB, %d descriptors, %d threads, %d of them awake; %d shards%n",
+                IdleShards.NAME, found.memoryMib(), found.descriptors, found.threads, found.awake, found.shards);
+        judge(IdleShards.NAME, found.memoryMib(), IDLE_MIB, " MiB");
+        judge(IdleShards.NAME, found.awake, 0, " threads awake");
+    }
+
     private void report(Workload workload, Measured ours, Measured theirs, double ratio) {
         System.out.printf(
                 "%-26s %12.0f %12.0f %7.2f %10.2f %10.2f  %s%n",
@@ -196,4 +216,9 @@ public final class Main {
 
     private static final int WARM_UPS = 4;
     private static final double CHANGES_PERCENT = 3;
+    private static final int SHARDS = 1_000;
+    private static final int QUICK_SHARDS = 50;
+
+    /** For {@link #SHARDS} together. */
+    private static final double IDLE_MIB = 64;
 }

@@ -71,7 +71,7 @@ public final class Checkpoints implements AutoCloseable {
         /**
          * Returns the size of what was stored.
          *
-         * @return the bytes, without the list of the checkpoint's files
+         * @return the bytes, without the list of the checkpoint's files; 0 if nothing has changed
          */
         public long bytesSent() {
             return bytesSent;

@@ -277,7 +277,52 @@ class LifeCycleTest extends WithJob {
     }
 
     @Test
+    void changesThatWaitAreInCheckpointsAndInClosedFilesAndNotInDroppedOnes() {
+        for (String isAsynchronous : new String[] {"true", "false"}) {
+            configuration.put("geaflow.state.write.async.enable", isAsynchronous);
+            // Each change is a full buffer. If writes are asynchronous, there is always room for another; otherwise
+            // there is one buffer, and each change but the first applies the one before.
+            configuration.put("geaflow.state.write.buffer.size", "1");
+            configuration.put("geaflow.state.write.buffer.number", "1000");
+            IKVStatefulStore<String, String> store = values();
+            putNumbers(store, 0, 500);
+            store.archive(1);
+            putNumbers(store, 500, 1_000);
+            store.close();
+            store.init(context(0));
+            for (int number = 0; number < 1_000; number++) {
+                assertEquals("value " + number, store.get("key " + number));
+            }
+            putNumbers(store, 1_000, 1_500);
+            store.drop();
+            store.recovery(1);
+            assertEquals("value 499", store.get("key 499"));
+            assertNull(store.get("key 500"));
+            assertNull(store.get("key 1499"));
+            putNumbers(store, 500, 1_000);
+            store.recovery(1);
+            assertEquals("value 500", store.get("key 500"), "a recovery of what was recovered is ignored");
+            store.remove("key 500");
+            store.flush();
+            assertNull(store.get("key 500"));
+            store.drop();
+        }
+    }
+
+    private static void putNumbers(IKVStatefulStore<String, String> store, int from, int to) {
+        for (int number = from; number < to; number++) {
+            store.put("key " + number, "value " + number);
+        }
+    }
+
+    @Test
     void everyThreadReadsWhatWasWritten() throws InterruptedException, ExecutionException {
+        everyThreadReads();
+        configuration.put("geaflow.state.write.async.enable", "false");
+        everyThreadReads();
+    }
+
+    private void everyThreadReads() throws InterruptedException, ExecutionException {
         int threads = 4;
         IKVStatefulStore<String, String> store = values();
         ExecutorService pool = Executors.newFixedThreadPool(threads);
@@ -301,6 +346,7 @@ class LifeCycleTest extends WithJob {
         for (int thread = 0; thread < threads; thread++) {
             assertEquals("value 4999", store.get("thread " + thread + " 4999"));
         }
+        store.drop();
     }
 
     @Test
@@ -317,6 +363,7 @@ class LifeCycleTest extends WithJob {
                 store.put("key " + number, "a value of some length, of number " + number);
             }
         }
+        stores.forEach(IKVStatefulStore::flush);
         // What the limit wrote into the files: together they have all entries of 100 bytes but a part.
         long written = 0;
         for (int shard = 0; shard < stores.size(); shard++) {

@@ -42,6 +42,18 @@ class ModelTest extends WithRandomJob {
     }
 
     @Test
+    void valuesAreAsInAMapIfWritesAreSynchronous() {
+        configuration.put("geaflow.state.write.async.enable", "false");
+        valuesAreAsInAMap();
+    }
+
+    @Test
+    void valuesAreAsInAMapIfAFewChangesFillABuffer() {
+        configuration.put("geaflow.state.write.buffer.size", "3");
+        valuesAreAsInAMap();
+    }
+
+    @Test
     void valuesAreAsInAMap() {
         IKVStatefulStore<String, String> store = values();
         Map<String, String> model = new HashMap<>();

@@ -37,6 +37,11 @@ class SettingsTest extends WithJob {
             refused(prefix + "sync.mode", "sometimes", "it must be SYNC, META_SYNC or NO_SYNC");
             refused(prefix + "memory.size", "1000", "it must be at least 65536 bytes");
         }
+        for (String setting : new String[] {"number", "size"}) {
+            String key = "geaflow.state.write.buffer." + setting;
+            refused(key, "0", "it must be a number from 1 to 2147483647");
+            refused(key, "few", "it must be a number from 1 to 2147483647");
+        }
         StoreContext without = context(0).withKeySerializer(null);
         GeaflowRuntimeException thrown =
                 assertThrows(GeaflowRuntimeException.class, () -> store(DataModel.KMap).init(without));

@@ -8,6 +8,8 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
@@ -29,9 +31,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The local file of a shard, with its tables, which have numbers. Changes are collected in a transaction, which reads
- * see too, and committed many at a time. Threads can share it. While there are changes that are not committed, their
- * calls run one after the other. The file of a shard that is not used may be closed, and is opened again: see
+ * The local file of a shard, with its tables, which have numbers. Small changes are collected in buffers, then in a
+ * transaction, and committed many at a time: see {@link ChangeQueue}. If writes are asynchronous, full buffers are
+ * applied and committed by {@link BackgroundWrites}, otherwise by the call that finds no room. Reads see all changes:
+ * they apply the buffers themselves. Threads can share a shard. While there are changes that are not committed, their
+ * reads run one after the other. The file of a shard that is not used may be closed, and is opened again: see
  * {@link OpenFiles}.
  */
 public final class Shard {
@@ -41,26 +45,34 @@ public final class Shard {
     private static final int COMMITS_PER_CHECK = 100;
     private static final double ALERT_THRESHOLD = 0.9;
     private static final long DELTA_BYTES_MAX = 64 << 20;
-    private static final int OVERHEAD_BYTES = 64;
+
+    /** A thread in the background waits so long for a shard that a call uses, and then looks at the other shards. */
+    private static final long BACKGROUND_WAIT_MS = 10;
 
     private final StoreSettings settings;
     private final ShardDirectory directory;
     private final Path path;
     private final List<String> tables;
 
+    /** Changes that the transaction does not have. The lock is never taken with its monitor. */
+    final ChangeQueue queue;
+
+    /** Whether {@link BackgroundWrites} will look at this shard. */
+    final AtomicBoolean isRequested = new AtomicBoolean();
+
     /** Guards what follows. Other shards only try to take it. */
     private final ReentrantLock lock = new ReentrantLock();
 
-    /** Null if it was closed because it was not used, and after {@link #close}. There are no changes then. */
+    /** Null if it was closed because it was not used, and after {@link #close}. There is no transaction then. */
     private volatile OpenFile file;
 
     private boolean isClosed;
 
-    /** Changes that are not committed; null if there are none. */
-    private volatile Changes changes;
+    /** Has changes that are not committed, but for those in the buffers; null if it was not begun. */
+    private WriteTransaction transaction;
 
-    /** Why a commit failed; null if none has. Its changes are lost, so reads would be wrong. */
-    private volatile RuntimeException failed;
+    /** Why changes were not applied or committed; null if all were. They are lost, so reads would be wrong. */
+    private volatile Throwable failed;
 
     /** Null if nothing wants them. */
     private ShardMetrics metrics;
@@ -77,6 +89,7 @@ public final class Shard {
         this.directory = directory;
         this.path = database.path();
         this.tables = tables;
+        queue = new ChangeQueue(tables.size(), settings.buffersMax, settings.bufferChangesMax);
         file = new OpenFile(database, tables);
         OpenFiles.add(this);
         ShardMemory.add(this);
@@ -160,12 +173,16 @@ public final class Shard {
         return open;
     }
 
+    private GeaflowRuntimeException closed() {
+        return new GeaflowRuntimeException("the store of " + path + " is closed; call init or recovery");
+    }
+
     private OpenFile reopened() {
         OpenFiles.makeRoom(settings.openFilesMax);
         lock.lock();
         try {
             if (isClosed) {
-                throw new GeaflowRuntimeException("the store of " + path + " is closed; call init or recovery");
+                throw closed();
             }
             if (file == null) {
                 Database database = options(settings).open(path);
@@ -229,14 +246,13 @@ public final class Shard {
 
     /** Returns the value of a key, or null. */
     public byte[] get(int table, byte[] key) {
-        if (changes != null) {
+        if (queue.hasChanges()) {
             lock.lock();
             try {
                 check();
-                if (changes != null) {
-                    OpenFile open = file();
-                    WriteTransaction transaction = changes.mayHave(table, key) ? applied() : changes.withoutBatches();
-                    return transaction.get(open.tables.get(table), key);
+                WriteTransaction current = queue.mayHave(table, key) ? withAllChanges() : transaction;
+                if (current != null) {
+                    return current.get(table(table), key);
                 }
             } finally {
                 lock.unlock();
@@ -252,36 +268,97 @@ public final class Shard {
     }
 
     public void put(int table, byte[] key, byte[] value) {
-        putAll(Collections.singletonList(new ShardEntry(table, key, value)));
+        change(Collections.singletonList(new ShardEntry(table, key, value)));
     }
 
     /** Puts entries that are committed together. */
     public void putAll(List<ShardEntry> entries) {
-        if (entries.isEmpty()) {
+        if (!entries.isEmpty()) {
+            change(entries);
+        }
+    }
+
+    public void delete(int table, byte[] key) {
+        change(Collections.singletonList(ShardEntry.deletion(table, key)));
+    }
+
+    /** Makes changes that are committed together. */
+    private void change(List<ShardEntry> changes) {
+        if (!ShardEntry.areSmall(changes)) {
+            changeAtOnce(changes);
             return;
         }
+        while (true) {
+            begin();
+            switch (queue.add(changes)) {
+                case BUFFERED:
+                    return;
+                case FILLED:
+                    BackgroundWrites.request(this);
+                    return;
+                case NO_ROOM:
+                    makeRoom();
+                    break;
+                case PAUSED:
+                    ensureTransaction();
+                    break;
+                default:
+                    check();
+                    throw closed();
+            }
+        }
+    }
+
+    /** Begins a transaction if nothing is changed yet, so that the call that is refused is the one to throw. */
+    private void begin() {
+        check();
+        if (!queue.hasChanges()) {
+            ensureTransaction();
+        }
+        OpenFile open = file;
+        if (open != null) {
+            open.use();
+        }
+    }
+
+    private void ensureTransaction() {
         lock.lock();
         try {
-            long bytes = 0;
-            for (ShardEntry entry : entries) {
-                if (!changes().put(entry.table, entry.key, entry.value)) {
-                    applied().put(table(entry.table), entry.key, entry.value);
-                }
-                bytes += (long) entry.key.length + entry.value.length + OVERHEAD_BYTES;
-            }
-            changed(bytes);
+            check();
+            transaction();
         } finally {
             lock.unlock();
         }
     }
 
-    public void delete(int table, byte[] key) {
+    /** Applies the oldest full buffer, unless another thread has done so meanwhile. */
+    private void makeRoom() {
         lock.lock();
         try {
-            if (!changes().delete(table, key)) {
-                applied().delete(table(table), key);
+            check();
+            if (!queue.hasRoom()) {
+                applyFull();
             }
-            changed(key.length + OVERHEAD_BYTES);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Makes changes in the transaction itself, after those in the buffers. */
+    private void changeAtOnce(List<ShardEntry> changes) {
+        lock.lock();
+        try {
+            check();
+            applyAll();
+            for (ShardEntry change : changes) {
+                if (change.isDeletion) {
+                    transaction().delete(table(change.table), change.key);
+                } else {
+                    transaction().put(table(change.table), change.key, change.value);
+                }
+                changedBytes += change.bytes() + ShardEntry.OVERHEAD_BYTES;
+            }
+            commitIfLarge();
         } finally {
             lock.unlock();
         }
@@ -290,9 +367,11 @@ public final class Shard {
     public void deleteRange(int table, KeyRange range) {
         lock.lock();
         try {
-            changes();
-            long deleted = applied().deleteRange(table(table), range);
-            changed(deleted * OVERHEAD_BYTES);
+            check();
+            applyAll();
+            long deleted = transaction().deleteRange(table(table), range);
+            changedBytes += deleted * ShardEntry.OVERHEAD_BYTES;
+            commitIfLarge();
         } finally {
             lock.unlock();
         }
@@ -320,12 +399,13 @@ public final class Shard {
 
     /** Reads with the transaction of the changes; if there are none, reads what is committed. */
     private <T> T read(Function<Transaction, T> changed, Function<OpenFile, T> committed) {
-        if (changes != null) {
+        if (queue.hasChanges()) {
             lock.lock();
             try {
                 check();
-                if (changes != null) {
-                    return changed.apply(applied());
+                WriteTransaction current = withAllChanges();
+                if (current != null) {
+                    return changed.apply(current);
                 }
             } finally {
                 lock.unlock();
@@ -342,7 +422,7 @@ public final class Shard {
 
     /** Commits all changes, and returns a snapshot with them. While it is open, the file is not closed. */
     public ReadTransaction snapshot() {
-        if (changes != null) {
+        if (queue.hasChanges()) {
             flush();
         }
         check();
@@ -382,40 +462,120 @@ public final class Shard {
         return directory.isTemporary() ? null : directory.path();
     }
 
-    private Changes changes() {
-        check();
-        if (changes == null) {
-            OpenFile open = file();
-            changes = new Changes(open.database.beginWrite(), open.tables);
+    /** The transaction of the changes, which is begun if there is none. Requires the lock. */
+    private WriteTransaction transaction() {
+        if (transaction == null) {
+            transaction = file().database.beginWrite();
+            queue.begun();
         }
-        return changes;
+        return transaction;
     }
 
-    /** Returns the transaction of the changes, of which there are some, with all of them. */
-    private WriteTransaction applied() {
+    /** Returns the transaction, with all changes; null if all are committed. Requires the lock. */
+    private WriteTransaction withAllChanges() {
+        applyAll();
+        commitIfLarge();
+        return transaction;
+    }
+
+    /** Gives all changes in the buffers to the transaction. Requires the lock. */
+    private void applyAll() {
+        if (queue.hasBuffered()) {
+            // First: if it is refused, the changes stay in the buffers.
+            transaction();
+            for (Changes buffered : queue.takeAll()) {
+                apply(buffered);
+            }
+        }
+    }
+
+    /** Applies the oldest full buffer, if there is one, and commits if there are many changes. Requires the lock. */
+    private void applyFull() {
+        if (queue.hasFull()) {
+            transaction();
+            apply(queue.takeFull());
+        }
+        if (isLarge()) {
+            commit();
+        }
+    }
+
+    private void apply(Changes buffered) {
         try {
-            return changes.applied();
-        } catch (RuntimeException refused) {
-            failed = refused;
+            buffered.applyTo(transaction, file().tables);
+        } catch (RuntimeException | Error refused) {
+            fail(refused);
             throw refused;
         }
+        changedBytes += buffered.memoryBytes();
+        queue.recycle(buffered);
     }
 
-    private void changed(long bytes) {
-        changedBytes += bytes;
-        if (changedBytes >= uncommittedMax) {
-            flush();
-        } else if (changes.isFull()) {
-            applied();
+    /** From now on each call throws: changes are lost. Requires the lock. */
+    private void fail(Throwable refused) {
+        failed = refused;
+        // First: a call that has checked before may still add changes, which threads in the background would find.
+        queue.seal();
+        queue.discard();
+    }
+
+    /**
+     * Commits if there are many changes, or lets a thread in the background do so, unless there are very many. Requires
+     * the lock.
+     */
+    private void commitIfLarge() {
+        if (!isLarge()) {
+            return;
+        }
+        if (settings.isAsynchronous && changedBytes < 2 * uncommittedMax) {
+            BackgroundWrites.request(this);
+        } else {
+            commit();
         }
     }
 
-    /** Commits all changes. */
+    /** Whether there are many changes, and no read of this thread uses the transaction. Requires the lock. */
+    private boolean isLarge() {
+        return transaction != null && changedBytes >= uncommittedMax && lock.getHoldCount() == 1;
+    }
+
+    boolean hasFullBuffer() {
+        return queue.hasFull();
+    }
+
+    /**
+     * Applies the oldest full buffer, and commits if there are many changes. If a call uses the shard for long, it does
+     * nothing. Returns false if it has failed. If changes are lost, the next call of the shard throws the failure;
+     * otherwise the next one that finds no room or needs the changes does. Only {@link BackgroundWrites} calls this.
+     */
+    boolean applyInBackground() {
+        boolean isLocked = false;
+        try {
+            isLocked = lock.tryLock(BACKGROUND_WAIT_MS, TimeUnit.MILLISECONDS);
+            if (isLocked && failed == null) {
+                applyFull();
+            }
+            return failed == null;
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            return false;
+        } catch (RuntimeException | Error refused) {
+            LOGGER.warn("writing changes of {} in the background failed", path, refused);
+            return false;
+        } finally {
+            if (isLocked) {
+                lock.unlock();
+            }
+        }
+    }
+
+    /** Commits all changes that were made before. */
     void flush() {
         lock.lock();
         try {
             check();
-            if (changes != null) {
+            applyAll();
+            if (transaction != null) {
                 commit();
             }
         } finally {
@@ -423,16 +583,22 @@ public final class Shard {
         }
     }
 
+    /** Commits the transaction, which there is. Requires the lock. */
     private void commit() {
-        try {
-            changes.applied().commit();
-        } catch (RuntimeException refused) {
-            failed = refused;
-            throw refused;
-        } finally {
-            // Only now: a read that sees no changes reads what is committed.
-            changes = null;
+        if (settings.quotaBytes > 0) {
+            // The quota may refuse the next transaction: changes that are accepted meanwhile could not be applied.
+            queue.takeAllAndPause().forEach(this::apply);
         }
+        WriteTransaction ending = transaction;
+        transaction = null;
+        try {
+            ending.commit();
+        } catch (RuntimeException | Error refused) {
+            fail(refused);
+            throw refused;
+        }
+        // Only now: a read that sees no changes reads what is committed.
+        queue.committed();
         committedBytes.addAndGet(changedBytes);
         changedBytes = 0;
         uncommittedMax = ShardMemory.uncommittedMax(settings.memoryBytes);
@@ -547,14 +713,22 @@ public final class Shard {
         return file != null;
     }
 
-    /** Commits all changes, and closes the file. The changes of a commit that failed before are lost. */
+    /**
+     * Commits all changes, also those that wait for a thread in the background, and closes the file. If changes were
+     * lost before, nothing more is committed. Without a quota, changes in the buffers are lost if no transaction can
+     * begin; this call throws then.
+     */
     void close() {
         lock.lock();
         try {
+            // A change that is added after the last commit would be lost without an error.
+            queue.seal();
             if (failed == null) {
                 flush();
             }
         } finally {
+            // They are applied, or the caller gets an exception.
+            queue.discard();
             try {
                 closeFile();
             } finally {
@@ -568,9 +742,11 @@ public final class Shard {
     void abandon() {
         lock.lock();
         try {
-            if (changes != null) {
-                changes.close();
-                changes = null;
+            queue.seal();
+            queue.discard();
+            if (transaction != null) {
+                transaction.close();
+                transaction = null;
             }
             closeFile();
         } catch (FulguriteException notWritten) {

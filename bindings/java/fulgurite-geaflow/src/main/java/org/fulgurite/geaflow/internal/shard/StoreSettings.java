@@ -3,6 +3,7 @@ package org.fulgurite.geaflow.internal.shard;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
+import org.apache.geaflow.common.config.ConfigKey;
 import org.apache.geaflow.common.config.Configuration;
 import org.apache.geaflow.common.config.keys.FrameworkConfigKeys;
 import org.apache.geaflow.common.config.keys.StateConfigKeys;
@@ -47,6 +48,15 @@ public final class StoreSettings {
 
     final int retained;
 
+    /** Whether threads in the background apply and commit changes. */
+    final boolean isAsynchronous;
+
+    /** How many buffers of small changes a shard has, with the one that is being filled. */
+    final int buffersMax;
+
+    /** How many changes a buffer has at most. */
+    final int bufferChangesMax;
+
     /** Reads the settings. A value that is not allowed throws an exception. */
     public StoreSettings(Configuration configuration) {
         values = configuration.getConfigMap();
@@ -59,10 +69,28 @@ public final class StoreSettings {
         long batches = configuration.getLong(FrameworkConfigKeys.BATCH_NUMBER_PER_CHECKPOINT);
         retained = (int) Math.max(1, Math.min(Integer.MAX_VALUE, Math.max(
                 configuration.getInteger(StateConfigKeys.STATE_ARCHIVED_VERSION_NUM), 2 * batches)));
+        isAsynchronous = configuration.getBoolean(StateConfigKeys.STATE_WRITE_ASYNC_ENABLE);
+        int buffers = ofGeaFlow(configuration, StateConfigKeys.STATE_WRITE_BUFFER_NUMBER);
+        // A full buffer waits for a thread, beside the one that is being filled.
+        buffersMax = isAsynchronous ? Math.max(2, buffers) : 1;
+        bufferChangesMax = ofGeaFlow(configuration, StateConfigKeys.STATE_WRITE_BUFFER_SIZE);
         for (String key : WITHOUT_USE) {
             if (find(key) != null) {
                 LOGGER.info("{} has no use in Fulgurite: it is ignored", find(key));
             }
+        }
+    }
+
+    /** Returns the value of a key of GeaFlow that is a positive number. */
+    private static int ofGeaFlow(Configuration configuration, ConfigKey key) {
+        String text = configuration.getConfigMap().get(key.getKey());
+        if (text == null) {
+            return configuration.getInteger(key);
+        }
+        try {
+            return count(text.trim());
+        } catch (IllegalArgumentException wrong) {
+            throw new GeaflowRuntimeException(key.getKey() + " is \"" + text + "\": " + wrong.getMessage(), wrong);
         }
     }
 

@@ -11,5 +11,9 @@ public final class StateConfigKeys {
 
     public static final ConfigKey STATE_WRITE_ASYNC_ENABLE = new ConfigKey("geaflow.state.write.async.enable", true);
 
+    public static final ConfigKey STATE_WRITE_BUFFER_NUMBER = new ConfigKey("geaflow.state.write.buffer.number", 3);
+
+    public static final ConfigKey STATE_WRITE_BUFFER_SIZE = new ConfigKey("geaflow.state.write.buffer.size", 10_000);
+
     private StateConfigKeys() {}
 }

@@ -1,10 +1,5 @@
 //! A process that appends and folds a view is killed at any moment, again and again. Afterwards nothing that it
 //! acknowledged is missing, the log is dense, and the view has every event up to its position exactly once.
-//!
-//! `EVENTS_KILLS=5000 cargo test -p fulgurite-events --test kill` kills more processes.
-
-#![cfg(unix)]
-#![allow(clippy::unwrap_used)] // A panic is a test's report; clippy sees that only inside of test functions.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -14,18 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fulgurite::{Database, Durability, Read, WriteTxn};
-use fulgurite_events::{Event, EventData, EventStore, Expected, Position, Result, Stop, Version, View, ViewContext};
+use fulgurite::{Read, WriteTxn};
+use fulgurite_events::{Event, EventStore, Position, Result, Stop, Version, View, ViewContext};
+
+use crate::store::{WRITERS, append_next, kills, next_number, open, parse};
 
 /// The file of the process that is to be killed.
 const FILE: &str = "EVENTS_KILL_FILE";
-const WRITERS: u64 = 3;
-
-fn open(path: &Path) -> EventStore {
-    // A small delta, so that processes are killed during checkpoints too.
-    let db = Database::options().create(true).delta_bytes(64 << 10).open(path).unwrap();
-    EventStore::options().durability(Durability::Log).open_in(&db).unwrap()
-}
 
 fn view() -> View {
     View::new("sums").table("sums", Default::default()).batch_events(20)
@@ -37,11 +27,6 @@ fn fold(txn: &mut WriteTxn, context: &ViewContext<'_>, event: &Event<'_>) -> Res
     let table = context.table(0);
     let (count, sum) = txn.get(table, writer.to_be_bytes())?.map_or((0, 0), |value| parse(&value));
     Ok(txn.put(table, writer.to_be_bytes(), [count + 1, sum + number].map(u64::to_le_bytes).concat())?)
-}
-
-fn parse(bytes: &[u8]) -> (u64, u64) {
-    let (one, other) = bytes.split_first_chunk::<8>().unwrap();
-    (u64::from_le_bytes(*one), u64::from_le_bytes(other.try_into().unwrap()))
 }
 
 /// Appends until it is killed, and prints what was acknowledged.
@@ -58,16 +43,9 @@ fn be_killed(path: &Path) {
 }
 
 fn append(store: &EventStore, writer: u64) {
-    let stream = format!("writer {writer}");
-    let info = store.snapshot().unwrap().stream(&stream).unwrap();
-    let mut number = info.map_or(0, |info| info.next.0);
+    let mut number = next_number(store, writer);
     loop {
-        let payloads: Vec<_> =
-            (number..number + 1 + number % 4).map(|number| [writer, number].map(u64::to_le_bytes).concat()).collect();
-        let events: Vec<_> = payloads.iter().map(|payload| EventData::new("x", payload)).collect();
-        let appended = store.append(&stream, Expected::Any, &events).unwrap();
-        assert_eq!(appended.version, Version(number));
-        number += events.len() as u64;
+        number = append_next(store, writer, number);
         // One write, so that lines of threads do not mix.
         std::io::stderr().write_all(format!("acknowledged {writer} {number}\n").as_bytes()).unwrap();
     }
@@ -76,7 +54,7 @@ fn append(store: &EventStore, writer: u64) {
 /// Starts a process, kills it after some time, and returns how many events of each writer it had acknowledged.
 fn kill_one(path: &Path, after: Duration, acknowledged: &mut BTreeMap<u64, u64>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "views_are_exactly_once_after_every_kill", "--nocapture"])
+        .args(["--exact", "views::views_are_exactly_once_after_every_kill", "--nocapture"])
         .env(FILE, path)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -155,7 +133,7 @@ fn views_are_exactly_once_after_every_kill() {
     if let Some(path) = std::env::var_os(FILE) {
         return be_killed(Path::new(&path));
     }
-    let kills: u64 = std::env::var("EVENTS_KILLS").map_or(200, |kills| kills.parse().unwrap());
+    let kills = kills();
     let directory = tempfile::tempdir().unwrap();
     let (mut acknowledged, mut events, mut file) = (BTreeMap::new(), 0, 0);
     for kill in 0..kills {

@@ -1,0 +1,203 @@
+//! The answers about an index of code, one function for each verb.
+
+use fulgurite_code::{CodeReader, Description, FoundDiagnostic, Located, Place, Relative, Span, Summary, SymbolId};
+use serde_json::{Value as Json, json};
+
+use crate::facts::code::asked::Asked;
+use crate::facts::code::list::List;
+use crate::facts::fields::Fields;
+use crate::http::refusal::Refusal;
+
+/// The definitions of a file, in the order of places.
+///
+/// # Errors
+/// As all others: 400 with the field that is wrong; 404, if the index does not have what is asked about.
+pub fn symbols(asked: &Asked<'_>, mut fields: Fields) -> Result<String, Refusal> {
+    let path = required(&mut fields, "file", "the path of a source file, from the indexed directory on")?;
+    let all = fields.flag("all")?;
+    let mut list = List::of(&mut fields, asked, asked.results_max)?;
+    fields.end()?;
+    let file = asked.reader.file(&path)?;
+    let outline = if all { asked.reader.whole_outline(&file)? } else { asked.reader.outline(&file)? };
+    for definition in outline {
+        let definition = definition?;
+        if !list.add(|| Ok(entry(&definition.what, Some(&definition.place))))? {
+            break;
+        }
+    }
+    Ok(list.answer("symbols", &[]))
+}
+
+/// What is known of the symbols that are asked about.
+pub fn describe(asked: &Asked<'_>, mut fields: Fields) -> Result<String, Refusal> {
+    let symbols = symbols_of(asked, &mut fields)?;
+    let mut list = List::of(&mut fields, asked, asked.results_max)?;
+    fields.end()?;
+    for symbol in symbols {
+        if !list.add(|| described(asked.reader, symbol))? {
+            break;
+        }
+    }
+    Ok(list.answer("symbols", &[]))
+}
+
+/// Where symbols are defined. A symbol of another project has no place.
+pub fn definition(asked: &Asked<'_>, mut fields: Fields) -> Result<String, Refusal> {
+    let symbols = symbols_of(asked, &mut fields)?;
+    let mut list = List::of(&mut fields, asked, asked.results_max)?;
+    fields.end()?;
+    'symbols: for symbol in symbols {
+        let located = asked.reader.located(symbol)?;
+        for place in located.rows() {
+            if !list.add(|| Ok(entry(&located.what, place)))? {
+                break 'symbols;
+            }
+        }
+    }
+    Ok(list.answer("definitions", &[]))
+}
+
+/// Where symbols are used, and at how many places.
+pub fn references(asked: &Asked<'_>, mut fields: Fields) -> Result<String, Refusal> {
+    let symbols = symbols_of(asked, &mut fields)?;
+    let mut list = List::of(&mut fields, asked, asked.results_max)?;
+    fields.end()?;
+    let places = asked.reader.references_of(&symbols)?;
+    for place in &places {
+        if !list.add(|| Ok(of_place(place)))? {
+            break;
+        }
+    }
+    Ok(list.answer("references", &[("total", json!(places.len()))]))
+}
+
+/// Symbols by a part of their names, the best match first.
+pub fn search(asked: &Asked<'_>, mut fields: Fields) -> Result<String, Refusal> {
+    let text = required(&mut fields, "text", "a part of a name, in any case")?;
+    let mut list = List::of(&mut fields, asked, FOUND)?;
+    fields.end()?;
+    for symbol in asked.reader.search(&text, list.needed())? {
+        if !list.add(|| found(asked.reader, symbol))? {
+            break;
+        }
+    }
+    Ok(list.answer("symbols", &[]))
+}
+
+/// The symbols around others: containers, members, implementations and types.
+pub fn hierarchy(asked: &Asked<'_>, mut fields: Fields) -> Result<String, Refusal> {
+    let symbols = symbols_of(asked, &mut fields)?;
+    let mut list = List::of(&mut fields, asked, asked.results_max)?;
+    fields.end()?;
+    'symbols: for symbol in symbols {
+        for (relative, other) in asked.reader.hierarchy(symbol)? {
+            if !list.add(|| related(asked.reader, relative, other))? {
+                break 'symbols;
+            }
+        }
+    }
+    Ok(list.answer("symbols", &[]))
+}
+
+/// What compilers and linters say of a file, or of all files, as far as the indexer reports it.
+pub fn diagnostics(asked: &Asked<'_>, mut fields: Fields) -> Result<String, Refusal> {
+    let path = fields.text("file")?;
+    let mut list = List::of(&mut fields, asked, asked.results_max)?;
+    fields.end()?;
+    let file = path.map(|path| asked.reader.file(&path)).transpose()?;
+    for diagnostic in asked.reader.diagnostics(file.as_ref())? {
+        let diagnostic = diagnostic?;
+        if !list.add(|| Ok(of_diagnostic(&diagnostic)))? {
+            break;
+        }
+    }
+    Ok(list.answer("diagnostics", &[]))
+}
+
+/// The symbols that the field `symbol` means: at a place, or by name.
+fn symbols_of(asked: &Asked<'_>, fields: &mut Fields) -> Result<Vec<SymbolId>, Refusal> {
+    let what = "a place, such as src/main.rs:7:4, or a symbol or its name, such as Store::open";
+    Ok(asked.reader.symbols_asked(&required(fields, "symbol", what)?)?)
+}
+
+fn required(fields: &mut Fields, name: &str, what: &str) -> Result<String, Refusal> {
+    fields.text(name)?.ok_or_else(|| fields.wrong(name, &format!("is missing: {what}")))
+}
+
+/// A symbol with its first definition.
+fn found(reader: &CodeReader, symbol: SymbolId) -> Result<Json, Refusal> {
+    let Located { what, places } = reader.located(symbol)?;
+    Ok(entry(&what, places.first()))
+}
+
+/// A symbol around another, and how it relates to it.
+fn related(reader: &CodeReader, relative: Relative, symbol: SymbolId) -> Result<Json, Refusal> {
+    let mut entry = found(reader, symbol)?;
+    entry["relation"] = json!(relative.name());
+    Ok(entry)
+}
+
+/// A symbol with a place.
+fn entry(what: &Description, place: Option<&Place>) -> Json {
+    json!({
+        "symbol": what.symbol,
+        "name": what.label(),
+        "kind": what.kind,
+        "isLocal": what.is_local,
+        "place": place.map(of_place),
+    })
+}
+
+fn described(reader: &CodeReader, symbol: SymbolId) -> Result<Json, Refusal> {
+    let Summary { located: Located { what, places }, enclosing, references, files } = reader.summary(symbol)?;
+    let definitions: Vec<Json> = places.iter().map(of_place).collect();
+    Ok(json!({
+        "symbol": what.symbol,
+        "name": what.label(),
+        "kind": what.kind,
+        "isLocal": what.is_local,
+        "signature": what.signature,
+        "documentation": what.documentation,
+        "package": what.package.as_ref().map(ToString::to_string),
+        "enclosing": enclosing,
+        "definitions": definitions,
+        "references": references,
+        "files": files,
+    }))
+}
+
+fn of_diagnostic(diagnostic: &FoundDiagnostic) -> Json {
+    let tags: Vec<&str> = diagnostic.tags.iter().map(|tag| tag.name()).collect();
+    let mut json = range(diagnostic.span);
+    json["file"] = json!(diagnostic.path);
+    json["severity"] = json!(diagnostic.severity.name());
+    json["code"] = json!(diagnostic.code);
+    json["message"] = json!(diagnostic.message);
+    json["source"] = json!(diagnostic.source);
+    json["tags"] = json!(tags);
+    json
+}
+
+/// A place. Lines and columns begin at 1; columns count bytes.
+fn of_place(place: &Place) -> Json {
+    let mut json = range(place.span);
+    json["file"] = json!(place.path);
+    json["role"] = json!(place.role.name());
+    if let Some(extent) = place.extent {
+        json["extent"] = range(extent);
+    }
+    json
+}
+
+fn range(span: Span) -> Json {
+    let from_1 = |number: u32| u64::from(number) + 1;
+    json!({
+        "line": from_1(span.line),
+        "column": from_1(span.column),
+        "endLine": from_1(span.end_line),
+        "endColumn": from_1(span.end_column),
+    })
+}
+
+/// So many symbols a search lists unless it is asked for more.
+const FOUND: usize = 50;
