@@ -1,7 +1,7 @@
 //! What columns count, and columns of one count as those of another.
 
 /// What the columns of a file count. Stored by its position here: never reorder, only append.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Columns {
     /// Bytes of UTF-8.
     Utf8,
@@ -15,6 +15,16 @@ impl Columns {
     /// The count with this number.
     pub(crate) fn of(number: usize) -> Option<Columns> {
         [Columns::Utf8, Columns::Utf16, Columns::Utf32].get(number).copied()
+    }
+
+    /// Its name, as in the schema.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Columns::Utf8 => "utf8",
+            Columns::Utf16 => "utf16",
+            Columns::Utf32 => "utf32",
+        }
     }
 
     fn width(self, character: char) -> usize {

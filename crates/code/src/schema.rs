@@ -1,8 +1,9 @@
 //! The schema of indexes, and the numbers of its predicates.
 //!
 //! (1) Both schemas are frozen: indexes are recognised by their hashes, which comments do not change. A predicate or a
-//! type that changes makes a schema `code.2` or `scip.2`, and one more row of `known`. (2) Indexes that were written
-//! before `scip.1` have `code.1` alone. They are read, and replaced when they are updated.
+//! type that changes makes a schema `code.2` or `scip.2`, and one more row of `KNOWN`. (2) Indexes that were written
+//! before `scip.1` have `code.1` alone. They are read, and replaced when they are updated. (3) The hashes are
+//! constants, so that an index is recognised without reading the texts. A test compares the hashes with the texts.
 
 use fulgurite_facts::{Predicate, Schema, Source, Value};
 
@@ -39,20 +40,17 @@ pub enum Kind {
 
 impl Kind {
     /// The kind of a database with `schema`.
-    ///
-    /// # Errors
-    /// None, unless the texts were changed.
-    pub fn of(schema: &Schema) -> Result<Self> {
+    pub fn of(schema: &Schema) -> Self {
         let hash = schema.hash();
-        Ok(known()?.into_iter().find(|(known, _)| *known == hash).map_or(Self::Other, |(_, kind)| kind))
+        KNOWN.into_iter().find(|(known, _)| *known == hash).map_or(Self::Other, |(_, kind)| kind)
     }
 }
 
 /// The hashes of the schemas that indexes have or had, and the kind of such an index.
-fn known() -> Result<[(u128, Kind); 2]> {
-    let earlier = Schema::parse("code.angle", CODE_SCHEMA).map_err(fulgurite_facts::Error::from)?;
-    Ok([(code_schema()?.hash(), Kind::Index), (earlier.hash(), Kind::EarlierIndex)])
-}
+const KNOWN: [(u128, Kind); 2] = [
+    (0xdc17_cc2b_db64_84ae_2fc0_308a_23d8_cb7c, Kind::Index),
+    (0x1cce_60c3_1976_5d5d_cea5_aac8_635e_a111, Kind::EarlierIndex),
+];
 
 /// The predicates of the schema.
 #[derive(Clone, Debug)]
@@ -94,7 +92,7 @@ pub struct ScipPredicates {
 impl Predicates {
     /// The predicates of a database with `schema`. `None`, if it is another schema.
     pub fn of(schema: &Schema) -> Result<Option<Self>> {
-        let scip = match Kind::of(schema)? {
+        let scip = match Kind::of(schema) {
             Kind::Index => Some(ScipPredicates::of(schema)?),
             Kind::EarlierIndex => None,
             Kind::Other => return Ok(None),
@@ -152,16 +150,57 @@ fn find(schema: &Schema, name: &str) -> Result<Predicate> {
 
 #[cfg(test)]
 mod tests {
+    use fulgurite_facts::Type;
+
     use super::*;
+    use crate::model::details::{DiagnosticTag, Severity, SymbolRole};
 
     #[test]
     fn the_schemas_by_which_indexes_are_recognised_do_not_change() {
-        let hashes = known().expect("the schemas are right").map(|(hash, kind)| (format!("{hash:032x}"), kind));
-        let expected = [
-            ("dc17cc2bdb6484ae2fc0308a23d8cb7c", Kind::Index),
-            ("1cce60c319765d5dcea5aac8635ea111", Kind::EarlierIndex),
+        let earlier = Schema::parse("code.angle", CODE_SCHEMA).expect("the schema is right");
+        let schemas = [(code_schema().expect("the schemas are right"), Kind::Index), (earlier, Kind::EarlierIndex)];
+        let hashes = schemas.map(|(schema, kind)| (schema.hash(), kind));
+        assert_eq!(hashes, KNOWN, "indexes exist with these schemas: write a later schema, and add it to `KNOWN`");
+    }
+
+    #[test]
+    fn variants_have_the_numbers_and_the_names_of_the_enumerators_of_the_schema() {
+        let schema = code_schema().expect("the schemas are right");
+        let enumerators = |name: &str| -> Vec<(usize, String)> {
+            let named = schema.types().iter().find(|named| named.name == name).expect("the schema has the type");
+            let Type::Enum(names) = &named.ty else { panic!("{name} is no enumeration") };
+            names.iter().map(|name| String::from(&**name)).enumerate().collect()
+        };
+        let (severities, tags) = (enumerators("scip.Severity"), enumerators("scip.DiagnosticTag"));
+        for (number, name) in &severities {
+            let severity = Severity::of(*number).expect("each enumerator is a variant");
+            assert_eq!((severity as usize, severity.name()), (*number, name.as_str()));
+        }
+        for (number, name) in &tags {
+            let tag = DiagnosticTag::of(*number).expect("each enumerator is a variant");
+            assert_eq!((tag as usize, tag.name()), (*number, name.as_str()));
+        }
+        assert_eq!((Severity::of(severities.len()), DiagnosticTag::of(tags.len())), (None, None));
+        let name = |role: SymbolRole| match role {
+            SymbolRole::Definition => "definition",
+            // `import` is a word of Angle.
+            SymbolRole::Import => "imported",
+            SymbolRole::WriteAccess => "writeAccess",
+            SymbolRole::ReadAccess => "readAccess",
+            SymbolRole::Generated => "generated",
+            SymbolRole::Test => "test",
+            SymbolRole::ForwardDefinition => "forwardDefinition",
+        };
+        let roles = [
+            SymbolRole::Definition,
+            SymbolRole::Import,
+            SymbolRole::WriteAccess,
+            SymbolRole::ReadAccess,
+            SymbolRole::Generated,
+            SymbolRole::Test,
+            SymbolRole::ForwardDefinition,
         ];
-        let expected = expected.map(|(hash, kind)| (hash.to_owned(), kind));
-        assert_eq!(hashes, expected, "indexes exist with these schemas: write a later schema, and add it to `known`");
+        let roles = roles.map(|role| (role as usize, name(role).to_owned()));
+        assert_eq!(enumerators("scip.SymbolRole"), roles);
     }
 }

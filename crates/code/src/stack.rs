@@ -59,7 +59,7 @@ fn is_cut_off(path: &Path) -> bool {
 }
 
 fn is_code(schema: &Schema) -> bool {
-    Kind::of(schema).is_ok_and(|kind| kind != Kind::Other)
+    Kind::of(schema) != Kind::Other
 }
 
 /// Opens an index for reading, with all of its incremental databases. It also opens other databases of facts, which

@@ -27,7 +27,7 @@ pub enum Step {
 /// What an update has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Updated {
-    /// The file that was written. None, if nothing has changed.
+    /// The file that was written. None, if nothing has changed but the version or the arguments of the indexer.
     pub written: Option<PathBuf>,
     /// How many files the index has now.
     pub files: u64,
@@ -118,7 +118,7 @@ fn before(path: &Path, whole: bool) -> Result<Before> {
     }
     let sound = || {
         let (files, damaged) = sound_files(path)?;
-        let is_earlier = Kind::of(&FactDatabase::schema_at(path)?)? == Kind::EarlierIndex;
+        let is_earlier = Kind::of(&FactDatabase::schema_at(path)?) == Kind::EarlierIndex;
         Ok(Before { digests: digests(&files)?, files, damaged, is_earlier })
     };
     match sound() {
@@ -144,8 +144,10 @@ impl<'u> Change<'u> {
         Self { changed, outdated, removed: before.keys().filter(|unit| !now.contains_key(*unit)).collect() }
     }
 
+    /// Whether nothing is to be written. Which indexer was run, and how, is written with the next change of a file.
     fn is_empty(&self) -> bool {
-        self.changed.is_empty() && self.removed.is_empty()
+        let is_of_tools = |unit: &&String| unit.as_str() == TOOLS_UNIT;
+        self.changed.iter().all(is_of_tools) && self.removed.iter().all(is_of_tools)
     }
 
     fn is_of_many(&self, units: usize) -> bool {
@@ -193,7 +195,9 @@ fn write(target: &Path, below: &[PathBuf], parts: &Parts<'_>, progress: &mut dyn
 
 fn write_parts(database: &FactDatabase, parts: &Parts<'_>, progress: &mut dyn FnMut(Step)) -> Result<u64> {
     let predicates = Predicates::of(database.schema())?.ok_or_else(|| not_an_index(database.store()))?;
-    let mut writer = Writer::new(database, &predicates)?;
+    // The database was created with the schema of this version, which has them.
+    let scip = predicates.scip.as_ref().ok_or_else(|| not_an_index(database.store()))?;
+    let mut writer = Writer::new(database, &predicates, scip)?;
     let mut read: BTreeMap<String, u128> = BTreeMap::new();
     let mut parts_written = 0;
     parts.source.each(&mut |part| {

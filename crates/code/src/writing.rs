@@ -7,7 +7,7 @@ use fulgurite_facts::{Batch, FactDatabase, FactId, Predicate, Value, encode, low
 use crate::error::Result;
 use crate::model::part::Part;
 use crate::model::{Document, Occurrence, Role, SymbolInfo};
-use crate::schema::{Predicates, range};
+use crate::schema::{Predicates, ScipPredicates, range};
 use crate::scip::names::local;
 
 mod details;
@@ -16,6 +16,7 @@ mod details;
 pub struct Writer<'d> {
     database: &'d FactDatabase,
     predicates: &'d Predicates,
+    scip: &'d ScipPredicates,
     batch: Batch,
     /// Facts that were committed.
     written: u64,
@@ -23,14 +24,15 @@ pub struct Writer<'d> {
 
 impl<'d> Writer<'d> {
     /// Begins. Requires: the predicates are those of the database.
-    pub fn new(database: &'d FactDatabase, predicates: &'d Predicates) -> Result<Self> {
-        Ok(Self { database, predicates, batch: database.store().batch()?, written: 0 })
+    pub fn new(database: &'d FactDatabase, predicates: &'d Predicates, scip: &'d ScipPredicates) -> Result<Self> {
+        Ok(Self { database, predicates, scip, batch: database.store().batch()?, written: 0 })
     }
 
     /// Writes a part.
     pub fn part(&mut self, part: &Part) -> Result<()> {
         let mut facts = PartFacts {
             predicates: self.predicates,
+            scip: self.scip,
             batch: &mut self.batch,
             owned: Vec::new(),
             symbols: HashMap::new(),
@@ -76,6 +78,7 @@ impl<'d> Writer<'d> {
 /// The facts of one part.
 struct PartFacts<'w> {
     predicates: &'w Predicates,
+    scip: &'w ScipPredicates,
     batch: &'w mut Batch,
     /// Facts that the unit owns. It owns those that they refer to as well.
     owned: Vec<FactId>,

@@ -188,7 +188,7 @@ fn code_is_indexed_from_the_sample_and_questions_about_it_are_answered() {
     for expected in [
         "the crate keys as facts in w-code.ful",
         "chosen by --code-sample",
-        "15,899 facts about 16 files",
+        "18,167 facts about 16 files",
         "trait crates/keys/src/key.rs:79:11: A type whose values are keys",
         "which files use it most?",
         "which methods does nothing in the crate refer to?",

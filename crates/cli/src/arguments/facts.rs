@@ -45,7 +45,7 @@ pub enum FactsVerb {
     /// A unit owns the facts that were written for it (`write --unit`), and those that they refer to. The column
     /// `needed` counts the facts that only slices with the unit have: `create --hide` hides these.
     Units(facts_files::Units),
-    /// Print who owns facts: `a.rs | b.rs` is any of the two, `a.rs & b.rs` both of them.
+    /// Print the units that own facts: `a.rs | b.rs` is any of the two, `a.rs & b.rs` both of them.
     Owners(facts_files::Owners),
     /// Verify every page, and that each fact is what the schema says and is found by its key.
     Validate(facts_files::Validate),
@@ -79,7 +79,7 @@ pub enum FactsVerb {
     Search(code::Search),
     /// Print the containers and members of a symbol, what it implements, and what implements it.
     Hierarchy(code::OfSymbol),
-    /// Print what compilers and linters say of the sources, as far as the indexer reports it.
+    /// Print the messages of compilers and linters, as far as the indexer reports them.
     Diagnostics(code::Diagnostics),
     /// Answer an editor from an index of code: a language server on standard input and output.
     Lsp(code::Lsp),

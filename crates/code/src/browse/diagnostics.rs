@@ -1,10 +1,11 @@
-//! What compilers and linters say of indexed code, as far as indexers report it.
+//! The messages of compilers and linters about indexed code, as far as indexers report them.
 
 use std::vec;
 
 use fulgurite_facts::{FactId, Value};
 
 use crate::browse::reader::{CodeReader, IndexedFile, of_fact, span, string};
+use crate::columns::Columns;
 use crate::error::Result;
 use crate::model::Span;
 use crate::model::details::{DiagnosticTag, Severity};
@@ -26,6 +27,8 @@ pub struct FoundDiagnostic {
     pub source: String,
     /// What it is about.
     pub tags: Vec<DiagnosticTag>,
+    /// What columns count: bytes, unless the text of the file was not there when it was indexed.
+    pub columns: Columns,
 }
 
 /// The diagnostics of files, one after the other; see [`CodeReader::diagnostics`]. Memory holds those of one file.
@@ -57,6 +60,7 @@ impl CodeReader {
         let Some(scip) = &self.predicates.scip else { return Ok(Vec::new()) };
         // Many files may have none.
         self.limits.check()?;
+        let columns = self.columns(file)?;
         let (mut found, mut held) = (Vec::new(), self.limits.held());
         self.seek(&scip.diagnostic, &of_fact(file)?, |_, key, value| {
             let (Value::Record(key), Value::Record(value)) = (key, value) else { return Ok(()) };
@@ -74,6 +78,7 @@ impl CodeReader {
                 message: text(message),
                 source: text(source),
                 tags: value.first().map(tags).unwrap_or_default(),
+                columns,
             };
             let FoundDiagnostic { path, code, message, source, tags, .. } = &diagnostic;
             let texts = path.len() + code.len() + message.len() + source.len();

@@ -50,7 +50,8 @@ impl CodeReader {
     fn definition_at(&self, file: &IndexedFile, used: Use) -> Result<Definition> {
         let Use { span, symbol, role } = used;
         let what = self.describe(symbol)?;
-        let place = Place { path: file.path.clone(), span, role, extent: self.extent_of(file, used)? };
+        let (path, extent) = (file.path.clone(), self.extent_of(file, used)?);
+        let place = Place { path, span, role, extent, columns: file.columns };
         Ok(Definition { symbol, what, place })
     }
 

@@ -38,6 +38,8 @@ pub struct Place {
     pub role: Role,
     /// The whole definition, if it is one and the indexer says so.
     pub extent: Option<Span>,
+    /// What columns count: bytes, unless the text of the file was not there when it was indexed.
+    pub columns: Columns,
 }
 
 /// A symbol at a place of a file.
@@ -112,13 +114,23 @@ impl CodeReader {
             let info = &self.predicates.file_info;
             if let Some(fact) = snapshot.fact_by_key(info.id, &of_fact(id)?)?
                 && let Value::Record(fields) = decode(&info.value, fact.value())?
-                && let [Value::String(language), Value::Enum(columns)] = fields.as_slice()
+                && let [Value::String(language), columns] = fields.as_slice()
             {
-                let columns = Columns::of(*columns).unwrap_or(Columns::Utf8);
+                let columns = columns_of(columns);
                 return Ok(IndexedFile { id, path: path.to_owned(), language: language.clone(), columns });
             }
         }
         Err(Error::NoSuchFile { path: path.to_owned(), similar: self.similar_files(path)? })
+    }
+
+    /// What the columns of a file count.
+    pub(super) fn columns(&self, file: FactId) -> Result<Columns> {
+        let info = &self.predicates.file_info;
+        let found = self.facts.snapshot().fact_by_key(info.id, &of_fact(file)?)?;
+        match found.map(|fact| decode(&info.value, fact.value())).transpose()? {
+            Some(Value::Record(fields)) => Ok(fields.get(1).map_or(Columns::Utf8, columns_of)),
+            _ => Ok(Columns::Utf8),
+        }
     }
 
     fn similar_files(&self, path: &str) -> Result<Vec<String>> {
@@ -219,18 +231,19 @@ impl CodeReader {
 
     fn places(&self, symbols: &[SymbolId], defined: bool) -> Result<Vec<Place>> {
         let predicate = if defined { &self.predicates.definition } else { &self.predicates.reference };
-        let (mut places, mut paths, mut held) = (Vec::new(), HashMap::new(), self.limits.held());
+        let (mut places, mut files, mut held) = (Vec::new(), HashMap::new(), self.limits.held());
         for symbol in symbols {
             self.seek(predicate, &of_fact(symbol.0)?, |_, key, value| {
                 let Value::Record(fields) = key else { return Ok(()) };
                 let (file, span) = (fact(&fields[1]), span(&fields[2]));
-                let path = match paths.get(&file) {
-                    Some(path) => String::clone(path),
-                    None => paths.entry(file).insert_entry(self.text(file)?).get().clone(),
+                let (path, columns) = match files.get(&file) {
+                    Some(found) => <(String, Columns)>::clone(found),
+                    None => files.entry(file).insert_entry((self.text(file)?, self.columns(file)?)).get().clone(),
                 };
                 let role = if defined { Some(Role::Definition) } else { fields.get(3).and_then(role) };
                 held.add(size_of::<Place>() + path.len())?;
-                places.push(Place { path, span, role: role.unwrap_or(Role::Reference), extent: extent(&value) });
+                let (role, extent) = (role.unwrap_or(Role::Reference), extent(&value));
+                places.push(Place { path, span, role, extent, columns });
                 Ok(())
             })?;
         }
@@ -328,6 +341,14 @@ pub(super) fn string(value: &Value) -> &str {
     match value {
         Value::String(text) => text,
         _ => unreachable!("the schema has a string here"),
+    }
+}
+
+/// What the columns of a file count, of the value of its `FileInfo`.
+fn columns_of(value: &Value) -> Columns {
+    match value {
+        Value::Enum(number) => Columns::of(*number).unwrap_or(Columns::Utf8),
+        _ => Columns::Utf8,
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Details {
     pub roles: Vec<(Span, String, SymbolRole)>,
     /// What ranges are to a syntax highlighter.
     pub highlights: Vec<(Span, String)>,
-    /// What compilers and linters say.
+    /// The messages of compilers and linters.
     pub diagnostics: Vec<Diagnostic>,
     /// The documentation of a symbol at one place.
     pub documentation: Vec<(Span, String, Vec<String>)>,
@@ -92,7 +92,7 @@ fn put_in_order<T: Ord>(said: &mut Vec<T>) {
 /// A role of a symbol, as SCIP has it. Stored by its position here: never reorder, only append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SymbolRole {
-    /// It is defined.
+    /// It is defined. This is the strongest role, so that no place has it as a further one.
     Definition,
     /// It is imported.
     Import,

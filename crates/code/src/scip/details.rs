@@ -83,9 +83,8 @@ pub fn signature(details: &mut Details, read: &types::SymbolInformation, path: &
     }
 }
 
-/// The bits of roles, and the roles of occurrences that say the same.
-const ROLES: [(types::SymbolRole, SymbolRole, Option<Role>); 7] = [
-    (types::SymbolRole::Definition, SymbolRole::Definition, Some(Role::Definition)),
+/// The bits of roles, and the roles of occurrences that say the same. A definition has no stronger role.
+const ROLES: [(types::SymbolRole, SymbolRole, Option<Role>); 6] = [
     (types::SymbolRole::Import, SymbolRole::Import, Some(Role::Import)),
     (types::SymbolRole::WriteAccess, SymbolRole::WriteAccess, Some(Role::Write)),
     (types::SymbolRole::ReadAccess, SymbolRole::ReadAccess, Some(Role::Read)),

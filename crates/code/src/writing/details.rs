@@ -5,25 +5,24 @@ use fulgurite_facts::{FactId, Predicate, Value};
 use crate::error::Result;
 use crate::model::Span;
 use crate::model::details::{Details, Diagnostic, Signature, Tool};
-use crate::schema::{ScipPredicates, range};
+use crate::schema::range;
 use crate::scip::names::package;
 use crate::writing::{PartFacts, define, optional_fact, string};
 
-impl<'w> PartFacts<'w> {
+impl PartFacts<'_> {
     /// Writes an indexer.
     pub fn tool(&mut self, tool: &Tool) -> Result<()> {
-        let Some(scip) = self.scip() else { return Ok(()) };
         let key = Value::Record(vec![string(&tool.name), string(&tool.version), string(&tool.project_root)]);
         let arguments = tool.arguments.iter().map(|argument| string(argument)).collect();
         let value = Value::Record(vec![Value::Array(arguments), string(&tool.text_encoding)]);
-        self.own(&scip.metadata, key, &value)
+        self.own(&self.scip.metadata, key, &value)
     }
 
     /// Writes the details of a file, or of symbols of other projects.
     pub fn details(&mut self, details: &Details) -> Result<()> {
-        let Some(scip) = self.scip() else { return Ok(()) };
+        let scip = self.scip;
         let file = details.path.as_deref().map(|path| self.file(path)).transpose()?;
-        details.signatures.iter().try_for_each(|signature| self.signature(scip, signature, file))?;
+        details.signatures.iter().try_for_each(|signature| self.signature(signature, file))?;
         // Ranges are those of a file.
         let Some(file) = file else { return Ok(()) };
         if let Some(text) = &details.text {
@@ -38,7 +37,7 @@ impl<'w> PartFacts<'w> {
             let key = Value::Record(vec![Value::Fact(file), range(*span), string(kind)]);
             self.own(&scip.highlight, key, &Value::unit())?;
         }
-        details.diagnostics.iter().try_for_each(|diagnostic| self.diagnostic(scip, diagnostic, file))?;
+        details.diagnostics.iter().try_for_each(|diagnostic| self.diagnostic(diagnostic, file))?;
         for (span, symbol, documentation) in &details.documentation {
             let documentation = documentation.iter().map(|text| string(text)).collect();
             self.at_symbol(&scip.documentation, (file, *span, symbol.as_str()), &Value::Array(documentation))?;
@@ -51,17 +50,12 @@ impl<'w> PartFacts<'w> {
 
     /// Writes the package of a symbol that is described.
     pub fn package(&mut self, symbol: &str) -> Result<()> {
-        let (Some(scip), Some(package)) = (self.scip(), package(symbol)) else { return Ok(()) };
+        let Some(package) = package(symbol) else { return Ok(()) };
         let parts = [&package.manager, &package.name, &package.version, &package.scheme];
         let key = Value::Record(parts.into_iter().map(|part| string(part)).collect());
-        let package = define(self.batch, &scip.package, &key, &Value::unit())?;
+        let package = define(self.batch, &self.scip.package, &key, &Value::unit())?;
         let key = Value::Record(vec![Value::Fact(package), Value::Fact(self.symbol(symbol)?)]);
-        self.own(&scip.package_symbol, key, &Value::unit())
-    }
-
-    /// The predicates, which indexes of an earlier version do not have.
-    fn scip(&self) -> Option<&'w ScipPredicates> {
-        self.predicates.scip.as_ref()
+        self.own(&self.scip.package_symbol, key, &Value::unit())
     }
 
     /// Writes a fact about a symbol at a place.
@@ -75,7 +69,7 @@ impl<'w> PartFacts<'w> {
         self.own(predicate, key, value)
     }
 
-    fn diagnostic(&mut self, scip: &ScipPredicates, diagnostic: &Diagnostic, file: FactId) -> Result<()> {
+    fn diagnostic(&mut self, diagnostic: &Diagnostic, file: FactId) -> Result<()> {
         let symbol = diagnostic.symbol.as_deref().map(|symbol| self.symbol(symbol)).transpose()?;
         let key = Value::Record(vec![
             Value::Fact(file),
@@ -87,10 +81,11 @@ impl<'w> PartFacts<'w> {
             optional_fact(symbol),
         ]);
         let tags = diagnostic.tags.iter().map(|tag| Value::Enum(*tag as usize)).collect();
-        self.own(&scip.diagnostic, key, &Value::Record(vec![Value::Array(tags)]))
+        self.own(&self.scip.diagnostic, key, &Value::Record(vec![Value::Array(tags)]))
     }
 
-    fn signature(&mut self, scip: &ScipPredicates, signature: &Signature, file: Option<FactId>) -> Result<()> {
+    fn signature(&mut self, signature: &Signature, file: Option<FactId>) -> Result<()> {
+        let scip = self.scip;
         let (symbol, file) = (Value::Fact(self.symbol(&signature.symbol)?), optional_fact(file));
         if let Some(language) = &signature.language {
             let key = Value::Record(vec![symbol.clone(), file.clone()]);

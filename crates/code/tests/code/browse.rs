@@ -1,10 +1,11 @@
 //! Definitions, references and names of a small program.
 
-use fulgurite_code::{Error, Outline, Relative, Role};
-use scip::types::Relationship;
+use fulgurite_code::{Columns, Error, Outline, Relative, Role};
+use protobuf::Message;
 use scip::types::symbol_information::Kind;
+use scip::types::{Diagnostic, PositionEncoding, Relationship};
 
-use crate::support::{Project, implements, info, symbol};
+use crate::support::{Project, diagnostics, document, implements, index, info, symbol};
 
 fn project() -> Project {
     let project = Project::new();
@@ -57,6 +58,34 @@ fn definitions_and_references_are_found_by_place_and_by_name() {
     assert_eq!(names(reader.whole_outline(&main).unwrap()), ["main", ""]);
     assert_eq!(reader.wide_line(&main, 1).unwrap().as_deref(), Some("    let ä = \"🦀\"; area(ä);"));
     assert_eq!(reader.wide_line(&main, 0).unwrap(), None);
+}
+
+#[test]
+fn places_say_what_their_columns_count_as_it_depends_on_whether_the_text_was_there() {
+    for (has_text, expected) in [(true, Columns::Utf8), (false, Columns::Utf16)] {
+        let project = Project::new();
+        let encoding = PositionEncoding::UTF16CodeUnitOffsetFromLineStart;
+        let (mut document, text) = document("a.rs", "fn «a().»a() {} /* ä */ ‹a().›a()", encoding);
+        document.symbols = vec![info("a().", Kind::Function, "a")];
+        document.occurrences[1].diagnostics.push(Diagnostic { message: "unused".to_owned(), ..Default::default() });
+        if has_text {
+            std::fs::write(project.root().join("a.rs"), text).unwrap();
+        }
+        let mut index = index();
+        index.documents.push(document);
+        std::fs::write(project.scip(), index.write_to_bytes().unwrap()).unwrap();
+        project.update();
+        let reader = project.reader();
+        let file = reader.file("a.rs").unwrap();
+        let defined = reader.outline(&file).unwrap().next().unwrap().unwrap();
+        let references = reader.references(defined.symbol).unwrap();
+        // The `ä` before it has two bytes.
+        let column = if has_text { 19 } else { 18 };
+        assert_eq!((references[0].span.column, references[0].columns), (column, expected));
+        let definitions = reader.definitions(defined.symbol).unwrap();
+        assert_eq!((defined.place.columns, definitions[0].columns), (expected, expected));
+        assert_eq!(diagnostics(&reader)[0].columns, expected);
+    }
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! What SCIP says beside definitions, references and descriptions.
 
-use fulgurite_code::{CODE_SCHEMA, DiagnosticTag, Role, Severity, open_index};
-use fulgurite_facts::{Expansion, FactDatabase, QueryLimits, Schema};
+use fulgurite_code::{CODE_SCHEMA, DiagnosticTag, Role, Severity, increment_path, index_files, open_index};
+use fulgurite_facts::{Expansion, FactDatabase, QueryLimits, Schema, Store};
 use protobuf::{EnumOrUnknown, Message, MessageField};
 use scip::types::symbol_information::Kind;
 use scip::types::{Diagnostic, Index, Occurrence, PositionEncoding, Signature, SymbolRole, SyntaxKind};
+use serde_json::{Value as Json, json};
 
 use crate::support::{Project, diagnostics, document, index, info, symbol};
 
@@ -142,6 +143,29 @@ fn a_change_of_details_alone_is_a_change_of_the_file() {
 }
 
 #[test]
+fn another_version_of_the_indexer_alone_is_no_change_and_is_written_with_the_next_one() {
+    let project = project();
+    let by_version = |version: &str, message: &str| {
+        let mut index = described(message);
+        index.metadata.as_mut().unwrap().tool_info.as_mut().unwrap().version = version.to_owned();
+        index
+    };
+    let versions = || results(&project, "V where scip.Metadata { version = V }");
+    write(&project, &by_version("2", "use `b`"));
+    let updated = project.update();
+    assert_eq!((updated.written, updated.facts, updated.files), (None, 0, 1));
+    assert_eq!((project.names().len(), versions()), (3, quoted(&[""])));
+    // Nor is it one that the indexer no longer names itself.
+    let mut nameless = described("use `b`");
+    nameless.metadata = MessageField::some(scip::types::Metadata::default());
+    write(&project, &nameless);
+    assert_eq!(project.update().written, None);
+    write(&project, &by_version("2", "use `c`"));
+    assert_eq!(project.update().changed, 1);
+    assert_eq!(versions(), quoted(&["2"]));
+}
+
+#[test]
 fn the_order_in_which_an_indexer_says_things_is_no_change() {
     let project = project();
     let mut permuted = described("use `b`");
@@ -183,22 +207,95 @@ fn an_occurrence_in_a_signature_with_a_malformed_range_is_passed_over() {
     assert_eq!(found, quoted(&[&symbol("B#")]));
 }
 
-#[test]
-fn an_index_of_an_earlier_version_is_read_and_replaced_by_an_update() {
+/// Writes what an earlier version wrote of a file that uses the function `one` in some lines, and may define it in one.
+fn write_earlier(database: &FactDatabase, path: &str, defined: Option<u64>, used: &[u64]) {
+    let (file, one) = (json!({ "key": path }), json!({ "key": symbol("one().") }));
+    let range = |line: u64| json!({ "line": line, "column": 4, "endLine": line, "endColumn": 7 });
+    let keys = |facts: Vec<Json>| facts.into_iter().map(|key| json!({ "key": key })).collect::<Vec<Json>>();
+    let at = |line: &u64, role: &str| json!({ "file": file, "range": range(*line), "symbol": one, "role": role });
+    let defined: Vec<u64> = defined.into_iter().collect();
+    let definition = |line: &u64| json!({ "symbol": one, "file": file, "range": range(*line) });
+    let definitions = defined.iter().map(|line| json!({ "key": definition(line), "value": {} }));
+    let mut occurrences: Vec<Json> = defined.iter().map(|line| at(line, "definition")).collect();
+    occurrences.extend(used.iter().map(|line| at(line, "reference")));
+    let description =
+        json!({ "name": "one", "kind": "function", "signature": "fn one()", "documentation": ["What `one` does."] });
+    let described = defined.iter().map(|_| json!({ "key": { "symbol": one, "file": file }, "value": description }));
+    let named = defined.iter().map(|_| json!({ "lower": "one", "symbol": one }));
+    let info = json!({ "key": file, "value": { "language": "rust", "columns": "utf8" } });
+    let batches = json!([
+        { "predicate": "code.Digest.1", "facts": [{ "key": path, "value": format!("{:032x}", used.len()) }] },
+        { "predicate": "code.FileInfo.1", "facts": [info] },
+        { "predicate": "code.SymbolInfo.1", "facts": described.collect::<Vec<Json>>() },
+        { "predicate": "code.Name.1", "facts": keys(named.collect()) },
+        { "predicate": "code.Definition.1", "facts": definitions.collect::<Vec<Json>>() },
+        { "predicate": "code.Reference.1", "facts": keys(used.iter().map(|line| at(line, "reference")).collect()) },
+        { "predicate": "code.Occurrence.1", "facts": keys(occurrences) },
+    ]);
+    database.write_json(batches.to_string().as_bytes(), Some(path)).unwrap();
+}
+
+/// An index of an earlier version: `lib.rs` defines `one` in line 2, and `old.rs` uses `one` in lines 3 and 5. In the
+/// incremental database, `old.rs` uses it in line 7 alone.
+fn earlier() -> Project {
     let project = Project::new();
-    let schema = Schema::parse("code.angle", CODE_SCHEMA).unwrap();
-    let earlier = FactDatabase::create(project.database(), schema).unwrap();
-    let digest = r#"[{"predicate":"code.Digest.1","facts":[{"key":"old.rs","value":"0"}]}]"#;
-    earlier.write_json(digest.as_bytes(), Some("old.rs")).unwrap();
-    earlier.complete().unwrap();
-    earlier.close().unwrap();
+    let schema = || Schema::parse("code.angle", CODE_SCHEMA).unwrap();
+    let base = FactDatabase::create(project.database(), schema()).unwrap();
+    write_earlier(&base, "lib.rs", Some(2), &[]);
+    write_earlier(&base, "old.rs", None, &[3, 5]);
+    base.complete().unwrap();
+    let options = Store::options().base(base.store()).hide_units(["old.rs"]);
+    let top = FactDatabase::create_with(options, increment_path(&project.database(), 1), schema()).unwrap();
+    write_earlier(&top, "old.rs", None, &[7]);
+    top.complete().unwrap();
+    top.close().unwrap();
+    base.close().unwrap();
+    project
+}
+
+#[test]
+fn an_index_of_an_earlier_version_is_read_with_its_increments() {
+    let project = earlier();
     let reader = project.reader();
-    assert!(reader.files().unwrap().is_empty() && diagnostics(&reader).is_empty());
-    drop(reader);
+    assert_eq!(reader.files().unwrap(), ["lib.rs", "old.rs"]);
+    let (library, old) = (reader.file("lib.rs").unwrap(), reader.file("old.rs").unwrap());
+    let outline: Vec<_> = reader.outline(&library).unwrap().map(Result::unwrap).collect();
+    let [defined] = outline.as_slice() else { panic!("{outline:?}") };
+    assert_eq!((defined.what.name.as_str(), defined.place.span.line, defined.place.extent), ("one", 1, None));
+    assert_eq!(reader.outline(&old).unwrap().count(), 0);
+    let one = reader.resolve("one").unwrap();
+    assert_eq!((one.as_slice(), reader.search("on", 10).unwrap()), (&[defined.symbol][..], one.clone()));
+    let described = reader.describe(one[0]).unwrap();
+    assert_eq!((described.kind.as_str(), described.signature.as_str()), ("function", "fn one()"));
+    assert_eq!(described.documentation, ["What `one` does."]);
+    let references: Vec<_> =
+        reader.references(one[0]).unwrap().into_iter().map(|place| (place.path, place.span.line)).collect();
+    assert_eq!(references, [("old.rs".to_owned(), 6)]);
+    assert_eq!(reader.uses(&old).unwrap().len(), 1);
+    assert!(diagnostics(&reader).is_empty());
+}
+
+#[test]
+fn an_index_of_an_earlier_version_is_replaced_by_an_update_and_its_increments_do_not_fit_the_new_one() {
+    let project = earlier();
+    let increment = increment_path(&project.database(), 1);
+    let left = std::fs::read(&increment).unwrap();
     write(&project, &described("use `b`"));
     let updated = project.update();
     assert_eq!(updated.written, Some(project.database()));
-    assert_eq!((updated.added, updated.removed), (1, 1));
-    assert_eq!(diagnostics(&project.reader()).len(), 2);
+    assert_eq!((updated.added, updated.changed, updated.removed), (1, 0, 2));
     assert_eq!(project.names(), ["code.ful", "index.scip", "project"]);
+    let messages = || {
+        let found = diagnostics(&project.reader()).into_iter().map(|diagnostic| diagnostic.message);
+        found.collect::<Vec<String>>()
+    };
+    // A process that is killed before it removes the increments leaves them.
+    std::fs::write(&increment, left).unwrap();
+    assert_eq!(index_files(&project.database()).unwrap(), [project.database()]);
+    assert_eq!((project.reader().files().unwrap(), messages().len()), (vec!["a.rs".to_owned()], 2));
+    assert_eq!(project.update().written, None);
+    write(&project, &described("use `c`"));
+    assert_eq!(project.update().written.as_ref(), Some(&increment));
+    assert_eq!(index_files(&project.database()).unwrap(), [project.database(), increment.clone()]);
+    assert_eq!(messages(), ["use `c`", "unused"]);
 }

@@ -187,12 +187,10 @@ fn a_follower_sees_every_event_once_after_every_kill_of_either_side() {
     let kills = share(all);
     let directory = tempfile::tempdir().unwrap();
     let mut pair = Pair::start(directory.path());
-    let mut awaited = 0;
     for kill in 0..kills {
         // Most kills come after new events, the others perhaps while a process begins.
         if chosen(seed, kill, 3) > 0 {
             pair.await_count(pair.files.count() + 1);
-            awaited += 1;
         }
         thread::sleep(Duration::from_micros(chosen(seed, kill + kills, 20_000)));
         match chosen(seed, kill + 2 * kills, 5) {
@@ -218,7 +216,6 @@ fn a_follower_sees_every_event_once_after_every_kill_of_either_side() {
     }
     pair.follower.kill();
     check(&store, &pair.files);
-    assert!(head > awaited, "only {head} events were appended");
 }
 
 #[test]

@@ -37,6 +37,13 @@ impl Process {
         }
     }
 
+    /// The whole lines that it has written to standard error.
+    pub fn lines(&self) -> Vec<String> {
+        let messages = std::fs::read_to_string(&self.messages).unwrap();
+        let end = messages.rfind('\n').map_or(0, |end| end + 1);
+        messages[..end].lines().map(str::to_owned).collect()
+    }
+
     /// Kills it by a signal that it cannot catch, and waits for its end. Fails if it has ended by itself.
     pub fn kill(&mut self) {
         self.expect_running();

@@ -2,20 +2,20 @@
 //! acknowledged is missing, the log is dense, and the view has every event up to its position exactly once.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use fulgurite::{Read, WriteTxn};
 use fulgurite_events::{Event, EventStore, Position, Result, Stop, Version, View, ViewContext};
 
+use crate::process::{Process, end_with_parent};
 use crate::store::{WRITERS, append_next, kills, next_number, open, parse};
 
 /// The file of the process that is to be killed.
 const FILE: &str = "EVENTS_KILL_FILE";
+const TEST: &str = "views::views_are_exactly_once_after_every_kill";
 
 fn view() -> View {
     View::new("sums").table("sums", Default::default()).batch_events(20)
@@ -31,6 +31,7 @@ fn fold(txn: &mut WriteTxn, context: &ViewContext<'_>, event: &Event<'_>) -> Res
 
 /// Appends until it is killed, and prints what was acknowledged.
 fn be_killed(path: &Path) {
+    end_with_parent();
     let store = open(path);
     let store = &store;
     let stop = Stop::new(store);
@@ -51,36 +52,17 @@ fn append(store: &EventStore, writer: u64) {
     }
 }
 
-/// Starts a process, kills it after some time, and returns how many events of each writer it had acknowledged.
-fn kill_one(path: &Path, after: Duration, acknowledged: &mut BTreeMap<u64, u64>) {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "views::views_are_exactly_once_after_every_kill", "--nocapture"])
-        .env(FILE, path)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    // The writers wait when the pipe is full, so it is read meanwhile.
-    let seen = AtomicU64::new(0);
-    let lines: Vec<String> = thread::scope(|scope| {
-        let reader = scope.spawn(|| {
-            let note = |_: &String| {
-                seen.fetch_add(1, Ordering::Relaxed);
-            };
-            lines.map_while(|line| line.ok()).inspect(note).collect()
-        });
-        // A loaded machine is slow: the first acknowledgement is awaited, then the time passes.
-        let begun = Instant::now();
-        while seen.load(Ordering::Relaxed) == 0 && begun.elapsed() < after * 20 {
-            thread::sleep(Duration::from_micros(200));
-        }
-        thread::sleep(after);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        reader.join().unwrap()
-    });
-    for line in lines {
+/// Starts a process, kills it after some time, and notes how many events of each writer it had acknowledged.
+fn kill_one(directory: &Path, path: &Path, after: Duration, acknowledged: &mut BTreeMap<u64, u64>) {
+    let mut process = Process::start(TEST, directory, "view", &[(FILE, path)]);
+    // A loaded machine is slow: the first acknowledgement is awaited, then the time passes.
+    let begun = Instant::now();
+    while process.lines().is_empty() && begun.elapsed() < after * 20 {
+        thread::sleep(Duration::from_micros(200));
+    }
+    thread::sleep(after);
+    process.kill();
+    for line in process.lines() {
         let Some(numbers) = line.strip_prefix("acknowledged ") else { panic!("the process failed: {line}") };
         let Some((writer, number)) = numbers.split_once(' ') else { continue };
         let (Ok(writer), Ok(number)) = (writer.parse(), number.parse::<u64>()) else { continue };
@@ -143,7 +125,7 @@ fn views_are_exactly_once_after_every_kill() {
         }
         let path = directory.path().join(format!("{file}.ful"));
         let after = Duration::from_micros(kill * 7_919 % 60_000);
-        kill_one(&path, after, &mut acknowledged);
+        kill_one(directory.path(), &path, after, &mut acknowledged);
         events = check(&path, &acknowledged).max(events);
     }
     assert!(kills < 25 || events > 100, "only {events} events were appended");

@@ -121,7 +121,7 @@ impl<'s> Naming<'s> {
 /// How many facts depend on a single unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// Facts that a slice of this unit alone has.
+    /// Facts with owners that a slice of this unit alone has.
     pub owned: u64,
     /// Facts that no slice without this unit has.
     pub needed: u64,

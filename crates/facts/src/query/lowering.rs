@@ -37,7 +37,7 @@ pub struct Lowered {
     pub slots: usize,
     /// Whether a part of the query was left out because it matches nothing.
     pub is_partial: bool,
-    /// Whether patterns were said again in branches: see [`patterns`].
+    /// Whether patterns were repeated in branches: see [`patterns`].
     pub is_repeated: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct Lowered {
 const EXPANSIONS_MAX: usize = 20_000;
 
 /// Lowers a query. `successors` has the predicates that others answer for, and `is_empty` says whether a predicate has
-/// no facts. `repeated_max` is how many parts of patterns are said again in branches.
+/// no facts. `repeated_max` is how many parts of patterns are repeated in branches.
 ///
 /// # Errors
 ///
@@ -109,7 +109,7 @@ struct Lowering<'a> {
     /// How many variables are being translated so, one within the other.
     reserved: usize,
     is_partial: bool,
-    /// How many parts of patterns may still be said again in branches.
+    /// How many parts of patterns may still be repeated in branches.
     repeated_left: usize,
 }
 

@@ -192,7 +192,7 @@ impl Compiler {
             planned(&whole, &count)?;
         }
         let (lowered, operations) = match (planned(&lowered, &count), lowered.is_repeated) {
-            // With patterns that are said again, steps may be too many. Without them, the query is slower.
+            // With patterns that are repeated, steps may be too many. Without them, the query is slower.
             (Err(_), true) if !stops() => {
                 let plain = lower_with(0)?;
                 let operations = planned(&plain, &count)?;

@@ -15,7 +15,7 @@ use crate::reading::snapshot::Snapshot;
 pub struct UnitFacts {
     /// The name of the unit.
     pub name: String,
-    /// Facts that a slice of this unit alone has because it owns them, or facts that they refer to.
+    /// Facts with owners that a slice of this unit alone has.
     pub owned: u64,
     /// Facts that only a slice with this unit has: an incremental database that hides the unit does not show them.
     pub needed: u64,

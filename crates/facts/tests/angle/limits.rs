@@ -149,13 +149,13 @@ fn a_query_whose_types_or_steps_are_too_many_is_refused() {
 }
 
 #[test]
-fn what_is_said_again_in_branches_does_not_make_a_query_too_deep() {
+fn what_is_repeated_in_branches_does_not_make_a_query_too_deep() {
     let database = database(45);
     let statements = |count: usize| -> Vec<String> {
         let statement = |n: usize| format!("(p.Word W{n} | p.Word W{n}); W{n} = \"w3\"..");
         (0..count).map(statement).collect()
     };
-    // For each variable, four loops are in each other, or five with a pattern that is said again.
+    // For each variable, four loops are in each other, or five with a pattern that is repeated.
     let query = format!("W0 where {}", statements(110).join("; "));
     assert!(database.query(&query).is_ok());
     let query = format!("W0 where {}", statements(2).join("; "));

@@ -20,8 +20,9 @@ use crate::checkpoint::storage::{CheckpointStorage, directory_of, sync_directory
 /// Creates checkpoints of one database in a storage, and restores them.
 ///
 /// The first checkpoint is a copy of the database. Later ones send only what has changed since the one before, as long
-/// as the database keeps the log of these changes ([`Options::keep_log`]), and the changes are less than half of the
-/// copy. Otherwise they send a new copy. If nothing has changed, they send no data.
+/// as the database keeps the log of these changes ([`Options::keep_log`]), the log is not damaged, and the changes are
+/// less than half of the copy. Otherwise they send a new copy. If nothing has changed, they send no data. All of this
+/// holds for a checkpoint that replaces one with the same id, too.
 ///
 /// ```
 /// # use fulgurite::Database;
@@ -134,13 +135,15 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             return Ok(None);
         };
         // Another process may have replaced or removed that checkpoint, and with it files that only it had.
-        let is_stored = last.id != id && last.files().all(|file| names.contains(&file.name)) && file == file_of_last;
+        // If it has this id, its data is still there: only its manifest was discarded.
+        let is_stored = last.files().all(|file| names.contains(&file.name)) && file == file_of_last;
         if !is_stored {
             return Ok(None);
         }
         let feed = match db.changes(*sequence) {
             Ok(feed) => feed,
-            Err(Error::ChangesGone { .. } | Error::Invalid { .. }) => return Ok(None),
+            Err(Error::Invalid { .. }) => return Ok(None),
+            Err(error) if delta::are_gone(&error) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let through = feed.through();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 
-use fulgurite::{Change, Changes, Database, WriteTxn};
+use fulgurite::{Change, Changes, Database, Error, WriteTxn};
 
 use crate::checkpoint::error::CheckpointError;
 
@@ -28,11 +28,16 @@ pub struct Delta {
 }
 
 impl Delta {
-    /// Collects the changes of a feed; `None` if they cannot be listed one by one, or have more than `bytes_max`.
+    /// Collects the changes of a feed; `None` if they cannot be listed one by one, have more than `bytes_max`, or are
+    /// [no longer in the log](are_gone).
     pub fn collect(feed: Changes, bytes_max: u64) -> fulgurite::Result<Option<Self>> {
         let mut delta = Self::default();
         for commit in feed {
-            for change in commit?.changes {
+            let commit = match commit {
+                Err(error) if are_gone(&error) => return Ok(None),
+                commit => commit?,
+            };
+            for change in commit.changes {
                 let is_listed = match change {
                     Change::Put { table, key, value } => delta.note(table.name, key, Some(value)),
                     Change::Delete { table, key } => delta.note(table.name, key, None),
@@ -74,6 +79,16 @@ impl Delta {
             }
         }
         out.write_all(&[END])
+    }
+}
+
+/// Whether an error of the feed means that the retained log no longer has the changes, or that one of its segments is
+/// damaged or missing. The database does not need these segments.
+pub fn are_gone(error: &Error) -> bool {
+    match error {
+        Error::ChangesGone { .. } | Error::Corrupt { .. } | Error::UnsupportedFormat { .. } => true,
+        Error::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
+        _ => false,
     }
 }
 

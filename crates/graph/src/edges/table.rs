@@ -69,7 +69,8 @@ impl<K: Key, E: ValueCodec> EdgeTable<K, E> {
     }
 
     pub fn put(&self, txn: &mut WriteTxn, version: &[u8], edge: &Edge<K, E>) -> Result<()> {
-        txn.put(&self.table, self.key(version, edge)?, edge.value.encode_value())
+        let (key, value) = self.entry(version, edge)?;
+        txn.put(&self.table, key, value)
     }
 
     pub fn remove(&self, txn: &mut WriteTxn, version: &[u8], edge: &Edge<K, E>) -> Result<bool> {

@@ -64,9 +64,7 @@ impl<K: Key, V: ValueCodec, E: ValueCodec> Graph<K, V, E> {
         patience: Duration,
     ) -> Result<()> {
         let mut load = load::begin(db, patience)?;
-        let vertices = vertices
-            .into_iter()
-            .map(|(id, value)| Ok::<_, Infallible>((id.encode().into_vec(), value.encode_value().to_vec())));
+        let vertices = vertices.into_iter().map(|(id, value)| Ok::<_, Infallible>((id.encode(), value.encode_value())));
         load.unsorted(self.vertices.as_bytes(), vertices, SORT_BYTES)?;
         let edges = edges.into_iter().map(|edge| self.edges.entry(NO_VERSION, &edge));
         load.unsorted(self.edges.table(), edges, SORT_BYTES)?;

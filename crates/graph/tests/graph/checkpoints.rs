@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fulgurite::{Database, Error, Options, Read, TableOptions};
 use fulgurite_graph::{CheckpointError, CheckpointStorage, Checkpoints, DirectoryStorage};
@@ -250,6 +250,65 @@ fn the_database_is_sent_whole_when_changes_cannot_be_told_or_are_many() {
     let storage = DirectoryStorage::new(directory.path().join("others"));
     let mut checkpoints = Checkpoints::new(&storage);
     assert!((1..4).all(|id| checkpoints.create(&other, id).unwrap().is_whole));
+}
+
+/// The segment of the database's log that has these bytes, and where.
+fn segment_with(directory: &TempDir, bytes: &[u8]) -> (PathBuf, usize) {
+    std::fs::read_dir(directory.path())
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.to_string_lossy().contains("state.ful-log."))
+        .find_map(|path| {
+            let content = std::fs::read(&path).expect("a segment");
+            let at = content.windows(bytes.len()).position(|window| window == bytes)?;
+            Some((path, at))
+        })
+        .expect("a segment with these bytes")
+}
+
+#[test]
+fn the_database_is_sent_whole_when_a_segment_of_its_retained_log_is_damaged_or_missing() {
+    for is_missing in [false, true] {
+        let (directory, storage, db) = filled();
+        let mut checkpoints = Checkpoints::new(&storage);
+        checkpoints.create(&db, 1).unwrap();
+        change(&db, 1);
+        let (segment, at) = segment_with(&directory, &[b'x'; 100]);
+        // From here on, only the next checkpoint needs the segment.
+        db.checkpoint().unwrap();
+        change(&db, 2);
+        if is_missing {
+            std::fs::remove_file(&segment).unwrap();
+        } else {
+            let mut damaged = std::fs::read(&segment).unwrap();
+            damaged[at] ^= 1;
+            std::fs::write(&segment, damaged).unwrap();
+        }
+        assert!(checkpoints.create(&db, 2).unwrap().is_whole, "missing: {is_missing}");
+        assert_eq!(restored(&storage, 2).unwrap(), content(&db));
+        change(&db, 3);
+        assert!(!checkpoints.create(&db, 3).unwrap().is_whole, "missing: {is_missing}");
+        assert_eq!(restored(&storage, 3).unwrap(), content(&db));
+    }
+}
+
+#[test]
+fn the_last_checkpoint_is_created_again_from_what_has_changed() {
+    let (_directory, storage, db) = filled();
+    let mut checkpoints = Checkpoints::new(&storage);
+    change(&db, 1);
+    assert!(checkpoints.create(&db, 5).unwrap().is_whole);
+    let report = checkpoints.create(&db, 5).unwrap();
+    assert!(report.bytes_sent == 0 && !report.is_whole && report.is_cleaned, "{report:?}");
+    assert_eq!(restored(&storage, 5).unwrap(), content(&db));
+    // The third time the file of changes has the same name and content as the second time.
+    for number in [2, 3, 3] {
+        change(&db, number);
+        let report = checkpoints.create(&db, 5).unwrap();
+        assert!(report.bytes_sent > 0 && report.bytes_sent < 4_000 && !report.is_whole, "{report:?}");
+        assert_eq!(restored(&storage, 5).unwrap(), content(&db));
+    }
+    assert_eq!(checkpoints.ids().unwrap(), [5]);
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn is_out_of_time(refusal: &Refusal, token: &CancellationToken) -> bool {
 }
 
 /// Whether a query of a batch had less time than it has alone: those before it used some, and the client did not limit
-/// it to less than was left.
+/// it to less than was left. Each query has as much time to print its last result as alone.
 fn had_less_time(number: usize, options: &Options, left: Maxima) -> bool {
     number > 0 && options.time_max.is_none_or(|asked| left.time < asked)
 }
@@ -143,6 +143,8 @@ struct Maxima {
     result_bytes: usize,
     memory_bytes: usize,
     time: Duration,
+    /// More time than that, to print a result which is found when the time is almost up.
+    printing_time: Duration,
 }
 
 impl Maxima {
@@ -153,6 +155,7 @@ impl Maxima {
             result_bytes: options.bytes_max,
             memory_bytes: options.memory_bytes_max,
             time: options.timeout,
+            printing_time: options.timeout / 4,
         }
     }
 }
@@ -176,8 +179,7 @@ fn answered(
     let begun = Instant::now();
     let limits = query_limits(options, maxima, token.clone());
     let mut print_limits = print_limits(options, maxima, token);
-    // A result that is found when the query's time is almost up must not be without time to be printed.
-    print_limits.until = PrintLimits::until(time(options, maxima) + maxima.time / 4);
+    print_limits.until = PrintLimits::until(time_with_printing(options, maxima));
     let mut printing = Printing::new(schema, reader, &print_limits);
     let (mut results, mut print_time) = (0, Duration::ZERO);
     let page = reader.query_each(text, &limits, options.continuation.as_deref(), &mut |found| {
@@ -248,6 +250,11 @@ fn time(options: &Options, maxima: Maxima) -> Duration {
     options.time_max.unwrap_or(maxima.time).min(maxima.time)
 }
 
+/// The time of a query, and that in which its last result is printed.
+fn time_with_printing(options: &Options, maxima: Maxima) -> Duration {
+    time(options, maxima) + maxima.printing_time
+}
+
 fn at_most(asked: Option<u64>, maximum: usize) -> usize {
     let asked = asked.map(|asked| usize::try_from(asked).unwrap_or(usize::MAX));
     asked.unwrap_or(maximum).min(maximum)
@@ -274,8 +281,11 @@ fn nanoseconds(time: Duration) -> Json {
     json!(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Writes an answer whose text has these parts.
-fn send(out: &mut AnswerWriter, parts: &[&[u8]]) -> Result<(), Refusal> {
+/// Writes an answer whose text has these parts, and gives up a client that reads it too slowly.
+///
+/// # Errors
+/// That the client is gone.
+pub fn send(out: &mut AnswerWriter, parts: &[&[u8]]) -> Result<(), Refusal> {
     out.media_type(JSON);
     // A client that is gone reads no error.
     let gone = |_| Refusal::bad_request("the client is gone");
@@ -323,6 +333,21 @@ mod tests {
         // It would have as little time alone.
         assert!(!has_less(0, None, 5) && !has_less(0, Some(10), 5));
         assert!(!has_less(1, Some(5), 5) && !has_less(1, Some(4), 5));
+    }
+
+    #[test]
+    fn a_query_of_a_batch_to_which_enough_is_left_has_the_time_that_it_has_alone_with_that_to_print() {
+        let alone = Maxima::of(&FactServerOptions::new().timeout(Duration::from_secs(60)));
+        let options = Options { time_max: Some(Duration::from_secs(8)), ..Options::default() };
+        let after = |left: u64| Maxima { time: Duration::from_secs(left), ..alone };
+        assert!(!had_less_time(1, &options, after(8)));
+        for left in [8, 9, 60] {
+            assert_eq!(time(&options, after(left)), time(&options, alone), "{left} seconds are left");
+            let with_printing = time_with_printing(&options, after(left));
+            assert_eq!(with_printing, Duration::from_secs(8 + 15), "{left} seconds are left");
+        }
+        // The batch ends a quarter after its time at the latest, as a query does.
+        assert_eq!(time_with_printing(&options, after(1)), Duration::from_secs(1 + 15));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What routes share: the bodies of requests are received within limits, and short answers are sent.
+//! What routes share: the bodies of requests are received within limits, and answers that are a few values of JSON are
+//! sent. Answers that clients may make long are written by [`answer::send`], within the time to send them.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -47,7 +48,7 @@ impl FactService {
     }
 }
 
-/// An answer with this text of JSON.
+/// An answer with this text of JSON. Requires: it is short, since the request has ended when it is sent.
 pub fn sent(json: &impl std::fmt::Display) -> Response {
     let mut response = Response::new(Body::from(format!("{json}\n")));
     let headers = response.headers_mut();

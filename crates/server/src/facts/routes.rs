@@ -124,7 +124,7 @@ async fn query_fact(State(service): Shared, uri: Uri) -> Answer {
     let id = id.ok_or_else(|| Refusal::bad_request("the parameter id must be the id of a fact, such as id=1024"))?;
     let nesting = if parameters.flag("recursive")? == Some(true) { Nesting::InPlace } else { Nesting::Ids };
     let (timeout, bytes_max) = (service.options.timeout, service.options.bytes_max);
-    compute(&service.admission, move |cancellation| {
+    stream(&service.admission, move |cancellation, out| {
         let database = chosen.open()?;
         let reader = database.reader()?;
         let absent = || Refusal::of(StatusCode::NOT_FOUND, format!("there is no fact {id}"));
@@ -134,9 +134,9 @@ async fn query_fact(State(service): Shared, uri: Uri) -> Answer {
         let mut printing = Printing::new(database.schema(), &reader, &limits);
         printing.fact(id, nesting)?;
         let printed = printing.printed();
-        let text = String::from_utf8_lossy(&printed.text);
-        let members = text.strip_prefix('{').ok_or_else(absent)?;
-        Ok(sent(&format_args!("{{\"type\":{},{members}", predicate.get())))
+        let members = printed.text.strip_prefix(b"{").ok_or_else(absent)?;
+        drop((reader, database));
+        answer::send(out, &[format!("{{\"type\":{},", predicate.get()).as_bytes(), members])
     })
     .await
 }

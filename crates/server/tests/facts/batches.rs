@@ -51,7 +51,7 @@ fn a_page_of_a_batch_is_continued_by_a_single_query() {
 }
 
 #[test]
-fn a_batch_has_the_time_of_one_query_and_what_is_left_is_to_be_sent_again() {
+fn a_batch_has_the_time_of_one_query_and_the_other_queries_get_the_answer_retry() {
     let fixture = Fixture::with(FactServerOptions::new().timeout(Duration::from_millis(200)));
     let found = answers(&fixture, &[ENDLESS, "src.Number 1", "src.Number 2"], &json!({}));
     assert!(found[0]["results"]["diagnostics"][0].as_str().expect("a text").contains("its time was up"), "{found:?}");
@@ -71,7 +71,7 @@ fn a_batch_has_the_bytes_of_one_answer() {
 }
 
 #[test]
-fn a_negation_whose_time_those_before_it_used_is_to_be_sent_again() {
+fn a_negation_whose_time_those_before_it_used_gets_the_answer_retry() {
     let fixture = Fixture::with(FactServerOptions::new().timeout(Duration::from_millis(500)));
     let negation = negation();
     // The first page ends when the client's time is up. What is left then is less than the client allows.

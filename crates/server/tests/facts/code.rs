@@ -19,11 +19,11 @@ use crate::fixture::{Fixture, json_of};
 /// method three times, and a linter says something of each line of it.
 struct Program;
 
-fn symbol(name: &str) -> String {
+pub fn symbol(name: &str) -> String {
     format!("test . demo . {name}")
 }
 
-fn occurrence(line: u32, name: &str, role: Role) -> Occurrence {
+pub fn occurrence(line: u32, name: &str, role: Role) -> Occurrence {
     // A method has a body.
     let extent = (role == Role::Definition && name.ends_with("().")).then(|| Span { end_line: line + 1, ..span(line) });
     Occurrence { span: span(line), symbol: symbol(name), role, extent }
@@ -48,7 +48,7 @@ fn diagnostics(path: &str, severities: &[Severity]) -> Part {
     Part::Details(Box::new(Details { path: Some(path.to_owned()), diagnostics, ..Details::default() }))
 }
 
-fn document(path: &str, occurrences: Vec<Occurrence>, symbols: Vec<SymbolInfo>) -> Part {
+pub fn document(path: &str, occurrences: Vec<Occurrence>, symbols: Vec<SymbolInfo>) -> Part {
     Part::Document(Document {
         path: path.to_owned(),
         language: "rust".to_owned(),
@@ -59,7 +59,7 @@ fn document(path: &str, occurrences: Vec<Occurrence>, symbols: Vec<SymbolInfo>) 
     })
 }
 
-fn info(name: &str, display: &str, kind: &str, enclosing: Option<&str>) -> SymbolInfo {
+pub fn info(name: &str, display: &str, kind: &str, enclosing: Option<&str>) -> SymbolInfo {
     SymbolInfo {
         symbol: symbol(name),
         name: display.to_owned(),
@@ -91,8 +91,9 @@ impl Source for Program {
     }
 }
 
-struct Indexed {
-    address: SocketAddr,
+/// A server of an index, on a port of its own, for one test.
+pub struct Indexed {
+    pub address: SocketAddr,
     handle: ServerHandle,
     thread: Option<JoinHandle<fulgurite_server::Result<()>>>,
     _directory: TempDir,
@@ -104,9 +105,13 @@ impl Indexed {
     }
 
     fn with(options: FactServerOptions) -> Self {
+        Self::of(&Program, options)
+    }
+
+    pub fn of(source: &dyn Source, options: FactServerOptions) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("index.ful");
-        update_index(&path, &Program, false, &mut |_| {}).expect("the index is written");
+        update_index(&path, source, false, &mut |_| {}).expect("the index is written");
         let served = vec![ServedFacts::new("index", open_index(&path).expect("it is there"))];
         let server = FactServer::bind(served, "127.0.0.1:0", options).expect("a port is free");
         let (address, handle) = (server.address(), server.handle());
@@ -114,11 +119,11 @@ impl Indexed {
         Self { address, handle, thread, _directory: directory }
     }
 
-    fn ask(&self, verb: &str, body: &Json) -> Answer {
+    pub fn ask(&self, verb: &str, body: &Json) -> Answer {
         post(&format!("/code/{verb}"), "application/json", body.to_string()).ask(self.address)
     }
 
-    fn answer(&self, verb: &str, body: &Json) -> Json {
+    pub fn answer(&self, verb: &str, body: &Json) -> Json {
         json_of(&self.ask(verb, body).expect(200))
     }
 
@@ -147,7 +152,7 @@ fn the_symbols_of_a_file_are_listed_with_their_places() {
     let answer = indexed.answer("symbols", &json!({ "file": "shape.rs" }));
     let place = json!({
         "file": "shape.rs", "line": 3, "column": 5, "endLine": 3, "endColumn": 9, "role": "definition",
-        "extent": { "line": 3, "column": 5, "endLine": 4, "endColumn": 9 }
+        "extent": { "line": 3, "column": 5, "endLine": 4, "endColumn": 9 }, "columns": "utf8"
     });
     let area = json!({
         "symbol": symbol("Circle#area()."), "name": "area", "kind": "method", "isLocal": false, "place": place
@@ -173,6 +178,7 @@ fn a_symbol_is_asked_about_by_its_place_and_by_its_name() {
     assert_eq!(area["enclosing"], json!(symbol("Circle#")));
     assert_eq!((&area["references"], &area["files"], &area["package"]), (&json!(3), &json!(1), &json!("demo")));
     assert_eq!(area["definitions"][0]["file"], "shape.rs");
+    assert_eq!((&area["total"], &area["truncated"]), (&json!(1), &json!(false)));
     let hierarchy = indexed.answer("hierarchy", &json!({ "symbol": "Circle" }));
     let related: Vec<(&Json, &Json)> = hierarchy["symbols"]
         .as_array()
@@ -195,7 +201,8 @@ fn diagnostics_are_listed_of_all_files_or_of_one() {
     let answer = indexed.answer("diagnostics", &json!({ "limit": 1 }));
     let first = json!({
         "file": "main.rs", "line": 1, "column": 5, "endLine": 1, "endColumn": 9, "severity": "warning", "code": "L0",
-        "message": "line 0 of main.rs", "source": "lint", "tags": ["deprecated"]
+        "message": "line 0 of main.rs", "source": "lint", "tags": ["deprecated"],
+        "columns": "utf8"
     });
     assert_eq!((&answer["diagnostics"], &answer["truncated"]), (&json!([first]), &json!(true)));
     let refused = indexed.ask("diagnostics", &json!({ "file": "shapes.rs" })).expect(404);

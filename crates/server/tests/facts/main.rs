@@ -5,6 +5,7 @@ mod batches;
 #[allow(dead_code, reason = "it has requests of SPARQL too")]
 mod client;
 mod code;
+mod code_limits;
 mod fixture;
 mod limits;
 mod methods;

@@ -1,26 +1,26 @@
-//! Patterns of variables: which terms are such patterns, and the branches in which they are said again.
+//! Patterns of variables: which terms are such patterns, and the branches in which they are repeated.
 //!
 //! `(a.P X | a.Q X); X = "a"..` has the solutions of `((a.P X; X = "a"..) | (a.Q X; X = "a"..)); X = "a"..`, whose
 //! branches are narrowed by themselves. (1) What is said in a branch follows from what is said beside the branches, so
 //! no solution is lost or added. (2) It mentions no variable but the one that the branch has in a key: other parts of
 //! the pattern match anything there. So a branch gives values to the same variables as before. (3) Conditions,
-//! negations and sets are left alone: they ask about values that variables have outside of them. (4) What is said again
-//! is bounded for a whole query. If the query has no plan with it, the query is planned without it.
+//! negations and sets are left alone: they ask about values that variables have outside of them. (4) What is
+//! repeated is bounded for a whole query. If the query has no plan with it, the query is planned without it.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::query::steps::{Step, Term};
 use crate::value::types::Type;
 
-/// The most parts of patterns that are said again in all branches of a query.
+/// The most parts of patterns that are repeated in all branches of a query.
 pub const REPEATED_MAX: usize = 10_000;
-/// So many patterns of a list of steps at most are said again.
+/// So many patterns of a list of steps at most are repeated.
 const PATTERNS_MAX: usize = 1_000;
 /// A text of so many bytes is as large as a part.
 const BYTES_PER_PART: usize = 64;
 
-/// Says patterns of variables again in the branches that have these variables in keys. `left` is the number of parts
-/// that may still be said again.
+/// Repeats patterns of variables in the branches that have these variables in keys. `left` is the number of parts
+/// that may still be repeated.
 pub(super) fn repeat_in_branches(steps: &mut [Step], left: &mut usize) {
     if *left == 0 || !steps.iter().any(|step| matches!(step, Step::Or(..) | Step::If(..))) {
         return;

@@ -28,13 +28,14 @@ pub fn symbols(asked: &Asked<'_>, mut fields: Fields) -> Result<String, Refusal>
     Ok(list.answer("symbols", &[]))
 }
 
-/// What is known of the symbols that are asked about.
+/// What is known of the symbols that are asked about. The limit is that of symbols, and of the definitions of each.
 pub fn describe(asked: &Asked<'_>, mut fields: Fields) -> Result<String, Refusal> {
     let symbols = symbols_of(asked, &mut fields)?;
     let mut list = List::of(&mut fields, asked, asked.results_max)?;
     fields.end()?;
     for symbol in symbols {
-        if !list.add(|| described(asked.reader, symbol))? {
+        let definitions = list.like();
+        if !list.add(|| described(asked.reader, symbol, definitions))? {
             break;
         }
     }
@@ -99,7 +100,7 @@ pub fn hierarchy(asked: &Asked<'_>, mut fields: Fields) -> Result<String, Refusa
     Ok(list.answer("symbols", &[]))
 }
 
-/// What compilers and linters say of a file, or of all files, as far as the indexer reports it.
+/// The messages of compilers and linters about a file, or about all files, as far as the indexer reports them.
 pub fn diagnostics(asked: &Asked<'_>, mut fields: Fields) -> Result<String, Refusal> {
     let path = fields.text("file")?;
     let mut list = List::of(&mut fields, asked, asked.results_max)?;
@@ -148,22 +149,28 @@ fn entry(what: &Description, place: Option<&Place>) -> Json {
     })
 }
 
-fn described(reader: &CodeReader, symbol: SymbolId) -> Result<Json, Refusal> {
+/// What is known of a symbol, as a text of JSON, with as many of its definitions as the list takes.
+fn described(reader: &CodeReader, symbol: SymbolId, mut definitions: List) -> Result<String, Refusal> {
     let Summary { located: Located { what, places }, enclosing, references, files } = reader.summary(symbol)?;
-    let definitions: Vec<Json> = places.iter().map(of_place).collect();
-    Ok(json!({
-        "symbol": what.symbol,
-        "name": what.label(),
-        "kind": what.kind,
-        "isLocal": what.is_local,
-        "signature": what.signature,
-        "documentation": what.documentation,
-        "package": what.package.as_ref().map(ToString::to_string),
-        "enclosing": enclosing,
-        "definitions": definitions,
-        "references": references,
-        "files": files,
-    }))
+    for place in &places {
+        if !definitions.add(|| Ok(of_place(place)))? {
+            break;
+        }
+    }
+    let others = [
+        ("symbol", json!(what.symbol)),
+        ("name", json!(what.label())),
+        ("kind", json!(what.kind)),
+        ("isLocal", json!(what.is_local)),
+        ("signature", json!(what.signature)),
+        ("documentation", json!(what.documentation)),
+        ("package", json!(what.package.as_ref().map(ToString::to_string))),
+        ("enclosing", json!(enclosing)),
+        ("total", json!(places.len())),
+        ("references", json!(references)),
+        ("files", json!(files)),
+    ];
+    Ok(definitions.answer("definitions", &others))
 }
 
 fn of_diagnostic(diagnostic: &FoundDiagnostic) -> Json {
@@ -175,14 +182,17 @@ fn of_diagnostic(diagnostic: &FoundDiagnostic) -> Json {
     json["message"] = json!(diagnostic.message);
     json["source"] = json!(diagnostic.source);
     json["tags"] = json!(tags);
+    json["columns"] = json!(diagnostic.columns.name());
     json
 }
 
-/// A place. Lines and columns begin at 1; columns count bytes.
+/// A place. Lines and columns begin at 1. Columns count bytes, or what the indexer counts, if the text of the file was
+/// not there when it was indexed: the member `columns` says what.
 fn of_place(place: &Place) -> Json {
     let mut json = range(place.span);
     json["file"] = json!(place.path);
     json["role"] = json!(place.role.name());
+    json["columns"] = json!(place.columns.name());
     if let Some(extent) = place.extent {
         json["extent"] = range(extent);
     }

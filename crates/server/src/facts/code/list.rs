@@ -1,6 +1,6 @@
 //! [`List`]: the entries of an answer, within the limits of its request.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use serde_json::Value as Json;
 
@@ -32,16 +32,23 @@ impl List {
         Ok(Self { text: String::new(), count: 0, offset, limit, bytes_max: asked.bytes_max, is_cut: false })
     }
 
+    /// An empty list within an entry of this one, from its beginning on: of at most as many entries, and of the bytes
+    /// that are left.
+    pub fn like(&self) -> Self {
+        let bytes_max = self.bytes_max.saturating_sub(self.text.len());
+        Self { text: String::new(), count: 0, offset: 0, limit: self.limit, bytes_max, is_cut: false }
+    }
+
     /// So many entries are enough for the list, and to know whether there are more.
     pub fn needed(&self) -> usize {
         self.offset.saturating_add(self.limit).saturating_add(1)
     }
 
-    /// Adds an entry, which is made only if it is listed. Returns `false` if the list is full.
+    /// Adds an entry, as JSON, which is made only if it is listed. Returns `false` if the list is full.
     ///
     /// # Errors
     /// Those of `entry`.
-    pub fn add(&mut self, entry: impl FnOnce() -> Result<Json, Refusal>) -> Result<bool, Refusal> {
+    pub fn add<E: Display>(&mut self, entry: impl FnOnce() -> Result<E, Refusal>) -> Result<bool, Refusal> {
         if self.offset > 0 {
             self.offset -= 1;
             return Ok(true);
@@ -50,11 +57,12 @@ impl List {
             self.is_cut = true;
             return Ok(false);
         }
-        let entry = entry()?.to_string();
+        let entry = entry()?;
         if self.count > 0 {
             self.text.push(',');
         }
-        self.text.push_str(&entry);
+        // Writing to a string does not fail.
+        let _ = write!(self.text, "{entry}");
         self.count += 1;
         Ok(true)
     }

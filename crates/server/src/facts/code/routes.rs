@@ -8,12 +8,12 @@ use axum::extract::{Request, State};
 use axum::routing::{MethodRouter, post};
 use fulgurite_code::{CodeReader, ReadLimits};
 
+use crate::facts::answer;
 use crate::facts::code::answers;
 use crate::facts::code::asked::Asked;
 use crate::facts::fields::Fields;
-use crate::facts::receiving::sent;
 use crate::facts::service::FactService;
-use crate::http::answer::compute;
+use crate::http::answer::stream;
 use crate::http::refusal::{Answer, Refusal};
 
 /// Answers a request: the text of the answer, which is JSON.
@@ -43,7 +43,7 @@ fn of_verb(verb: Verb) -> MethodRouter<Arc<FactService>> {
 async fn browse(service: Arc<FactService>, request: Request, verb: Verb) -> Answer {
     let (chosen, body, permit) = service.receive(request).await?;
     let shared = Arc::clone(&service);
-    compute(&service.admission, move |cancellation| {
+    stream(&service.admission, move |cancellation, out| {
         let fields = Fields::of_body(&body)?;
         drop((body, permit));
         let options = &shared.options;
@@ -51,7 +51,10 @@ async fn browse(service: Arc<FactService>, request: Request, verb: Verb) -> Answ
         let limits = ReadLimits { until, cancellation, memory_bytes_max: options.memory_bytes_max };
         let reader = CodeReader::within(&chosen.open()?, limits)?;
         let asked = Asked { reader: &reader, results_max: options.results_max, bytes_max: options.bytes_max };
-        Ok(sent(&verb(&asked, fields)?))
+        let text = verb(&asked, fields)?;
+        // A client that reads slowly keeps the text, but not the index.
+        drop(reader);
+        answer::send(out, &[text.as_bytes()])
     })
     .await
 }

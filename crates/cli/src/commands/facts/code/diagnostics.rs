@@ -1,4 +1,4 @@
-//! `facts diagnostics`: what compilers and linters say.
+//! `facts diagnostics`: the messages of compilers and linters.
 
 use super::entry::reading;
 use crate::arguments::code::Diagnostics;

@@ -1,4 +1,4 @@
-//! `facts owners`: who owns facts.
+//! `facts owners`: the units that own facts.
 
 use fulgurite_facts::FactId;
 

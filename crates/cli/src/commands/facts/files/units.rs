@@ -11,19 +11,25 @@ use crate::output::{Cell, Printer};
 /// Prints a row for each unit. The numbers of facts are known when the database is complete.
 pub fn run(arguments: &Units) -> Result<(), Failure> {
     reading(&arguments.database, |database| {
-        let units = database.store().snapshot()?.unit_facts()?;
         let is_counted = has_owners(database)?;
-        let number = |count: u64| if is_counted { Cell::Number(count) } else { Cell::Nothing };
+        let snapshot = database.store().snapshot()?;
         let mut printer = Printer::to_standard_output(arguments.format, &["unit", "owned", "needed"]);
-        for unit in &units {
-            printer.row(&[Cell::Text(&unit.name), number(unit.owned), number(unit.needed)])?;
+        if is_counted {
+            for unit in snapshot.unit_facts()? {
+                printer.row(&[Cell::Text(&unit.name), Cell::Number(unit.owned), Cell::Number(unit.needed)])?;
+            }
+            return printer.finish();
+        }
+        // Counting would read every fact for nothing.
+        let mut names = snapshot.units()?;
+        names.sort_unstable();
+        for name in &names {
+            printer.row(&[Cell::Text(name), Cell::Nothing, Cell::Nothing])?;
         }
         printer.finish()?;
-        if !is_counted {
-            let path = database.store().path().display();
-            let message = "facts are counted by their owners when the database is complete";
-            let _ = writeln!(std::io::stderr(), "{path}: {message}; run `fulgurite facts finish`");
-        }
+        let path = database.store().path().display();
+        let message = "facts are counted by their owners when the database is complete";
+        let _ = writeln!(std::io::stderr(), "{path}: {message}; run `fulgurite facts finish`");
         Ok(())
     })
 }

@@ -49,7 +49,7 @@ final class BackgroundWrites {
         return thread;
     }
 
-    /** Lets a thread apply a full buffer of a shard and commit, unless one will do so already. */
+    /** Lets a thread apply a full buffer of a shard and commit, if no thread will do so already. */
     static void request(Shard shard) {
         if (!shard.isRequested.compareAndSet(false, true)) {
             return;
@@ -65,8 +65,8 @@ final class BackgroundWrites {
     private static void run(Shard shard) {
         boolean isDone = shard.applyInBackground();
         shard.isRequested.set(false);
-        // A buffer that was filled before the flag was cleared has requested nothing.
-        if (isDone && shard.hasFullBuffer()) {
+        // Requests before the flag was cleared did nothing. If a call uses the shard for long, nothing was done either.
+        if (isDone && (shard.hasFullBuffer() || shard.isCommitWanted)) {
             request(shard);
         }
     }

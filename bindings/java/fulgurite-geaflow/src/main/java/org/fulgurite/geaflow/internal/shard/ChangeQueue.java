@@ -23,7 +23,7 @@ final class ChangeQueue {
         /** They are buffered, and a full buffer waits to be applied. */
         FILLED,
 
-        /** They are not buffered: there are as many full buffers as there may be. */
+        /** They are not buffered: there are as many full buffers, or bytes in them, as there may be. */
         NO_ROOM,
 
         /** They are not buffered: the queue waits for a transaction. */
@@ -33,12 +33,22 @@ final class ChangeQueue {
         SEALED
     }
 
+    /**
+     * With so many bytes in full buffers there is no room, however many buffers there may be. A transaction may get
+     * them all, after a few MiB of other changes. It must stay below the 64 MiB that the engine has for one, which
+     * counts up to three times as many bytes: a larger one is written to the file, and with a quota may be refused.
+     */
+    static final long FULL_BYTES_MAX = 8 << 20;
+
     private final int tables;
     private final int buffersMax;
     private final int changesMax;
 
     /** The monitor of the queue guards this and the next fields. */
     private final Deque<Changes> full = new ArrayDeque<>();
+
+    /** The sum of {@link Changes#memoryBytes} of the full buffers. */
+    private long fullBytes;
 
     /** Null if it would be empty. */
     private Changes filling;
@@ -104,17 +114,22 @@ final class ChangeQueue {
 
     /** Puts the buffer that is being filled behind the full ones, if it is full and there is room for another. */
     private boolean queueFilled() {
-        boolean isFilled = filling != null && filling.isFull() && full.size() + 1 < buffersMax;
+        boolean isFilled = filling != null && filling.isFull() && isRoomForFull();
         if (isFilled) {
             full.addLast(filling);
+            fullBytes += filling.memoryBytes();
             filling = null;
         }
         return isFilled;
     }
 
+    private boolean isRoomForFull() {
+        return full.size() + 1 < buffersMax && fullBytes < FULL_BYTES_MAX;
+    }
+
     /** Whether a change can be added. */
     synchronized boolean hasRoom() {
-        return filling == null || !filling.isFull() || full.size() + 1 < buffersMax;
+        return filling == null || !filling.isFull() || isRoomForFull();
     }
 
     /** Whether a buffer has changes. */
@@ -123,14 +138,21 @@ final class ChangeQueue {
     }
 
     /** Whether there is a full buffer. */
-    synchronized boolean hasFull() {
-        return !full.isEmpty() || filling != null && filling.isFull();
+    boolean hasFull() {
+        return fullCount() > 0;
+    }
+
+    /** How many buffers are full. */
+    synchronized int fullCount() {
+        return full.size() + (filling != null && filling.isFull() ? 1 : 0);
     }
 
     /** Takes the oldest full buffer; null if there is none. Requires the shard's lock. */
     synchronized Changes takeFull() {
         Changes oldest = full.pollFirst();
-        if (oldest == null && filling != null && filling.isFull()) {
+        if (oldest != null) {
+            fullBytes -= oldest.memoryBytes();
+        } else if (filling != null && filling.isFull()) {
             oldest = filling;
             filling = null;
         }
@@ -141,6 +163,7 @@ final class ChangeQueue {
     synchronized List<Changes> takeAll() {
         List<Changes> taken = new ArrayList<>(full);
         full.clear();
+        fullBytes = 0;
         if (filling != null) {
             taken.add(filling);
             filling = null;
@@ -192,6 +215,7 @@ final class ChangeQueue {
     /** Removes all changes that were not taken. */
     synchronized void discard() {
         full.clear();
+        fullBytes = 0;
         filling = null;
         spare = null;
     }

@@ -1,9 +1,6 @@
 package org.fulgurite.geaflow.internal.shard;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Collections;
@@ -17,7 +14,6 @@ import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.fulgurite.Checkpoints;
 import org.fulgurite.Cursor;
 import org.fulgurite.Database;
-import org.fulgurite.DatabaseOptions;
 import org.fulgurite.KeyRange;
 import org.fulgurite.ReadTransaction;
 import org.fulgurite.Stats;
@@ -26,7 +22,6 @@ import org.fulgurite.Transaction;
 import org.fulgurite.WriteTransaction;
 import org.fulgurite.exceptions.ClosedException;
 import org.fulgurite.exceptions.FulguriteException;
-import org.fulgurite.options.Isolation;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,7 +39,6 @@ public final class Shard {
     private static final byte[] LAYOUT = {};
     private static final int COMMITS_PER_CHECK = 100;
     private static final double ALERT_THRESHOLD = 0.9;
-    private static final long DELTA_BYTES_MAX = 64 << 20;
 
     /** A thread in the background waits so long for a shard that a call uses, and then looks at the other shards. */
     private static final long BACKGROUND_WAIT_MS = 10;
@@ -74,6 +68,12 @@ public final class Shard {
     /** Why changes were not applied or committed; null if all were. They are lost, so reads would be wrong. */
     private volatile Throwable failed;
 
+    /** Whether a call has thrown why changes are lost. If none has, {@link #close} does. */
+    private volatile boolean isFailureThrown;
+
+    /** Whether a thread in the background is to commit, as there are many changes. Written with the lock. */
+    volatile boolean isCommitWanted;
+
     /** Null if nothing wants them. */
     private ShardMetrics metrics;
 
@@ -96,37 +96,21 @@ public final class Shard {
         uncommittedMax = ShardMemory.uncommittedMax(settings.memoryBytes);
     }
 
-    private static DatabaseOptions options(StoreSettings settings) {
-        long deltaBytes = Math.min(DELTA_BYTES_MAX, settings.memoryBytes);
-        if (settings.quotaBytes > 0) {
-            deltaBytes = Math.min(deltaBytes, Math.max(StoreSettings.MEMORY_BYTES_MIN, settings.quotaBytes / 8));
-        }
-        DatabaseOptions options = Database.options()
-                .create(true)
-                .background(false)
-                .durability(settings.durability)
-                .isolation(Isolation.SNAPSHOT)
-                .keepLog(settings.logBytes)
-                .deltaBytes(deltaBytes);
-        return settings.quotaBytes == 0 ? options : options.maxSizeBytes(settings.quotaBytes);
-    }
-
     /**
      * Opens the file in a directory, and creates what is missing. If an open shard of this process has the directory,
      * the new shard uses an empty one beside it.
      */
     static Shard open(StoreSettings settings, Path wanted, List<String> tables) {
         ShardDirectory directory = ShardDirectory.take(wanted);
-        return of(settings, directory, tables, file -> options(settings).open(file));
+        return of(settings, directory, tables, file -> settings.databaseOptions().open(file));
     }
 
     /** Restores a checkpoint into a directory, in place of what is there. It may be another one, as in {@link #open}. */
     static Shard restore(StoreSettings settings, Path wanted, List<String> tables, Checkpoints checkpoints, long id) {
         ShardDirectory directory = ShardDirectory.take(wanted);
         return of(settings, directory, tables, file -> {
-            directory.clear();
-            createDirectory(directory.path());
-            return checkpoints.restore(id, file, options(settings));
+            directory.empty();
+            return checkpoints.restore(id, file, settings.databaseOptions());
         });
     }
 
@@ -146,16 +130,9 @@ public final class Shard {
         }
     }
 
-    private static void createDirectory(Path directory) {
-        try {
-            Files.createDirectories(directory);
-        } catch (IOException failed) {
-            throw new UncheckedIOException("cannot create the directory of a shard: " + directory, failed);
-        }
-    }
-
     private void check() {
         if (failed != null) {
+            isFailureThrown = true;
             throw new GeaflowRuntimeException(
                     "changes of " + path + " could not be committed and are lost; recover a checkpoint: "
                             + failed.getMessage(),
@@ -185,7 +162,7 @@ public final class Shard {
                 throw closed();
             }
             if (file == null) {
-                Database database = options(settings).open(path);
+                Database database = settings.databaseOptions().open(path);
                 try {
                     file = new OpenFile(database, tables);
                 } catch (RuntimeException | Error failure) {
@@ -223,7 +200,8 @@ public final class Shard {
             if (open == null) {
                 return true;
             }
-            if (failed != null || open.takeUsed()) {
+            // If this thread had the lock before, a read of this shard opens the file of another, and goes on after it.
+            if (lock.getHoldCount() > 1 || failed != null || open.takeUsed()) {
                 return false;
             }
             flush();
@@ -238,6 +216,7 @@ public final class Shard {
         } catch (RuntimeException notWritten) {
             // A commit that failed is kept for the next call of this shard. What else was not written is in the log.
             LOGGER.warn("{} was not closed in order, although it is not used", path, notWritten);
+            isFailureThrown = false;
             return file == null;
         } finally {
             lock.unlock();
@@ -309,11 +288,21 @@ public final class Shard {
         }
     }
 
-    /** Begins a transaction if nothing is changed yet, so that the call that is refused is the one to throw. */
+    /**
+     * Begins a transaction if nothing is changed yet, so that the call that is refused is the one to throw. Without a
+     * quota it waits for no call that uses the shard: the change is buffered, and the transaction is begun later.
+     */
     private void begin() {
         check();
-        if (!queue.hasChanges()) {
+        boolean isUnchanged = !queue.hasChanges();
+        if (isUnchanged && settings.quotaBytes > 0) {
             ensureTransaction();
+        } else if (isUnchanged && lock.tryLock()) {
+            try {
+                ensureTransaction();
+            } finally {
+                lock.unlock();
+            }
         }
         OpenFile open = file;
         if (open != null) {
@@ -478,8 +467,16 @@ public final class Shard {
         return transaction;
     }
 
-    /** Gives all changes in the buffers to the transaction. Requires the lock. */
+    /**
+     * Gives all changes in the buffers to the transaction. Without a quota it commits in between if there are many, as
+     * the engine has bounded memory for a transaction; with one, the next may be refused. Requires the lock.
+     */
     private void applyAll() {
+        for (int full = settings.quotaBytes > 0 ? 0 : queue.fullCount(); full > 0 && queue.hasFull(); full--) {
+            transaction();
+            apply(queue.takeFull());
+            commitIfLarge();
+        }
         if (queue.hasBuffered()) {
             // First: if it is refused, the changes stay in the buffers.
             transaction();
@@ -514,6 +511,8 @@ public final class Shard {
     /** From now on each call throws: changes are lost. Requires the lock. */
     private void fail(Throwable refused) {
         failed = refused;
+        // By the call that runs, unless that only logs it.
+        isFailureThrown = true;
         // First: a call that has checked before may still add changes, which threads in the background would find.
         queue.seal();
         queue.discard();
@@ -528,6 +527,7 @@ public final class Shard {
             return;
         }
         if (settings.isAsynchronous && changedBytes < 2 * uncommittedMax) {
+            isCommitWanted = true;
             BackgroundWrites.request(this);
         } else {
             commit();
@@ -544,9 +544,9 @@ public final class Shard {
     }
 
     /**
-     * Applies the oldest full buffer, and commits if there are many changes. If a call uses the shard for long, it does
-     * nothing. Returns false if it has failed. If changes are lost, the next call of the shard throws the failure;
-     * otherwise the next one that finds no room or needs the changes does. Only {@link BackgroundWrites} calls this.
+     * Applies the oldest full buffer, and commits if there are many changes, for {@link BackgroundWrites}. If a call
+     * uses the shard for long, it does nothing. Returns false if it has failed. If changes are lost, the next call of
+     * the shard throws the failure, also {@link #close}; otherwise the next that finds no room or needs the changes.
      */
     boolean applyInBackground() {
         boolean isLocked = false;
@@ -554,6 +554,8 @@ public final class Shard {
             isLocked = lock.tryLock(BACKGROUND_WAIT_MS, TimeUnit.MILLISECONDS);
             if (isLocked && failed == null) {
                 applyFull();
+                // There may be no transaction any more: the shard may have been closed or deleted.
+                isCommitWanted = false;
             }
             return failed == null;
         } catch (InterruptedException interrupted) {
@@ -561,6 +563,7 @@ public final class Shard {
             return false;
         } catch (RuntimeException | Error refused) {
             LOGGER.warn("writing changes of {} in the background failed", path, refused);
+            isFailureThrown = false;
             return false;
         } finally {
             if (isLocked) {
@@ -589,6 +592,7 @@ public final class Shard {
             // The quota may refuse the next transaction: changes that are accepted meanwhile could not be applied.
             queue.takeAllAndPause().forEach(this::apply);
         }
+        isCommitWanted = false;
         WriteTransaction ending = transaction;
         transaction = null;
         try {
@@ -715,11 +719,28 @@ public final class Shard {
 
     /**
      * Commits all changes, also those that wait for a thread in the background, and closes the file. If changes were
-     * lost before, nothing more is committed. Without a quota, changes in the buffers are lost if no transaction can
-     * begin; this call throws then.
+     * lost before, nothing more is committed, and this call throws the failure at its end if no other has. Without a
+     * quota, changes in the buffers are lost if no transaction can begin; this call throws then.
      */
     void close() {
         lock.lock();
+        boolean isUnknown = failed != null && !isFailureThrown;
+        try {
+            commitAndClose();
+        } catch (RuntimeException notClosed) {
+            if (!isUnknown) {
+                throw notClosed;
+            }
+            LOGGER.warn("{} was not closed in order", path, notClosed);
+        } finally {
+            lock.unlock();
+        }
+        if (isUnknown) {
+            check();
+        }
+    }
+
+    private void commitAndClose() {
         try {
             // A change that is added after the last commit would be lost without an error.
             queue.seal();
@@ -733,7 +754,6 @@ public final class Shard {
                 closeFile();
             } finally {
                 directory.release();
-                lock.unlock();
             }
         }
     }

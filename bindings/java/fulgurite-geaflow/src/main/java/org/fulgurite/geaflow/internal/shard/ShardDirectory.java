@@ -68,6 +68,16 @@ public final class ShardDirectory {
         return isTemporary;
     }
 
+    /** Deletes the files, and creates the directory if it is not there. */
+    void empty() {
+        clear();
+        try {
+            Files.createDirectories(path);
+        } catch (IOException failed) {
+            throw new UncheckedIOException("cannot create the directory of a shard: " + path, failed);
+        }
+    }
+
     /** Deletes the files. */
     void clear() {
         deleteAll(path);

@@ -8,7 +8,10 @@ import org.apache.geaflow.common.config.Configuration;
 import org.apache.geaflow.common.config.keys.FrameworkConfigKeys;
 import org.apache.geaflow.common.config.keys.StateConfigKeys;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
+import org.fulgurite.Database;
+import org.fulgurite.DatabaseOptions;
 import org.fulgurite.options.Durability;
+import org.fulgurite.options.Isolation;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,6 +30,7 @@ public final class StoreSettings {
     private static final long LOG_BYTES_DEFAULT = 64L << 20;
     private static final long MEMORY_BYTES_DEFAULT = 512L << 20;
     private static final int OPEN_FILES_DEFAULT = 256;
+    private static final long DELTA_BYTES_MAX = 64 << 20;
 
     /** The least memory that the engine accepts for the commits of a file. */
     static final long MEMORY_BYTES_MIN = 64 << 10;
@@ -79,6 +83,22 @@ public final class StoreSettings {
                 LOGGER.info("{} has no use in Fulgurite: it is ignored", find(key));
             }
         }
+    }
+
+    /** The options of the file of a shard. */
+    DatabaseOptions databaseOptions() {
+        long deltaBytes = Math.min(DELTA_BYTES_MAX, memoryBytes);
+        if (quotaBytes > 0) {
+            deltaBytes = Math.min(deltaBytes, Math.max(MEMORY_BYTES_MIN, quotaBytes / 8));
+        }
+        DatabaseOptions options = Database.options()
+                .create(true)
+                .background(false)
+                .durability(durability)
+                .isolation(Isolation.SNAPSHOT)
+                .keepLog(logBytes)
+                .deltaBytes(deltaBytes);
+        return quotaBytes == 0 ? options : options.maxSizeBytes(quotaBytes);
     }
 
     /** Returns the value of a key of GeaFlow that is a positive number. */

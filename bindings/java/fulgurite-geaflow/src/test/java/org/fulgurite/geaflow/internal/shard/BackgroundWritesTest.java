@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.apache.geaflow.common.config.Configuration;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
@@ -313,31 +314,123 @@ class BackgroundWritesTest {
     }
 
     @Test
-    void aFailureInTheBackgroundIsThrownByTheNextCallsUntilTheShardIsGivenUp() throws IOException {
-        configuration.put("geaflow.store.fulgurite.sync.mode", "SYNC");
-        // A commit for each 64 KiB. There is always room, so only a thread in the background commits.
-        configuration.put("geaflow.store.fulgurite.memory.size", "65536");
-        buffers(10, 1_000_000);
-        Shard shard = open("shard");
+    void aFailureInTheBackgroundIsThrownByTheNextCallsUntilTheShardIsGivenUp() throws Exception {
+        Shard shard = openToFail("shard");
         try {
-            shard.put(0, bytes(0), bytes(0));
-            shard.flush();
-            shard.put(0, bytes(0), bytes(1));
-            Files.delete(directory.resolve("shard/state.ful"));
-            long deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
-            GeaflowRuntimeException thrown = assertThrows(GeaflowRuntimeException.class, () -> {
-                for (int number = 0; System.nanoTime() < deadline; number++) {
-                    shard.put(0, bytes(number % 10_000), new byte[100]);
-                }
-            });
+            loseChanges(shard, "shard");
+            GeaflowRuntimeException thrown =
+                    assertThrows(GeaflowRuntimeException.class, () -> shard.put(0, bytes(0), bytes(2)));
             assertTrue(thrown.getMessage().contains("recover a checkpoint"), thrown.getMessage());
-            assertTrue(shard.hasFailed());
             assertThrows(GeaflowRuntimeException.class, shard::flush);
             assertThrows(GeaflowRuntimeException.class, shard::snapshot);
             assertThrows(GeaflowRuntimeException.class, () -> shard.get(0, bytes(0)));
             assertThrows(GeaflowRuntimeException.class, () -> shard.deleteRange(0, KeyRange.all()));
         } finally {
             shard.abandon();
+        }
+    }
+
+    @Test
+    void closingThrowsAFailureInTheBackgroundThatNoCallHasThrown() throws Exception {
+        Shard shard = openToFail("shard");
+        loseChanges(shard, "shard");
+        GeaflowRuntimeException thrown = assertThrows(GeaflowRuntimeException.class, shard::close);
+        assertTrue(thrown.getMessage().contains("recover a checkpoint"), thrown.getMessage());
+        assertFalse(shard.hasOpenFile());
+        Shard known = openToFail("known");
+        loseChanges(known, "known");
+        assertThrows(GeaflowRuntimeException.class, known::flush);
+        try {
+            known.close();
+        } catch (FulguriteException notInOrder) {
+            // The file is not there, which is not the failure that was thrown before.
+        }
+        assertFalse(known.hasOpenFile());
+    }
+
+    /** Opens a shard with a commit for each 64 KiB, which needs the file. */
+    private Shard openToFail(String name) {
+        configuration.put("geaflow.store.fulgurite.sync.mode", "SYNC");
+        configuration.put("geaflow.store.fulgurite.memory.size", "65536");
+        return open(name);
+    }
+
+    /** Makes changes. After all calls have returned, a commit of them in the background fails. */
+    private void loseChanges(Shard shard, String name) throws IOException, InterruptedException {
+        shard.put(0, bytes(0), bytes(0));
+        shard.flush();
+        shard.put(0, bytes(0), bytes(1));
+        CountDownLatch latch = new CountDownLatch(1);
+        Thread reader = reading(shard, latch);
+        try {
+            Files.delete(directory.resolve(name).resolve("state.ful"));
+            for (int number = 0; number < 2_000; number++) {
+                shard.put(0, bytes(number), new byte[100]);
+            }
+        } finally {
+            latch.countDown();
+        }
+        reader.join();
+        await(shard::hasFailed, "no commit has failed");
+    }
+
+    private static void await(BooleanSupplier condition, String otherwise) {
+        long deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
+        while (!condition.getAsBoolean()) {
+            assertTrue(System.nanoTime() < deadline, otherwise);
+            Thread.yield();
+        }
+    }
+
+    @Test
+    void aLargeTransactionIsCommittedInTheBackgroundAfterALongScan() {
+        configuration.put("geaflow.store.fulgurite.memory.size", "65536");
+        buffers(10_000, 3);
+        Shard shard = kept("shard");
+        shard.put(0, bytes(0), new byte[40_000]);
+        // Not enough to fill a buffer. With the first value they are more than 64 KiB.
+        bufferValues(shard, 250);
+        int found = shard.<Integer>scan(0, KeyRange.all(), cursor -> {
+            // A thread waits for the shard in vain. If it tries again, the scan lasts ten times as long as it waits.
+            long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(100);
+            while (shard.isRequested.get() && System.nanoTime() < end) {
+                Thread.yield();
+            }
+            int count = 0;
+            while (cursor.next()) {
+                count++;
+            }
+            return count;
+        });
+        assertEquals(250, found);
+        await(() -> !shard.queue.hasChanges(), "changes are not committed");
+        assertFalse(shard.isCommitWanted);
+    }
+
+    @Test
+    void manyBuffersAreCommittedInSeveralTransactions() {
+        // A transaction of 256 KiB is committed at once.
+        configuration.put("geaflow.store.fulgurite.memory.size", Integer.toString(1 << 20));
+        Shard shard = kept("shard");
+        long before = committed(shard);
+        bufferValues(shard, 6_000);
+        assertEquals(600, shard.queue.fullCount());
+        long commits = committed(shard) - before;
+        assertTrue(commits >= 3, commits + " commits of 1 MB");
+        checkValues(shard, 6_000);
+    }
+
+    /** Buffers values without a request for a thread in the background. */
+    private static void bufferValues(Shard shard, int count) {
+        for (int number = 0; number < count; number++) {
+            shard.queue.add(Collections.singletonList(new ShardEntry(0, bytes(number), value(number))));
+        }
+    }
+
+    /** Commits all changes, and returns the number of the last commit. */
+    private static long committed(Shard shard) {
+        try (ReadTransaction snapshot = shard.snapshot()) {
+            return snapshot.sequence();
         }
     }
 }

@@ -55,6 +55,33 @@ class ChangeQueueTest {
     }
 
     @Test
+    void buffersHaveBoundedBytesHoweverManyThereMayBe() {
+        ChangeQueue queue = new ChangeQueue(1, 1_000_000, 1_000);
+        long bytes = fill(queue);
+        // The last full buffer may go beyond, and the one that is being filled comes in addition.
+        long bytesMax = ChangeQueue.FULL_BYTES_MAX + 4 * Changes.FULL_BYTES;
+        assertTrue(bytes >= ChangeQueue.FULL_BYTES_MAX && bytes <= bytesMax, bytes + " bytes");
+        assertFalse(queue.hasRoom());
+        queue.takeFull();
+        assertTrue(queue.hasRoom());
+        queue.takeAll();
+        assertEquals(bytes, fill(queue));
+        queue.discard();
+        assertEquals(bytes, fill(queue));
+    }
+
+    /** Adds changes while there is room, and returns about the memory that they need. */
+    private static long fill(ChangeQueue queue) {
+        ShardEntry change = new ShardEntry(0, key(1), new byte[4_000]);
+        long bytes = 0;
+        while (queue.add(Collections.singletonList(change)) != Added.NO_ROOM) {
+            bytes += change.bytes() + ShardEntry.OVERHEAD_BYTES;
+            assertTrue(bytes < 2 * ChangeQueue.FULL_BYTES_MAX, "there is room for " + bytes + " bytes");
+        }
+        return bytes;
+    }
+
+    @Test
     void changesThatAreAddedDuringACommitAreNotCommitted() {
         ChangeQueue queue = new ChangeQueue(1, 3, 2);
         assertFalse(queue.hasChanges());

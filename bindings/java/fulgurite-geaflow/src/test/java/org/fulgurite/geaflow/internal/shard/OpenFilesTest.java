@@ -161,6 +161,19 @@ class OpenFilesTest {
     }
 
     @Test
+    void aReadOfChangesGoesOnAfterItHasOpenedTheFileOfAnotherShard() {
+        open(2, 1);
+        Shard shard = shards.get(0);
+        shard.put(0, bytes(1), bytes(2));
+        byte[] found = shard.read(transaction -> {
+            assertNull(shards.get(1).get(0, bytes(7)));
+            assertTrue(shard.hasOpenFile());
+            return transaction.get(shard.table(0), bytes(1));
+        });
+        assertArrayEquals(bytes(2), found);
+    }
+
+    @Test
     void aCheckpointOfAShardWhoseFileWasClosedHasItsChanges() {
         open(4, 1);
         Shard shard = shards.get(0);
