@@ -1,7 +1,7 @@
 //! [`Joined`]: the rows of ids that match several patterns together.
 //!
-//! It is an index nested-loop join: each row of the patterns before opens a range of the next pattern, whose terms are
-//! then known. A pattern that is asked the same question again keeps the quads of the last one, if they were few.
+//! It is an index nested-loop join: each row of the earlier patterns selects a range of an index for the next pattern.
+//! If two rows in succession select the same range, and it is short, its quads are not read again.
 
 use crate::error::Result;
 use crate::model::id::TermId;
@@ -98,7 +98,8 @@ enum Slot {
 }
 
 impl Joined {
-    /// `quads` returns the quads of a pattern. Requires: there is a pattern.
+    /// `quads` returns the quads of a pattern. Requires: there is a pattern, and the numbers of variables are below
+    /// [`JoinTerm::VARIABLES_MAX`].
     pub(crate) fn new(patterns: &[JoinPattern], quads: impl Fn(&IdPattern) -> QuadIds) -> Self {
         assert!(!patterns.is_empty(), "a join needs a pattern");
         let variables = || patterns.iter().flat_map(JoinPattern::variables);

@@ -74,7 +74,7 @@ fn a_batch_has_the_bytes_of_one_answer() {
 fn a_negation_whose_time_those_before_it_used_gets_the_answer_retry() {
     let fixture = Fixture::with(FactServerOptions::new().timeout(Duration::from_millis(500)));
     let negation = negation();
-    // The first page ends when the client's time is up. What is left then is less than the client allows.
+    // The first query uses the 400 ms that the client allows it. The request then has less than 400 ms left.
     let found = answers(&fixture, &[ENDLESS, &negation], &json!({ "max_time_ms": 400 }));
     assert!(found[0].get("results").is_some(), "{found:?}");
     assert_eq!(found[1], json!({ "retry": { "seconds": 1.0 } }));
