@@ -39,11 +39,13 @@ impl Space {
         self.release_id(extent.0);
     }
 
-    /// Takes the pages of a large value that the log refers to, when it is replayed.
+    /// Takes the pages of a large value that the log refers to, when it is replayed, and returns the extent that they
+    /// have from now on. It has a new number: the number in the log may be far beyond those in use, for many extents
+    /// may have ended and the file may have been cut since. The table of extents has an entry for each number.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if they are not there to be taken: the log does not belong to this file.
-    pub fn take_logged(&mut self, large: &LargeValue) -> Result<()> {
+    pub fn take_logged(&mut self, large: &LargeValue) -> Result<ExtentId> {
         let file = Arc::clone(&self.file);
         let refuse = |offence: &str| {
             let what = format!("a large value of the log {offence}");
@@ -56,13 +58,9 @@ impl Space {
         if first == 0 || first.checked_add(count).is_none_or(|end| end > self.file_pages) {
             return refuse("is outside of the file");
         }
-        let extent = large.value.extent;
-        let known = self.extents.get(extent.0 as usize).is_some_and(|entry| entry.kind != ExtentKind::Unused);
-        if known || self.logged.contains_key(&extent) {
+        let written = self.extents.get(large.value.extent.0 as usize);
+        if written.is_some_and(|entry| entry.kind != ExtentKind::Unused) {
             return refuse("has the extent of something else");
-        }
-        if u64::from(extent.0) >= self.file_pages + EXTENTS_BEYOND_PAGES_MAX {
-            return refuse("has an impossible extent");
         }
         if first + count > self.end {
             self.free.insert(self.end, first + count - self.end);
@@ -71,10 +69,9 @@ impl Space {
         if !self.claim(first, count) {
             return refuse("overlaps something else");
         }
-        self.unused.remove(&extent.0);
-        self.reserved.insert(extent.0);
+        let extent = self.take_id();
         self.logged.insert(extent, logged_entry(large.first_page, large.page_count, self.shown_birth));
-        Ok(())
+        Ok(extent)
     }
 
     /// Takes pages that nothing uses. They may still count as pending: what an opened file does not use does so at
@@ -140,7 +137,3 @@ fn logged_entry(first_page: PageNumber, page_count: u32, birth: Birth) -> Extent
     let flags = ExtentFlags { single: true };
     ExtentEntry { first_page, page_count, kind: ExtentKind::Values, flags, birth, live: 1 }
 }
-
-/// The lowest free number is taken and every extent has a page, so numbers stay below the pages of the file; but it
-/// may have been cut since. A log that says more must not cost memory for it.
-const EXTENTS_BEYOND_PAGES_MAX: u64 = 1 << 17;

@@ -441,39 +441,37 @@ fn a_logged_value_is_taken_back_from_what_an_opened_file_does_not_use() {
     for end in [committed.1, large.first_page.0 + 5] {
         let opened = Space::open(Arc::clone(&fixture.file), committed.0.clone(), end, committed.2, None);
         let mut space = opened.expect("the file is sound");
-        space.take_logged(&large).expect("nothing else is there");
+        let extent = space.take_logged(&large).expect("nothing else is there");
         assert!(space.take_logged(&large).is_err(), "it is taken");
         let before = space.stats();
         space.reclaim(Pins::default());
         assert_eq!(space.stats().placed_pages, before.placed_pages);
         assert!(before.placed_pages >= 192);
-        space.discard_logged(large.value.extent);
+        space.discard_logged(extent);
         assert_eq!(space.stats().placed_pages, 0);
     }
 }
 
 #[test]
-fn a_logged_value_whose_extent_is_far_beyond_the_file_costs_an_error_and_no_memory() {
+fn a_logged_value_gets_a_low_extent_wherever_the_log_has_its_own() {
     let mut fixture = Fixture::new(None);
     fixture.leaves(10);
     let large = fixture.space.lock().place_logged(3 << 20, 0).expect("there is space");
     fixture.file.write_value(large.first_page, &vec![5; 3 << 20]).expect("memory has space");
     let (entries, pages) = (table_entries(&fixture), fixture.map.page_count());
     let birth = fixture.space.lock().last_birth();
-    let file_pages =
-        fixture.file.length_bytes().expect("memory has a length") / fixture.file.page_size().bytes() as u64;
-    // The bound is the file's pages and 2^17 more, for the file may have been cut since.
-    let bound = u32::try_from(file_pages + (1 << 17)).expect("the file is small");
-    for (extent, fits) in [(bound - 1, true), (bound, false), (u32::MAX - 1, false), (u32::MAX, false)] {
+    for extent in [large.value.extent.0, 1 << 17, u32::MAX - 1, u32::MAX] {
         let opened = Space::open(Arc::clone(&fixture.file), entries.clone(), pages, birth, None);
         let mut space = opened.expect("the file is sound");
         let value = OverflowRef { extent: ExtentId(extent), ..large.value };
-        let outcome = space.take_logged(&LargeValue { value, ..large });
-        assert_eq!(outcome.is_ok(), fits, "extent {extent}: {outcome:?}");
-        if let Err(error) = outcome {
-            assert!(error.to_string().contains("has an impossible extent"), "{error}");
-        }
+        let taken = space.take_logged(&LargeValue { value, ..large }).expect("nothing else is there");
+        assert!(taken.0 as usize <= entries.len(), "extent {extent} of the log became {taken:?}");
     }
+    let used = entries.iter().position(|entry| entry.kind != ExtentKind::Unused).expect("there are leaves");
+    let mut space = Space::open(Arc::clone(&fixture.file), entries, pages, birth, None).expect("the file is sound");
+    let value = OverflowRef { extent: ExtentId(used as u32), ..large.value };
+    let refused = space.take_logged(&LargeValue { value, ..large }).expect_err("a leaf has this extent");
+    assert!(refused.to_string().contains("has the extent of something else"), "{refused}");
 }
 
 /// The system held pages as if they were written that a failed sync had not written. Opened again from them, the

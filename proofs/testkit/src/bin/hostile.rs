@@ -89,12 +89,13 @@ fn watch_over(watch: Arc<Watch>, seed: u64) {
 }
 
 fn conclude(report: &Report, must_cover: bool) -> ExitCode {
-    let Report { files, sealed, opened, silent, mutations, reachable, most_bytes, .. } = report;
-    println!(
-        "{sealed} of {files} sealed, {opened} opened, {silent} showed no damage, at most {} KiB",
-        most_bytes >> 10
-    );
+    let Report { files, sealed, opened, silent, mutations, reachable, most_bytes: (bytes, file), .. } = report;
+    println!("{sealed} of {files} sealed, {opened} opened, {silent} showed no damage");
+    println!("the most memory: {} KiB, for file {file}", bytes >> 10);
     println!("{mutations} mutations, {} % of reachable bytes", 100 * reachable / mutations.max(&1));
+    if let Some((name, count)) = report.hits.iter().min_by_key(|(_, count)| **count) {
+        println!("the fewest mutations: {count} of {name}");
+    }
     for failure in &report.failures {
         println!("{failure}");
     }

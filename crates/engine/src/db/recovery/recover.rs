@@ -124,9 +124,8 @@ impl Listener for Sorting<'_> {
     }
 
     fn found_large(&mut self, _: &State, large: &LargeValue) -> Result<()> {
-        self.space.lock().take_logged(large)?;
-        self.gathered.note_large(*large);
-        Ok(())
+        let taken = self.space.lock().take_logged(large)?;
+        self.gathered.note_large(large, taken)
     }
 }
 

@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::delta;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::format::{LargeValue, Operation as LogOperation, OverflowRef};
 use crate::ids::{ExtentId, TableId};
 use crate::log::{Images, OperationPlace};
@@ -27,7 +27,7 @@ use crate::tree::{Action, Change, Changes};
 #[derive(Debug)]
 pub struct Gathered {
     changes: Unsorted,
-    large: Vec<LargeValue>,
+    large: TakenExtents,
     database: PathBuf,
 }
 
@@ -38,13 +38,16 @@ enum Unsorted {
     Apart(Box<Sorter>),
 }
 
+/// The extents of the large values that the log refers to: the number in the log, and the number that the values have
+/// now ([`Space::take_logged`]).
+type TakenExtents = BTreeMap<ExtentId, ExtentId>;
+
 /// What was gathered, sorted.
 #[derive(Debug)]
 pub struct Replayed {
     changes: InOrder,
-    /// All large values that the log refers to, each in an extent of its own.
-    large: Vec<LargeValue>,
-    /// The extents of those that were given out: they are the newest values of their keys.
+    large: TakenExtents,
+    /// The extents of the large values that were returned: they are the newest values of their keys.
     newest: HashSet<ExtentId>,
     database: PathBuf,
 }
@@ -63,6 +66,7 @@ enum InOrder {
 #[derive(Debug)]
 pub struct TableChanges<'r> {
     source: Source<'r>,
+    large: &'r TakenExtents,
     newest: &'r mut HashSet<ExtentId>,
     database: &'r Path,
 }
@@ -77,12 +81,12 @@ enum Source<'r> {
 impl Gathered {
     /// Nothing yet, of a log of the database at the path `database` that stays in memory.
     pub fn in_place(database: &Path) -> Self {
-        Self { changes: Unsorted::InPlace(BTreeMap::new()), large: Vec::new(), database: database.to_path_buf() }
+        Self { changes: Unsorted::InPlace(BTreeMap::new()), large: TakenExtents::new(), database: database.to_path_buf() }
     }
 
     /// Nothing yet, of a log that does not.
     pub fn apart(database: &Path, sorter: Sorter) -> Self {
-        Self { changes: Unsorted::Apart(Box::new(sorter)), large: Vec::new(), database: database.to_path_buf() }
+        Self { changes: Unsorted::Apart(Box::new(sorter)), large: TakenExtents::new(), database: database.to_path_buf() }
     }
 
     /// Takes the next change, which is at `place` in the log.
@@ -108,9 +112,16 @@ impl Gathered {
         }
     }
 
-    /// Notes a large value that a change refers to.
-    pub fn note_large(&mut self, large: LargeValue) {
-        self.large.push(large);
+    /// Notes a large value that a change refers to, and the extent that it has now.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if another large value of the log has the same extent there.
+    pub fn note_large(&mut self, large: &LargeValue, taken: ExtentId) -> Result<()> {
+        if self.large.insert(large.value.extent, taken).is_some() {
+            let what = "a large value of the log has the extent of another one".to_owned();
+            return Err(Error::corrupt(&self.database, Place::Page(large.first_page), what));
+        }
+        Ok(())
     }
 
     /// Sorts. A log that stays in memory is in `images`.
@@ -168,7 +179,7 @@ impl Replayed {
             },
             InOrder::Apart(sorted) => Source::Apart(sorted, table_bytes(table)),
         };
-        TableChanges { source, newest: &mut self.newest, database: &self.database }
+        TableChanges { source, large: &self.large, newest: &mut self.newest, database: &self.database }
     }
 
     /// Passes over the changes of a table.
@@ -184,12 +195,11 @@ impl Replayed {
 
     /// Decides for each large value whether a tree has it now. Requires: all changes were merged or passed over.
     pub fn settle_large(&self, space: &mut Space, operation: &mut Operation) {
-        for large in &self.large {
-            let extent = large.value.extent;
-            if self.newest.contains(&extent) {
-                space.adopt_logged(operation, extent);
+        for extent in self.large.values() {
+            if self.newest.contains(extent) {
+                space.adopt_logged(operation, *extent);
             } else {
-                space.retire_logged(operation, extent);
+                space.retire_logged(operation, *extent);
             }
         }
     }
@@ -226,9 +236,14 @@ impl Changes for TableChanges<'_> {
             }
             Source::Nothing => return Ok(None),
         };
-        if let Action::PutLarge(at) = action {
-            self.newest.insert(at.extent);
-        }
+        let action = match action {
+            Action::PutLarge(at) => {
+                let extent = *self.large.get(&at.extent).ok_or_else(|| damaged(self.database))?;
+                self.newest.insert(extent);
+                Action::PutLarge(OverflowRef { extent, ..at })
+            }
+            action => action,
+        };
         Ok(Some(Change { key, hash: None, action }))
     }
 
@@ -365,7 +380,7 @@ mod tests {
                         panic!("nothing was loaded or renamed")
                     }
                     LogOperation::PutLarge { table, key, large } => {
-                        gathered.note_large(large);
+                        gathered.note_large(&large, large.value.extent).unwrap();
                         (table, key, delta::Change::PutLarge(large.value))
                     }
                 };
