@@ -306,6 +306,11 @@ impl Options {
         self
     }
 
+    /// Returns the disk on which the files are. Stores that keep files beside a database use it too.
+    pub fn used_disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
+    }
+
     /// Whether a handle that was opened with `other` may be shared with one that is opened with these options.
     pub(crate) fn promises_same(&self, other: &Self) -> bool {
         self.read_only == other.read_only

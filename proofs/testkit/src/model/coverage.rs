@@ -97,6 +97,8 @@ kinds! {
     OpenTable => "open_table",
     Put => "put",
     Reserve => "reserve",
+    Modify => "modify",
+    TryModify => "try_modify",
     Insert => "insert",
     Merge => "merge",
     MergeByFunction => "merge by a function",

@@ -24,14 +24,28 @@ pub struct Edits<'w> {
 
 type Pair = (Vec<u8>, Vec<u8>);
 
+/// Why a change at its place was not made.
+enum Refused {
+    /// The change failed, of a value with so many bytes.
+    Change(usize),
+    Engine(fulgurite::Error),
+}
+
+impl From<fulgurite::Error> for Refused {
+    fn from(error: fulgurite::Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
 impl Edits<'_> {
     /// Makes one random edit near `key`, in the transaction and in the map.
     pub fn change(&mut self, txn: &mut WriteTxn, key: &[u8]) -> Result<(), Difference> {
         match self.random.below(12) {
             0 => self.retain(txn, key),
             1..=2 => self.extract(txn, key),
-            3..=5 => self.pop(txn, key),
-            6..=7 => self.old_value(txn, key),
+            3..=4 => self.pop(txn, key),
+            5 => self.old_value(txn, key),
+            6..=7 => self.at_place(txn, key),
             _ => self.walk(txn, key),
         }
     }
@@ -133,6 +147,42 @@ impl Edits<'_> {
             let before = sound("remove", txn.remove(self.table, key))?;
             same("remove", &before, &self.entries.remove(key).map(|value| value.to_vec()))
         }
+    }
+
+    /// Changes the value at its place, a few times: the second time, the transaction has written it.
+    fn at_place(&mut self, txn: &mut WriteTxn, key: &[u8]) -> Result<(), Difference> {
+        for _ in 0..1 + self.random.index(3) {
+            let (stamp, fails) = (self.random.next_u64() as u8, self.random.below(4) == 0);
+            let change = |value: &mut [u8]| {
+                value.iter_mut().step_by(3).for_each(|byte| *byte ^= stamp);
+                value.len()
+            };
+            let length = self.entries.get(key).map(|value| value.len());
+            if self.random.coin() {
+                self.coverage.note(Call::Modify);
+                same("modify", &sound("modify", txn.modify(self.table, key, change))?, &length)?;
+            } else {
+                self.coverage.note(Call::TryModify);
+                let changed = txn.try_modify(self.table, key, |value| match (change(value), fails) {
+                    (length, false) => Ok(length),
+                    (length, true) => Err(Refused::Change(length)),
+                });
+                match changed {
+                    Err(Refused::Change(of)) if fails => {
+                        same("what try_modify refused", &Some(of), &length)?;
+                        continue;
+                    }
+                    Err(Refused::Engine(error)) => return sound("try_modify", Err(error)),
+                    changed => same("try_modify", &changed.ok(), &Some(length))?,
+                }
+            }
+            if let Some(value) = self.entries.get_mut(key) {
+                let mut changed = value.to_vec();
+                change(&mut changed);
+                *value = changed.into();
+            }
+        }
+        Ok(())
     }
 
     fn walk(&mut self, txn: &mut WriteTxn, key: &[u8]) -> Result<(), Difference> {

@@ -1,5 +1,5 @@
 //! Closing: merge everything, write a meta that needs no log, remove the log, except what is to be kept, and the
-//! lock. Or, if the time is over before that, sync the log and leave it.
+//! lock. Or, if the time is over before that, sync the log and leave it. Or discard: leave all as it is.
 
 use std::time::Duration;
 
@@ -50,6 +50,40 @@ pub fn close(inner: &Inner, monitor: &Monitor) -> Result<CloseOutcome> {
     // After an error, a call on another thread may still write: the lock goes with the last handle and the last
     // transaction.
     outcome.and_then(|outcome| release_presence(core).map(|()| outcome))
+}
+
+/// Closes the database for all handles, and writes and syncs nothing any more. Ends what another thread does to close
+/// it, and a checkpoint that runs. Does nothing more if it is closed.
+pub fn discard(inner: &Inner) -> Result<()> {
+    let core = &inner.core;
+    core.check_process()?;
+    check_not_merging()?;
+    let monitor = Monitor::new();
+    monitor.stop();
+    let _closing = inner.closers.add(&monitor);
+    let _watching = inner.watchers.add(&monitor);
+    let _earlier = inner.closing.lock();
+    let was_closed = inner.is_closed();
+    // As in `seal`: a thread that waits for the log's lock must not write any more.
+    let logged = core.writer.as_ref().map(|writer| writer.log.lock());
+    core.closed.store(true, Ordering::Release);
+    drop(logged);
+    if let Some(writer) = &core.writer {
+        // After the flag, which calls look at first. Otherwise the end of the last handle and the last transaction
+        // would sync the log. The page cache can be trusted, so this is not `Writer::poison`.
+        writer.poisoned.store(true, Ordering::Release);
+    }
+    if was_closed {
+        return Ok(());
+    }
+    // A checkpoint that had begun has ended when the lock is free. No other begins.
+    if let Some(checkpointer) = &inner.checkpointer {
+        drop(checkpointer.lock());
+    }
+    if let Some(worker) = &inner.worker {
+        worker.stop();
+    }
+    release_presence(core)
 }
 
 /// Brings the one file up to date, or sees to it that the log is, when a monitor ends that.

@@ -9,6 +9,7 @@ use crate::db::checkpoint::merge_runs::RunsToMerge;
 use crate::db::handle::inner::{CloseOutcome, Inner};
 use crate::error::{Error, Result};
 use crate::ids::Sequence;
+use crate::io::Disk;
 use crate::merge_functions::check_not_merging;
 use crate::monitor::Monitor;
 use crate::options::{Isolation, Options, TableOptions};
@@ -69,6 +70,11 @@ impl Database {
     /// The path of the database file.
     pub fn path(&self) -> &Path {
         &self.inner.core.path
+    }
+
+    /// The disk on which the files are: see [`Options::disk`].
+    pub fn disk(&self) -> &Arc<dyn Disk> {
+        &self.inner.options.disk
     }
 
     /// Whether both are handles of one open database. Stores on the engine use it to share their state in memory.
@@ -340,6 +346,37 @@ impl Database {
     /// are dropped. Otherwise as [`Database::close`].
     pub fn close_with(self, monitor: &Monitor) -> Result<CloseOutcome> {
         crate::db::handle::close::close(&self.inner, monitor)
+    }
+
+    /// Closes this handle and all its clones without merging, writing or syncing anything: for a database whose files
+    /// the program removes next.
+    ///
+    /// The files stay as they are, as after the death of the process. Opening the database again recovers what its log
+    /// has; commits that were not written there are lost. Open transactions can still read, but no longer commit.
+    /// Another thread that closes the database gets [`Error::Stopped`] or [`Error::Closed`], or leaves the log. A
+    /// running checkpoint is stopped; a running bulk load is waited for. Does nothing if the database is closed.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let cache = directory.path().join("cache");
+    /// # std::fs::create_dir(&cache).expect("a directory");
+    /// use fulgurite::Database;
+    ///
+    /// let db = Database::create(cache.join("pages.ful"))?;
+    /// let pages = db.create_table("pages", Default::default())?;
+    /// db.update(|txn| txn.put(&pages, b"/", b"<html>"))?;
+    /// // The cache is out of date.
+    /// db.discard()?;
+    /// std::fs::remove_dir_all(&cache).expect("it is there");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] in a merge function, [`Error::Forked`], and errors of the disk about the lock file. Except
+    /// for the first two, the database is closed nonetheless.
+    pub fn discard(self) -> Result<()> {
+        crate::db::handle::close::discard(&self.inner)
     }
 
     pub(crate) fn checkpointer(&self) -> Result<&Mutex<Checkpointer>> {

@@ -4,7 +4,8 @@
 //! error removes it.
 //! (2) Nothing that exists is overwritten: the copy's lock is held meanwhile, so that no other backup and no opening
 //!     of the same path comes in between. (3) The copy is a database of its own: it has another identity, so that
-//!     neither takes the other's log.
+//!     neither takes the other's log. (4) A copy that is made to be sent elsewhere need not survive a power cut: then
+//!     (1) is about the end of the process alone.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,6 +22,7 @@ use crate::format::{FeatureBits, LeafForm, Meta, ValueAlign};
 use crate::ids::{Birth, TableId};
 use crate::io::{Access, Disk, File, WriterAttempt, WriterLock};
 use crate::monitor::{Monitor, Phase, Watchers};
+use crate::options::Durability;
 use crate::pager::{ExtentMap, Need, PageFile, PageWriter, Pages, ReadOptions, Space};
 use crate::sync::{Arc, LockRank, Mutex};
 use crate::tree::{self, Root, Sorted};
@@ -79,15 +81,43 @@ impl Database {
     /// # Errors
     /// [`Error::Invalid`] if the transaction belongs to another database. Otherwise as [`Database::backup_to_with`].
     pub fn backup_snapshot_to(&self, txn: &ReadTxn, path: impl AsRef<Path>, monitor: &Monitor) -> Result<()> {
-        self.copy_to(txn, path.as_ref(), monitor, |copied, path, file| copied.write(path, file))
+        self.copy_to(txn, path.as_ref(), monitor, Durability::Disk, |copied, path, file| copied.write(path, file))
     }
 
-    /// Creates a file at `path`, in which `write` writes the snapshot of a transaction.
+    /// As [`Database::backup_snapshot_to`], but syncs nothing: for a copy that the program sends elsewhere and then
+    /// removes.
+    ///
+    /// The copy survives the end of the process. After a power cut, the file may be missing or damaged, and damage in
+    /// it may be found only when the damaged page is read. So do not keep it as a backup.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let (path, sent) = (directory.path().join("a.ful"), directory.path().join("sent.ful"));
+    /// use fulgurite::{Database, Monitor};
+    ///
+    /// let db = Database::create(&path)?;
+    /// db.copy_snapshot_unsynced_to(&db.read()?, &sent, &Monitor::new())?;
+    /// // Send the bytes of the file to another machine, and wait until they are safe there.
+    /// assert!(!std::fs::read(&sent).expect("a file").is_empty());
+    /// std::fs::remove_file(&sent).expect("it is there");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Database::backup_snapshot_to`].
+    pub fn copy_snapshot_unsynced_to(&self, txn: &ReadTxn, path: impl AsRef<Path>, monitor: &Monitor) -> Result<()> {
+        self.copy_to(txn, path.as_ref(), monitor, Durability::Log, |copied, path, file| copied.write(path, file))
+    }
+
+    /// Creates a file at `path`, in which `write` writes the snapshot of a transaction. It survives the end of the
+    /// process, and with [`Durability::Disk`] a power cut.
     pub(super) fn copy_to(
         &self,
         txn: &ReadTxn,
         path: &Path,
         monitor: &Monitor,
+        durability: Durability,
         write: impl FnOnce(&Copied<'_>, &Path, Arc<dyn File>) -> Result<()>,
     ) -> Result<()> {
         if txn.snapshot.state.instance != self.inner.core.published.state().instance {
@@ -101,7 +131,8 @@ impl Database {
         let watchers = Watchers::default();
         let _watching = watchers.add(monitor);
         watchers.enter(Phase::Copying);
-        place.fill(|file| write(&Copied { snapshot: &txn.snapshot, watchers: &watchers }, &place.path, file))
+        let copied = Copied { snapshot: &txn.snapshot, watchers: &watchers };
+        place.fill(durability, |file| write(&copied, &place.path, file))
     }
 }
 
@@ -152,7 +183,8 @@ impl Reserved {
     }
 
     /// Writes a file under another name with `write`, makes it durable, and gives it its name.
-    fn fill(&self, write: impl FnOnce(Arc<dyn File>) -> Result<()>) -> Result<()> {
+    fn fill(&self, durability: Durability, write: impl FnOnce(Arc<dyn File>) -> Result<()>) -> Result<()> {
+        let survives_power_cuts = durability == Durability::Disk;
         let fresh = with_suffix(&self.path, "-new");
         match self.disk.remove(&fresh) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", &fresh, error)),
@@ -160,7 +192,9 @@ impl Reserved {
         }
         let file = self.disk.open(&fresh, Access::CreateNew).map_err(|error| Error::io("create", &fresh, error))?;
         let written = write(Arc::clone(&file)).and_then(|()| {
-            file.sync_all().map_err(|error| Error::failed_sync("sync", &fresh, error))?;
+            if survives_power_cuts {
+                file.sync_all().map_err(|error| Error::failed_sync("sync", &fresh, error))?;
+            }
             // Of programs that know nothing of locks, too, nothing is overwritten knowingly.
             refuse_existing(&*self.disk, &self.path)?;
             self.disk.rename(&fresh, &self.path).map_err(|error| Error::io("name", &self.path, error))
@@ -169,6 +203,9 @@ impl Reserved {
             // The first error says more than that the file could not be removed.
             let _ = self.disk.remove(&fresh);
             return written;
+        }
+        if !survives_power_cuts {
+            return Ok(());
         }
         // A name that may not be durable would pass for a backup.
         sync_directory(&*self.disk, &self.path).inspect_err(|_| _ = self.disk.remove(&self.path))

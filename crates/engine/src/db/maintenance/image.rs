@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::format::ImageHeader;
 use crate::io::{Compressor, File, ImageWriter};
 use crate::monitor::Monitor;
+use crate::options::Durability;
 use crate::sync::{Arc, fill_random};
 use crate::txn::transaction::read_txn::ReadTxn;
 
@@ -133,7 +134,7 @@ impl Database {
             0 => thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
-        self.copy_to(txn, path.as_ref(), monitor, |copied, path, file| {
+        self.copy_to(txn, path.as_ref(), monitor, Durability::Disk, |copied, path, file| {
             let image = ImageWriter::new(file, uuid, options.block_bytes, options.level, threads);
             let image = Arc::new(image.map_err(|error| Error::io("compress", path, error))?);
             copied.write(path, Arc::clone(&image) as Arc<dyn File>)?;

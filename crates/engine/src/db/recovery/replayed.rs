@@ -81,12 +81,20 @@ enum Source<'r> {
 impl Gathered {
     /// Nothing yet, of a log of the database at the path `database` that stays in memory.
     pub fn in_place(database: &Path) -> Self {
-        Self { changes: Unsorted::InPlace(BTreeMap::new()), large: TakenExtents::new(), database: database.to_path_buf() }
+        Self {
+            changes: Unsorted::InPlace(BTreeMap::new()),
+            large: TakenExtents::new(),
+            database: database.to_path_buf(),
+        }
     }
 
     /// Nothing yet, of a log that does not.
     pub fn apart(database: &Path, sorter: Sorter) -> Self {
-        Self { changes: Unsorted::Apart(Box::new(sorter)), large: TakenExtents::new(), database: database.to_path_buf() }
+        Self {
+            changes: Unsorted::Apart(Box::new(sorter)),
+            large: TakenExtents::new(),
+            database: database.to_path_buf(),
+        }
     }
 
     /// Takes the next change, which is at `place` in the log.

@@ -91,8 +91,8 @@ pub struct Writer {
     pub write_set_bytes: usize,
     /// Bytes that transactions have spilled since the database was opened. It orders nothing.
     pub spilled_bytes: AtomicU64,
-    /// Set when nothing may be written any more: a sync failed, so that the content of the disk is uncertain, or the
-    /// files were moved.
+    /// Set when nothing may be written any more: a sync failed, so that the content of the disk is uncertain, the files
+    /// were moved, or the database was discarded.
     pub poisoned: AtomicBool,
     /// Whether `poisoned` was set because the files were moved.
     pub moved: AtomicBool,
@@ -181,7 +181,8 @@ impl Writer {
         self.large.distrust();
     }
 
-    /// Whether nothing may be written any more, because a sync failed or the files were moved.
+    /// Whether nothing may be written any more, because a sync failed, the files were moved, or the database was
+    /// discarded.
     pub fn is_poisoned(&self) -> bool {
         self.poisoned.load(Ordering::Acquire)
     }
@@ -471,7 +472,8 @@ impl Core {
 }
 
 impl Drop for Core {
-    /// Makes the log durable: the last handle and the last transaction are gone. Also after a `close` that failed.
+    /// Makes the log durable: the last handle and the last transaction are gone. Also after a `close` that failed, but
+    /// not after `discard`.
     fn drop(&mut self) {
         // In a child made by `fork`, the log is the parent's.
         let is_own = |writer: &&Writer| !writer.is_poisoned() && !self.stamp.is_inherited();

@@ -7,6 +7,7 @@ pub mod cursor_mut;
 pub mod edit;
 pub mod extract_if;
 pub mod merges;
+pub mod modify;
 pub mod pop;
 pub mod read_txn;
 pub mod tables;

@@ -26,6 +26,16 @@ impl Pending {
         Self::Put(if is_aligned { Box::<[u8]>::from(value).into() } else { value.into() })
     }
 
+    /// The value of a put, to be changed at its place.
+    ///
+    /// # Panics
+    /// If it is no put of a value in memory.
+    #[inline]
+    pub fn value_mut(&mut self) -> &mut [u8] {
+        let Self::Put(value) = self else { panic!("only a put in memory has a value that can be changed") };
+        value.bytes_mut()
+    }
+
     /// Bytes of memory that the value takes.
     pub fn weight(&self) -> usize {
         match self {

@@ -34,6 +34,15 @@ impl<const SHORT: usize> SmallBytes<SHORT> {
         bytes[..from.len()].copy_from_slice(from);
         Some(Self(Form::Short { length, bytes }))
     }
+
+    /// The bytes, to be changed at their places. Requires: they are a value. A key that changes is in the wrong place.
+    #[inline]
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        match &mut self.0 {
+            Form::Short { length, bytes } => &mut bytes[..usize::from(*length)],
+            Form::Long(bytes) => bytes,
+        }
+    }
 }
 
 impl<const SHORT: usize> From<&[u8]> for SmallBytes<SHORT> {
@@ -144,6 +153,16 @@ mod tests {
                 let boxed = ChangedKey::from(other.clone().into_boxed_slice());
                 assert_eq!(changed.cmp(&boxed), order, "{key:?} and a box with {other:?}");
             }
+        }
+    }
+
+    #[test]
+    fn bytes_that_change_are_ordered_as_the_new_ones() {
+        for length in [0, 1, 16, 30, 31, 64] {
+            let mut changed = PutValue::from(&vec![1; length][..]);
+            changed.bytes_mut().fill(9);
+            assert_eq!(&*changed, &vec![9; length][..]);
+            assert_eq!(changed, PutValue::from(&vec![9; length][..]), "what is not used are zeros");
         }
     }
 

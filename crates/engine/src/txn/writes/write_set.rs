@@ -210,6 +210,21 @@ impl WriteSet {
         self.changes(table)?.get(key)
     }
 
+    /// The value of `key`, to be changed at its place, if the last change of the key is a put in memory.
+    ///
+    /// Once there is a mark, each call copies the value, for the undo list.
+    pub fn put_mut(&mut self, table: TableId, key: &[u8]) -> Option<&mut [u8]> {
+        let at = self.place(table).ok()?;
+        if self.is_marked {
+            let before = self.tables[at].1.get(key).filter(|pending| matches!(pending, Pending::Put(_)))?.clone();
+            self.push_undo(Undo { table, key: ChangedKey::from(key), before: Some(before) });
+        }
+        match self.tables[at].1.get_mut(key)? {
+            Pending::Put(value) => Some(value.bytes_mut()),
+            Pending::PutLarge(_) | Pending::Delete | Pending::Merge(_) => None,
+        }
+    }
+
     /// What this transaction did to `key`, if anything.
     ///
     /// # Errors
@@ -469,6 +484,31 @@ mod tests {
                     assert_eq!(left, at_mark);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_put_that_changes_at_its_place_is_restored_by_a_rollback() {
+        for length in [2, 100] {
+            let mut set = WriteSet::default();
+            set.set(TABLE, b"a", put(&vec![1; length]));
+            set.set(TABLE, b"b", Pending::Delete);
+            let bytes = set.bytes();
+            let address = set.put_mut(TABLE, b"a").map(|value| value.as_ptr());
+            set.put_mut(TABLE, b"a").expect("it was put").fill(2);
+            assert_eq!((set.get(TABLE, b"a"), set.undo.len()), (Some(&put(&vec![2; length])), 0));
+            let mark = set.mark();
+            for number in 3..5 {
+                set.put_mut(TABLE, b"a").expect("it was put").fill(number);
+                assert_eq!(set.get(TABLE, b"a"), Some(&put(&vec![number; length])));
+            }
+            assert_eq!(set.put_mut(TABLE, b"a").map(|value| value.as_ptr()), address, "it was not copied elsewhere");
+            for (table, key) in [(TABLE, b"b"), (TABLE, b"c"), (TableId(2), b"a")] {
+                assert!(set.put_mut(table, key).is_none());
+            }
+            assert!(set.roll_back(mark));
+            assert_eq!((set.get(TABLE, b"a"), set.bytes()), (Some(&put(&vec![2; length])), bytes));
+            assert_eq!((set.len(), set.undo_bytes), (2, 0));
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod backups;
 mod compaction;
+mod discarding;
 mod golden;
 mod images;
 mod monitored;

@@ -4,6 +4,7 @@ mod edits;
 mod guards;
 mod large_values;
 mod letters;
+mod modify;
 mod spilled;
 mod transactions;
 mod writers;

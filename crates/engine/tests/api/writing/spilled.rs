@@ -105,9 +105,17 @@ fn change(txn: &mut WriteTxn, table: &Table, model: &mut Model, numbers: &mut Nu
             txn.put(table, &key, &value).unwrap();
             model.insert(key, value);
         }
-        11..=12 => {
+        11 => {
             txn.reserve(table, &key, 5, |bytes| bytes.fill(b'r')).unwrap();
             model.insert(key, b"rrrrr".to_vec());
+        }
+        12 => {
+            let flip = |bytes: &mut [u8]| bytes.iter_mut().for_each(|byte| *byte ^= 1);
+            let (found, value) = (txn.modify(table, &key, flip).unwrap(), model.get_mut(&key));
+            assert_eq!(found.is_some(), value.is_some());
+            if let Some(value) = value {
+                flip(value);
+            }
         }
         13..=15 => assert_eq!(txn.delete(table, &key).unwrap(), model.remove(&key).is_some()),
         16 => {
