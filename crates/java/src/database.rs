@@ -16,7 +16,7 @@ use crate::callbacks;
 use crate::error::{Failure, Result, Throw};
 use crate::registry::{Object, OpenedStore, REGISTRY, Writing};
 
-const _: [NativeMethod<'_>; 14] = [
+const _: [NativeMethod<'_>; 15] = [
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
         static extern fn version() -> JString,
@@ -34,6 +34,10 @@ const _: [NativeMethod<'_>; 14] = [
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
         static extern fn close(handle: jlong) -> void,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.Native", error_policy = Throw,
+        static extern fn discard(handle: jlong) -> void,
     },
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
@@ -195,6 +199,15 @@ pub fn opened(path: &Path, open: impl FnOnce() -> Result<Database>) -> Result<jl
 /// Closes any object. Does nothing if it is closed already. The last object of a database closes the database. Merge
 /// functions can close only snapshots.
 fn close<'l>(_: &mut Env<'l>, _: JClass<'l>, handle: jlong) -> Result<()> {
+    end(handle, Database::close)
+}
+
+/// As [`close`], without writing what the file does not have.
+fn discard<'l>(_: &mut Env<'l>, _: JClass<'l>, handle: jlong) -> Result<()> {
+    end(handle, Database::discard)
+}
+
+fn end(handle: jlong, close: impl FnOnce(Database) -> fulgurite::Result<()>) -> Result<()> {
     let (database, opening) = match REGISTRY.take_to_close(handle)? {
         Some(Object::Database(Opened { database, opening })) => (database, opening),
         Some(Object::Store(OpenedStore { store, opening })) => (store.database().clone(), opening),
@@ -205,7 +218,7 @@ fn close<'l>(_: &mut Env<'l>, _: JClass<'l>, handle: jlong) -> Result<()> {
     if *objects > 0 {
         return Ok(());
     }
-    Ok(database.close()?)
+    Ok(close(database)?)
 }
 
 /// Checks that this thread can close an object.

@@ -3,19 +3,26 @@
 //! Invariant: a checkpoint is committed if and only if `meta.ID/_commit` is stored. It is stored after all files of the
 //! checkpoint, and removed before any of them.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Write as _};
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::io::{BufReader, BufWriter, Write as _};
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
+use fulgurite::io::{Access, Disk};
 use fulgurite::{Database, Durability, Error, Monitor, Options, Sequence};
 
 use crate::checkpoint::delta::{self, Delta};
 use crate::checkpoint::error::CheckpointError;
-use crate::checkpoint::hashing::{Content, Hashing, content_of};
+use crate::checkpoint::hashing::{Hashing, content_of};
+use crate::checkpoint::local::{DiskReader, FileIdentity, LocalFile, PartialDatabase, remove_database};
 use crate::checkpoint::manifest::{Manifest, StoredFile};
-use crate::checkpoint::storage::{CheckpointStorage, directory_of, sync_directory_of};
+use crate::checkpoint::names::{commit_name, committed, data_name, id_of_meta, is_data, manifest_name};
+use crate::checkpoint::storage::CheckpointStorage;
+use crate::checkpoint::unsynced::UnsyncedDisk;
 
 /// Creates checkpoints of one database in a storage, and restores them.
 ///
@@ -49,14 +56,17 @@ pub struct Checkpoints<S> {
     retained: usize,
     /// The checkpoint that was created or restored last.
     last: Option<LastCheckpoint>,
+    /// Manifests that were stored or read, by id. Another process may have replaced them since. So what they name is
+    /// not removed before they are read again, and nothing else follows from them.
+    known: BTreeMap<u64, Manifest>,
 }
 
 /// A checkpoint, and where its changes continue.
 #[derive(Debug)]
 struct LastCheckpoint {
     manifest: Manifest,
-    /// The database whose state it has.
-    file: FileIdentity,
+    /// The database whose state it has. `None` if it cannot be recognised.
+    file: Option<FileIdentity>,
     /// The newest commit that it has.
     sequence: Sequence,
 }
@@ -87,7 +97,7 @@ pub struct CheckpointReport {
 impl<S: CheckpointStorage> Checkpoints<S> {
     /// Checkpoints in this storage. It keeps the newest ten.
     pub fn new(storage: S) -> Self {
-        Self { storage, retained: RETAINED_DEFAULT, last: None }
+        Self { storage, retained: RETAINED_DEFAULT, last: None, known: BTreeMap::new() }
     }
 
     /// Keeps this many checkpoints, at least one.
@@ -102,24 +112,44 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     /// # Errors
     /// [`CheckpointError::Storage`], [`CheckpointError::Engine`]. The checkpoint is not committed then.
     pub fn create(&mut self, db: &Database, id: u64) -> Result<CheckpointReport, CheckpointError> {
-        let names = self.names()?;
+        let names = self.names_beside_sync(db)?;
         self.discard(id, &names)?;
-        db.sync()?;
-        let local = LocalFile(with_suffix(db.path(), "-checkpoint"));
+        self.known.remove(&id);
+        let local = LocalFile::beside(db.disk(), db.path());
         let file = FileIdentity::of(db.path()).map_err(CheckpointError::storage("read", "the database"))?;
-        let written = match self.write_delta(db, id, &file, &names, &local)? {
+        let written = match self.write_delta(db, id, file.as_ref(), &names, &local)? {
             Some(written) => written,
             None => self.write_base(db, id, &local)?,
         };
         let Written { manifest, sequence, sent, is_whole } = written;
         if let Some(sent) = &sent {
-            self.storage.store(&sent.name, &local.0).map_err(CheckpointError::storage("store", &sent.name))?;
+            self.storage.store(&sent.name, &local.path).map_err(CheckpointError::storage("store", &sent.name))?;
         }
         self.store_text(&local, &manifest_name(id), &manifest.to_text())?;
         self.store_text(&local, &commit_name(id), "committed\n")?;
         let is_cleaned = self.remove_old(&manifest, &names, &local).is_ok();
+        self.known.insert(id, manifest.clone());
         self.last = Some(LastCheckpoint { manifest, file, sequence });
         Ok(CheckpointReport { bytes_sent: sent.map_or(0, |sent| sent.bytes), is_whole, is_cleaned })
+    }
+
+    /// Makes the database durable on another thread while the storage lists its files: both wait, for a disk and
+    /// perhaps for other machines.
+    fn names_beside_sync(&self, db: &Database) -> Result<Vec<String>, CheckpointError> {
+        // In a merge function this is an error. There, the other thread would wait for locks of this one for ever.
+        db.wait_durable(Sequence(0), Duration::ZERO)?;
+        thread::scope(|scope| {
+            let syncing = thread::Builder::new().name("fulgurite-sync".to_owned());
+            let syncing = syncing.spawn_scoped(scope, move || db.sync());
+            let names = self.names();
+            let synced = match syncing {
+                Ok(syncing) => syncing.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                // The system has no thread to spare.
+                Err(_) => db.sync(),
+            };
+            synced?;
+            names
+        })
     }
 
     /// The changes since the last checkpoint; `None` if the whole database is to be sent.
@@ -127,7 +157,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         &self,
         db: &Database,
         id: u64,
-        file: &FileIdentity,
+        file: Option<&FileIdentity>,
         names: &[String],
         local: &LocalFile,
     ) -> Result<Option<Written>, CheckpointError> {
@@ -136,8 +166,8 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         };
         // Another process may have replaced or removed that checkpoint, and with it files that only it had.
         // If it has this id, its data is still there: only its manifest was discarded.
-        let is_stored = last.files().all(|file| names.contains(&file.name)) && file == file_of_last;
-        if !is_stored {
+        let is_same = file.is_some() && file == file_of_last.as_ref();
+        if !is_same || !last.files().all(|file| names.contains(&file.name)) {
             return Ok(None);
         }
         let feed = match db.changes(*sequence) {
@@ -157,7 +187,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             return Ok(Some(Written { manifest, sequence: through, sent: None, is_whole: false }));
         }
         let write = || {
-            let mut out = Hashing::new(BufWriter::new(File::create(&local.0)?));
+            let mut out = Hashing::new(BufWriter::new(File::create(&local.path)?));
             delta.write(&mut out)?;
             out.flush()?;
             Ok(out.content())
@@ -171,16 +201,17 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     fn write_base(&self, db: &Database, id: u64, local: &LocalFile) -> Result<Written, CheckpointError> {
         local.remove();
         let snapshot = db.read_durable()?;
-        db.backup_snapshot_to(&snapshot, &local.0, &Monitor::new())?;
-        let content = content_of(&local.0).map_err(CheckpointError::storage("read", "the copy"))?;
+        // What is stored is durable; this file is removed.
+        db.copy_snapshot_unsynced_to(&snapshot, &local.path, &Monitor::new())?;
+        let content = local.reader().and_then(content_of).map_err(CheckpointError::storage("read", "the copy"))?;
         let base = StoredFile::new(data_name("base", id, content), content);
         let manifest = Manifest { id, base: base.clone(), deltas: Vec::new() };
         Ok(Written { manifest, sequence: snapshot.sequence(), sent: Some(base), is_whole: true })
     }
 
     fn store_text(&self, local: &LocalFile, name: &str, text: &str) -> Result<(), CheckpointError> {
-        fs::write(&local.0, text).map_err(CheckpointError::storage("write", name))?;
-        self.storage.store(name, &local.0).map_err(CheckpointError::storage("store", name))
+        fs::write(&local.path, text).map_err(CheckpointError::storage("write", name))?;
+        self.storage.store(name, &local.path).map_err(CheckpointError::storage("store", name))
     }
 
     /// The ids of the committed checkpoints, oldest first.
@@ -197,13 +228,25 @@ impl<S: CheckpointStorage> Checkpoints<S> {
 
     fn read_manifest(&self, id: u64, local: &LocalFile) -> Result<Manifest, CheckpointError> {
         let name = manifest_name(id);
-        self.storage.fetch(&name, &local.0).map_err(CheckpointError::storage("fetch", &name))?;
-        let text = fs::read(&local.0).map_err(CheckpointError::storage("read", &name))?;
+        self.storage.fetch(&name, &local.path).map_err(CheckpointError::storage("fetch", &name))?;
+        let text = local.read().map_err(CheckpointError::storage("read", &name))?;
         let manifest = Manifest::parse(&name, &text)?;
         if manifest.id != id {
             return Err(CheckpointError::damaged(&name, format!("it is of checkpoint {}", manifest.id)));
         }
         Ok(manifest)
+    }
+
+    /// Checks that a checkpoint is committed.
+    ///
+    /// A storage lists its files more slowly than it fetches one, so they are listed only if that fails.
+    fn check_committed(&self, id: u64, local: &LocalFile) -> Result<(), CheckpointError> {
+        let name = commit_name(id);
+        match self.storage.fetch(&name, &local.path) {
+            Ok(()) => Ok(()),
+            Err(_) if !committed(&self.names()?).contains(&id) => Err(CheckpointError::NoSuchCheckpoint { id }),
+            Err(error) => Err(CheckpointError::storage("fetch", &name)(error)),
+        }
     }
 
     /// Restores a checkpoint into a new database at `path`, and opens it. The next checkpoint of the returned database
@@ -212,69 +255,69 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     /// The database is filled under another name, `path` followed by `-restoring`. What an interrupted call has left
     /// there is removed by the next one, so two calls must not restore to one path at the same time.
     ///
+    /// A power cut leaves a whole database at `path`, or none. Until the first commit to the database it may leave none
+    /// although this has returned, and an empty segment of its log: restore the checkpoint again. From the first commit
+    /// on, the database is as durable as any other.
+    ///
     /// # Errors
     /// [`CheckpointError::NoSuchCheckpoint`]; [`CheckpointError::Damaged`] if a stored file is not what it was;
     /// [`CheckpointError::Engine`] with [`Error::FileExists`] if there is a file at `path`, and other errors of the
     /// database; [`CheckpointError::Storage`]. No file is left at `path` after an error.
     pub fn restore(&mut self, id: u64, path: impl AsRef<Path>, options: Options) -> Result<Database, CheckpointError> {
-        let path = path.as_ref();
-        let local = LocalFile(with_suffix(path, "-checkpoint"));
-        if !committed(&self.names()?).contains(&id) {
-            return Err(CheckpointError::NoSuchCheckpoint { id });
-        }
+        let (path, disk) = (path.as_ref(), Arc::clone(options.used_disk()));
+        let local = LocalFile::beside(&disk, path);
+        self.check_committed(id, &local)?;
         let manifest = self.read_manifest(id, &local)?;
-        if path.exists() {
-            return Err(Error::FileExists { path: path.to_path_buf() }.into());
-        }
-        let partial = PartialDatabase::new(path);
-        self.fill(&manifest, &partial.0, &local, &options)?;
-        if path.exists() {
-            return Err(Error::FileExists { path: path.to_path_buf() }.into());
-        }
-        fs::rename(&partial.0, path).map_err(CheckpointError::storage("name", "the database"))?;
+        refuse_existing(&*disk, path)?;
+        let partial = PartialDatabase::new(&disk, path);
+        self.fill(&manifest, &partial, &local, &options)?;
+        refuse_existing(&*disk, path)?;
+        disk.rename(&partial.path, path).map_err(CheckpointError::storage("name", "the database"))?;
         match open_restored(path, options) {
             Ok((db, file, sequence)) => {
+                self.known.insert(id, manifest.clone());
                 self.last = Some(LastCheckpoint { manifest, file, sequence });
                 Ok(db)
             }
             Err(error) => {
-                remove_database(path);
+                remove_database(&*disk, path);
                 Err(error)
             }
         }
     }
 
-    /// Makes a database of the files of a checkpoint, and closes it. It is durable afterwards.
+    /// Makes a database of the files of a checkpoint, and closes it. Its bytes are durable afterwards, so that no cut
+    /// leaves a part of them under the name that it gets next.
     fn fill(
         &self,
         manifest: &Manifest,
-        path: &Path,
+        partial: &PartialDatabase,
         local: &LocalFile,
         options: &Options,
     ) -> Result<(), CheckpointError> {
-        self.fetch(&manifest.base, path)?;
+        let (disk, path) = (&partial.disk, &partial.path);
+        self.fetch(&manifest.base, &**disk, path)?;
         if !manifest.deltas.is_empty() {
-            // Without a log of its changes, it is a single file when it is closed. Until then no commit has to be
+            // Without a log of its changes, it is a single file when it is closed. Until then nothing has to be
             // durable: after a crash the next call begins again.
             let options = options.clone().create(false).read_only(false).keep_log(0).durability(Durability::Memory);
-            let db = options.open(path)?;
+            let db = options.background(false).disk(Arc::new(UnsyncedDisk::of(disk))).open(path)?;
             for delta in &manifest.deltas {
-                self.fetch(delta, &local.0)?;
-                let file = File::open(&local.0).map_err(CheckpointError::storage("read", &delta.name))?;
+                self.fetch(delta, &**disk, &local.path)?;
+                let file = local.reader().map_err(CheckpointError::storage("read", &delta.name))?;
                 delta::apply(&delta.name, &mut BufReader::new(file), &db)?;
             }
             db.close()?;
         }
-        // Commits of the restored database sync the log alone, and the log needs this file. Closing may have written
-        // and synced nothing.
-        let synced = File::open(path).and_then(|file| file.sync_all());
+        let synced = disk.open(path, Access::Write).and_then(|file| file.sync_all());
         synced.map_err(CheckpointError::storage("sync", &manifest.base.name))
     }
 
     /// Fetches a file, and checks that it is what was stored.
-    fn fetch(&self, file: &StoredFile, path: &Path) -> Result<(), CheckpointError> {
+    fn fetch(&self, file: &StoredFile, disk: &dyn Disk, path: &Path) -> Result<(), CheckpointError> {
         self.storage.fetch(&file.name, path).map_err(CheckpointError::storage("fetch", &file.name))?;
-        let content = content_of(path).map_err(CheckpointError::storage("read", &file.name))?;
+        let content = DiskReader::open(disk, path).and_then(content_of);
+        let content = content.map_err(CheckpointError::storage("read", &file.name))?;
         if content == file.content() {
             return Ok(());
         }
@@ -301,7 +344,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
 
     /// Removes the oldest checkpoints, those that were never committed, and files that no checkpoint has. `newest` was
     /// created after the listing of `names`.
-    fn remove_old(&self, newest: &Manifest, names: &[String], local: &LocalFile) -> Result<(), CheckpointError> {
+    fn remove_old(&mut self, newest: &Manifest, names: &[String], local: &LocalFile) -> Result<(), CheckpointError> {
         let mut kept = committed(names);
         kept.remove(&newest.id);
         let mut discarded = HashSet::new();
@@ -310,15 +353,13 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             self.discard(oldest, names)?;
             discarded.insert(oldest);
         }
-        let of_newest = |name: &String| newest.files().any(|file| file.name == *name);
-        // Each checkpoint that sends changes needs all files of the one before. If there are no other files, none is
-        // left over, whatever the other checkpoints need.
-        let may_be_left_over = names.iter().any(|name| is_data(name) && !of_newest(name));
-        // Read each time: another process may have replaced a checkpoint.
-        let read = kept.iter().filter(|_| may_be_left_over).map(|id| self.read_manifest(*id, local));
-        let manifests = read.collect::<Result<Vec<_>, CheckpointError>>()?;
-        let needed: HashSet<&str> =
-            manifests.iter().chain([newest]).flat_map(Manifest::files).map(|file| file.name.as_str()).collect();
+        self.known.retain(|id, _| kept.contains(id));
+        if has_others(names, self.known.values().chain([newest])) {
+            // Read each time: another process may have replaced a checkpoint.
+            let read = kept.iter().map(|&id| self.read_manifest(id, local).map(|manifest| (id, manifest)));
+            self.known = read.collect::<Result<BTreeMap<_, _>, CheckpointError>>()?;
+        }
+        let needed = names_of(self.known.values().chain([newest]));
         kept.insert(newest.id);
         for name in names {
             let is_left_over = match id_of_meta(name) {
@@ -333,147 +374,33 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     }
 }
 
-/// Makes the name of a database durable that was restored, and opens it.
-fn open_restored(path: &Path, options: Options) -> Result<(Database, FileIdentity, Sequence), CheckpointError> {
-    sync_directory_of(path).map_err(CheckpointError::storage("name", "the database"))?;
+/// The files that checkpoints need.
+fn names_of<'m>(manifests: impl Iterator<Item = &'m Manifest>) -> HashSet<&'m str> {
+    manifests.flat_map(Manifest::files).map(|file| file.name.as_str()).collect()
+}
+
+/// Whether there is a file of data that these checkpoints do not need.
+fn has_others<'m>(names: &[String], manifests: impl Iterator<Item = &'m Manifest>) -> bool {
+    let needed = names_of(manifests);
+    names.iter().any(|name| is_data(name) && !needed.contains(name.as_str()))
+}
+
+fn refuse_existing(disk: &dyn Disk, path: &Path) -> Result<(), CheckpointError> {
+    match disk.exists(path).map_err(CheckpointError::storage("look for", "the database"))? {
+        true => Err(Error::FileExists { path: path.to_path_buf() }.into()),
+        false => Ok(()),
+    }
+}
+
+/// Opens a database that was restored. Its name need not be durable: the first segment of its log, which is made before
+/// a commit is acknowledged, is in the same directory, and that is synced.
+fn open_restored(path: &Path, options: Options) -> Result<(Database, Option<FileIdentity>, Sequence), CheckpointError> {
     let db = options.create(false).read_only(false).open(path)?;
     let sequence = db.sync()?;
     let file = FileIdentity::of(db.path()).map_err(CheckpointError::storage("read", "the database"))?;
     Ok((db, file, sequence))
 }
 
-/// The id of the checkpoint that a file below `meta.ID/` is of.
-fn id_of_meta(name: &str) -> Option<u64> {
-    let (id, file) = name.strip_prefix("meta.")?.split_once('/')?;
-    let file = file.strip_suffix(UNFINISHED).unwrap_or(file);
-    id.parse().ok().filter(|_| matches!(file, "manifest" | "_commit"))
-}
-
-/// Whether a file has data of checkpoints, as [`data_name`] names them. Others are not ours.
-fn is_data(name: &str) -> bool {
-    let name = name.strip_suffix(UNFINISHED).unwrap_or(name);
-    let rest = ["data/base-", "data/delta-"].iter().find_map(|kind| name.strip_prefix(kind));
-    rest.and_then(|rest| rest.split_once('-')).is_some_and(|(id, hash)| {
-        id.parse::<u64>().is_ok() && hash.len() == HASH_DIGITS && hash.bytes().all(|digit| digit.is_ascii_hexdigit())
-    })
-}
-
-/// The ids of the committed checkpoints.
-fn committed(names: &[String]) -> BTreeSet<u64> {
-    names.iter().filter(|name| name.ends_with("/_commit")).filter_map(|name| id_of_meta(name)).collect()
-}
-
-/// Which file a path leads to. A new file in its place is another one.
-#[derive(Debug, PartialEq, Eq)]
-struct FileIdentity {
-    path: PathBuf,
-    created: Option<SystemTime>,
-    device_and_inode: (u64, u64),
-}
-
-impl FileIdentity {
-    fn of(path: &Path) -> io::Result<Self> {
-        let metadata = fs::metadata(path)?;
-        Ok(Self {
-            path: path.to_path_buf(),
-            created: metadata.created().ok(),
-            device_and_inode: device_and_inode(&metadata),
-        })
-    }
-}
-
-#[cfg(unix)]
-fn device_and_inode(metadata: &fs::Metadata) -> (u64, u64) {
-    use std::os::unix::fs::MetadataExt as _;
-    (metadata.dev(), metadata.ino())
-}
-
-#[cfg(not(unix))]
-fn device_and_inode(_: &fs::Metadata) -> (u64, u64) {
-    (0, 0)
-}
-
-/// A name that no other content has: a checkpoint that is created again must not replace a file that others share.
-fn data_name(kind: &str, id: u64, content: Content) -> String {
-    format!("data/{kind}-{id}-{:016x}", content.hash)
-}
-
-fn manifest_name(id: u64) -> String {
-    format!("meta.{id}/manifest")
-}
-
-fn commit_name(id: u64) -> String {
-    format!("meta.{id}/_commit")
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
-/// A database that is being restored. What is there is removed at the beginning and at the end.
-#[derive(Debug)]
-struct PartialDatabase(PathBuf);
-
-impl PartialDatabase {
-    /// The one that will have the name `path`.
-    fn new(path: &Path) -> Self {
-        let partial = with_suffix(path, "-restoring");
-        remove_database(&partial);
-        Self(partial)
-    }
-}
-
-impl Drop for PartialDatabase {
-    fn drop(&mut self) {
-        remove_database(&self.0);
-    }
-}
-
-/// Removes a database, if there is one.
-fn remove_database(path: &Path) {
-    let _ = fs::remove_file(path);
-    if let Ok(entries) = fs::read_dir(directory_of(path)) {
-        let Some(name) = path.file_name() else { return };
-        for entry in entries.flatten() {
-            let other = entry.file_name();
-            let suffix = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
-            if suffix.is_some_and(is_of_database) {
-                let _ = fs::remove_file(entry.path());
-            }
-        }
-    }
-}
-
-/// Whether a file is of a database: its lock or a segment of its log. `suffix` follows the name of the database.
-fn is_of_database(suffix: &[u8]) -> bool {
-    let is_segment = |number: &[u8]| number == b"spare" || !number.is_empty() && number.iter().all(u8::is_ascii_digit);
-    suffix == b"-lock" || suffix.strip_prefix(b"-log.").is_some_and(is_segment)
-}
-
-/// A local file that is removed at the end.
-#[derive(Debug)]
-struct LocalFile(PathBuf);
-
-impl LocalFile {
-    fn remove(&self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-impl Drop for LocalFile {
-    fn drop(&mut self) {
-        self.remove();
-        // The lock of the copy.
-        let _ = fs::remove_file(with_suffix(&self.0, "-lock"));
-    }
-}
-
-/// What [`DirectoryStorage`](crate::DirectoryStorage) adds to the name of a file until the file is whole.
-const UNFINISHED: &str = ".new";
-/// Digits of a hash in the name of a file.
-const HASH_DIGITS: usize = 16;
 const RETAINED_DEFAULT: usize = 10;
 /// So many files of changes are applied one after the other when a checkpoint is restored.
 const DELTAS_MAX: usize = 64;

@@ -1,8 +1,6 @@
 //! Lengths and hashes of files, and readers and writers that compute them.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -55,12 +53,12 @@ impl<W: Write> Write for Hashing<W> {
     }
 }
 
-/// The content of a file.
-pub fn content_of(path: &Path) -> io::Result<Content> {
-    let mut file = Hashing::new(File::open(path)?);
+/// The content of all that is left to read.
+pub fn content_of(input: impl Read) -> io::Result<Content> {
+    let mut input = Hashing::new(input);
     let mut buffer = vec![0; BUFFER_BYTES];
-    while file.read(&mut buffer)? > 0 {}
-    Ok(file.content())
+    while input.read(&mut buffer)? > 0 {}
+    Ok(input.content())
 }
 
 const BUFFER_BYTES: usize = 256 << 10;

@@ -4,5 +4,8 @@ pub mod checkpoints;
 pub mod delta;
 pub mod error;
 pub mod hashing;
+pub mod local;
 pub mod manifest;
+pub mod names;
 pub mod storage;
+pub mod unsynced;

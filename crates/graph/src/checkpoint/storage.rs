@@ -143,12 +143,12 @@ fn create_directories(directory: &Path) -> io::Result<()> {
 }
 
 /// The directory that a path is in: the current one for a name alone.
-pub fn directory_of(path: &Path) -> &Path {
+fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Makes the name of a file or directory durable.
-pub fn sync_directory_of(path: &Path) -> io::Result<()> {
+fn sync_directory_of(path: &Path) -> io::Result<()> {
     File::open(directory_of(path))?.sync_all()
 }
 

@@ -85,9 +85,9 @@ impl CheckpointStorage for Counting {
     }
 }
 
-type Content = BTreeMap<(String, Vec<u8>), Vec<u8>>;
+pub type Content = BTreeMap<(String, Vec<u8>), Vec<u8>>;
 
-fn content(db: &Database) -> Content {
+pub fn content(db: &Database) -> Content {
     let snapshot = db.read().expect("a snapshot");
     let mut content = BTreeMap::new();
     for table in db.tables().expect("the tables") {
@@ -100,7 +100,7 @@ fn content(db: &Database) -> Content {
 }
 
 /// Some changes that depend on the number.
-fn change(db: &Database, number: u64) {
+pub fn change(db: &Database, number: u64) {
     let table = db.open_or_create_table("state", TableOptions::new()).expect("a table");
     db.update(|txn| {
         for key in 0..20_u64 {
@@ -121,7 +121,7 @@ fn fill(db: &Database) {
 }
 
 /// A filled database, and a storage in the same directory, which is removed at the end.
-fn filled() -> (TempDir, DirectoryStorage, Database) {
+pub fn filled() -> (TempDir, DirectoryStorage, Database) {
     let directory = tempfile::tempdir().expect("a directory");
     let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
     let db = database(&directory);
@@ -222,9 +222,83 @@ fn manifests_of_other_checkpoints_are_read_only_if_a_file_may_be_left_over() {
     assert_eq!(storage.fetches.get(), 0, "every checkpoint needs all files there are");
     db.create_table("more", TableOptions::new()).unwrap();
     assert!(checkpoints.create(&db, 8).unwrap().is_whole);
-    assert_eq!(storage.fetches.get(), 2, "the two others that are retained");
+    assert_eq!(storage.fetches.get(), 0, "checkpoints 6 and 7, which this object has created, need the other files");
     assert_eq!(checkpoints.ids().unwrap(), [6, 7, 8]);
     assert!(restored(&storage.inner, 6).is_ok() && restored(&storage.inner, 7).is_ok());
+    change(&db, 9);
+    assert!(!checkpoints.create(&db, 9).unwrap().is_whole);
+    assert_eq!(storage.fetches.get(), 0, "checkpoint 7 needs them still");
+    change(&db, 10);
+    checkpoints.create(&db, 10).unwrap();
+    assert_eq!(storage.fetches.get(), 2, "the two others that are retained");
+    let names = storage.inner.names().unwrap();
+    assert!(!names.iter().any(|name| name.starts_with("data/base-0-")), "{names:?}");
+    for id in 8..11 {
+        assert!(restored(&storage.inner, id).is_ok(), "{id}");
+    }
+}
+
+#[test]
+fn a_file_of_a_checkpoint_that_another_process_has_replaced_is_not_removed() {
+    let (directory, storage, db) = filled();
+    let mut checkpoints = Checkpoints::new(&storage).retained(2);
+    checkpoints.create(&db, 1).unwrap();
+    change(&db, 1);
+    checkpoints.create(&db, 2).unwrap();
+    // The other process replaces checkpoint 2. Only the first process believes that it knows its files.
+    let mut others = Checkpoints::new(&storage).retained(2);
+    let other = others.restore(1, directory.path().join("other.ful"), options()).unwrap();
+    change(&other, 5);
+    others.create(&other, 2).unwrap();
+    db.create_table("more", TableOptions::new()).unwrap();
+    assert!(checkpoints.create(&db, 3).unwrap().is_whole);
+    assert_eq!(checkpoints.ids().unwrap(), [2, 3]);
+    assert_eq!(restored(&storage, 2).unwrap(), content(&other));
+    assert_eq!(restored(&storage, 3).unwrap(), content(&db));
+}
+
+#[test]
+fn a_checkpoint_that_is_not_committed_is_not_restored() {
+    let (directory, storage, db) = filled();
+    let mut checkpoints = Checkpoints::new(&storage);
+    checkpoints.create(&db, 1).unwrap();
+    let commit = directory.path().join("checkpoints/meta.1/_commit");
+    std::fs::remove_file(&commit).unwrap();
+    assert!(matches!(restored(&storage, 1), Err(CheckpointError::NoSuchCheckpoint { id: 1 })));
+}
+
+/// A directory from which nothing can be fetched.
+struct Unreachable(DirectoryStorage);
+
+impl CheckpointStorage for Unreachable {
+    fn store(&self, name: &str, file: &Path) -> io::Result<()> {
+        self.0.store(name, file)
+    }
+
+    fn fetch(&self, _: &str, _: &Path) -> io::Result<()> {
+        Err(io::Error::other("planted"))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.0.remove(name)
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        self.0.names()
+    }
+}
+
+#[test]
+fn a_committed_checkpoint_that_cannot_be_fetched_is_an_error_of_the_storage() {
+    let (directory, storage, db) = filled();
+    Checkpoints::new(&storage).create(&db, 1).unwrap();
+    let mut checkpoints = Checkpoints::new(Unreachable(storage));
+    let path = directory.path().join("r.ful");
+    let refused = checkpoints.restore(1, &path, options());
+    assert!(matches!(refused, Err(CheckpointError::Storage { operation: "fetch", .. })), "{refused:?}");
+    let missing = checkpoints.restore(2, &path, options());
+    assert!(matches!(missing, Err(CheckpointError::NoSuchCheckpoint { id: 2 })), "{missing:?}");
+    assert!(!path.exists());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod checkpoints;
 mod model;
+mod power_cuts;
 mod queries;
 mod state;
 mod versioned;

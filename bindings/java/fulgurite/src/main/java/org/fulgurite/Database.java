@@ -511,14 +511,33 @@ public final class Database implements AutoCloseable {
      */
     @Override
     public void close() {
+        long released = released();
+        if (released != 0) {
+            Native.close(released);
+        }
+    }
+
+    /**
+     * Closes this object as {@link #close} does, for a file that is deleted next: nothing is merged, written or synced.
+     * Commits that are not in the file or its log are lost. A second call does nothing, and so does {@link #close}
+     * after it.
+     */
+    public void discard() {
+        long released = released();
+        if (released != 0) {
+            Native.discard(released);
+        }
+    }
+
+    /** Releases this object and those that depend on it. Returns its handle, or 0 if that was done before. */
+    private long released() {
         long released = handle.release();
-        if (released == 0) {
-            return;
+        if (released != 0) {
+            for (Handle child : children) {
+                child.close();
+            }
         }
-        for (Handle child : children) {
-            child.close();
-        }
-        Native.close(released);
+        return released;
     }
 
     /** What a bulk load has done. */

@@ -8,10 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -432,6 +434,22 @@ class DatabaseTest extends WithDatabase {
         assertThrows(ClosedException.class, () -> write.put(table, bytes("k"), bytes("v")));
         assertThrows(ClosedException.class, write::commit);
         assertThrows(ClosedException.class, database::beginRead);
+    }
+
+    @Test
+    void aDiscardedDatabaseIsClosedWithoutChangingItsFiles() throws IOException {
+        database.write(txn -> txn.put(table, bytes("k"), bytes("v")));
+        WriteTransaction write = database.beginWrite();
+        FileTime before = Files.getLastModifiedTime(directory.resolve("a.ful"));
+        database.discard();
+        database.discard();
+        database.close();
+        assertFalse(database.isOpen() || write.isOpen());
+        assertThrows(ClosedException.class, database::beginRead);
+        assertEquals(before, Files.getLastModifiedTime(directory.resolve("a.ful")));
+        // Nothing else has it open.
+        database = Database.open(directory.resolve("a.ful"));
+        assertTrue(database.check().isSound());
     }
 
     @Test

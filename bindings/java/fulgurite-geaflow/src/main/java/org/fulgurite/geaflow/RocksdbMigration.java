@@ -12,7 +12,7 @@ import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.apache.geaflow.file.PersistentIOBuilder;
 import org.apache.geaflow.state.DataModel;
 import org.apache.geaflow.store.context.StoreContext;
-import org.fulgurite.geaflow.internal.shard.RemoteStorage;
+import org.fulgurite.geaflow.internal.runtime.RemoteStorage;
 import org.fulgurite.geaflow.internal.shard.ShardDirectory;
 import org.fulgurite.geaflow.internal.shard.ShardStore;
 import org.rocksdb.ColumnFamilyDescriptor;

@@ -84,6 +84,40 @@ class LifeCycleTest extends WithJob {
     }
 
     @Test
+    void aSegmentOfALogWithoutAFileIsInNobodysWay() throws IOException {
+        IKVStatefulStore<String, String> store = values();
+        store.put("a", "archived");
+        store.archive(1);
+        store.drop();
+        // As after a power cut that has taken a recovered file.
+        Files.createDirectories(local(0));
+        Files.write(local(0).resolve("state.ful-log.1"), new byte[100]);
+        store.init(context(0));
+        assertNull(store.get("a"));
+        assertFalse(Files.exists(local(0).resolve("state.ful-log.1")));
+        assertEquals(1, store.recoveryLatest());
+        assertEquals("archived", store.get("a"));
+    }
+
+    @Test
+    void aStoreIsDroppedWhateverItsFileLacks() throws IOException {
+        IKVStatefulStore<String, String> store = values();
+        for (int round = 0; round < 3; round++) {
+            store.put("a", "committed");
+            store.flush();
+            store.put("a", "not committed");
+            if (round == 1) {
+                Files.delete(local(0).resolve("state.ful"));
+            }
+            store.drop();
+            assertFalse(Files.exists(local(0)), "round " + round);
+            store.drop();
+            store.init(context(0));
+            assertNull(store.get("a"), "round " + round);
+        }
+    }
+
+    @Test
     void checkpointZeroIsRecoveredButIsNotTheLatest() {
         IKVStatefulStore<String, String> store = values();
         store.put("a", "zero");

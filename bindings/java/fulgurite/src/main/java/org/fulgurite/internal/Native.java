@@ -24,6 +24,8 @@ public final class Native {
 
     public static native void close(long handle);
 
+    public static native void discard(long handle);
+
     /** Throws if a merge function runs on this thread and cannot close the object. */
     static native void checkClosable(long handle);
 

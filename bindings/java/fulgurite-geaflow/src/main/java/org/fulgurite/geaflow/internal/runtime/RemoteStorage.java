@@ -1,4 +1,4 @@
-package org.fulgurite.geaflow.internal.shard;
+package org.fulgurite.geaflow.internal.runtime;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -87,11 +87,20 @@ public final class RemoteStorage implements CheckpointStorage {
         List<String> names = new ArrayList<>();
         for (String directory : list("")) {
             if (directory.startsWith("meta.") || directory.equals("data")) {
-                for (String file : list(directory)) {
+                for (String file : listFound(directory)) {
                     names.add(directory + "/" + file);
                 }
             }
         }
         return names;
+    }
+
+    /** The names in a directory that was found just now. Only if that fails is it looked for again: it may be gone. */
+    private List<String> listFound(String name) throws IOException {
+        try {
+            return files.listFileName(remote(name));
+        } catch (IOException | RuntimeException gone) {
+            return list(name);
+        }
     }
 }

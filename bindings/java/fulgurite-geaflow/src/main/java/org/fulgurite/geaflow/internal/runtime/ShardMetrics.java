@@ -1,4 +1,4 @@
-package org.fulgurite.geaflow.internal.shard;
+package org.fulgurite.geaflow.internal.runtime;
 
 import java.util.Set;
 import java.util.TreeSet;
@@ -6,12 +6,19 @@ import org.apache.geaflow.metrics.common.api.MetricGroup;
 import org.fulgurite.Stats;
 
 /** The sizes of a shard as gauges. docs/guide/geaflow.md lists them. */
-final class ShardMetrics {
+public final class ShardMetrics {
     private final MetricGroup group;
     private final String prefix;
     private final Set<String> names = new TreeSet<>();
 
-    ShardMetrics(MetricGroup group, String state, int shard) {
+    /**
+     * Creates the gauges of a shard.
+     *
+     * @param group where they are registered
+     * @param state the name of the state
+     * @param shard the number of the shard
+     */
+    public ShardMetrics(MetricGroup group, String state, int shard) {
         this.group = group;
         prefix = "fulgurite." + state + "." + shard + ".";
     }
@@ -23,7 +30,7 @@ final class ShardMetrics {
      * @param entries about how many entries there are
      * @param utilisation the used part of the quota; negative without a quota
      */
-    void set(Stats stats, long entries, double utilisation) {
+    public void set(Stats stats, long entries, double utilisation) {
         set("entries", entries);
         set("fileBytes", stats.fileBytes());
         set("freeBytes", stats.freeBytes());
@@ -40,7 +47,8 @@ final class ShardMetrics {
         group.gauge(prefix + name).setValue(value);
     }
 
-    void remove() {
+    /** Removes the gauges. */
+    public void remove() {
         names.forEach(group::remove);
         names.clear();
     }

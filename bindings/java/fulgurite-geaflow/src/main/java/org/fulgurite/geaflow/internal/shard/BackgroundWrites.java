@@ -66,7 +66,7 @@ final class BackgroundWrites {
         boolean isDone = shard.applyInBackground();
         shard.isRequested.set(false);
         // Requests before the flag was cleared did nothing. If a call uses the shard for long, nothing was done either.
-        if (isDone && (shard.hasFullBuffer() || shard.isCommitWanted)) {
+        if (isDone && (shard.hasFullBuffer() || shard.isCommitWanted())) {
             request(shard);
         }
     }

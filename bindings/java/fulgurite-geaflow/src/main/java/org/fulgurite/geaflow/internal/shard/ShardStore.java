@@ -14,6 +14,8 @@ import org.apache.geaflow.state.serializer.IKVSerializer;
 import org.apache.geaflow.store.IStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.Checkpoints;
+import org.fulgurite.geaflow.internal.runtime.RemoteStorage;
+import org.fulgurite.geaflow.internal.runtime.ShardMetrics;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

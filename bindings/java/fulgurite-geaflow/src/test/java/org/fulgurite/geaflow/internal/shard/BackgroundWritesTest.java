@@ -404,7 +404,7 @@ class BackgroundWritesTest {
         });
         assertEquals(250, found);
         await(() -> !shard.queue.hasChanges(), "changes are not committed");
-        assertFalse(shard.isCommitWanted);
+        assertFalse(shard.isCommitWanted());
     }
 
     @Test

@@ -1,0 +1,132 @@
+package org.fulgurite.geaflow.internal.shard;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import org.apache.geaflow.common.exception.GeaflowRuntimeException;
+import org.fulgurite.Database;
+
+/**
+ * The file of a shard. If it is not used, it may be closed: see {@link OpenFiles}. It is opened again when it is used.
+ */
+final class ShardFile {
+    private static final byte[] LAYOUT = {};
+
+    final Path path;
+
+    private final Shard shard;
+    private final StoreSettings settings;
+    private final List<String> tables;
+
+    /** The shard's lock: with it, the file is opened and closed. */
+    private final ReentrantLock lock;
+
+    /** Null if it was closed because it was not used, and after {@link #end}. There is no transaction then. */
+    private volatile OpenFile open;
+
+    private boolean isEnded;
+
+    /** The file of a shard, which is open as this database. */
+    ShardFile(Shard shard, StoreSettings settings, Database database, List<String> tables, ReentrantLock lock) {
+        this.shard = shard;
+        this.settings = settings;
+        this.tables = tables;
+        this.lock = lock;
+        path = database.path();
+        open = new OpenFile(database, tables);
+    }
+
+    /** The file, which is opened if it is not. If the caller does not have the lock, it may be closed meanwhile. */
+    OpenFile use() {
+        OpenFile used = open;
+        if (used == null) {
+            used = reopened();
+        }
+        used.use();
+        return used;
+    }
+
+    /** The file, which stays open until {@link OpenFile#leave} is called. */
+    OpenFile entered() {
+        while (true) {
+            OpenFile used = use();
+            used.enter();
+            // A thread that closes the file sees this call, or this call sees that the file is being closed.
+            if (used == open) {
+                return used;
+            }
+            used.leave();
+        }
+    }
+
+    /** The file, or null if it is not open. */
+    OpenFile ifOpen() {
+        return open;
+    }
+
+    GeaflowRuntimeException closed() {
+        return new GeaflowRuntimeException("the store of " + path + " is closed; call init or recovery");
+    }
+
+    private OpenFile reopened() {
+        OpenFiles.makeRoom(settings.openFilesMax);
+        lock.lock();
+        try {
+            if (isEnded) {
+                throw closed();
+            }
+            if (open == null) {
+                Database database = settings.databaseOptions().open(path);
+                try {
+                    open = new OpenFile(database, tables);
+                } catch (RuntimeException | Error failure) {
+                    database.close();
+                    throw failure;
+                }
+                OpenFiles.add(shard);
+            }
+            return open;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Writes how entries are stored into a new file. If a file has it, it must be the same. */
+    void checkLayout(String layout) {
+        byte[] bytes = layout.getBytes(StandardCharsets.UTF_8);
+        OpenFile used = entered();
+        try {
+            byte[] found = used.database.get(used.layouts, LAYOUT);
+            if (found == null) {
+                used.database.write(transaction -> transaction.put(used.layouts, LAYOUT, bytes));
+            } else if (!Arrays.equals(found, bytes)) {
+                throw new GeaflowRuntimeException(path + " was written with other settings: it has "
+                        + new String(found, StandardCharsets.UTF_8) + ", and the settings say " + layout
+                        + "; use the earlier settings, or another name for the state");
+            }
+        } finally {
+            used.leave();
+        }
+    }
+
+    /** Closes the open file, unless a call or a snapshot uses it. Returns whether it is closed. Requires the lock. */
+    boolean closeIfUnused(OpenFile unused) {
+        open = null;
+        if (unused.isInUse()) {
+            open = unused;
+            return false;
+        }
+        unused.database.close();
+        return true;
+    }
+
+    /** Ends the use of the file. Returns it, for the caller to close; null if it is not open. Requires the lock. */
+    OpenFile end() {
+        isEnded = true;
+        OpenFile last = open;
+        open = null;
+        return last;
+    }
+}

@@ -1,0 +1,127 @@
+package org.fulgurite.geaflow.internal.shard;
+
+import java.util.concurrent.atomic.AtomicLong;
+import org.fulgurite.KeyRange;
+import org.fulgurite.Stats;
+import org.fulgurite.Table;
+import org.fulgurite.Transaction;
+import org.fulgurite.exceptions.ClosedException;
+import org.fulgurite.exceptions.FulguriteException;
+import org.fulgurite.geaflow.internal.runtime.ShardMetrics;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The sizes of a shard: reports them, compares them with the quota, and writes commits to the file when they take too
+ * much memory. Calls require the shard's lock, unless they say otherwise.
+ */
+final class ShardSizes {
+    private static final Logger LOGGER = LoggerFactory.getLogger(ShardSizes.class);
+    private static final int COMMITS_PER_CHECK = 100;
+    private static final double ALERT_THRESHOLD = 0.9;
+
+    private final StoreSettings settings;
+    private final ShardFile file;
+
+    /** Null if nothing wants them. */
+    private ShardMetrics metrics;
+
+    private int commits;
+
+    /** About the memory of commits that are not in the file. */
+    private final AtomicLong committedBytes = new AtomicLong();
+
+    ShardSizes(StoreSettings settings, ShardFile file) {
+        this.settings = settings;
+        this.file = file;
+    }
+
+    /** About the memory of commits that are not in the file. Needs no lock. */
+    long committedBytes() {
+        return committedBytes.get();
+    }
+
+    /** Notes a commit of so many bytes. */
+    void noteCommit(long bytes) {
+        committedBytes.addAndGet(bytes);
+    }
+
+    /** Notes that all commits are in the file. */
+    void noteWritten() {
+        committedBytes.set(0);
+    }
+
+    /**
+     * Writes what was committed into the file. Another shard may call this, without the lock, so a failure is only
+     * logged.
+     */
+    void writeCommits() {
+        OpenFile open = file.ifOpen();
+        if (open == null) {
+            return;
+        }
+        try {
+            open.database.checkpoint();
+            noteWritten();
+        } catch (ClosedException closedMeanwhile) {
+            // Closing it has written them.
+        } catch (FulguriteException notWritten) {
+            LOGGER.warn("commits of {} stay in memory: {}", file.path, notWritten.getMessage());
+        }
+    }
+
+    /** Reports the sizes from now on. */
+    void reportTo(ShardMetrics newMetrics) {
+        metrics = newMetrics;
+        check();
+    }
+
+    /** Removes what was reported. */
+    void endReports() {
+        if (metrics != null) {
+            metrics.remove();
+        }
+    }
+
+    /** Called after each commit: checks the sizes now and then. */
+    void checkSometimes() {
+        if (++commits % COMMITS_PER_CHECK == 0) {
+            check();
+        }
+    }
+
+    /** Reports the sizes, and compares them with the quota. */
+    void check() {
+        Stats stats = file.use().database.stats();
+        committedBytes.set(stats.deltaBytes());
+        double used = settings.quotaBytes == 0
+                ? -1
+                : (double) (stats.fileBytes() - stats.freeBytes() + stats.deltaBytes()) / settings.quotaBytes;
+        if (metrics != null) {
+            metrics.set(stats, entries(Transaction::estimateCount), used);
+        }
+        String message = "{} uses {} % of its quota of {} bytes (geaflow.store.fulgurite.map.size)";
+        if (used >= ALERT_THRESHOLD) {
+            LOGGER.error(message, file.path, Math.round(100 * used), settings.quotaBytes);
+        } else if (used >= settings.warningThreshold) {
+            LOGGER.warn(message, file.path, Math.round(100 * used), settings.quotaBytes);
+        }
+    }
+
+    /** Returns how many entries the tables have, without changes that are not committed. */
+    long countEntries() {
+        return entries(Transaction::count);
+    }
+
+    /** The sum of what a function says of all tables. */
+    private long entries(EntryCount count) {
+        OpenFile open = file.use();
+        return open.database.read(transaction -> open.tables.stream()
+                .mapToLong(table -> count.of(transaction, table, KeyRange.all()))
+                .sum());
+    }
+
+    private interface EntryCount {
+        long of(Transaction transaction, Table table, KeyRange range);
+    }
+}
