@@ -27,7 +27,8 @@ impl Columns {
         }
     }
 
-    fn width(self, character: char) -> usize {
+    /// The width of a character.
+    pub(crate) fn width(self, character: char) -> usize {
         match self {
             Columns::Utf8 => character.len_utf8(),
             Columns::Utf16 => character.len_utf16(),

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Results of this crate.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an operation failed.
 #[derive(Debug)]
@@ -120,7 +120,9 @@ impl fmt::Display for Error {
             Self::NoIndexer { path, missing } => {
                 write!(out, "{}: no indexer reads this directory: {}", path.display(), missing.join("; "))
             }
-            Self::Indexer { name, message } => write!(out, "{name} failed: {message}"),
+            Self::Indexer { name, message } => {
+                write!(out, "{name} failed: {message}; the index was not changed; `--skip {name}` indexes without it")
+            }
             Self::NotAnIndex { path } => write!(
                 out,
                 "{}: the database is not an index of code; make one with `fulgurite facts index`",

@@ -54,6 +54,7 @@ pub use columns::{Columns, convert};
 pub use ctags::{CTAGS_ARGUMENTS, CtagsFile};
 pub use error::{Error, Result};
 pub use indexers::choose::{Indexed, Plan};
+pub use indexers::languages::INDEXER_NAMES;
 pub use live::LiveIndex;
 pub use lsp::server::{serve, serve_stdio};
 pub use model::details::{Details, Diagnostic, DiagnosticTag, Severity, Signature, SymbolRole, Tool};

@@ -266,3 +266,82 @@ fn not_an_index(store: &Store) -> Error {
 
 /// So many incremental databases are stacked at most: each makes answers slower.
 pub const INCREMENTS_MAX: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use fulgurite_facts::CancellationToken;
+
+    use super::*;
+    use crate::browse::limits::{FACTS_PER_CHECK, ReadLimits};
+    use crate::browse::reader::CodeReader;
+    use crate::columns::Columns;
+    use crate::model::part::Part;
+    use crate::model::{Document, Occurrence, Role, Span, SymbolInfo};
+    use crate::source::{Source, Visit};
+    use crate::stack::open_index;
+
+    /// A file with this many functions, one in each line.
+    struct Functions(u32);
+
+    impl Source for Functions {
+        fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
+            let symbol = |line: u32| format!("test . demo . f{line}().");
+            let occurrence = |line: u32| Occurrence {
+                span: Span { line, column: 3, end_line: line, end_column: 9 },
+                symbol: symbol(line),
+                role: Role::Definition,
+                extent: None,
+            };
+            let info = |line: u32| {
+                let (symbol, name) = (symbol(line), format!("f{line}"));
+                SymbolInfo { symbol, name, ..SymbolInfo::default() }
+            };
+            visit(Part::Document(Document {
+                path: "a.rs".to_owned(),
+                language: "rust".to_owned(),
+                columns: Columns::Utf8,
+                wide_lines: std::collections::BTreeMap::new(),
+                occurrences: (0..self.0).map(occurrence).collect(),
+                symbols: (0..self.0).map(info).collect(),
+            }))
+        }
+    }
+
+    #[test]
+    fn a_scan_of_names_ends_at_the_check_that_finds_it_cancelled() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("code.ful");
+        let names = 3 * FACTS_PER_CHECK;
+        update_index(&path, &Functions(names as u32), false, &mut |_| {}).expect("it is written");
+        let cancellation = CancellationToken::new();
+        let limits = ReadLimits { cancellation: cancellation.clone(), ..ReadLimits::default() };
+        let reader = CodeReader::within(&open_index(&path).expect("it is there"), limits).expect("it is an index");
+        let seen = Cell::new(0);
+        let scan = |cancel_at: usize| {
+            seen.set(0);
+            reader.names("", |_, _| {
+                seen.set(seen.get() + 1);
+                if seen.get() == cancel_at {
+                    cancellation.cancel();
+                }
+                Ok(())
+            })
+        };
+        scan(0).expect("nothing limits it");
+        assert_eq!(seen.get(), names);
+        let error = scan(FACTS_PER_CHECK + 1).expect_err("it is cancelled");
+        assert!(matches!(error, Error::Facts(fulgurite_facts::Error::Cancelled)), "{error}");
+        assert_eq!(seen.get(), 2 * FACTS_PER_CHECK);
+        // An error of the function ends it at once.
+        let fresh = CodeReader::new(&open_index(&path).expect("it is there")).expect("it is an index");
+        seen.set(0);
+        let ended = fresh.names("", |_, _| {
+            seen.set(seen.get() + 1);
+            Err(Error::TimeUp)
+        });
+        assert!(matches!(ended, Err(Error::TimeUp)));
+        assert_eq!(seen.get(), 1);
+    }
+}

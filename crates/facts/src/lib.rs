@@ -34,6 +34,7 @@
 //! | keep a database in LMDB | [`StoreOptions::backend`], [`Backend`] |
 //! | hide facts of some files | [`Snapshot::slice_of`], [`FactReader::sliced`], [`StoreOptions::hide_units`] |
 //! | know which files own facts | [`Snapshot::unit_facts`], [`Snapshot::owners_of`] |
+//! | copy facts with their owners | [`Snapshot::claims`], [`Snapshot::derivations`] |
 //!
 //! `docs/reference/facts.md` has the guarantees and the bytes, `docs/reference/angle.md` the language.
 
@@ -76,6 +77,7 @@ pub use query::execution::DerivedFacts;
 pub use query::prepared::{Compiler, EachResult, FoundResult, Page, PageFlow, Query, QueryLimits, QueryResult};
 pub use query::primitives::lower_case;
 pub use query::reads::{Reads, Visit};
+pub use reading::claims::Claims;
 pub use reading::counts::Statistics;
 pub use reading::enumerate::Enumerate;
 pub use reading::owners::UnitFacts;

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueHint};
+use fulgurite_code::INDEXER_NAMES;
 
 use crate::arguments::shared::OutputFormat;
 
@@ -18,6 +20,10 @@ pub struct Index {
     /// Read this SCIP file, which an indexer wrote for the directory, instead of running indexers.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scip: Vec<PathBuf>,
+    /// Do not run this indexer, for example because it fails. Ctags finds the definitions of its languages.
+    #[arg(long, value_name = "INDEXER", conflicts_with = "scip")]
+    #[arg(value_parser = PossibleValuesParser::new(INDEXER_NAMES))]
+    pub skip: Vec<String>,
     /// Write the whole index, not only what has changed.
     #[arg(long)]
     pub whole: bool,

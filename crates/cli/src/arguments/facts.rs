@@ -38,7 +38,7 @@ pub enum FactsVerb {
     Shell(facts_files::Shell),
     /// Write the facts that the schema derives into the database, with `stored`.
     Derive(facts_files::Derive),
-    /// Print all facts as JSON, as `write` reads them. The units that own facts are not printed.
+    /// Print all facts as JSON, with the units that own them, as `write` reads them.
     Dump(facts_files::Dump),
     /// List the units that own facts, such as source files, with the numbers of their facts.
     ///
@@ -64,8 +64,8 @@ pub enum FactsVerb {
     Restore(facts_files::Copy),
     /// Find the definitions and references in source code, with the indexers that are installed.
     ///
-    /// The indexers are rust-analyzer, scip-typescript, scip-python, scip-java and scip-go; where none is installed,
-    /// Universal Ctags finds definitions.
+    /// The indexers are rust-analyzer, scip-typescript, scip-python, scip-java and scip-go: all that fit the directory
+    /// and are installed are run. Where one is missing, Universal Ctags finds definitions.
     Index(code::Index),
     /// Print the definitions in a source file.
     Symbols(code::Symbols),
@@ -123,8 +123,8 @@ pub enum BackendArgument {
 pub struct Write {
     #[command(flatten)]
     pub database: DatabaseArgument,
-    /// The files to read: [{ "predicate": "a.B.1", "facts": [{ "id"?, "key", "value"? }], "unit"? }]. - is standard
-    /// input.
+    /// The files to read: [{ "predicate": "a.B.1", "facts": [{ "id"?, "key", "value"? }], "unit"? }], or what `dump`
+    /// printed. - is standard input.
     #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::FilePath)]
     pub inputs: Vec<PathBuf>,
     /// The unit that owns the facts of batches that name none, such as the source file that they are about.

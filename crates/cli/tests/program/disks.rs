@@ -313,7 +313,8 @@ fn an_indexer_that_fails_on_a_full_disk_without_a_message_names_the_file_that_ca
     std::fs::write(source.join("a.c"), "int a;\n").unwrap();
     // An indexer whose output fills the disk, so that its message has no room.
     let script = format!(
-        "#!/bin/sh\n[ \"$1\" = --version ] && exit 0\ncat /dev/zero > '{}' 2> /dev/null\necho no room\nexit 1\n",
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo Universal Ctags +json && exit 0\n\
+         cat /dev/zero > '{}' 2> /dev/null\necho no room\nexit 1\n",
         small.join("output").display()
     );
     std::fs::write(programs.join("ctags"), script).unwrap();

@@ -248,6 +248,70 @@ fn a_slice_has_the_facts_of_some_units() {
     refused(&slice(&["--slice", "a.rs", "--slice-without", "b.rs"]), 2, "--slice");
 }
 
+/// Lines of two files, and whether both files have one of the same number.
+const DERIVING: &str = "\
+schema src.1 {
+predicate File : string
+predicate Line : { file : File, number : nat } -> string
+predicate Both : nat stored N where Line { file = \"a.rs\", number = N }; Line { file = \"b.rs\", number = N }
+}
+";
+
+#[test]
+fn a_dump_that_is_read_back_has_the_same_facts_units_and_owners() {
+    let directory = TestDirectory::new();
+    directory.file("src.angle", DERIVING);
+    // Two units own one line, the second one by its number; no unit owns the last one.
+    let facts = r#"[
+{"predicate":"src.Line.1","unit":"a \"1\"","facts":[
+{"id":1,"key":{"file":{"key":"a.rs"},"number":1},"value":"x"}, {"key":{"file":{"key":"a.rs"},"number":2},"value":"y"}]},
+{"predicate":"src.Line.1","unit":"b.rs","facts":[{"key":{"file":{"key":"b.rs"},"number":1},"value":"z"}, {"id":1}]},
+{"predicate":"src.Line.1","facts":[{"key":{"file":{"key":"c.rs"},"number":1},"value":"u"}]}]"#;
+    directory.file("facts.json", facts);
+    for name in ["a.ful", "b.ful"] {
+        done(&directory.run(&["facts", "create", name, "--schema", "src.angle"]));
+    }
+    done(&directory.run(&["facts", "write", "a.ful", "facts.json"]));
+    done(&directory.run(&["facts", "derive", "a.ful"]));
+    let dumped = directory.run(&["facts", "dump", "a.ful"]).ok();
+    for part in [r#""unit":"a \"1\"","facts""#, r#""unit":"b.rs","facts":["#, r#"{"derivations":["#] {
+        assert!(dumped.contains(part), "{part} in {dumped}");
+    }
+    done(&directory.run_with_input(&["facts", "write", "b.ful", "-"], dumped.as_bytes()));
+    assert_eq!(directory.run(&["facts", "dump", "b.ful"]).ok(), dumped);
+    let answers = |name: &str| {
+        done(&directory.run(&["facts", "finish", name]));
+        // Completing it changes no claims.
+        assert_eq!(directory.run(&["facts", "dump", name]).ok(), dumped);
+        let stats = done(&directory.run(&["facts", "stats", name, "--format", "csv"]));
+        let ids: Vec<String> = (1024..1024 + dumped.matches("\"key\"").count()).map(|id| id.to_string()).collect();
+        let mut owners = vec!["facts", "owners", name, "--format", "csv"];
+        owners.extend(ids.iter().map(String::as_str));
+        let units = done(&directory.run(&["facts", "units", name, "--format", "csv"]));
+        (stats, done(&directory.run(&owners)), units)
+    };
+    let (before, after) = (answers("a.ful"), answers("b.ful"));
+    assert_eq!(before, after);
+    assert!(before.1.iter().any(|row| row.contains(" & ")), "{before:?}");
+}
+
+#[test]
+fn a_derivation_that_is_wrong_has_a_place_and_nothing_is_written() {
+    let directory = created();
+    for (element, message) in [
+        (r#"{"derivations":[[1024,1025],[1024,9]]}"#, "batch 0, derivation 1: $: there is no fact 9 before this one"),
+        (r#"{"derivations":[7]}"#, "batch 0, derivation 0: $: expected the ids of a fact"),
+        (r#"{"derivations":[[]]}"#, "batch 0, derivation 0: $: expected the ids of a fact"),
+        (r#"{"derivations":[["x"]]}"#, "is not an id of a fact"),
+        (r#"{"derivations":[],"unit":"a"}"#, "in an element of their own"),
+        (r#"{"derivations":7}"#, "an array of derivations"),
+    ] {
+        let input = format!("[{element}]");
+        refused(&directory.run_with_input(&["facts", "write", "a.ful", "-"], input.as_bytes()), 1, message);
+    }
+    assert!(!directory.run(&["facts", "dump", "a.ful"]).ok().contains("derivations"));
+}
+
 #[test]
 fn an_incremental_database_keeps_the_facts_of_some_units() {
     let directory = owned();

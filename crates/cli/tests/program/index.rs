@@ -238,6 +238,142 @@ fn ctags_finds_definitions_where_nothing_better_is_there() {
     assert_eq!(directory.names(), ["code.ful", "code.ful-index-lock", "source"]);
 }
 
+/// A directory `project` in Go and Python, and stand-ins for indexers in `programs`: each logs its arguments in
+/// `NAME.log`, and copies `NAME.scip` to where it is to write. Other programs are not found.
+#[cfg(unix)]
+struct StandIns {
+    directory: TestDirectory,
+}
+
+#[cfg(unix)]
+impl StandIns {
+    fn new(indexers: &[&str]) -> Self {
+        let directory = TestDirectory::new();
+        for name in ["programs", "project"] {
+            std::fs::create_dir(directory.path(name)).unwrap();
+        }
+        for name in ["project/go.mod", "project/main.py"] {
+            directory.file(name, "");
+        }
+        for name in indexers {
+            directory.file(&format!("{name}.scip"), "");
+            let files = directory.path(name).display().to_string();
+            let script = format!(
+                "#!/bin/sh\nPATH=/usr/bin:/bin\n[ \"$1\" = --version ] && exit 0\necho \"$@\" > '{files}.log'\n\
+                 while [ $# -gt 0 ]; do [ \"$1\" = --output ] && output=$2; shift; done\n\
+                 [ -f '{files}.fails' ] && echo half | tee \"$output\" && exit 3\n\
+                 [ -f '{files}.silent' ] && exit 0\ncp '{files}.scip' \"$output\"\n"
+            );
+            // Another process writes the program: one that this process has open for writing cannot be run.
+            let path = directory.path(&format!("programs/{name}"));
+            let mut writer = directory.command("/bin/sh");
+            writer.args(["-c", "printf %s \"$2\" > \"$1\" && chmod 755 \"$1\"", "sh"]).arg(path).arg(script);
+            assert!(writer.status().unwrap().success());
+        }
+        Self { directory }
+    }
+
+    /// What an indexer finds: files with uses of `area`, the first with its definition if it is Go.
+    fn finds(&self, indexer: &str, files: &[(&str, i32)]) {
+        let metadata = MessageField::some(Metadata::new());
+        let mut index = Index { metadata, ..Default::default() };
+        for (number, (path, uses)) in files.iter().enumerate() {
+            let places: Vec<(i32, i32)> = (0..*uses).map(|line| (line, 4)).collect();
+            index.documents.push(document(path, &places, indexer == "scip-go" && number == 0));
+        }
+        self.directory.file(&format!("{indexer}.scip"), index.write_to_bytes().unwrap());
+    }
+
+    fn index(&self, arguments: &[&str]) -> Run {
+        let mut program = self.directory.command(crate::fixture::PROGRAM);
+        program.env("PATH", self.directory.path("programs")).args(["facts", "index", "project"]).args(arguments);
+        Run::of(program.output().unwrap())
+    }
+
+    /// The paths and lines where `area` is used.
+    fn uses(&self) -> Vec<String> {
+        let run = self.directory.run(&["facts", "references", "code.ful", "area", "--format", "csv"]);
+        let places = lines(&run).into_iter().skip(1);
+        places.map(|place| place.split(',').take(2).collect::<Vec<_>>().join(":")).collect()
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn two_languages_of_a_directory_are_in_one_index_and_follow_its_changes() {
+    let project = StandIns::new(&["scip-go", "scip-python"]);
+    let others = [("a.go", 1), ("b.go", 1), ("c.go", 1)];
+    project.finds("scip-go", &[&[("main.go", 2)][..], &others].concat());
+    project.finds("scip-python", &[("main.py", 1), ("other.py", 1)]);
+    let run = project.index(&[]);
+    assert!(run.messages.contains("project: indexing with scip-python, scip-go"), "{}", run.messages);
+    assert!(run.messages.contains("6 files: 6 added"), "{}", run.messages);
+    let before_output = |name: &str| {
+        let log = String::from_utf8(project.directory.read(name)).unwrap();
+        log.split_once("--output ").map(|(before, _)| before.to_owned()).unwrap()
+    };
+    assert_eq!(before_output("scip-python.log"), "index . --project-name project ");
+    assert_eq!(before_output("scip-go.log"), "");
+    let of_others = ["a.go:1", "b.go:1", "c.go:1"];
+    let uses = |more: &[&'static str]| [&of_others[..], more].concat();
+    assert_eq!(project.uses(), uses(&["main.go:2", "main.py:1", "other.py:1"]));
+    // One file has changed, and one is gone.
+    project.finds("scip-python", &[("main.py", 2)]);
+    let run = project.index(&[]);
+    assert!(run.messages.contains("5 files: 0 added, 1 changed, 1 removed"), "{}", run.messages);
+    assert_eq!(project.uses(), uses(&["main.go:2", "main.py:1", "main.py:2"]));
+    // What the indexers wrote is not left.
+    let names = project.directory.names();
+    assert!(!names.iter().any(|name| name.starts_with("code.ful-scip") || name.ends_with("indexer.log")), "{names:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_indexer_that_fails_leaves_the_index_as_it_was_and_can_be_skipped() {
+    let project = StandIns::new(&["scip-go", "scip-python"]);
+    project.finds("scip-go", &[("main.go", 2), ("other.go", 1)]);
+    project.finds("scip-python", &[("main.py", 1)]);
+    project.index(&[]).ok();
+    let before = (project.uses(), project.directory.names());
+    project.finds("scip-python", &[("main.py", 2)]);
+    // The second one fails halfway.
+    project.directory.file("scip-go.fails", "");
+    let failed = project.index(&[]);
+    assert_eq!(failed.code, 1, "{failed:?}");
+    let expected = "fulgurite: scip-go failed: exit status: 3: half; the index was not changed; `--skip scip-go`";
+    assert!(failed.messages.contains(expected), "{}", failed.messages);
+    std::fs::remove_file(project.directory.path("scip-go.fails")).unwrap();
+    let log_names = |names: Vec<String>| names.into_iter().filter(|name| !name.ends_with(".log")).collect::<Vec<_>>();
+    assert_eq!((project.uses(), log_names(project.directory.names())), (before.0, log_names(before.1)));
+    // One that writes nothing has failed too.
+    project.directory.file("scip-go.silent", "");
+    let silent = project.index(&[]);
+    assert!(silent.code == 1 && silent.messages.contains("ended without an error, and wrote no index"), "{silent:?}");
+    let run = project.index(&["--skip", "scip-go"]);
+    assert!(run.messages.contains("indexing with scip-python\n"), "{}", run.messages);
+    assert!(run.messages.contains("1 file: 0 added, 1 changed, 2 removed"), "{}", run.messages);
+    let unknown = project.index(&["--skip", "scip-rust"]);
+    assert!(unknown.code == 2 && unknown.messages.contains("scip-rust"), "{unknown:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_indexer_that_is_missing_is_named_with_how_to_install_it() {
+    let project = StandIns::new(&["scip-go"]);
+    project.finds("scip-go", &[("main.go", 1)]);
+    let run = project.index(&[]);
+    assert_eq!(run.code, 0, "{run:?}");
+    for part in ["missing: Python (main.py) needs scip-python: npm install", "missing: Universal Ctags with JSON"] {
+        assert!(run.messages.contains(part), "{}", run.messages);
+    }
+    let none = StandIns::new(&[]);
+    let failed = none.index(&[]).fails(1);
+    for part in ["project: no indexer reads this directory", "Go (go.mod) needs scip-go: go install", "apt install"] {
+        assert!(failed.contains(part), "{failed}");
+    }
+    assert!(!none.directory.path("code.ful").exists());
+}
+
 /// A message of the protocol, with its length before it.
 fn send(pipe: &mut impl Write, message: &str) {
     write!(pipe, "Content-Length: {}\r\n\r\n{message}", message.len()).unwrap();
@@ -306,6 +442,19 @@ fn the_language_server_ends_after_a_wrong_handshake_though_its_input_is_open() {
     let answer = receive(&mut from);
     assert!(answer.contains("-32602"), "{answer}");
     assert!(!server.wait().unwrap().success());
+    drop(to);
+}
+
+#[test]
+fn the_language_server_fails_if_it_is_to_exit_without_a_shutdown() {
+    let directory = indexed();
+    let mut server = directory.spawn(&["facts", "lsp", "code.ful"]);
+    let (mut to, mut from) = (server.stdin.take().unwrap(), BufReader::new(server.stdout.take().unwrap()));
+    send(&mut to, r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}"#);
+    receive(&mut from);
+    send(&mut to, r#"{"jsonrpc":"2.0","method":"exit"}"#);
+    // Its input stays open.
+    assert_eq!(server.wait().unwrap().code(), Some(1));
     drop(to);
 }
 

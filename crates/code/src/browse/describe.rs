@@ -1,9 +1,11 @@
 //! What is known of a symbol, and the symbols around it.
 
+use std::ops::ControlFlow;
+
 use fulgurite_facts::Value;
 
 use crate::browse::reader::{CodeReader, SymbolId, fact, of_fact, string};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::RelationKind;
 use crate::scip::names::{Package, local, name_and_kind, package};
 
@@ -106,34 +108,64 @@ impl CodeReader {
     /// # Errors
     /// Errors of the database.
     pub fn hierarchy(&self, symbol: SymbolId) -> Result<Vec<(Relative, SymbolId)>> {
-        let mut found: Vec<(Relative, SymbolId)> = Vec::new();
-        let mut inner = symbol;
-        while let Some(outer) = self.describe(inner)?.enclosing {
-            // A damaged index could have a circle.
-            if outer == symbol || found.contains(&(Relative::Container, outer)) {
-                break;
+        let (mut found, mut held) = (Vec::new(), self.limits.held());
+        let all = self.each_relative(symbol, |relative, other| {
+            held.add(size_of::<(Relative, SymbolId)>())?;
+            found.push((relative, other));
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        });
+        all.map(|_| found)
+    }
+
+    /// Calls `each` with the symbols that [`CodeReader::hierarchy`] lists, until it breaks. Members are not collected,
+    /// and those after the break are not read. Returns whether it broke.
+    ///
+    /// # Errors
+    /// Errors of the database; those of `each`.
+    pub fn each_relative<E: From<Error>>(
+        &self,
+        symbol: SymbolId,
+        mut each: impl FnMut(Relative, SymbolId) -> Result<ControlFlow<()>, E>,
+    ) -> Result<ControlFlow<()>, E> {
+        for outer in self.containers(symbol)? {
+            if each(Relative::Container, outer)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
-            found.push((Relative::Container, outer));
-            inner = outer;
         }
-        found.reverse();
-        let mut held = self.limits.held();
-        self.seek(&self.predicates.member, &of_fact(symbol.0)?, |_, key, _| {
-            if let Value::Record(fields) = key {
-                held.add(size_of::<(Relative, SymbolId)>())?;
-                found.push((Relative::Member, SymbolId(fact(&fields[1]))));
-            }
-            Ok(())
+        let flow = self.seek_until(&self.predicates.member, &of_fact(symbol.0)?, |_, key, _| match key {
+            Value::Record(fields) => each(Relative::Member, SymbolId(fact(&fields[1]))),
+            _ => Ok(ControlFlow::Continue(())),
         })?;
+        if flow.is_break() {
+            return Ok(flow);
+        }
         let (relation, related) = (&self.predicates.relation, &self.predicates.related);
         for (predicate, kind, relative) in [
             (relation, RelationKind::Implementation, Relative::Implements),
             (related, RelationKind::Implementation, Relative::ImplementedBy),
             (relation, RelationKind::TypeDefinition, Relative::Type),
         ] {
-            let others = self.related(predicate, symbol, kind)?;
-            found.extend(others.into_iter().map(|other| (relative, other)));
+            for other in self.related(predicate, symbol, kind)? {
+                if each(relative, other)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
         }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// The symbols that contain a symbol, the outermost first.
+    fn containers(&self, symbol: SymbolId) -> Result<Vec<SymbolId>> {
+        let (mut found, mut inner) = (Vec::new(), symbol);
+        while let Some(outer) = self.describe(inner)?.enclosing {
+            // A damaged index could have a circle.
+            if outer == symbol || found.contains(&outer) {
+                break;
+            }
+            found.push(outer);
+            inner = outer;
+        }
+        found.reverse();
         Ok(found)
     }
 }

@@ -69,4 +69,4 @@ impl Held {
 }
 
 /// So many facts are read between two checks.
-pub(super) const FACTS_PER_CHECK: usize = 512;
+pub(crate) const FACTS_PER_CHECK: usize = 512;

@@ -1,6 +1,7 @@
 //! [`CodeReader`]: files, symbols, definitions and references.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
 
 use fulgurite_facts::{FactDatabase, FactId, FactReader, Predicate, PredicateId, Type, Value, decode, encode};
 
@@ -199,6 +200,36 @@ impl CodeReader {
         Ok(places)
     }
 
+    /// One of the places where a symbol is defined: the first that is stored, which need not be the first in the order
+    /// of files. No others are read.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub fn first_definition(&self, symbol: SymbolId) -> Result<Option<Place>> {
+        if let Some(place) = self.first_place(symbol)? {
+            return Ok(Some(place));
+        }
+        for other in self.related(&self.predicates.relation, symbol, RelationKind::Definition)? {
+            if let Some(place) = self.first_place(other)? {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
+    }
+
+    fn first_place(&self, symbol: SymbolId) -> Result<Option<Place>> {
+        let mut first = None;
+        let flow = self.seek_until(&self.predicates.definition, &of_fact(symbol.0)?, |_, key, value| {
+            let Value::Record(fields) = key else { return Ok(ControlFlow::Continue(())) };
+            let file = fact(&fields[1]);
+            let (path, columns) = (self.text(file)?, self.columns(file)?);
+            let (span, role, extent) = (span(&fields[2]), Role::Definition, extent(&value));
+            first = Some(Place { path, span, role, extent, columns });
+            Ok::<_, Error>(ControlFlow::Break(()))
+        });
+        flow.map(|_| first)
+    }
+
     /// Where a symbol is used but not defined, in the order of files. With it come symbols that it overrides, or that
     /// override it, if the indexer says that they belong together.
     ///
@@ -289,14 +320,30 @@ impl CodeReader {
         prefix: &[u8],
         mut each: impl FnMut(FactId, Value, Value) -> Result<()>,
     ) -> Result<()> {
-        for (number, fact) in self.facts.snapshot().seek(predicate.id, prefix)?.enumerate() {
+        let all = |id, key, value| each(id, key, value).map(ControlFlow::Continue);
+        self.seek_until(predicate, prefix, all).map(drop)
+    }
+
+    /// As [`CodeReader::seek`], until `each` breaks.
+    pub(super) fn seek_until<E: From<Error>>(
+        &self,
+        predicate: &Predicate,
+        prefix: &[u8],
+        mut each: impl FnMut(FactId, Value, Value) -> Result<ControlFlow<()>, E>,
+    ) -> Result<ControlFlow<()>, E> {
+        let facts = self.facts.snapshot().seek(predicate.id, prefix).map_err(Error::from)?;
+        for (number, fact) in facts.enumerate() {
             if number.is_multiple_of(FACTS_PER_CHECK) {
                 self.limits.check()?;
             }
-            let fact = fact?;
-            each(fact.id(), decode(&predicate.key, fact.key())?, decode(&predicate.value, fact.value())?)?;
+            let fact = fact.map_err(Error::from)?;
+            let key = decode(&predicate.key, fact.key()).map_err(Error::from)?;
+            let value = decode(&predicate.value, fact.value()).map_err(Error::from)?;
+            if each(fact.id(), key, value)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     /// The key of a fact whose key is a text: a path, or a symbol.

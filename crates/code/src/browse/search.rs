@@ -1,6 +1,7 @@
 //! Symbols by their names.
 
 use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
 
 use fulgurite_facts::{Type, Value, decode, encode, lower_case};
 
@@ -102,30 +103,27 @@ impl CodeReader {
     }
 
     /// Calls `each` with the names, in lower case, that begin with `prefix`, and their symbols.
-    fn names(&self, prefix: &str, mut each: impl FnMut(&str, SymbolId) -> Result<()>) -> Result<()> {
+    pub(crate) fn names(&self, prefix: &str, mut each: impl FnMut(&str, SymbolId) -> Result<()>) -> Result<()> {
         let predicate = &self.predicates.name;
         let mut bytes = encode(&Type::String, &Value::String(prefix.to_owned()))?;
         // Without the end of the string.
         bytes.truncate(bytes.len() - 2);
-        let (mut failure, mut count) = (None, 0_usize);
-        self.facts.snapshot().scan(predicate.id, &bytes, |_, key, _| {
-            // A scan goes on to its end: after a failure, it only passes over the facts.
-            if failure.is_none() && count.is_multiple_of(FACTS_PER_CHECK) {
-                failure = self.limits.check().err();
+        let mut count = 0_usize;
+        let mut read = |key: &[u8]| -> Result<()> {
+            if count.is_multiple_of(FACTS_PER_CHECK) {
+                self.limits.check()?;
             }
             count += 1;
-            if failure.is_some() {
-                return;
+            match decode(&predicate.key, key)? {
+                Value::Record(fields) => each(string(&fields[0]), SymbolId(fact(&fields[1]))),
+                _ => Ok(()),
             }
-            match decode(&predicate.key, key) {
-                Ok(Value::Record(fields)) => {
-                    failure = each(string(&fields[0]), SymbolId(fact(&fields[1]))).err();
-                }
-                Ok(_) => {}
-                Err(error) => failure = Some(error.into()),
-            }
+        };
+        let ended = self.facts.snapshot().scan_until(predicate.id, &bytes, |_, key, _| match read(key) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
         })?;
-        failure.map_or(Ok(()), Err)
+        ended.break_value().map_or(Ok(()), Err)
     }
 }
 

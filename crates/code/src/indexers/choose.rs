@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::ctags::{CTAGS_ARGUMENTS, CtagsFile};
 use crate::error::{Error, Result};
 use crate::indexers::languages::{INDEXERS, INSTALL_CTAGS, Indexer};
-use crate::indexers::run::{Temporary, is_available, run};
+use crate::indexers::run::{Run, Temporary, is_available, run};
 use crate::scip::reader::ScipFile;
 use crate::source::{Source, Visit};
 use crate::stack::IndexLock;
@@ -35,16 +35,28 @@ impl Plan {
     /// # Errors
     /// [`Error::NoIndexer`], if nothing on this machine reads the directory; [`Error::File`], if it is none.
     pub fn of(directory: &Path) -> Result<Plan> {
-        Self::with(directory, &is_available)
+        Self::without(directory, &[])
     }
 
-    fn with(directory: &Path, is_available: &dyn Fn(&str) -> bool) -> Result<Plan> {
+    /// As [`Plan::of`], without some indexers, which are named as in [`INDEXER_NAMES`](crate::INDEXER_NAMES). Ctags
+    /// finds the definitions of their languages.
+    ///
+    /// # Errors
+    /// As [`Plan::of`].
+    pub fn without(directory: &Path, skipped: &[String]) -> Result<Plan> {
+        Self::with(directory, skipped, &is_available)
+    }
+
+    fn with(directory: &Path, skipped: &[String], is_available: &dyn Fn(&str) -> bool) -> Result<Plan> {
+        let is_skipped = |name: &str| skipped.iter().any(|skipped| skipped == name);
         std::fs::read_dir(directory).map_err(Error::file(directory, "be read"))?;
         let mut plan = Plan { directory: directory.to_owned(), scip: Vec::new(), ctags: None, missing: Vec::new() };
         let mut others = Vec::new();
         for indexer in INDEXERS {
             let Some(mark) = indexer.mark(directory) else { continue };
-            if is_available(indexer.name) {
+            if is_skipped(indexer.name) {
+                others.push(indexer.for_ctags);
+            } else if is_available(indexer.name) {
                 plan.scip.push(indexer);
             } else {
                 let Indexer { name, language, install, .. } = indexer;
@@ -58,15 +70,20 @@ impl Plan {
             (false, false) => Some(Ctags::Languages(others)),
             (false, true) => None,
         };
+        let wanted = wanted.filter(|_| !is_skipped("ctags"));
         if wanted.is_some() && is_available("ctags") {
             plan.ctags = wanted;
         } else if wanted.is_some() {
-            plan.missing.push(format!("ctags finds definitions of many languages: {INSTALL_CTAGS}"));
+            let finds = "Universal Ctags with JSON finds definitions of many languages";
+            plan.missing.push(format!("{finds}: {INSTALL_CTAGS}"));
         }
-        match plan.scip.is_empty() && plan.ctags.is_none() {
-            true => Err(Error::NoIndexer { path: plan.directory, missing: plan.missing }),
-            false => Ok(plan),
+        if plan.scip.is_empty() && plan.ctags.is_none() {
+            if plan.missing.is_empty() {
+                plan.missing.push("those that would are skipped".to_owned());
+            }
+            return Err(Error::NoIndexer { path: plan.directory, missing: plan.missing });
         }
+        Ok(plan)
     }
 
     /// The names of the indexers, in the order in which they are run.
@@ -102,7 +119,7 @@ impl Plan {
             let mut command = Command::new(indexer.name);
             let name = self.directory.canonicalize().ok();
             let name = name.as_deref().and_then(Path::file_name).unwrap_or_default();
-            command.args(indexer.arguments.iter().map(|argument| match *argument {
+            command.args(indexer.arguments(&self.directory).into_iter().map(|argument| match argument {
                 "{output}" => output.path().as_os_str(),
                 "{name}" => name,
                 argument => argument.as_ref(),
@@ -110,7 +127,9 @@ impl Plan {
             if let Some(target) = cargo_target(&self.directory, std::env::var_os("CARGO_TARGET_DIR")) {
                 command.env("CARGO_TARGET_DIR", target);
             }
-            run(indexer.name, command, &self.directory, log.path(), &mut |time| waiting(indexer.name, time))?;
+            let (name, directory) = (indexer.name, self.directory.as_path());
+            let (output_path, log) = (output.path(), log.path());
+            run(Run { name, command, directory, output: output_path, log }, &mut |time| waiting(name, time))?;
             indexed.sources.push(Box::new(ScipFile::new(output.path(), &self.directory)));
             indexed.files.push(output);
         }
@@ -122,7 +141,9 @@ impl Plan {
                 command.arg(format!("--languages={}", languages.join(",")));
             }
             command.arg(".");
-            run("ctags", command, &self.directory, log.path(), &mut |time| waiting("ctags", time))?;
+            let (name, directory) = ("ctags", self.directory.as_path());
+            let (output_path, log) = (output.path(), log.path());
+            run(Run { name, command, directory, output: output_path, log }, &mut |time| waiting(name, time))?;
             indexed.sources.push(Box::new(CtagsFile::new(output.path(), &self.directory)));
             indexed.files.push(output);
         }
@@ -160,7 +181,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path();
         let names = |available: &[&str]| {
-            let plan = Plan::with(path, &|program| available.contains(&program));
+            let plan = Plan::with(path, &[], &|program| available.contains(&program));
             plan.map(|plan| (plan.names(), plan.missing().len()))
         };
         assert_eq!(names(&["ctags"]).expect("ctags reads anything"), (vec!["ctags"], 0));
@@ -171,7 +192,7 @@ mod tests {
         assert_eq!(names(&["rust-analyzer", "ctags"]).expect("one"), (vec!["rust-analyzer", "ctags"], 1));
         assert_eq!(names(&["rust-analyzer"]).expect("one"), (vec!["rust-analyzer"], 2));
         let ctags =
-            |available: &[&str]| Plan::with(path, &|program| available.contains(&program)).map(|plan| plan.ctags);
+            |available: &[&str]| Plan::with(path, &[], &|program| available.contains(&program)).map(|plan| plan.ctags);
         assert_eq!(ctags(&["ctags"]).expect("ctags reads anything"), Some(Ctags::All));
         let python = Some(Ctags::Languages(vec!["Python"]));
         assert_eq!(ctags(&["ctags", "rust-analyzer"]).expect("both"), python);
@@ -180,6 +201,26 @@ mod tests {
             assert!(error.contains(part), "{error}");
         }
         assert!(Plan::of(&path.join("none")).is_err());
+    }
+
+    #[test]
+    fn an_indexer_that_is_skipped_is_not_run_and_not_missing() {
+        let directory = tempfile::tempdir().expect("a directory");
+        for name in ["Cargo.toml", "main.py"] {
+            std::fs::write(directory.path().join(name), "").expect("a file");
+        }
+        let plan = |skipped: &[&str], available: &[&str]| {
+            let skipped: Vec<String> = skipped.iter().map(|name| (*name).to_owned()).collect();
+            let plan = Plan::with(directory.path(), &skipped, &|program| available.contains(&program))?;
+            Ok::<_, Error>((plan.names(), plan.missing().len(), plan.ctags))
+        };
+        let all = ["rust-analyzer", "scip-python", "ctags"];
+        let python = Some(Ctags::Languages(vec!["Python"]));
+        assert_eq!(plan(&["scip-python"], &all).expect("two"), (vec!["rust-analyzer", "ctags"], 0, python));
+        let without_ctags = plan(&["scip-python", "ctags"], &all).expect("one");
+        assert_eq!(without_ctags, (vec!["rust-analyzer"], 0, None));
+        let error = plan(&all, &all).expect_err("all are skipped").to_string();
+        assert!(error.ends_with("no indexer reads this directory: those that would are skipped"), "{error}");
     }
 
     #[test]
@@ -197,16 +238,25 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn what_an_earlier_run_has_left_is_not_read() {
-        static SILENT: Indexer =
-            Indexer { name: "true", language: "", marks: &[], arguments: &["{output}"], install: "", for_ctags: "" };
+        static SILENT: Indexer = Indexer {
+            name: "true",
+            language: "",
+            marks: &[],
+            arguments: &["{output}"],
+            build_tools: &[],
+            choosing: &[],
+            install: "",
+            for_ctags: "",
+        };
         let directory = tempfile::tempdir().expect("a directory");
         let index = directory.path().join("code.ful");
         // Metadata only: an empty index.
         std::fs::write(directory.path().join("code.ful-true.scip"), [0x0a, 0]).expect("a file");
         let plan =
             Plan { directory: directory.path().to_owned(), scip: vec![&SILENT], ctags: None, missing: Vec::new() };
-        let indexed = plan.run(&IndexLock::take(&index).expect("a lock"), &mut |_, _| {}).expect("it runs");
-        let error = indexed.each(&mut |_| Ok(())).expect_err("the indexer wrote nothing").to_string();
-        assert!(error.contains("code.ful-true.scip: cannot be read"), "{error}");
+        let run = plan.run(&IndexLock::take(&index).expect("a lock"), &mut |_, _| {});
+        let error = run.err().expect("the indexer wrote nothing").to_string();
+        assert!(error.contains("true failed: it ended without an error, and wrote no index"), "{error}");
+        assert!(!directory.path().join("code.ful-true.scip").exists());
     }
 }

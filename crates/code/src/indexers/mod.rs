@@ -1,5 +1,5 @@
 //! Programs that index code: which of them fits a directory, and running it.
 
 pub mod choose;
-mod languages;
+pub mod languages;
 mod run;

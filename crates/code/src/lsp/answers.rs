@@ -3,20 +3,27 @@
 use std::collections::HashMap;
 
 use lsp_types::{
-    DocumentSymbol, DocumentSymbolParams, GotoDefinitionParams, Hover, HoverContents, HoverParams, Location,
-    MarkupContent, MarkupKind, ReferenceParams, SymbolInformation, TextDocumentPositionParams, WorkspaceSymbolParams,
+    DocumentSymbol, DocumentSymbolParams, DocumentSymbolResponse, GotoDefinitionParams, Hover, HoverContents,
+    HoverParams, Location, MarkupContent, MarkupKind, Position, Range, ReferenceParams, SymbolInformation,
+    TextDocumentPositionParams, Uri, WorkspaceSymbolParams,
 };
 
 use crate::browse::outline::Definition;
 use crate::browse::reader::{CodeReader, IndexedFile, Place, Use};
 use crate::error::{Error, Result};
+use crate::lsp::documents::Documents;
+use crate::lsp::handshake::Shows;
 use crate::lsp::kinds::kind;
 use crate::lsp::places::Places;
+use crate::lsp::shifts::Edge;
+use crate::model::Span;
 
 /// Answers from an index.
 pub struct Answers<'r> {
     pub reader: &'r CodeReader,
     pub places: &'r Places,
+    pub documents: &'r Documents,
+    pub shows: Shows,
 }
 
 impl Answers<'_> {
@@ -45,7 +52,7 @@ impl Answers<'_> {
     pub fn hover(&self, parameters: &HoverParams) -> Result<Option<Hover>> {
         let Some((file, uses)) = self.at(&parameters.text_document_position_params)? else { return Ok(None) };
         let Some(first) = uses.first() else { return Ok(None) };
-        let range = self.places.range(self.reader, &file, first.span)?;
+        let range = self.range(&file, first.span)?;
         let mut parts = Vec::new();
         for used in &uses {
             let what = self.reader.describe(used.symbol)?;
@@ -53,16 +60,30 @@ impl Answers<'_> {
                 true => format!("{} {}", what.kind, what.name),
                 false => what.signature,
             };
-            parts.push(format!("```{}\n{}\n```", file.language, declared.trim()));
+            parts.push(match self.shows.markdown {
+                true => format!("```{}\n{}\n```", file.language, declared.trim()),
+                false => declared.trim().to_owned(),
+            });
             parts.extend(what.documentation);
         }
-        let contents = HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value: parts.join("\n\n") });
+        let kind = if self.shows.markdown { MarkupKind::Markdown } else { MarkupKind::PlainText };
+        let contents = HoverContents::Markup(MarkupContent { kind, value: parts.join("\n\n") });
         Ok(Some(Hover { contents, range: Some(range) }))
     }
 
+    /// The definitions of a file, as the editor shows them.
+    pub fn document_symbols(&self, parameters: &DocumentSymbolParams) -> Result<DocumentSymbolResponse> {
+        let uri = &parameters.text_document.uri;
+        let symbols = self.nested_symbols(uri)?;
+        Ok(match self.shows.nested_symbols {
+            true => DocumentSymbolResponse::Nested(symbols),
+            false => DocumentSymbolResponse::Flat(flat(symbols, uri)),
+        })
+    }
+
     /// The definitions of a file, those of members within those of what they are part of.
-    pub fn document_symbols(&self, parameters: &DocumentSymbolParams) -> Result<Vec<DocumentSymbol>> {
-        let Some(path) = self.places.path(&parameters.text_document.uri) else { return Ok(Vec::new()) };
+    fn nested_symbols(&self, uri: &Uri) -> Result<Vec<DocumentSymbol>> {
+        let Some(path) = self.places.path(uri) else { return Ok(Vec::new()) };
         let Some(file) = found(self.reader.file(&path))? else { return Ok(Vec::new()) };
         let mut outline: Vec<Definition> = self.reader.whole_outline(&file)?.collect::<Result<_>>()?;
         outline.retain(|Definition { what, .. }| !what.is_local && !what.name.is_empty());
@@ -94,8 +115,8 @@ impl Answers<'_> {
     #[allow(deprecated)] // The field must be given.
     fn document_symbol(&self, file: &IndexedFile, definition: &Definition) -> Result<DocumentSymbol> {
         let Definition { what, place, .. } = definition;
-        let selection_range = self.places.range(self.reader, file, place.span)?;
-        let range = place.extent.map(|extent| self.places.range(self.reader, file, extent)).transpose()?;
+        let selection_range = self.range(file, place.span)?;
+        let range = place.extent.map(|extent| self.range(file, extent)).transpose()?;
         // The protocol wants the name within the whole.
         let range = range.filter(|range| range.start <= selection_range.start && selection_range.end <= range.end);
         let detail = Some(what.signature.clone()).filter(|signature| !signature.is_empty());
@@ -116,7 +137,7 @@ impl Answers<'_> {
     pub fn workspace_symbols(&self, parameters: &WorkspaceSymbolParams) -> Result<Vec<SymbolInformation>> {
         let mut symbols = Vec::new();
         for symbol in self.reader.search(&parameters.query, SYMBOLS_MAX)? {
-            let Some(place) = self.reader.definitions(symbol)?.into_iter().next() else { continue };
+            let Some(place) = self.reader.first_definition(symbol)? else { continue };
             let what = self.reader.describe(symbol)?;
             let container_name = what.enclosing.map(|outer| self.reader.describe(outer)).transpose()?;
             symbols.push(SymbolInformation {
@@ -124,27 +145,67 @@ impl Answers<'_> {
                 kind: kind(&what.kind),
                 tags: None,
                 deprecated: None,
-                location: self.places.location(self.reader, &place)?,
+                location: self.location(&place)?,
                 container_name: container_name.map(|outer| outer.name),
             });
         }
         Ok(symbols)
     }
 
-    /// The file of a position, and the symbols there. `None`, if the index does not have the file.
+    /// The file of a position, and the symbols there. `None`, if the index does not have the file, or the text there is
+    /// newer than the index.
     fn at(&self, parameters: &TextDocumentPositionParams) -> Result<Option<(IndexedFile, Vec<Use>)>> {
         let Some(path) = self.places.path(&parameters.text_document.uri) else { return Ok(None) };
         let Some(file) = found(self.reader.file(&path))? else { return Ok(None) };
-        let (line, column) = self.places.position(self.reader, &file, parameters.position)?;
-        let uses = self.reader.symbols_at(&file, line, column)?;
+        let Position { line, character } = parameters.position;
+        let indexed = self.documents.indexed(&file.path, (line, character), self.places.columns);
+        let Some(place) = indexed else { return Ok(None) };
+        let column = self.places.indexed_column(self.reader, &file, place)?;
+        let uses = self.reader.symbols_at(&file, place.0, column)?;
         Ok(Some((file, uses)))
+    }
+
+    /// A range of the editor's text.
+    fn range(&self, file: &IndexedFile, span: Span) -> Result<Range> {
+        let Range { start, end } = self.places.range(self.reader, file, span)?;
+        let now = |place: Position, edge| {
+            let place = (place.line, place.character);
+            let (line, character) = self.documents.now(&file.path, place, self.places.columns, edge);
+            Position { line, character }
+        };
+        let start = now(start, Edge::Start);
+        // Of text that is gone, the end could be before the start.
+        Ok(Range { start, end: now(end, Edge::End).max(start) })
+    }
+
+    /// A place as the editor calls it.
+    fn location(&self, place: &Place) -> Result<Location> {
+        let file = self.reader.file(&place.path)?;
+        Ok(Location { uri: self.places.uri(&place.path)?, range: self.range(&file, place.span)? })
     }
 
     fn locations(&self, mut places: Vec<Place>) -> Result<Vec<Location>> {
         places.sort_unstable();
         places.dedup_by(|a, b| (&a.path, a.span) == (&b.path, b.span));
-        places.iter().map(|place| self.places.location(self.reader, place)).collect()
+        places.iter().map(|place| self.location(place)).collect()
     }
+}
+
+/// Symbols of a file one after the other, each with the name of the one that it is in.
+#[allow(deprecated)] // The field must be given.
+fn flat(symbols: Vec<DocumentSymbol>, uri: &Uri) -> Vec<SymbolInformation> {
+    let mut flat = Vec::new();
+    // The next one is the last.
+    let mut left: Vec<(DocumentSymbol, Option<String>)> =
+        symbols.into_iter().rev().map(|symbol| (symbol, None)).collect();
+    while let Some((symbol, container_name)) = left.pop() {
+        let DocumentSymbol { name, kind, range, children, .. } = symbol;
+        let children = children.unwrap_or_default().into_iter().rev();
+        left.extend(children.map(|child| (child, Some(name.clone()))));
+        let location = Location { uri: uri.clone(), range };
+        flat.push(SymbolInformation { name, kind, tags: None, deprecated: None, location, container_name });
+    }
+    flat
 }
 
 /// Editors open files that the index does not have: there is nothing to say about them.

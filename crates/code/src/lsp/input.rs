@@ -10,6 +10,8 @@ use crate::error::{Error, Result};
 const MESSAGE_BYTES_MAX: u64 = 64 << 20;
 /// The most bytes of one header line.
 const HEADER_BYTES_MAX: u64 = 8 << 10;
+/// The most header lines of a message. The protocol has two.
+const HEADERS_MAX: usize = 100;
 
 /// Reads a message. `None` at the end of the input.
 ///
@@ -32,14 +34,12 @@ pub fn read_message(input: &mut impl BufRead) -> Result<Option<Message>> {
 /// Reads the headers before a message, and returns its length.
 fn read_headers(input: &mut impl BufRead) -> Result<Option<u64>> {
     let mut length = None;
-    let mut is_first = true;
-    loop {
+    for number in 0..HEADERS_MAX {
         let mut line = Vec::new();
         input.by_ref().take(HEADER_BYTES_MAX).read_until(b'\n', &mut line).map_err(failed)?;
-        if line.is_empty() && is_first {
+        if line.is_empty() && number == 0 {
             return Ok(None);
         }
-        is_first = false;
         let Some(line) = line.strip_suffix(b"\r\n") else {
             return Err(wrong(format!("a header line does not end with CR LF: `{}`", shown(&line))));
         };
@@ -54,6 +54,7 @@ fn read_headers(input: &mut impl BufRead) -> Result<Option<u64>> {
             length = Some(length_of(value.trim())?);
         }
     }
+    Err(wrong(format!("a message has more than {HEADERS_MAX} header lines")))
 }
 
 fn length_of(value: &str) -> Result<u64> {
@@ -117,5 +118,7 @@ mod tests {
         }
         let endless = read(&vec![b'a'; 1 << 20]).expect_err("the line does not end");
         assert!(endless.len() < 300, "{endless}");
+        let many = read(&b"A: b\r\n".repeat(1000)).expect_err("there are too many lines");
+        assert!(many.contains("more than 100 header lines"), "{many}");
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use lsp_types::{Location, Position, Range, Uri};
+use lsp_types::{Position, Range, Uri};
 
-use crate::browse::reader::{CodeReader, IndexedFile, Place};
+use crate::browse::reader::{CodeReader, IndexedFile};
 use crate::columns::{Columns, convert};
 use crate::error::{Error, Result};
 use crate::model::Span;
@@ -49,13 +49,24 @@ impl Places {
         Some(parts?.join("/"))
     }
 
-    /// The line and the column of the index at a position of the editor.
-    pub fn position(&self, reader: &CodeReader, file: &IndexedFile, position: Position) -> Result<(u32, u32)> {
-        let column = self.column(reader, file, position.line, position.character, (self.columns, file.columns))?;
-        Ok((position.line, column))
+    /// The text of a file on the disk, if it can be read.
+    pub fn text(&self, path: &str) -> Option<String> {
+        let bytes = std::fs::read(self.root.join(path)).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        Some(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
     }
 
-    /// A range of the editor.
+    /// The column of the index at a position of the editor, in the text that was indexed.
+    pub fn indexed_column(
+        &self,
+        reader: &CodeReader,
+        file: &IndexedFile,
+        (line, character): (u32, u32),
+    ) -> Result<u32> {
+        self.column(reader, file, line, character, (self.columns, file.columns))
+    }
+
+    /// A range in the columns of the editor, in the text that was indexed.
     pub fn range(&self, reader: &CodeReader, file: &IndexedFile, span: Span) -> Result<Range> {
         let at = |line, column| {
             let character = self.column(reader, file, line, column, (file.columns, self.columns))?;
@@ -64,11 +75,9 @@ impl Places {
         Ok(Range { start: at(span.line, span.column)?, end: at(span.end_line, span.end_column)? })
     }
 
-    /// A place as the editor calls it.
-    pub fn location(&self, reader: &CodeReader, place: &Place) -> Result<Location> {
-        let file = reader.file(&place.path)?;
-        let uri = uri_of(&self.root.join(&place.path))?;
-        Ok(Location { uri, range: self.range(reader, &file, place.span)? })
+    /// The URI of a file of the index.
+    pub fn uri(&self, path: &str) -> Result<Uri> {
+        uri_of(&self.root.join(path))
     }
 
     fn column(

@@ -62,4 +62,8 @@ impl FactSink for Sink<'_> {
     fn listed(&mut self, unit: Option<&str>, facts: &[FactId]) -> Result<()> {
         self.batch.listed(unit.or(self.unit), facts)
     }
+
+    fn derived(&mut self, fact: FactId, sources: &[FactId]) -> Result<()> {
+        self.batch.derived(fact, sources)
+    }
 }

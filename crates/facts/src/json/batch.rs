@@ -1,5 +1,8 @@
 //! Batches of facts: `[{ predicate: "a.B.1", facts: [{ id?, key, value? }], unit? }]`, read fact by fact. If the facts
 //! come before their predicate, memory holds those of the batch.
+//!
+//! A batch can list facts before it by their numbers, as `{ id }`: so several units own a fact. An element
+//! `{ derivations: [[fact, source, …]] }` lists derivations by numbers.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -58,6 +61,11 @@ impl State<'_> {
         let id = parser.fact(predicate, json)?;
         self.facts += 1;
         Ok(id)
+    }
+
+    fn derivation(&mut self, place: String, json: &Json) -> Result<()> {
+        let mut parser = Parser { schema: self.schema, sink: self.sink, named: &mut self.named, path: vec![place] };
+        parser.derivation(json)
     }
 
     /// Keeps an error of the crate, and returns the one that stops the reader.
@@ -166,14 +174,21 @@ impl<'de> Visitor<'de> for Batch<'_, '_> {
                     None => early = Some(map.next_value_seed(Strict)?),
                 },
                 "unit" => unit = map.next_value::<Option<String>>()?,
+                "derivations" => map.next_value_seed(Derivations { state: self.state, batch: self.index })?,
                 // Other programs add it to a batch, or write it alone. The schema is that of the database.
                 "schema_id" => map.next_value::<serde::de::IgnoredAny>().map(drop)?,
                 _ => {
-                    let message = format!("a batch has `predicate`, `facts` and `unit`, not `{name}`");
-                    return Err(A::Error::custom(message));
+                    let known = "`predicate`, `facts` and `unit`, or `derivations`";
+                    return Err(A::Error::custom(format!("a batch has {known}, not `{name}`")));
                 }
             }
             names.insert(name);
+        }
+        if names.contains("derivations") {
+            return match names.len() {
+                1 => Ok(()),
+                _ => Err(A::Error::custom("`derivations` must be the only member of an element")),
+            };
         }
         let facts = match (facts, early, predicate) {
             (Some(facts), ..) => facts,
@@ -224,5 +239,38 @@ impl<'de> Visitor<'de> for Facts<'_, '_> {
             facts.push(self.write::<A::Error>(facts.len(), &json)?);
         }
         Ok(facts)
+    }
+}
+
+/// The derivations of an element: `[[fact, source, …]]`.
+struct Derivations<'s, 'a> {
+    state: &'s RefCell<State<'a>>,
+    batch: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Derivations<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Derivations<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of derivations, `[[fact, source, …]]`")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> std::result::Result<(), A::Error> {
+        let mut index = 0;
+        while let Some(json) = sequence.next_element_seed(Strict)? {
+            let mut state = self.state.borrow_mut();
+            let read = state.derivation(format!("batch {}, derivation {index}: $", self.batch), &json);
+            read.map_err(|error| state.fail(error))?;
+            index += 1;
+        }
+        Ok(())
     }
 }

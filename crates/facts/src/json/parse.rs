@@ -38,6 +38,13 @@ pub trait FactSink {
     ///
     /// If the sink cannot record the owner.
     fn listed(&mut self, unit: Option<&str>, facts: &[FactId]) -> Result<()>;
+
+    /// Called for each derivation that the input lists: the owners of all `sources` own `fact`.
+    ///
+    /// # Errors
+    ///
+    /// If the sink cannot record the derivation.
+    fn derived(&mut self, fact: FactId, sources: &[FactId]) -> Result<()>;
 }
 
 /// Reads values, and defines the facts within them.
@@ -115,25 +122,49 @@ impl Parser<'_> {
         Ok(id)
     }
 
-    /// A fact by the number that the batch gave it, or else by its id in the database as it was before the batch.
-    fn reference(&self, predicate: PredicateId, number: u64) -> Result<FactId> {
-        let found = match self.named.get(&number) {
-            Some(found) => Some(*found),
-            None => match FactId::new(number) {
-                Some(id) => self.sink.predicate_of(id)?.map(|predicate| (predicate, id)),
-                None => None,
-            },
+    /// A derivation: the number of a fact, and those of the facts that it was derived from.
+    pub fn derivation(&mut self, json: &Json) -> Result<()> {
+        let expected = "expected the ids of a fact and of those that it was derived from, `[3, 1, 2]`";
+        let Json::Array(numbers) = json else {
+            return Err(self.error(format!("{expected}, found {}", kind(json))));
         };
-        match found {
+        let mut facts = Vec::with_capacity(numbers.len());
+        for json in numbers {
+            let number = json.as_u64().ok_or_else(|| self.error(format!("{} is not an id of a fact", quoted(json))))?;
+            let (_, fact) = self.numbered(number)?.ok_or_else(|| self.no_fact(number))?;
+            facts.push(fact);
+        }
+        match facts.split_first() {
+            Some((fact, sources)) => self.sink.derived(*fact, sources),
+            None => Err(self.error(expected)),
+        }
+    }
+
+    /// A fact by the number that the batch gave it, or else by its id in the database as it was before the batch.
+    fn numbered(&self, number: u64) -> Result<Option<(PredicateId, FactId)>> {
+        if let Some(found) = self.named.get(&number) {
+            return Ok(Some(*found));
+        }
+        let Some(id) = FactId::new(number) else { return Ok(None) };
+        Ok(self.sink.predicate_of(id)?.map(|predicate| (predicate, id)))
+    }
+
+    /// A fact of a predicate, by its number.
+    fn reference(&self, predicate: PredicateId, number: u64) -> Result<FactId> {
+        match self.numbered(number)? {
             Some((of, id)) if self.schema.may_stand_for(of, predicate) => Ok(id),
             Some((of, _)) => {
                 let (of, wanted) = (self.schema.name_of(of), self.schema.name_of(predicate));
                 Err(self.error(format!("fact {number} is of {of}; a fact of {wanted} belongs here")))
             }
-            None => Err(self.error(format!(
-                "there is no fact {number} before this one; give a fact this `id` before its uses, or write it here"
-            ))),
+            None => Err(self.no_fact(number)),
         }
+    }
+
+    fn no_fact(&self, number: u64) -> Error {
+        self.error(format!(
+            "there is no fact {number} before this one; give a fact this `id` before its uses, or write it here"
+        ))
     }
 
     /// Appends the bytes of a value.

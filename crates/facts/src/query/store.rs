@@ -55,4 +55,9 @@ impl FactSink for Batch {
         }
         Ok(())
     }
+
+    fn derived(&mut self, fact: FactId, sources: &[FactId]) -> Result<()> {
+        self.derive(fact, sources.iter().copied());
+        Ok(())
+    }
 }

@@ -1,5 +1,6 @@
 //! Reading a stack of databases: snapshots, seeks, statistics and owners. Nothing here writes.
 
+pub mod claims;
 pub mod counts;
 pub mod enumerate;
 pub mod layer;

@@ -71,7 +71,8 @@ impl Snapshot {
         Ok(owners.collect())
     }
 
-    fn unit_names(&self) -> Result<HashMap<UnitId, String>> {
+    /// The names of the units of all databases of the stack, by their numbers.
+    pub(super) fn unit_names(&self) -> Result<HashMap<UnitId, String>> {
         let mut names = HashMap::new();
         for layer in &self.layers {
             layer.view.each(Side::Units, b"", &mut |name, number| {

@@ -1,5 +1,6 @@
 //! [`Seek`]: facts whose keys begin with a prefix.
 
+use std::convert::Infallible;
 use std::ops::{Bound, ControlFlow};
 
 use fulgurite::{Range, Read};
@@ -68,14 +69,28 @@ impl Snapshot {
         prefix: &[u8],
         mut each: impl FnMut(FactId, &[u8], &[u8]),
     ) -> Result<()> {
-        let seek = self.seek(predicate, prefix)?;
-        let ended = seek.each(|entry| {
-            if let Entry::Shown(id, key, value) = entry {
-                each(id, key, value);
-            }
-            Ok(ControlFlow::Continue(()))
+        let ended = self.scan_until(predicate, prefix, |id, key, value| {
+            each(id, key, value);
+            ControlFlow::<Infallible>::Continue(())
         });
         ended.map(drop)
+    }
+
+    /// As [`Snapshot::scan`], but ends where `each` breaks, and reads no facts after it. Returns what `each` breaks
+    /// with.
+    ///
+    /// # Errors
+    /// As [`Snapshot::id_by_key`].
+    pub fn scan_until<B>(
+        &self,
+        predicate: PredicateId,
+        prefix: &[u8],
+        mut each: impl FnMut(FactId, &[u8], &[u8]) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>> {
+        self.seek(predicate, prefix)?.each(|entry| match entry {
+            Entry::Shown(id, key, value) => Ok(each(id, key, value)),
+            Entry::Hidden(_) => Ok(ControlFlow::Continue(())),
+        })
     }
 }
 
@@ -171,10 +186,10 @@ impl<'t> Seek<'t> {
     }
 
     /// Calls `each` with each entry that is left, until it breaks. It takes a fraction of the time of the iterator.
-    pub(crate) fn each(
+    pub(crate) fn each<B>(
         mut self,
-        mut each: impl FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<()>> {
+        mut each: impl FnMut(Entry<'_>) -> Result<ControlFlow<B>>,
+    ) -> Result<ControlFlow<B>> {
         let all = (self.snapshot.starting_id(), self.snapshot.first_free_id());
         let shows_all = self.snapshot.hiding.is_empty() && self.section == all;
         loop {
@@ -189,7 +204,7 @@ impl<'t> Seek<'t> {
                         break;
                     }
                     let flow = each(Entry::Shown(packed.first.plus(record.rank), key, piece.value(*record)))?;
-                    if flow == ControlFlow::Break(()) {
+                    if flow.is_break() {
                         return Ok(flow);
                     }
                     *record = next;
@@ -200,7 +215,7 @@ impl<'t> Seek<'t> {
                 Some(fact) if self.returns(fact.id()) => each(Entry::Shown(fact.id(), fact.key(), fact.value()))?,
                 Some(fact) => each(Entry::Hidden(fact.id()))?,
             };
-            if flow == ControlFlow::Break(()) {
+            if flow.is_break() {
                 return Ok(flow);
             }
         }

@@ -51,6 +51,10 @@ impl FactSink for Memory {
         assert_eq!(unit, None, "facts in memory have no owners");
         Ok(())
     }
+
+    fn derived(&mut self, fact: FactId, sources: &[FactId]) -> Result<()> {
+        panic!("facts in memory have no owners: {fact} is derived from {sources:?}");
+    }
 }
 
 impl Reads for Memory {

@@ -1,5 +1,7 @@
 //! What only databases of the engine have: their tables, and files of other kinds.
 
+use std::ops::ControlFlow;
+
 use fulgurite::Database;
 use fulgurite_facts::{Error, Store};
 
@@ -22,6 +24,30 @@ fn missing_entries_are_errors() {
         let damaged = results.iter().filter(|result| matches!(result, Err(Error::Damaged { .. }))).count();
         assert_eq!(damaged, if table == "facts.records" || table == "facts.meta" { 3 } else { 1 }, "{table}");
     }
+}
+
+#[test]
+fn scan_that_is_broken_off_reads_no_later_facts() {
+    let directory = Directory::new();
+    let store = directory.store("a.ful");
+    // Several pieces, of at most 65,536 bytes.
+    let keys: Vec<Vec<u8>> = (0..200_u8).map(|number| [&[number][..], &[b'x'; 1000]].concat()).collect();
+    let facts: Vec<(u64, &[u8], &[u8])> = keys.iter().map(|key| (0, &key[..], &b""[..])).collect();
+    add(&store, &facts);
+    complete(&store);
+    let db = store.database().expect("a database of the engine");
+    let records = db.open_table("facts.records").expect("a table of the layout");
+    db.update(|txn| txn.put(&records, 1_u64.to_be_bytes(), b"damage")).expect("a commit");
+    let snapshot = store.snapshot().expect("a snapshot");
+    let mut scanned = 0;
+    let whole = snapshot.scan(predicate(0), b"", |_, _, _| scanned += 1);
+    assert!(matches!(whole, Err(Error::Damaged { .. })) && scanned > 1, "{scanned} facts before the damage");
+    let mut scanned = 0;
+    let begun = snapshot.scan_until(predicate(0), b"", |fact, _, _| {
+        scanned += 1;
+        if scanned == 2 { ControlFlow::Break(fact) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!(begun.expect("it ends before the damage"), ControlFlow::Break(id(1025)));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Random operations beside a naive model: stacks of databases, incomplete and complete, with slices.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use fulgurite_facts::{Backend, Error, FactId, Slice, Snapshot, Store};
@@ -92,6 +93,14 @@ fn check_seek(snapshot: &Snapshot, model: &Model, number: u64, key: &[u8], rando
     let each = |id: FactId, key: &[u8], value: &[u8]| scanned.push((id.get(), key.to_vec(), value.to_vec()));
     snapshot.scan(predicate(number), prefix, each).expect("a scan");
     assert_eq!(scanned, expected);
+    let (wanted, mut begun) = (random.below(scanned.len() as u64 + 2) as usize, Vec::new());
+    let ended = snapshot.scan_until(predicate(number), prefix, |id, key, value| {
+        begun.push((id.get(), key.to_vec(), value.to_vec()));
+        if begun.len() == wanted { ControlFlow::Break(id) } else { ControlFlow::Continue(()) }
+    });
+    let last = wanted.checked_sub(1).and_then(|last| scanned.get(last)).map(|fact| id(fact.0));
+    assert_eq!(ended.expect("a scan").break_value(), last);
+    assert_eq!(begun, scanned[..if last.is_some() { wanted } else { scanned.len() }]);
     let Some(at) = random.below(expected.len() as u64 + 1).checked_sub(1) else { return };
     let last = id(expected[at as usize].0);
     let found = snapshot.seek_after(predicate(number), prefix, last).expect("a seek");

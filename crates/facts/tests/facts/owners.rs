@@ -73,6 +73,50 @@ fn slice_has_what_its_units_own_and_what_that_refers_to() {
     assert_eq!(counts(sliced.statistics_shown().expect("sound")), [(3, 9), (2, 28)]);
 }
 
+/// Each fact that is shown, with the units that own it themselves.
+fn claimed(snapshot: &Snapshot) -> Vec<(u64, Vec<String>)> {
+    let mut claims = snapshot.claims().expect("sound");
+    let names = claims.names().to_vec();
+    let mut all = Vec::new();
+    for fact in snapshot.enumerate(snapshot.starting_id(), snapshot.first_free_id()) {
+        let id = fact.expect("sound").id();
+        let units: Vec<String> = claims.of(id).into_iter().map(|unit| names[unit].clone()).collect();
+        if !units.is_empty() {
+            all.push((id.get(), units));
+        }
+    }
+    all
+}
+
+#[test]
+fn claims_and_derivations_are_what_was_written() {
+    let directory = Directory::new();
+    let base = base(&directory);
+    let units = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let (one, two) = (units(&["one.rs"]), units(&["two.rs"]));
+    // `a` is 1024, its use 1025; `b` is 1026, its uses are 1027 and 1028; `c` is 1029, its use 1030.
+    let uses = [(1025, one.clone()), (1027, one.clone()), (1028, two.clone()), (1030, two.clone())];
+    let snapshot = base.snapshot().expect("a snapshot");
+    assert_eq!(claimed(&snapshot), uses);
+    assert_eq!(snapshot.derivations().expect("sound"), [(id(1032), vec![id(1027), id(1028)])]);
+    drop(snapshot);
+
+    let options = options().base(&base).hide_units(["two.rs"]);
+    let next = options.create(directory.path("next.ful")).expect("an incremental store");
+    let mut batch = next.batch().expect("incomplete");
+    let unowned = batch.define(predicate(0), b"unowned", b"").expect("no contradiction");
+    let a = batch.define(predicate(0), b"a", b"").expect("no contradiction");
+    // A fact of the base without owners stays in every slice, whatever a unit claims.
+    batch.own("three.rs", [a, unowned]);
+    batch.own("two.rs", [a]);
+    batch.commit(None).expect("a commit");
+    let snapshot = next.snapshot().expect("a snapshot");
+    let left = [(1024, units(&["three.rs", "two.rs"])), (1025, one.clone()), (1027, one)];
+    assert_eq!(claimed(&snapshot), left);
+    // A source of the derived fact is hidden, and so is the fact.
+    assert!(snapshot.derivations().expect("sound").is_empty());
+}
+
 #[test]
 fn incremental_database_replaces_the_facts_of_units() {
     let directory = Directory::new();

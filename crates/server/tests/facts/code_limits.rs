@@ -21,6 +21,22 @@ impl Source for DefinedOften {
     }
 }
 
+/// A struct with 100 methods, each in a line of its own.
+struct HasMembers;
+
+const MEMBERS: u32 = 100;
+
+impl Source for HasMembers {
+    fn each(&self, visit: &mut Visit<'_>) -> fulgurite_code::Result<()> {
+        let names: Vec<String> = (0..MEMBERS).map(|number| format!("Outer#m{number}().")).collect();
+        let defined = (1..).zip(&names).map(|(line, name)| occurrence(line, name, Role::Definition));
+        let defined = [occurrence(0, "Outer#", Role::Definition)].into_iter().chain(defined);
+        let members = names.iter().map(|name| info(name, name, "method", Some("Outer#")));
+        let symbols = [info("Outer#", "Outer", "struct", None)].into_iter().chain(members);
+        visit(document("outer.rs", defined.collect(), symbols.collect()))
+    }
+}
+
 /// A line with functions that have long documentation: together more than the buffers of sockets hold.
 struct Documented;
 
@@ -67,6 +83,31 @@ fn the_definitions_of_a_described_symbol_end_when_the_answer_has_its_bytes() {
     let (often, listed) = described(&answer);
     assert!(listed > 1 && answer.to_string().len() < 4000, "{answer}");
     assert_eq!((&often["total"], &often["truncated"]), (&json!(DEFINITIONS), &json!(true)));
+}
+
+#[test]
+fn a_search_reads_one_definition_of_each_symbol() {
+    // All definitions of the function would take more memory.
+    let indexed = Indexed::of(&DefinedOften, FactServerOptions::new().memory_bytes_max(2000));
+    let found = indexed.answer("search", &json!({ "text": "often" }));
+    assert_eq!((&found["symbols"][0]["name"], &found["truncated"]), (&json!("often"), &json!(false)));
+    assert_eq!(found["symbols"][0]["place"]["file"], "often.rs");
+    let refused = indexed.ask("definition", &json!({ "symbol": "often" })).expect(400);
+    assert!(refused.body.contains("more than 2000 bytes of memory"), "{refused:?}");
+}
+
+#[test]
+fn a_hierarchy_does_not_collect_members_after_its_limit() {
+    // A list of all members would take more memory.
+    let indexed = Indexed::of(&HasMembers, FactServerOptions::new().memory_bytes_max(500));
+    let listed = |body: &Json| {
+        let answer = indexed.answer("hierarchy", body);
+        let symbols = answer["symbols"].as_array().expect("a list").len();
+        (symbols, answer["truncated"].as_bool().expect("a truth value"))
+    };
+    assert_eq!(listed(&json!({ "symbol": "Outer", "limit": 3 })), (3, true));
+    assert_eq!(listed(&json!({ "symbol": "Outer", "limit": 3, "offset": MEMBERS - 3 })), (3, false));
+    assert_eq!(listed(&json!({ "symbol": "Outer" })), (MEMBERS as usize, false));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The answers about an index of code, one function for each verb.
 
+use std::ops::ControlFlow;
+
 use fulgurite_code::{CodeReader, Description, FoundDiagnostic, Located, Place, Relative, Span, Summary, SymbolId};
 use serde_json::{Value as Json, json};
 
@@ -90,11 +92,13 @@ pub fn hierarchy(asked: &Asked<'_>, mut fields: Fields) -> Result<String, Refusa
     let symbols = symbols_of(asked, &mut fields)?;
     let mut list = List::of(&mut fields, asked, asked.results_max)?;
     fields.end()?;
-    'symbols: for symbol in symbols {
-        for (relative, other) in asked.reader.hierarchy(symbol)? {
-            if !list.add(|| related(asked.reader, relative, other))? {
-                break 'symbols;
-            }
+    for symbol in symbols {
+        let flow = asked.reader.each_relative(symbol, |relative, other| {
+            let has_room = list.add(|| related(asked.reader, relative, other))?;
+            Ok::<_, Refusal>(if has_room { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
+        if flow.is_break() {
+            break;
         }
     }
     Ok(list.answer("symbols", &[]))
@@ -125,10 +129,10 @@ fn required(fields: &mut Fields, name: &str, what: &str) -> Result<String, Refus
     fields.text(name)?.ok_or_else(|| fields.wrong(name, &format!("is missing: {what}")))
 }
 
-/// A symbol with its first definition.
+/// A symbol with one of its definitions.
 fn found(reader: &CodeReader, symbol: SymbolId) -> Result<Json, Refusal> {
-    let Located { what, places } = reader.located(symbol)?;
-    Ok(entry(&what, places.first()))
+    let place = reader.first_definition(symbol)?;
+    Ok(entry(&reader.describe(symbol)?, place.as_ref()))
 }
 
 /// A symbol around another, and how it relates to it.

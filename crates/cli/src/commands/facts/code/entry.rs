@@ -30,7 +30,7 @@ pub fn reading(path: &Path, work: impl FnOnce(&CodeReader) -> Result<u64, Failur
     Ok(())
 }
 
-/// Prints rows of symbols with their first definitions.
+/// Prints rows of symbols with places.
 pub struct Entries {
     printer: Printer<Output>,
     first: bool,

@@ -12,8 +12,9 @@ pub fn run(arguments: &OfSymbol) -> Result<(), Failure> {
         let mut count = 0;
         for symbol in reader.symbols_asked(&arguments.symbol).map_err(explain_code)? {
             for (relative, other) in reader.hierarchy(symbol).map_err(explain_code)? {
-                let located = reader.located(other).map_err(explain_code)?;
-                entries.row(relative.name(), &located.what, located.places.first())?;
+                let what = reader.describe(other).map_err(explain_code)?;
+                let place = reader.first_definition(other).map_err(explain_code)?;
+                entries.row(relative.name(), &what, place.as_ref())?;
                 count += 1;
             }
         }

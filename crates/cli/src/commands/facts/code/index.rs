@@ -42,7 +42,7 @@ fn source(arguments: &Index, lock: &IndexLock, progress: &RefCell<Progress>) -> 
         let files = arguments.scip.iter().map(|path| Box::new(ScipFile::new(path, directory)) as Box<dyn Source>);
         return Ok(Box::new(files.collect::<Vec<_>>()));
     }
-    let plan = Plan::of(directory).map_err(explain_code)?;
+    let plan = Plan::without(directory, &arguments.skip).map_err(explain_code)?;
     let _ = writeln!(std::io::stderr(), "{}: indexing with {}", directory.display(), plan.names().join(", "));
     for missing in plan.missing() {
         let _ = writeln!(std::io::stderr(), "missing: {missing}");

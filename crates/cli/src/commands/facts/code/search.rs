@@ -11,8 +11,9 @@ pub fn run(arguments: &Search) -> Result<(), Failure> {
         let mut entries = Entries::new(arguments.format, None);
         let symbols = reader.search(&arguments.text, arguments.limit).map_err(explain_code)?;
         for symbol in &symbols {
-            let located = reader.located(*symbol).map_err(explain_code)?;
-            entries.row("", &located.what, located.places.first())?;
+            let what = reader.describe(*symbol).map_err(explain_code)?;
+            let place = reader.first_definition(*symbol).map_err(explain_code)?;
+            entries.row("", &what, place.as_ref())?;
         }
         entries.finish()?;
         Ok(symbols.len() as u64)

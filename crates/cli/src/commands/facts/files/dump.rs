@@ -1,8 +1,11 @@
-//! `facts dump`: all facts as JSON, as `facts write` reads them.
+//! `facts dump`: all facts as JSON with the units that own them, as `facts write` reads them.
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::Write;
 
-use fulgurite_facts::{Expansion, FactDatabase, FactReader, PredicateId};
+use fulgurite_facts::{Expansion, FactDatabase, FactId, FactReader, PredicateId};
+use serde_json::{Value as Json, json};
 
 use crate::arguments::facts_files::Dump;
 use crate::commands::facts::database::reading;
@@ -10,7 +13,8 @@ use crate::commands::facts::slicing;
 use crate::failure::Failure;
 use crate::output::{Output, standard_output};
 
-/// Prints batches of facts in the order of ids, so that facts come before their uses.
+/// Prints batches of facts in the order of ids, so that facts come before their uses; then what units own beside the
+/// first owner of each fact, and the derivations.
 pub fn run(arguments: &Dump) -> Result<(), Failure> {
     reading(&arguments.database, |database| {
         let mut out = standard_output();
@@ -21,21 +25,70 @@ pub fn run(arguments: &Dump) -> Result<(), Failure> {
 
 fn dump(database: &FactDatabase, reader: &FactReader, out: &mut Output) -> Result<(), Failure> {
     let snapshot = reader.snapshot();
-    let mut before: Option<PredicateId> = None;
-    write!(out, "[").map_err(Failure::Output)?;
+    let mut claims = snapshot.claims()?;
+    let units = claims.names().to_vec();
+    let mut elements = Elements { out, database, units: &units, begun: None };
+    // The facts of each unit that the batches of another one have.
+    let mut further: BTreeMap<usize, Vec<FactId>> = BTreeMap::new();
     for fact in snapshot.enumerate(snapshot.starting_id(), snapshot.first_free_id()) {
         let fact = fact?;
-        let printed = reader.fact(fact.id(), Expansion::FLAT)?;
-        let predicate = fact.predicate();
-        if before == Some(predicate) {
-            write!(out, ",\n{printed}").map_err(Failure::Output)?;
-        } else {
-            let end = if before.is_some() { "]}," } else { "" };
-            let name = database.schema().name_of(predicate);
-            write!(out, "{end}\n{{\"predicate\":\"{name}\",\"facts\":[\n{printed}").map_err(Failure::Output)?;
-            before = Some(predicate);
+        let mut owners = claims.of(fact.id()).into_iter();
+        let batch = Element::Batch(fact.predicate(), owners.next());
+        owners.for_each(|unit| further.entry(unit).or_default().push(fact.id()));
+        elements.add(batch, &reader.fact(fact.id(), Expansion::FLAT)?)?;
+    }
+    for (unit, facts) in further {
+        for id in facts {
+            if let Some(predicate) = snapshot.predicate_by_id(id)? {
+                elements.add(Element::Batch(predicate, Some(unit)), &json!({ "id": id.get() }))?;
+            }
         }
     }
-    let end = if before.is_some() { "]}\n]" } else { "]" };
-    writeln!(out, "{end}").map_err(Failure::Output)
+    for (fact, sources) in snapshot.derivations()? {
+        let ids: Vec<u64> = [fact].into_iter().chain(sources).map(FactId::get).collect();
+        elements.add(Element::Derivations, &json!(ids))?;
+    }
+    elements.end()
+}
+
+/// An element of the list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Element {
+    /// Facts of a predicate, which a unit owns: its place among the units.
+    Batch(PredicateId, Option<usize>),
+    Derivations,
+}
+
+/// Prints the list: what belongs to one element and follows each other is printed in one.
+struct Elements<'d> {
+    out: &'d mut Output,
+    database: &'d FactDatabase,
+    units: &'d [String],
+    begun: Option<Element>,
+}
+
+impl Elements<'_> {
+    fn add(&mut self, element: Element, entry: &Json) -> Result<(), Failure> {
+        if self.begun == Some(element) {
+            return self.print(&format_args!(",\n{entry}"));
+        }
+        let before = if self.begun.is_some() { "]},\n" } else { "[\n" };
+        self.begun = Some(element);
+        let (predicate, unit) = match element {
+            Element::Batch(predicate, unit) => (predicate, unit),
+            Element::Derivations => return self.print(&format_args!("{before}{{\"derivations\":[\n{entry}")),
+        };
+        let name = self.database.schema().name_of(predicate);
+        let unit = unit.and_then(|unit| self.units.get(unit));
+        let unit = unit.map(|unit| format!("\"unit\":{},", Json::from(unit.as_str()))).unwrap_or_default();
+        self.print(&format_args!("{before}{{\"predicate\":\"{name}\",{unit}\"facts\":[\n{entry}"))
+    }
+
+    fn end(&mut self) -> Result<(), Failure> {
+        self.print(if self.begun.is_some() { &"]}\n]\n" } else { &"[]\n" })
+    }
+
+    fn print(&mut self, text: &dyn Display) -> Result<(), Failure> {
+        write!(self.out, "{text}").map_err(Failure::Output)
+    }
 }
