@@ -479,6 +479,60 @@ func TestWaitingWritesKeepNoThreads(t *testing.T) {
 	must(t, exclusive.End())
 }
 
+func TestUpdateEndsWithItsContext(t *testing.T) {
+	db, table := opened(t)
+	ctx, cancel := context.WithCancel(background)
+	calls := 0
+	err := db.Update(ctx, func(txn *Txn) error {
+		calls++
+		_, err := txn.Get(table, []byte("k"))
+		wantError(t, err, ErrNotFound)
+		// Another transaction changes what this one has read.
+		must(t, db.Update(background, func(other *Txn) error { return other.Put(table, []byte("k"), nil) }))
+		cancel()
+		return txn.Put(table, []byte("l"), nil)
+	})
+	wantError(t, err, context.Canceled)
+	want(t, calls, 1)
+}
+
+func TestAPanicEndsTheTransactionOfItsFunction(t *testing.T) {
+	db, table := opened(t)
+	must(t, db.Update(background, func(txn *Txn) error { return txn.Put(table, []byte("k"), []byte("old")) }))
+	var kept *Txn
+	for _, run := range []func(){
+		func() {
+			_ = db.Update(background, func(txn *Txn) error {
+				kept = txn
+				must(t, txn.Put(table, []byte("k"), []byte("new")))
+				panic("planted")
+			})
+		},
+		func() {
+			_ = db.View(func(txn *Txn) error {
+				kept = txn
+				for range txn.Scan(table, Range{}).All() {
+					panic("planted")
+				}
+				return nil
+			})
+		},
+	} {
+		func() {
+			defer func() { want(t, recover(), any("planted")) }()
+			run()
+		}()
+		_, err := kept.Get(table, []byte("k"))
+		wantError(t, err, ErrClosed)
+	}
+	must(t, db.View(func(txn *Txn) error {
+		value, err := txn.Get(table, []byte("k"))
+		want(t, string(value), "old")
+		return err
+	}))
+	must(t, db.Close())
+}
+
 func TestACommitThatIsRefusedEnds(t *testing.T) {
 	db, table := opened(t)
 	txn, err := db.Write(background)

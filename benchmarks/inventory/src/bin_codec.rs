@@ -13,6 +13,9 @@ pub trait BinCodec: Default + Send {
     /// Its name in reports.
     const NAME: &'static str;
 
+    /// Whether quantities can be changed at their places: [`BinCodec::add_at_place`].
+    const CHANGES_AT_PLACE: bool;
+
     /// Replaces `out` by the encoding of a bin.
     fn encode(&mut self, bin: &Bin, out: &mut Vec<u8>);
 
@@ -33,6 +36,10 @@ pub trait BinCodec: Default + Send {
     /// # Errors
     /// [`Malformed`].
     fn add(&mut self, bytes: &[u8], item: u64, pieces: i64, out: &mut Vec<u8>) -> Result<(), Malformed>;
+
+    /// Changes the quantity of an item at its place. Returns false, and changes nothing, if the bin does not have the
+    /// item, is malformed, or the codec has no places that can be changed.
+    fn add_at_place(bytes: &mut [u8], item: u64, pieces: i64) -> bool;
 }
 
 /// Bins in Protocol Buffers, by prost. Each read decodes the whole bin.
@@ -41,6 +48,8 @@ pub struct ProtobufBins;
 
 impl BinCodec for ProtobufBins {
     const NAME: &'static str = "protobuf";
+    /// A number has more bytes the greater it is.
+    const CHANGES_AT_PLACE: bool = false;
 
     fn encode(&mut self, bin: &Bin, out: &mut Vec<u8>) {
         let stocks = bin.stocks.iter().map(|stock| messages::Stock { item: stock.item, quantity: stock.quantity });
@@ -69,6 +78,10 @@ impl BinCodec for ProtobufBins {
         write(&bin, out);
         Ok(())
     }
+
+    fn add_at_place(_bytes: &mut [u8], _item: u64, _pieces: i64) -> bool {
+        false
+    }
 }
 
 fn message(bytes: &[u8]) -> Result<messages::Bin, Malformed> {
@@ -81,7 +94,7 @@ fn write(message: &messages::Bin, out: &mut Vec<u8>) {
 }
 
 /// Bins in FlatBuffers, by planus. A read checks and follows only the fields that it needs. A change of a quantity
-/// copies the bytes and changes eight of them.
+/// changes eight bytes at their place.
 #[derive(Debug, Default)]
 pub struct FlatBufferBins {
     builder: planus::Builder,
@@ -89,6 +102,7 @@ pub struct FlatBufferBins {
 
 impl BinCodec for FlatBufferBins {
     const NAME: &'static str = "flatbuffers";
+    const CHANGES_AT_PLACE: bool = true;
 
     fn encode(&mut self, bin: &Bin, out: &mut Vec<u8>) {
         let stock = |stock: &Stock| tables::Stock { item: stock.item, quantity: stock.quantity };
@@ -117,23 +131,25 @@ impl BinCodec for FlatBufferBins {
 
     #[inline]
     fn add(&mut self, bytes: &[u8], item: u64, pieces: i64, out: &mut Vec<u8>) -> Result<(), Malformed> {
-        let stocks = stocks_at(bytes).ok_or_else(|| malformed("an offset is out of bounds"))?;
-        let (all, _) = bytes[stocks.clone()].as_chunks::<STOCK_BYTES>();
-        match all.iter().position(|stock| stock[..8] == item.to_le_bytes()) {
-            Some(place) => {
-                out.clear();
-                out.extend_from_slice(bytes);
-                let quantity = &mut out[stocks.start + place * STOCK_BYTES + 8..][..8];
-                let before = quantity.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes));
-                quantity.copy_from_slice(&before.wrapping_add(pieces).to_le_bytes());
-            }
-            None => {
-                let mut bin = Self::decode(bytes)?;
-                bin.add(item, pieces);
-                self.encode(&bin, out);
-            }
+        out.clear();
+        out.extend_from_slice(bytes);
+        if !Self::add_at_place(out, item, pieces) {
+            let mut bin = Self::decode(bytes)?;
+            bin.add(item, pieces);
+            self.encode(&bin, out);
         }
         Ok(())
+    }
+
+    #[inline]
+    fn add_at_place(bytes: &mut [u8], item: u64, pieces: i64) -> bool {
+        let Some(stocks) = stocks_at(bytes) else { return false };
+        let (all, _) = bytes[stocks].as_chunks_mut::<STOCK_BYTES>();
+        let Some(stock) = all.iter_mut().find(|stock| stock[..8] == item.to_le_bytes()) else { return false };
+        let quantity = &mut stock[8..];
+        let before = quantity.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes));
+        quantity.copy_from_slice(&before.wrapping_add(pieces).to_le_bytes());
+        true
     }
 }
 
@@ -181,6 +197,11 @@ mod tests {
         // An item that is there, one that is not, and the same again.
         for (item, pieces) in [(u64::MAX, 5), (4, 2), (4, -3), (3, 1)] {
             codec.add(&bytes, item, pieces, &mut next).unwrap();
+            let mut at_place = bytes.clone();
+            let is_done = C::add_at_place(&mut at_place, item, pieces);
+            let has_item = expected.stocks.iter().any(|stock| stock.item == item);
+            assert_eq!(is_done, C::CHANGES_AT_PLACE && has_item, "{}", C::NAME);
+            assert_eq!(at_place, if is_done { &next[..] } else { &bytes[..] }, "{}", C::NAME);
             std::mem::swap(&mut bytes, &mut next);
             expected.add(item, pieces);
             assert_eq!(C::decode(&bytes).unwrap(), expected, "{}", C::NAME);
@@ -196,6 +217,7 @@ mod tests {
             let mut damaged = bytes.clone();
             damaged[at / 8] ^= 1 << (at % 8);
             let _ = (C::quantity(&damaged, 3), codec.add(&damaged, 3, 1, &mut next), C::decode(&damaged));
+            C::add_at_place(&mut damaged, 3, 1);
         }
         assert!(C::quantity(&[255; 20], 3).is_err() && codec.add(&[255; 20], 3, 1, &mut next).is_err());
     }

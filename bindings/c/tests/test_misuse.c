@@ -1,6 +1,7 @@
 /* What programs do wrong is an error, not harm. */
 #include "check.h"
 #include <pthread.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void test_arguments(const char *path) {
@@ -210,6 +211,45 @@ static void test_one_handle_twice(const char *path) {
     OK(fulgurite_close(db));
 }
 
+/* A child made by fork cannot use what its parent has opened, and the parent continues. */
+static void test_fork(const char *path) {
+    /* No other thread of the library is in a call while this one forks. */
+    fulgurite_options options = {.size = sizeof options, .create = true, .no_background = true};
+    fulgurite_database db;
+    fulgurite_table table;
+    fulgurite_txn reader, writer;
+    fulgurite_slice value;
+    OK(fulgurite_open(path, &options, &db));
+    OK(fulgurite_open_table(db, "t", &table));
+    OK(fulgurite_begin_read(db, &reader));
+    OK(fulgurite_begin_write(db, &writer));
+    OK(fulgurite_put(writer, table, TEXT("forked"), TEXT("v")));
+    pid_t child = fork();
+    EXPECT(child >= 0);
+    if (child == 0) {
+        const char *remedy = "open it again in this process";
+        fulgurite_txn txn;
+        FAILS(fulgurite_begin_read(db, &txn), FULGURITE_FORKED, remedy);
+        FAILS(fulgurite_begin_write(db, &txn), FULGURITE_FORKED, remedy);
+        FAILS(fulgurite_get(reader, table, TEXT("forked"), &value), FULGURITE_FORKED, remedy);
+        FAILS(fulgurite_put(writer, table, TEXT("forked"), TEXT("w")), FULGURITE_FORKED, remedy);
+        FAILS(fulgurite_commit(writer, NULL), FULGURITE_FORKED, remedy);
+        _exit(EXIT_SUCCESS);
+    }
+    int status;
+    EXPECT(waitpid(child, &status, 0) == child);
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+    OK(fulgurite_commit(writer, NULL));
+    EXPECT(fulgurite_get(reader, table, TEXT("forked"), &value) == FULGURITE_NOT_FOUND);
+    OK(fulgurite_end(reader));
+    OK(fulgurite_begin_read(db, &reader));
+    OK(fulgurite_get(reader, table, TEXT("forked"), &value));
+    EXPECT(equals(value, "v"));
+    OK(fulgurite_end(reader));
+    OK(fulgurite_close_table(table));
+    OK(fulgurite_close(db));
+}
+
 static fulgurite_database merging;
 static fulgurite_txn merging_txn;
 static fulgurite_table merging_table;
@@ -379,6 +419,7 @@ int main(int argument_count, char **arguments) {
     test_threads(path);
     test_threads_while_a_table_is_closed(path);
     test_one_handle_twice(path);
+    test_fork(path);
     test_merge_functions(path);
     test_merge_functions_of_one_name(path);
     test_releases_that_call_the_library(path);

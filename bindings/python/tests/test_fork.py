@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import fulgurite
+from fulgurite import events
+from fulgurite.events import NewEvent
 
 
 def in_child(run: Callable[[], None], before: Callable[[], None] = lambda: None) -> str:
@@ -89,6 +91,27 @@ class ForkTest(unittest.TestCase):
         write.commit()
         other.close()
         self.assertEqual((dict(self.t), self.db.check()), ({"parent": 2}, []))
+
+    def test_an_event_store_that_a_child_inherits_raises_and_the_parent_continues(self) -> None:
+        store = events.open(self.path.with_name("log.ful"))
+        self.addCleanup(store.close)
+        store.append("s", NewEvent("x"))
+
+        def use() -> None:
+            for call in (
+                lambda: store.append("s", NewEvent("y")),
+                lambda: store.transact(lambda txn: None),
+                lambda: list(store.read()),
+                lambda: list(store.read_stream("s")),
+                lambda: store.head,
+            ):
+                with self.assertRaisesRegex(fulgurite.Error, "open it again in this process") as caught:
+                    call()
+                self.assertEqual(caught.exception.kind, "FORKED")
+
+        self.assertEqual(in_child(use), "")
+        store.append("s", NewEvent("z"))
+        self.assertEqual([event.type for event in store.read_stream("s")], ["x", "z"])
 
     def test_a_child_opens_the_database_after_the_parent_has_closed_it(self) -> None:
         def use() -> None:

@@ -13,6 +13,8 @@ use fulgurite_events::{
 use fulgurite_testkit::{CrashDisk, Kinds};
 
 const PATH: &str = "events.ful";
+/// Streams of a wide transaction.
+const WIDE_STREAMS: u64 = 20;
 
 fn open(disk: &CrashDisk, create: bool) -> fulgurite::Result<Database> {
     let options = Database::options().create(create).background(false).delta_bytes(64 << 10);
@@ -40,9 +42,23 @@ fn length(position: u64) -> usize {
     if position % 40 == 39 { 9_000 } else { (position * 37 % 300) as usize }
 }
 
+/// Appends to so many streams in one transaction that the index of streams gets a block.
+fn append_wide(store: &EventStore, disk: &CrashDisk) {
+    let head = store.snapshot().unwrap().head().unwrap().0;
+    let appended = store.transact(|t| {
+        for stream in 0..WIDE_STREAMS {
+            let payload = vec![7_u8; length(head + stream)];
+            t.append(format!("s{stream}"), Expected::Any, &[EventData::new("x", &payload)])?;
+        }
+        Ok(())
+    });
+    appended.unwrap();
+    disk.mark("appended", head + WIDE_STREAMS);
+}
+
 fn work(disk: &CrashDisk) {
     let db = open(disk, true).unwrap();
-    let store = EventStore::open_in(&db).unwrap();
+    let mut store = EventStore::open_in(&db).unwrap();
     for round in 0..60_u64 {
         let head = store.snapshot().unwrap().head().unwrap().0;
         let payloads: Vec<_> = (head..head + 1 + round % 5).map(|position| vec![7; length(position)]).collect();
@@ -54,8 +70,14 @@ fn work(disk: &CrashDisk) {
             disk.mark("folded", head + events.len() as u64);
         }
         match round {
+            10 | 30 | 45 => append_wide(&store, disk),
             20 => db.checkpoint().unwrap(),
             35 => drop(store.rebuild_view(&view(), fold).unwrap()),
+            // The next append folds the blocks of the index.
+            38 => {
+                drop(store);
+                store = EventStore::open_in(&db).unwrap();
+            }
             50 => {
                 store.apply_retention(&Retention { count_max: Some(60), ..Retention::default() }).unwrap();
                 db.checkpoint().unwrap();

@@ -171,8 +171,8 @@ impl FlatTable<'_> {
     /// Changes fields of the FlatBuffer that `table` has under `key`, for functions that fold events into a view.
     /// Returns false, and does not call `change`, if there is no such key.
     ///
-    /// The value is copied twice: out of the transaction, because the transaction lends it, and into the changes of the
-    /// transaction. [`WriteTxn::reserve`] would not save a copy. If `change` fails, nothing is stored.
+    /// The value is copied once: [`WriteTxn::try_modify`] changes it where the transaction keeps its changes. If
+    /// `change` fails, the value is as it was before.
     ///
     /// # Errors
     /// Those of `change`; [`Error::Codec`] if the value has no root table; errors of the disk.
@@ -182,11 +182,8 @@ impl FlatTable<'_> {
         key: impl AsRef<[u8]>,
         change: impl FnOnce(&mut FlatTable<'_>) -> Result<()>,
     ) -> Result<bool> {
-        let key = key.as_ref();
-        let Some(mut bytes) = txn.get(table, key)?.map(|value| value.to_vec()) else { return Ok(false) };
-        change(&mut FlatTable::root(&mut bytes)?)?;
-        txn.put(table, key, &bytes)?;
-        Ok(true)
+        let changed = txn.try_modify(table, key, |bytes| change(&mut FlatTable::root(bytes)?))?;
+        Ok(changed.is_some())
     }
 }
 

@@ -34,6 +34,13 @@ impl ChunkBuilder {
         self.count == 0 || self.bytes.len() + event_bytes(event) <= CHUNK_BYTES_MAX
     }
 
+    /// Uses the memory of a buffer for the next events. Requires: it holds none.
+    pub fn use_buffer(&mut self, mut buffer: Vec<u8>) {
+        assert!(self.count == 0, "events would be lost");
+        buffer.clear();
+        self.bytes = buffer;
+    }
+
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, stream: StreamId, version: Version, kind: TypeId, event: &EventData<'_>) {
@@ -355,6 +362,18 @@ mod tests {
             builder.push(StreamId(3), Version(version as u64), TypeId(version as u32), event);
         }
         builder.finish(Timestamp(77))
+    }
+
+    #[test]
+    fn a_buffer_that_was_used_leaves_nothing_in_the_next_chunk() {
+        let mut builder = ChunkBuilder::default();
+        builder.use_buffer(vec![0xff; 500]);
+        let event = EventData::new("x", b"123");
+        builder.push(StreamId(3), Version(0), TypeId(1), &event);
+        let reused = builder.finish(Timestamp(77));
+        assert!(reused.capacity() >= 500);
+        builder.push(StreamId(3), Version(0), TypeId(1), &event);
+        assert_eq!(reused, builder.finish(Timestamp(77)));
     }
 
     #[test]

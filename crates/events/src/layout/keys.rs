@@ -23,32 +23,6 @@ pub fn parse_stream_part(key: &[u8]) -> Option<(StreamId, Version)> {
     Some((StreamId(u64::from_be_bytes(*stream)), Version(u64::from_be_bytes(version.try_into().ok()?))))
 }
 
-/// Where a part of a stream is: its chunk, and how many events of the stream it has there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// The first position of the chunk.
-    pub chunk: Position,
-    /// How many events of the stream.
-    pub count: u32,
-}
-
-impl Part {
-    /// As a value of the index of streams.
-    pub fn to_bytes(self) -> [u8; 12] {
-        let mut value = [0; 12];
-        value[..8].copy_from_slice(&self.chunk.0.to_le_bytes());
-        value[8..].copy_from_slice(&self.count.to_le_bytes());
-        value
-    }
-
-    /// The reverse of [`Part::to_bytes`].
-    pub fn parse(value: &[u8]) -> Option<Self> {
-        let (chunk, count) = value.split_first_chunk::<8>()?;
-        let count = u32::from_le_bytes(count.try_into().ok()?);
-        Some(Self { chunk: Position(u64::from_le_bytes(*chunk)), count })
-    }
-}
-
 /// The key, in the table of the layout's version, of the version that a stream had when it was deleted last.
 pub fn deleted(stream: StreamId) -> [u8; 16] {
     let mut key = *b"deleted.........";

@@ -1,6 +1,6 @@
 //! The tables of a store.
 
-use fulgurite::{Database, ReadTxn, Table, TableOptions, WriteTxn};
+use fulgurite::{Database, Durability, Isolation, ReadTxn, Table, TableOptions, WriteTxn};
 
 use crate::error::{Error, Result};
 
@@ -38,8 +38,9 @@ impl Tables {
     /// [`Error::NotEvents`] if there is something else of this name, or a layout that is not known.
     pub fn open(txn: &ReadTxn, name: &str) -> Result<Option<Self>> {
         let Ok(meta) = txn.open_table(&format!("{name}.meta")) else { return Ok(None) };
-        if txn.get(&meta, META_LAYOUT)?.as_deref() != Some(&[LAYOUT]) {
-            return Err(Error::NotEvents { name: name.to_owned() });
+        match txn.get(&meta, META_LAYOUT)?.as_deref() {
+            Some(&[LAYOUT | LAYOUT_WITHOUT_BLOCKS]) => {}
+            _ => return Err(Error::NotEvents { name: name.to_owned() }),
         }
         Self::collect(name, |table, _| txn.open_table(table)).map(Some)
     }
@@ -66,6 +67,21 @@ impl Tables {
             Err(fulgurite::Error::TableExists { .. }) => Ok(()),
             created => Ok(created?),
         }
+    }
+
+    /// Notes that the store may have what older programs cannot read. Does nothing if that is noted.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn raise_layout(&self, db: &Database) -> Result<()> {
+        if db.read()?.get(&self.meta, META_LAYOUT)?.as_deref() == Some(&[LAYOUT]) {
+            return Ok(());
+        }
+        let mut txn = db.write_with(Isolation::Snapshot)?;
+        txn.put(&self.meta, META_LAYOUT, [LAYOUT])?;
+        // Commits that need it are later in the log.
+        txn.commit_with(Durability::Memory)?;
+        Ok(())
     }
 
     fn collect(name: &str, mut table: impl FnMut(&str, TableOptions) -> fulgurite::Result<Table>) -> Result<Self> {
@@ -97,4 +113,6 @@ const META_LAYOUT: &[u8] = b"layout";
 /// The key of the first position that retention keeps.
 pub const META_START: &[u8] = b"start";
 /// The version of the layout.
-const LAYOUT: u8 = 1;
+const LAYOUT: u8 = 2;
+/// The version in which the index of streams has no blocks, and one part in each entry. It is read as the newer one.
+const LAYOUT_WITHOUT_BLOCKS: u8 = 1;

@@ -1,5 +1,8 @@
 //! Which chunks a cursor reads: all, or those that an index names.
 
+use std::collections::VecDeque;
+use std::ops;
+
 use fulgurite::{Range, Read, Value};
 
 use crate::error::Result;
@@ -18,13 +21,24 @@ pub enum Source<'t> {
     Lanes(Vec<Lane<'t>>),
 }
 
-/// The entries of one index, for one stream, type or tag.
+/// The chunks of one stream, type or tag, as an index has them.
 #[derive(Debug)]
 pub struct Lane<'t> {
-    range: Range<'t>,
-    /// Whether the chunk is in the value, as for streams, or at the end of the key.
-    in_value: bool,
+    entries: Entries<'t>,
+    /// Chunks that were read from the entries, and are still to come.
+    ready: VecDeque<Position>,
     next: Option<Position>,
+}
+
+/// Entries of an index.
+#[derive(Debug)]
+enum Entries<'t> {
+    /// Of a stream: the parts with these versions count.
+    Stream(Range<'t>, ops::Range<u64>),
+    /// Of a type or a tag: the chunk is at the end of the key.
+    Keys(Range<'t>),
+    /// None: all chunks are ready.
+    Nothing,
 }
 
 /// An entry of the log: the first position and the chunk.
@@ -46,10 +60,10 @@ impl<'t> Source<'t> {
     /// # Errors
     /// Those of the engine.
     pub fn stream(txn: &'t impl Read, tables: &Tables, stream: StreamId, from: Version, to: Version) -> Result<Self> {
-        let from = locate::part_start(txn, tables, stream, from)?;
-        let to = to.max(from);
-        let range = txn.range(&tables.index, keys::stream_part(stream, from)..keys::stream_part(stream, to))?;
-        Ok(Self::Lanes(vec![Lane { range, in_value: true, next: None }]))
+        let versions = from.0..to.0;
+        let parts = locate::block_parts(txn, tables, stream)?;
+        let in_blocks = parts.iter().filter(|part| part.has_any(&versions)).map(|part| part.chunk).collect();
+        Ok(Self::Lanes(vec![Lane::of_stream(txn, tables, stream, versions)?, Lane::ready(in_blocks)]))
     }
 
     /// The chunks that may have events that match, at positions from `from` on and before `to`.
@@ -64,19 +78,19 @@ impl<'t> Source<'t> {
             if let Some(tag) = item.tags.first() {
                 let hash = keys::tag_hash(tag);
                 let range = txn.range(&tables.by_tag, keys::tag_chunk(hash, chunk)..keys::tag_chunk(hash, to))?;
-                lanes.push(Lane { range, in_value: false, next: None });
+                lanes.push(Lane::of_keys(range));
             } else if !item.streams.is_empty() {
                 for &stream in &item.streams {
                     let version = locate::version_from(txn, tables, stream, chunk)?;
-                    let end = keys::stream_part(stream, Version(u64::MAX));
-                    let range = txn.range(&tables.index, keys::stream_part(stream, version)..end)?;
-                    lanes.push(Lane { range, in_value: true, next: None });
+                    lanes.push(Lane::of_stream(txn, tables, stream, version.0..u64::MAX)?);
+                    let parts = locate::block_parts(txn, tables, stream)?;
+                    lanes.push(Lane::ready(parts.iter().map(|part| part.chunk).filter(|of| *of >= chunk).collect()));
                 }
             } else if !item.kinds.is_empty() {
                 for &kind in &item.kinds {
                     let range =
                         txn.range(&tables.by_type, keys::type_chunk(kind, chunk)..keys::type_chunk(kind, to))?;
-                    lanes.push(Lane { range, in_value: false, next: None });
+                    lanes.push(Lane::of_keys(range));
                 }
             } else {
                 return Self::log(txn, tables, from, to);
@@ -112,11 +126,53 @@ impl<'t> Source<'t> {
                 if let Some(value) = txn.get(&tables.log, keys::number(chunk.0))? {
                     return Ok(Some((chunk, value)));
                 }
-                // Retention has removed it, and not the last entry of its stream, which says where the stream ends.
+                // Retention has removed it, and not all that names it: blocks, and the last entry of a stream.
                 if chunk >= locate::start_of_log(txn, tables)? {
                     return Err(tables.damaged(&tables.log, "a chunk that an index names is missing"));
                 }
             },
+        }
+    }
+}
+
+impl<'t> Lane<'t> {
+    fn of_keys(range: Range<'t>) -> Self {
+        Self { entries: Entries::Keys(range), ready: VecDeque::new(), next: None }
+    }
+
+    /// The entries of a stream, but not what blocks have of it.
+    fn of_stream(txn: &'t impl Read, tables: &Tables, stream: StreamId, versions: ops::Range<u64>) -> Result<Self> {
+        let from = locate::entry_start(txn, tables, stream, Version(versions.start))?;
+        let to = Version(versions.end).max(from);
+        let range = txn.range(&tables.index, keys::stream_part(stream, from)..keys::stream_part(stream, to))?;
+        Ok(Self { entries: Entries::Stream(range, versions), ready: VecDeque::new(), next: None })
+    }
+
+    fn ready(chunks: VecDeque<Position>) -> Self {
+        Self { entries: Entries::Nothing, ready: chunks, next: None }
+    }
+
+    /// The next chunk from an end. A lane is read from one end only.
+    fn advance(&mut self, tables: &Tables, backwards: bool) -> Result<Option<Position>> {
+        loop {
+            let chunk = if backwards { self.ready.pop_back() } else { self.ready.pop_front() };
+            if chunk.is_some() {
+                return Ok(chunk);
+            }
+            let entry = match &mut self.entries {
+                Entries::Stream(range, _) | Entries::Keys(range) if backwards => range.next_back(),
+                Entries::Stream(range, _) | Entries::Keys(range) => range.next(),
+                Entries::Nothing => None,
+            };
+            let Some(entry) = entry else { return Ok(None) };
+            let (key, value) = entry?;
+            if let Entries::Stream(_, versions) = &self.entries {
+                let parts = locate::parse_entry(tables, &key, &value)?.parts();
+                self.ready.extend(parts.filter(|part| part.has_any(versions)).map(|part| part.chunk));
+            } else {
+                let chunk = keys::chunk_of(&key);
+                return Ok(Some(chunk.ok_or_else(|| tables.damaged(&tables.index, "an entry is malformed"))?));
+            }
         }
     }
 }
@@ -133,15 +189,10 @@ fn nearest(
         let is_passed =
             |chunk: Position| last.is_some_and(|last| if backwards { chunk >= last } else { chunk <= last });
         while lane.next.is_none_or(is_passed) {
-            lane.next = None;
-            let entry = if backwards { lane.range.next_back() } else { lane.range.next() };
-            let Some(entry) = entry else { break };
-            let (key, value) = entry?;
-            let chunk = match lane.in_value {
-                true => keys::Part::parse(&value).map(|part| part.chunk),
-                false => keys::chunk_of(&key),
-            };
-            lane.next = Some(chunk.ok_or_else(|| tables.damaged(&tables.index, "an entry is malformed"))?);
+            lane.next = lane.advance(tables, backwards)?;
+            if lane.next.is_none() {
+                break;
+            }
         }
         nearest = match (nearest, lane.next) {
             (Some(one), Some(other)) if backwards => Some(Position::max(one, other)),

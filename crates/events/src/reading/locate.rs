@@ -1,11 +1,14 @@
 //! Where things are: the chunk of a position, the ends of the log and of a stream.
 
+use std::collections::HashMap;
+
 use fulgurite::{Read, Value};
 
 use crate::error::Result;
 use crate::ids::{Position, StreamId, Timestamp, Version};
 use crate::layout::chunk::Chunk;
 use crate::layout::keys;
+use crate::layout::parts::{self, Block, Entry, Part};
 use crate::layout::stream::StreamRecord;
 use crate::layout::tables::{META_START, Tables};
 
@@ -89,9 +92,16 @@ pub fn after_gap(txn: &impl Read, tables: &Tables, position: Position, end: Posi
 pub fn stream_of(txn: &impl Read, tables: &Tables, name: &[u8]) -> Result<Option<StreamId>> {
     // No name is longer, and the engine would refuse the key.
     let Some(value) = txn.get(&tables.names, name)? else { return Ok(None) };
-    let bytes =
-        value[..].try_into().map_err(|_| tables.damaged(&tables.names, "the number of a stream is malformed"))?;
-    Ok(Some(StreamId(u64::from_be_bytes(bytes))))
+    parse_stream(tables, &value).map(Some)
+}
+
+/// The number of a stream, as the table of names has it.
+///
+/// # Errors
+/// Damage.
+pub fn parse_stream(tables: &Tables, value: &[u8]) -> Result<StreamId> {
+    let bytes = value.try_into().map_err(|_| tables.damaged(&tables.names, "the number of a stream is malformed"))?;
+    Ok(StreamId(u64::from_be_bytes(bytes)))
 }
 
 /// The record of a stream.
@@ -109,56 +119,100 @@ pub fn record_of(txn: &impl Read, tables: &Tables, stream: StreamId) -> Result<S
 /// # Errors
 /// Those of the engine; damage.
 pub fn next_version(txn: &impl Read, tables: &Tables, stream: StreamId) -> Result<Version> {
-    let Some(entry) = txn.prefix(&tables.index, stream.0.to_be_bytes())?.next_back() else { return Ok(Version(0)) };
-    let (key, value) = entry?;
-    let (version, part) = parse_part(tables, &key, &value)?;
-    Ok(Version(version.0 + u64::from(part.count)))
+    let in_blocks = block_parts(txn, tables, stream)?.last().and_then(Part::end).unwrap_or_default();
+    Ok(entries_end(txn, tables, stream)?.max(in_blocks))
 }
 
-/// An entry of the index of streams: the first version, and where it is.
-///
-/// # Errors
-/// Damage.
-pub fn parse_part(tables: &Tables, key: &[u8], value: &[u8]) -> Result<(Version, keys::Part)> {
-    let entry = keys::parse_stream_part(key).zip(keys::Part::parse(value));
-    let ((_, version), part) =
-        entry.ok_or_else(|| tables.damaged(&tables.index, "an entry of a stream is malformed"))?;
-    version.0.checked_add(u64::from(part.count)).ok_or_else(|| tables.damaged(&tables.index, "a version overflows"))?;
-    Ok((version, part))
-}
-
-/// The first version of the entry of the index that has a version of a stream; the version itself if there is none.
+/// The version after the last event of a stream that entries of the index have. Blocks may have later ones.
 ///
 /// # Errors
 /// Those of the engine; damage.
-pub fn part_start(txn: &impl Read, tables: &Tables, stream: StreamId, version: Version) -> Result<Version> {
+pub fn entries_end(txn: &impl Read, tables: &Tables, stream: StreamId) -> Result<Version> {
+    let Some(entry) = txn.prefix(&tables.index, stream.0.to_be_bytes())?.next_back() else { return Ok(Version(0)) };
+    let (key, value) = entry?;
+    Ok(parse_entry(tables, &key, &value)?.end)
+}
+
+/// The parts of a stream that blocks have, in the order of versions.
+///
+/// # Errors
+/// Those of the engine; damage.
+pub fn block_parts(txn: &impl Read, tables: &Tables, stream: StreamId) -> Result<Vec<Part>> {
+    let mut found = Vec::new();
+    for entry in txn.range(&tables.index, parts::blocks())? {
+        found.extend(parse_block(tables, &entry?.1)?.of_stream(stream));
+    }
+    match found.iter().all(|part| part.end().is_some()) {
+        true => Ok(found),
+        false => Err(tables.damaged(&tables.index, "a version overflows")),
+    }
+}
+
+/// The versions after the last events that blocks have of each stream.
+///
+/// # Errors
+/// Those of the engine; damage.
+pub fn block_ends(txn: &impl Read, tables: &Tables) -> Result<HashMap<StreamId, Version>> {
+    let mut ends = HashMap::new();
+    for entry in txn.range(&tables.index, parts::blocks())? {
+        for part in parse_block(tables, &entry?.1)?.parts() {
+            let end = part.end().ok_or_else(|| tables.damaged(&tables.index, "a version overflows"))?;
+            let last = ends.entry(part.stream).or_insert(end);
+            *last = end.max(*last);
+        }
+    }
+    Ok(ends)
+}
+
+/// An entry of the index of streams.
+///
+/// # Errors
+/// Damage.
+pub fn parse_entry<'e>(tables: &Tables, key: &[u8], value: &'e [u8]) -> Result<Entry<'e>> {
+    Entry::parse(key, value).ok_or_else(|| tables.damaged(&tables.index, "an entry of a stream is malformed"))
+}
+
+/// A block of the index of streams.
+///
+/// # Errors
+/// Damage.
+pub fn parse_block<'b>(tables: &Tables, value: &'b [u8]) -> Result<Block<'b>> {
+    Block::parse(value).ok_or_else(|| tables.damaged(&tables.index, "a block of parts is malformed"))
+}
+
+/// The first version of the entry of the index that has a version of a stream, or would have it; the version itself if
+/// all entries of the stream are later.
+///
+/// # Errors
+/// Those of the engine; damage.
+pub fn entry_start(txn: &impl Read, tables: &Tables, stream: StreamId, version: Version) -> Result<Version> {
     let bounds = keys::stream_part(stream, Version(0))..=keys::stream_part(stream, version);
     match txn.range(&tables.index, bounds)?.next_back() {
         Some(entry) => {
             let (key, value) = entry?;
-            Ok(parse_part(tables, &key, &value)?.0)
+            Ok(parse_entry(tables, &key, &value)?.first)
         }
         None => Ok(version),
     }
 }
 
-/// The first version of a stream whose chunk begins at `chunk` or after it: by bisection, because positions rise with
-/// versions.
+/// The first version of a stream, among those that entries of the index have, whose chunk begins at `chunk` or after
+/// it: by bisection, because positions rise with versions.
 ///
 /// # Errors
 /// Those of the engine; damage.
 pub fn version_from(txn: &impl Read, tables: &Tables, stream: StreamId, chunk: Position) -> Result<Version> {
-    let (mut low, mut high) = (0, next_version(txn, tables, stream)?.0);
+    let (mut low, mut high) = (0, entries_end(txn, tables, stream)?.0);
     while low < high {
         let middle = low + (high - low) / 2;
         let bounds = keys::stream_part(stream, Version(0))..=keys::stream_part(stream, Version(middle));
         match txn.range(&tables.index, bounds)?.next_back().transpose()? {
             Some((key, value)) => {
-                let (version, part) = parse_part(tables, &key, &value)?;
-                if part.chunk < chunk {
-                    low = (version.0 + u64::from(part.count)).max(middle + 1);
-                } else {
-                    high = version.0;
+                let entry = parse_entry(tables, &key, &value)?;
+                match entry.parts().find(|part| part.chunk >= chunk) {
+                    None => low = entry.end.0.max(middle + 1),
+                    Some(part) if part.version == entry.first => high = entry.first.0,
+                    Some(part) => return Ok(part.version),
                 }
             }
             None => low = middle + 1,

@@ -226,9 +226,13 @@ impl Snapshot {
     /// Errors of the disk; [`Error::Damaged`].
     pub fn stream(&self, stream: impl AsRef<[u8]>) -> Result<Option<StreamInfo>> {
         let Some(id) = self.stream_id(stream)? else { return Ok(None) };
-        let StreamRecord { name, first, state, metadata } = locate::record_of(&self.txn, &self.tables, id)?;
         let next = locate::next_version(&self.txn, &self.tables, id)?;
-        Ok(Some(StreamInfo { id, name, state, first, next, metadata }))
+        self.stream_info(id, next).map(Some)
+    }
+
+    fn stream_info(&self, id: StreamId, next: Version) -> Result<StreamInfo> {
+        let StreamRecord { name, first, state, metadata } = locate::record_of(&self.txn, &self.tables, id)?;
+        Ok(StreamInfo { id, name, state, first, next, metadata })
     }
 
     /// The streams whose names begin with `prefix`, in the order of names, deleted ones included.
@@ -237,9 +241,15 @@ impl Snapshot {
     /// Errors of the disk; [`Error::Damaged`].
     pub fn streams(&self, prefix: impl AsRef<[u8]>) -> Result<impl Iterator<Item = Result<StreamInfo>> + '_> {
         use fulgurite::Read;
-        let names = self.txn.prefix(&self.tables.names, prefix)?;
-        let missing = || self.tables.damaged(&self.tables.names, "the number of a stream is malformed");
-        Ok(names.map(move |entry| self.stream(&*entry?.0)?.ok_or_else(missing)))
+        let (txn, tables) = (&self.txn, &*self.tables);
+        let names = txn.prefix(&tables.names, prefix)?;
+        // Once for all streams.
+        let in_blocks = locate::block_ends(txn, tables)?;
+        Ok(names.map(move |entry| {
+            let id = locate::parse_stream(tables, &entry?.1)?;
+            let next = locate::entries_end(txn, tables, id)?;
+            self.stream_info(id, in_blocks.get(&id).copied().unwrap_or_default().max(next))
+        }))
     }
 
     /// A copy of an event, with the names of its stream and its type, and its payload upcast.

@@ -5,34 +5,50 @@ use fulgurite::{Table, WriteTxn};
 use crate::error::Result;
 use crate::event::EventData;
 use crate::ids::{Position, StreamId, Timestamp, TypeId, Version};
-use crate::layout::chunk::{Chunk, ChunkBuilder};
+use crate::layout::chunk::{CHUNK_BYTES_MAX, Chunk, ChunkBuilder};
 use crate::layout::keys;
+use crate::layout::parts::{self, BLOCK_PARTS_MAX, Entries, Part};
 use crate::layout::tables::Tables;
+use crate::store::folding::Blocks;
 
 /// The events that a transaction appends. They are written to the tables when it commits.
 #[derive(Debug)]
 pub struct Batch {
     time: Timestamp,
+    /// The position of the first event.
+    begin: Position,
     /// The position that the next event gets.
     pub next: Position,
     chunk: ChunkBuilder,
     /// The position of the first event of `chunk`.
     first: Position,
-    /// The stream that is being appended to, its first version in the chunk, and how many events it has there.
-    part: Option<(StreamId, Version, u32)>,
+    /// The events of the stream that is being appended to, in `chunk`.
+    part: Option<Part>,
     types: Vec<TypeId>,
     tags: Vec<u64>,
     chunks: Vec<([u8; 8], Vec<u8>)>,
-    parts: Vec<([u8; 16], [u8; 12])>,
+    parts: Vec<Part>,
     by_type: Vec<[u8; 12]>,
     by_tag: Vec<[u8; 16]>,
+    /// The blocks of parts that were written.
+    blocks: Blocks,
+    /// Buffers for chunks.
+    buffers: Vec<Vec<u8>>,
+}
+
+/// Empty memory of a batch, for the next one: the allocator may return what is freed to the system, which zeroes it.
+#[derive(Debug, Default)]
+pub struct Spare {
+    buffers: Vec<Vec<u8>>,
+    parts: Vec<Part>,
 }
 
 impl Batch {
     /// Events that are appended at a time, from a position on.
-    pub fn new(next: Position, time: Timestamp) -> Self {
+    pub fn new(next: Position, time: Timestamp, spare: Spare) -> Self {
         Self {
             time,
+            begin: next,
             next,
             chunk: ChunkBuilder::default(),
             first: next,
@@ -40,9 +56,11 @@ impl Batch {
             types: Vec::new(),
             tags: Vec::new(),
             chunks: Vec::new(),
-            parts: Vec::new(),
+            parts: spare.parts,
             by_type: Vec::new(),
             by_tag: Vec::new(),
+            blocks: Blocks::default(),
+            buffers: spare.buffers,
         }
     }
 
@@ -51,17 +69,29 @@ impl Batch {
         self.time
     }
 
+    /// The blocks that [`Batch::write`] has put into the index of streams.
+    pub fn blocks(&self) -> Blocks {
+        self.blocks
+    }
+
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, stream: StreamId, version: Version, kind: TypeId, event: &EventData<'_>) {
         if !self.chunk.fits(event) {
             self.end_chunk();
         }
+        if self.chunk.count() == 0
+            && let Some(buffer) = self.buffers.pop()
+        {
+            self.chunk.use_buffer(buffer);
+        }
         match &mut self.part {
-            Some((of, first, count)) if *of == stream && first.0 + u64::from(*count) == version.0 => *count += 1,
+            Some(part) if part.stream == stream && part.version.0 + u64::from(part.count) == version.0 => {
+                part.count += 1;
+            }
             _ => {
                 self.end_part();
-                self.part = Some((stream, version, 1));
+                self.part = Some(Part { stream, version, chunk: self.first, count: 1 });
             }
         }
         if self.types.last() != Some(&kind) && !self.types.contains(&kind) {
@@ -78,10 +108,7 @@ impl Batch {
     }
 
     fn end_part(&mut self) {
-        if let Some((stream, version, count)) = self.part.take() {
-            let part = keys::Part { chunk: self.first, count };
-            self.parts.push((keys::stream_part(stream, version), part.to_bytes()));
-        }
+        self.parts.extend(self.part.take());
     }
 
     fn end_chunk(&mut self) {
@@ -111,14 +138,42 @@ impl Batch {
         if self.chunks.is_empty() {
             return Ok(());
         }
-        // Numbers are compared several times as fast as bytes. Keys differ: a stream has a version once.
-        self.parts.sort_unstable_by_key(|(key, _)| u128::from_be_bytes(*key));
         self.by_type.sort_unstable();
         self.by_tag.sort_unstable();
-        put_all(txn, &tables.log, self.chunks.drain(..))?;
-        put_all(txn, &tables.index, self.parts.drain(..))?;
+        self.write_parts(txn, tables)?;
+        put_all(txn, &tables.log, self.chunks.iter().map(|(key, value)| (key, value)))?;
         put_all(txn, &tables.by_type, self.by_type.drain(..).map(|key| (key, [])))?;
         put_all(txn, &tables.by_tag, self.by_tag.drain(..).map(|key| (key, [])))
+    }
+
+    /// The memory of a batch that was written, for the next one.
+    pub fn take_spare(&mut self) -> Spare {
+        let mut spare = Spare { buffers: std::mem::take(&mut self.buffers), parts: std::mem::take(&mut self.parts) };
+        spare.parts.clear();
+        spare.parts.shrink_to(SPARE_PARTS_MAX);
+        let used = self.chunks.drain(..).map(|(_, buffer)| buffer);
+        let small = used.filter(|buffer| buffer.capacity() <= 2 * CHUNK_BYTES_MAX);
+        spare.buffers.extend(small.take(SPARE_BUFFERS_MAX));
+        spare.buffers.truncate(SPARE_BUFFERS_MAX);
+        spare
+    }
+
+    /// Writes the parts of streams: as entries, or in blocks if they are of many streams.
+    fn write_parts(&mut self, txn: &mut WriteTxn, tables: &Tables) -> Result<()> {
+        if let [part] = &self.parts[..] {
+            return Ok(txn.put(&tables.index, part.key(), part.place())?);
+        }
+        // Keys differ: a stream has a version once.
+        self.parts.sort_unstable_by_key(Part::order);
+        self.parts.dedup_by(|next, part| part.join(next));
+        if !parts::need_block(&self.parts) {
+            return Ok(txn.put_many(&tables.index, Entries::of(&self.parts).iter())?);
+        }
+        for (number, block) in (self.begin.0..).zip(self.parts.chunks(BLOCK_PARTS_MAX)) {
+            txn.put(&tables.index, parts::block_key(number), parts::block(block))?;
+            self.blocks.add(block.len());
+        }
+        Ok(())
     }
 }
 
@@ -136,3 +191,8 @@ fn put_all<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         None => Ok(()),
     }
 }
+
+/// Buffers that are kept for the next batch: at most 4 MiB, as large appends take.
+const SPARE_BUFFERS_MAX: usize = 256;
+/// Parts for which memory is kept: at most 512 KiB.
+const SPARE_PARTS_MAX: usize = 16_384;

@@ -3,6 +3,7 @@
 pub mod append;
 pub mod batch;
 pub mod bell;
+pub mod folding;
 pub mod handle;
 pub mod heads;
 pub mod id_window;

@@ -1,11 +1,11 @@
 //! Retention: removes from the log what is too old or too much, what was truncated, and what was deleted.
 //!
 //! Invariants: (1) The last chunk of the log and the last entry of each stream in the index stay, because the next
-//! position and the next version follow from them. (2) The start of the log is raised before chunks below it are
-//! removed, so that a reader that misses one knows why. (3) Appends change no entry that this removes, and do not wait
-//! for it. (4) One call runs at a time: a second one would write chunks back that the first has removed. (5) The ids of
-//! removed events stay in the log while they are recognised, unless their stream was deleted. A chunk below the start
-//! of the log stays for them, without events.
+//! position and the next version follow from them. So do blocks of the index, until their parts are entries. (2) The
+//! start of the log is raised before chunks below it are removed, so that a reader that misses one knows why. (3)
+//! Appends change no entry that this removes, and do not wait for it. (4) One call runs at a time: a second one would
+//! write chunks back that the first has removed. (5) The ids of removed events stay in the log while they are
+//! recognised, unless their stream was deleted. A chunk below the start of the log stays for them, without events.
 
 use std::collections::HashMap;
 use std::sync::PoisonError;
@@ -17,6 +17,7 @@ use crate::event::Event;
 use crate::ids::{Position, StreamId, Timestamp, Version};
 use crate::layout::chunk::Kept;
 use crate::layout::keys;
+use crate::layout::parts;
 use crate::layout::stream::StreamRecord;
 use crate::layout::tables::META_START;
 use crate::reading::locate;
@@ -134,6 +135,7 @@ impl EventStore {
     /// The streams whose events have to be removed.
     fn limits(&self, txn: &ReadTxn, now: Timestamp) -> Result<HashMap<StreamId, Limit>> {
         let tables = &self.shared.tables;
+        let in_blocks = locate::block_ends(txn, tables)?;
         let mut limits = HashMap::new();
         for entry in txn.range(&tables.streams, ..)? {
             let (key, value) = entry?;
@@ -141,7 +143,8 @@ impl EventStore {
             let (record, id) = record.ok_or_else(|| tables.damaged(&tables.streams, "a record is malformed"))?;
             if record.has_limits() {
                 let stream = StreamId(id.0);
-                let from = record.kept_from(locate::next_version(txn, tables, stream)?);
+                let next = locate::entries_end(txn, tables, stream)?;
+                let from = record.kept_from(in_blocks.get(&stream).copied().unwrap_or_default().max(next));
                 let ids_from = locate::deleted_before(txn, tables, stream)?;
                 limits.insert(stream, Limit { from, since: record.kept_since(now), ids_from });
             }
@@ -205,17 +208,15 @@ impl EventStore {
     fn remove_parts(&self, txn: &ReadTxn, start: Position, limits: &HashMap<StreamId, Limit>) -> Result<()> {
         let tables = &self.shared.tables;
         let (mut gone, mut before) = (Vec::new(), None);
-        for entry in txn.range(&tables.index, ..)? {
+        for entry in txn.range(&tables.index, ..parts::blocks().start)? {
             let (key, value) = entry?;
-            let (version, part) = locate::parse_part(tables, &key, &value)?;
-            let Some((stream, _)) = keys::parse_stream_part(&key) else { continue };
+            let entry = locate::parse_entry(tables, &key, &value)?;
             // An entry goes if its stream has a later one.
-            if let Some((of, version)) = before.take().filter(|(of, _)| *of == stream) {
+            if let Some((of, version)) = before.take().filter(|(of, _)| *of == entry.stream) {
                 gone.push(keys::stream_part(of, version));
             }
-            let is_truncated =
-                limits.get(&stream).is_some_and(|limit| version.0 + u64::from(part.count) <= limit.from.0);
-            before = (part.chunk < start || is_truncated).then_some((stream, version));
+            let is_truncated = limits.get(&entry.stream).is_some_and(|limit| entry.end <= limit.from);
+            before = (entry.last_chunk() < start || is_truncated).then_some((entry.stream, entry.first));
             if gone.len() >= CHANGES_MAX {
                 self.delete_keys(&tables.index, &mut gone)?;
             }

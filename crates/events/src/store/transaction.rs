@@ -8,7 +8,7 @@ use fulgurite::{Durability, Isolation, KeyRange, Sequence, Table, WriteTxn};
 use crate::error::{Error, Result};
 use crate::ids::{Position, StreamId, Timestamp, TypeId};
 use crate::reading::types::Types;
-use crate::store::batch::Batch;
+use crate::store::batch::{Batch, Spare};
 use crate::store::shared::Shared;
 use crate::store::writer::Writer;
 
@@ -65,7 +65,7 @@ impl<'s> Transaction<'s> {
         let mut transaction = Self {
             txn: None,
             shared,
-            batch: Batch::new(Position::START, Timestamp::default()),
+            batch: Batch::new(Position::START, Timestamp::default(), Spare::default()),
             types_before: types.len(),
             types,
             next_stream_before,
@@ -76,11 +76,13 @@ impl<'s> Transaction<'s> {
         };
         // From here on, dropping it ends what was begun. The snapshot is taken while the lock is held: it has all
         // events that were appended.
+        transaction.writer.prepare(&shared.db, &shared.tables)?;
         let txn = shared.db.write_with(isolation)?;
         let writer = &mut *transaction.writer;
         writer.begin(&txn, &shared.tables)?;
         transaction.next_stream_before = writer.next_stream;
-        transaction.batch = Batch::new(writer.next, Timestamp::now().max(writer.time));
+        let spare = std::mem::take(&mut writer.spare);
+        transaction.batch = Batch::new(writer.next, Timestamp::now().max(writer.time), spare);
         transaction.txn = Some(txn);
         Ok(transaction)
     }
@@ -124,6 +126,8 @@ impl<'s> Transaction<'s> {
             Ok(sequence) => {
                 let writer = &mut *self.writer;
                 (writer.next, writer.time) = (end, self.batch.time());
+                writer.blocks.add_all(self.batch.blocks());
+                writer.spare = self.batch.take_spare();
                 writer.heads.keep();
                 if let Some(ids) = &mut writer.ids {
                     ids.keep(Position(end.0.saturating_sub(shared.id_window)));
@@ -217,6 +221,32 @@ impl Transaction<'_> {
         value: Option<&[u8]>,
     ) -> fulgurite::Result<bool> {
         self.parts().0.compare_and_set(table, key, expected, value)
+    }
+
+    /// As [`WriteTxn::modify`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn modify<R>(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        change: impl FnOnce(&mut [u8]) -> R,
+    ) -> fulgurite::Result<Option<R>> {
+        self.parts().0.modify(table, key, change)
+    }
+
+    /// As [`WriteTxn::try_modify`]. With [`FlatTable::root`](crate::FlatTable::root) it changes a FlatBuffer.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn try_modify<R, E: From<fulgurite::Error>>(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        change: impl FnOnce(&mut [u8]) -> fulgurite::Result<R, E>,
+    ) -> fulgurite::Result<Option<R>, E> {
+        self.parts().0.try_modify(table, key, change)
     }
 
     /// As [`WriteTxn::merge`].

@@ -1,6 +1,6 @@
 //! What the thread that appends knows of the store: the ends of the log and of streams, and recent ids.
 
-use fulgurite::WriteTxn;
+use fulgurite::{Database, WriteTxn};
 
 use crate::error::Result;
 use crate::event::EventData;
@@ -9,6 +9,8 @@ use crate::layout::keys;
 use crate::layout::stream::{StreamRecord, StreamState};
 use crate::layout::tables::Tables;
 use crate::reading::locate;
+use crate::store::batch::Spare;
+use crate::store::folding::{self, Blocks};
 use crate::store::heads::{Head, Heads, Slot};
 use crate::store::id_window::IdWindow;
 
@@ -17,6 +19,8 @@ use crate::store::id_window::IdWindow;
 pub struct Writer {
     /// Whether the rest was read from the tables.
     is_loaded: bool,
+    /// Whether the blocks are known.
+    is_prepared: bool,
     /// The position that the next event gets.
     pub next: Position,
     /// When the newest event was appended.
@@ -27,17 +31,37 @@ pub struct Writer {
     pub heads: Heads,
     /// Recent ids. None until an append has ids.
     pub ids: Option<IdWindow>,
+    /// Blocks in the index of streams.
+    pub blocks: Blocks,
+    /// The memory of the transaction before.
+    pub spare: Spare,
 }
 
 impl Writer {
-    /// Begins a transaction.
+    /// Does what is due before a transaction begins, in transactions of its own: folds the blocks of the index if they
+    /// are many, or another writer may have left them.
+    ///
+    /// # Errors
+    /// Those of the engine; damage.
+    pub fn prepare(&mut self, db: &Database, tables: &Tables) -> Result<()> {
+        if !self.is_prepared {
+            tables.raise_layout(db)?;
+        }
+        if !self.is_prepared || self.blocks.are_many() {
+            self.blocks = folding::fold(db, tables)?;
+            self.is_prepared = true;
+        }
+        Ok(())
+    }
+
+    /// Begins a transaction. Requires: it is prepared.
     ///
     /// # Errors
     /// Those of the engine; damage.
     pub fn begin(&mut self, txn: &WriteTxn, tables: &Tables) -> Result<()> {
         use fulgurite::Read;
         if !self.is_loaded {
-            *self = Self::default();
+            *self = Self { is_prepared: self.is_prepared, blocks: self.blocks, ..Self::default() };
             (self.next, self.time) = locate::end_of_log(txn, tables)?;
             self.next_stream = match txn.last(&tables.streams)? {
                 Some((key, _)) => StreamId(locate_number(tables, &key)? + 1),

@@ -39,6 +39,33 @@ fn a_transaction_that_cannot_begin_leaves_the_numbers_of_streams() {
 }
 
 #[test]
+fn a_transaction_changes_values_of_the_program_at_their_places() {
+    let (_directory, store) = store();
+    let table = store.database().create_table("sums", TableOptions::new()).unwrap();
+    store.transact(|t| Ok(t.put(&table, "a", [1_u8])?)).unwrap();
+    let sum = store.transact(|t| {
+        t.append("x", Expected::Any, &[event("1")])?;
+        t.modify(&table, "a", |value| value[0] += 1)?;
+        t.try_modify(&table, "a", |value| {
+            value[0] += 1;
+            Ok::<_, Error>(value[0])
+        })
+    });
+    assert_eq!(sum.unwrap(), Some(3));
+    let refused = store.transact(|t| {
+        t.append("x", Expected::Any, &[event("2")])?;
+        t.try_modify(&table, "a", |value| {
+            value[0] = 9;
+            Err::<(), _>(Error::program("no"))
+        })
+    });
+    assert!(matches!(refused, Err(Error::Program(_))));
+    let txn = store.database().read().unwrap();
+    assert_eq!(txn.get(&table, "a").unwrap().as_deref(), Some(&[3][..]));
+    assert_eq!(texts(&store.snapshot().unwrap(), "x"), ["1"]);
+}
+
+#[test]
 fn an_append_that_is_refused_neither_creates_nor_opens_a_stream() {
     let (_directory, store) = store();
     store.append("deleted", Expected::Any, &[event("1")]).unwrap();

@@ -50,6 +50,16 @@ fn a_view_changes_a_flatbuffer_at_its_places_and_a_change_that_fails_is_not_stor
     });
     assert!(matches!(failed, Err(Error::Program(_))));
     assert_eq!(txn.get(&totals, "all").unwrap().as_deref(), Some(&expected[..]));
+    // Also of a value that the transaction has changed before.
+    assert!(FlatTable::update(&mut txn, &totals, "all", add_one).unwrap());
+    expected[16..].copy_from_slice(&301_u64.to_le_bytes());
+    let failed = FlatTable::update(&mut txn, &totals, "all", |total| {
+        add_one(total)?;
+        total.field::<8>(1)?;
+        Ok(())
+    });
+    assert!(matches!(failed, Err(Error::Codec { .. })));
+    assert_eq!(txn.get(&totals, "all").unwrap().as_deref(), Some(&expected[..]));
     assert!(!FlatTable::update(&mut txn, &totals, "none", add_one).unwrap());
     txn.put(&totals, "short", [12, 0, 0]).unwrap();
     let malformed = FlatTable::update(&mut txn, &totals, "short", add_one);

@@ -7,6 +7,7 @@ mod atomic;
 mod codecs;
 mod concurrent;
 mod following;
+mod many_streams;
 mod model;
 #[cfg(unix)]
 mod remote;

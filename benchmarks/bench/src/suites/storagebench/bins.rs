@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    /// The codec of the scenarios changes a quantity in a copy of the bytes, as a view of events does by [`FlatTable`].
+    /// The codec of the scenarios changes a quantity at its place, as a view of events does by [`FlatTable`].
     #[test]
     fn a_quantity_that_is_changed_at_its_place_has_the_bytes_that_the_codec_writes() {
         let bins = Bins { count: 100, seed: 5 };

@@ -218,10 +218,14 @@ impl<S: BinStore, C: BinCodec> Filled<S, C> {
         pieces: i64,
         buffer: &mut Vec<u8>,
     ) -> std::result::Result<(), Refusal> {
-        let mut is_changed = false;
-        self.store.update(&Bins::key(choice.bin), buffer, |value, buffer| {
-            is_changed = value.is_some_and(|value| codec.add(value, choice.item, pieces, buffer).is_ok());
-        })?;
+        let (key, mut is_changed) = (Bins::key(choice.bin), false);
+        if C::CHANGES_AT_PLACE {
+            self.store.modify(&key, buffer, |value| is_changed = C::add_at_place(value, choice.item, pieces))?;
+        } else {
+            self.store.update(&key, buffer, |value, buffer| {
+                is_changed = value.is_some_and(|value| codec.add(value, choice.item, pieces, buffer).is_ok());
+            })?;
+        }
         match is_changed {
             true => Ok(()),
             false => Err(Failure::new("bins", "change", missing(choice).to_string()).into()),

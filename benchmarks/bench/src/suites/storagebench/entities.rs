@@ -22,19 +22,24 @@ use crate::suites::storagebench::workload::{FLATBUFFERS, SUITE, Workload};
 pub fn measure(suite: &mut Suite<'_>) -> Result<()> {
     let largest = largest(suite)?;
     for entry in suite.engines.clone().into_iter().filter(|entry| ENGINES.contains(&entry.engine.name)) {
-        let mut costs = Vec::new();
+        let (mut reads, mut changes) = (Vec::new(), Vec::new());
         for entities in SIZES.map(|divisor| (largest / divisor).max(1)) {
             let row = of_size(suite, &entry, entities)?;
-            costs.push((entities, row.median("cpu_ns_per_op").unwrap_or(f64::NAN)));
+            reads.push((entities, row.median("cpu_ns_per_op").unwrap_or(f64::NAN)));
+            changes.push((entities, row.median(CHANGE).unwrap_or(f64::NAN)));
             suite.add(row);
         }
-        suite.report.amounts.push(Amount {
-            workload: Workload::Entities.name(),
-            data: format!("{}, a read, for each doubling of the entities", entry.engine.name),
-            value: for_each_doubling(&costs),
-            rival: None,
-            unit: "ns CPU",
-        });
+        let (name, engine) = (Workload::Entities.name(), entry.engine.name);
+        for (what, costs) in [("a read", reads), ("a change", changes)] {
+            suite.note(format!("{name}: {what} of {engine} takes {}", law(&costs)));
+            suite.report.amounts.push(Amount {
+                workload: name,
+                data: format!("{engine}, {what}, for each doubling of the entities"),
+                value: for_each_doubling(&costs),
+                rival: None,
+                unit: "ns CPU",
+            });
+        }
     }
     Ok(())
 }
@@ -84,7 +89,7 @@ fn of_size(suite: &mut Suite<'_>, entry: &Entry, entities: u64) -> Result<Row> {
         let mut figures = figures(&reads.sample);
         figures.set("size_bytes", size as f64);
         figures.set("entities", entities as f64);
-        figures.set("ns CPU of a change", changes.sample.cpu_ns_per_operation());
+        figures.set(CHANGE, changes.sample.cpu_ns_per_operation());
         figures.set("entities loaded a second", loaded);
         row.rounds.push(figures);
     }
@@ -98,6 +103,16 @@ fn of_size(suite: &mut Suite<'_>, entry: &Entry, entities: u64) -> Result<Row> {
     Ok(row)
 }
 
+/// The cost at each size, and how it grows.
+fn law(costs: &[(u64, f64)]) -> String {
+    let costs_of_sizes: Vec<String> = costs.iter().map(|(size, cost)| format!("{cost:.0} at {size}")).collect();
+    format!(
+        "{} entities (ns of processor time): {:.1} more for each doubling",
+        costs_of_sizes.join(", "),
+        for_each_doubling(costs)
+    )
+}
+
 /// The slope of the costs over the logarithm of the size, by least squares.
 fn for_each_doubling(costs: &[(u64, f64)]) -> f64 {
     let points: Vec<(f64, f64)> = costs.iter().map(|&(size, cost)| ((size as f64).log2(), cost)).collect();
@@ -108,6 +123,8 @@ fn for_each_doubling(costs: &[(u64, f64)]) -> f64 {
     covariance / points.iter().map(|(x, _)| (x - x_mean) * (x - x_mean)).sum::<f64>()
 }
 
+/// The name of a figure.
+const CHANGE: &str = "ns CPU of a change";
 /// The engines that are measured.
 const ENGINES: [&str; 2] = ["fulgurite", "lmdb"];
 /// By what the largest size is divided.
@@ -130,5 +147,8 @@ mod tests {
         let costs: Vec<(u64, f64)> =
             [10, 40, 160, 640].map(|size: u64| (size, 5.0 + 7.0 * (size as f64).log2())).into();
         assert!((for_each_doubling(&costs) - 7.0).abs() < 1e-9);
+        let law = law(&costs);
+        assert!(law.starts_with("28 at 10, 42 at 40, 56 at 160, 70 at 640 entities"), "{law}");
+        assert!(law.ends_with(": 7.0 more for each doubling"), "{law}");
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use fulgurite_rivals::{Level, Lmdb, RocksDb, Settings, Usage};
 
 use crate::engines::fulgurite::Fulgurite;
-use crate::engines::known;
+use crate::engines::known::{self, EngineNote};
 use crate::error::Result;
 use crate::harness::judge::MEASURED;
 use crate::harness::report::Report;
@@ -37,6 +37,12 @@ pub fn run(options: &Options, directory: &Path, seed: u64) -> Result<Report> {
     let engines = known::present(&engines, missing, &mut report.notes);
     let names: Vec<&str> = engines.iter().map(|entry| entry.engine.name).collect();
     report.engines = known::notes(&names, Settings { level: Level::Log, usage: Usage::SingleOperations });
+    if options.wants(&Workload::Durable) {
+        let settings = Settings { level: Level::Disk, usage: Usage::Transactions };
+        let durable = Workload::Durable.name();
+        let note = |note: &EngineNote| format!("{durable}: {} is opened with: {}", note.name, note.settings);
+        report.notes.extend(known::notes(&names, settings).iter().map(note));
+    }
     let places = Places::new(directory, options.keep)?;
     let logs = logs(options, &mut report);
     let mut suite = Suite::new(options, places, seed, engines, report);
@@ -88,6 +94,10 @@ mod tests {
             assert_eq!(rows(name), 2, "{name}");
         }
         assert_eq!((rows("entities"), rows("replay_protobuf"), rows("append_many")), (8, 1, 1));
+        for begin in ["durable: lmdb is opened with: ", "entities: a read of ", "entities: a change of fulgurite "] {
+            assert!(report.notes.iter().any(|note| note.starts_with(begin)), "{begin}: {:?}", report.notes);
+        }
+        assert_eq!(report.amounts.len(), 4);
         assert!(report.rows.iter().all(|row| row.rounds.len() == 2));
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }

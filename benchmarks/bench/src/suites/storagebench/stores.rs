@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::fulgurite::{Database, Durability, Isolation, Table};
+use ::fulgurite::{Database, Durability, Isolation, Table, WriteTxn};
 use fulgurite_rivals::{Failure, Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
 
 use crate::engines::fulgurite::{Fulgurite, TABLE, failed};
@@ -50,6 +50,20 @@ pub trait BinStore: Sync + Sized {
         buffer: &mut Vec<u8>,
         change: impl FnOnce(Option<&[u8]>, &mut Vec<u8>),
     ) -> Result<(), Refusal>;
+
+    /// Changes the value of a key, whose length stays, in a transaction of its own: at its place, if the engine can.
+    /// Requires: the key exists.
+    ///
+    /// # Errors
+    /// As [`BinStore::update`].
+    #[inline]
+    fn modify(&self, key: &[u8], buffer: &mut Vec<u8>, change: impl FnOnce(&mut [u8])) -> Result<(), Refusal> {
+        self.update(key, buffer, |value, buffer| {
+            buffer.clear();
+            buffer.extend_from_slice(value.unwrap_or_default());
+            change(buffer);
+        })
+    }
 
     /// All records in rising order.
     ///
@@ -191,10 +205,14 @@ impl BinStore for Ours {
         let mut txn = self.database.write_with(Isolation::Snapshot).map_err(failed("begin"))?;
         change(txn.get(&self.table, key).map_err(failed("get"))?.as_deref(), buffer);
         txn.put(&self.table, key, &buffer[..]).map_err(failed("put"))?;
-        match txn.commit() {
-            Err(error) if error.is_retryable() => Err(Refusal::Conflict),
-            outcome => Ok(outcome.map(drop).map_err(failed("commit"))?),
-        }
+        commit(txn)
+    }
+
+    #[inline]
+    fn modify(&self, key: &[u8], _: &mut Vec<u8>, change: impl FnOnce(&mut [u8])) -> Result<(), Refusal> {
+        let mut txn = self.database.write_with(Isolation::Snapshot).map_err(failed("begin"))?;
+        txn.modify(&self.table, key, change).map_err(failed("modify"))?;
+        commit(txn)
     }
 
     fn scan(&self, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
@@ -207,5 +225,13 @@ impl BinStore for Ours {
 
     fn close(self) -> Result<(), Failure> {
         self.database.close().map_err(failed("close"))
+    }
+}
+
+#[inline]
+fn commit(txn: WriteTxn) -> Result<(), Refusal> {
+    match txn.commit() {
+        Err(error) if error.is_retryable() => Err(Refusal::Conflict),
+        outcome => Ok(outcome.map(drop).map_err(failed("commit"))?),
     }
 }

@@ -5,7 +5,7 @@ use fulgurite_events::{Appended, Error, EventData, Expected, Position};
 use super::known::Known;
 use super::run::Run;
 use super::state::Refused;
-use super::wanted::{Unless, Wanted};
+use super::wanted::{STREAMS, Unless, Wanted};
 
 type Outcome = fulgurite_events::Result<Appended>;
 
@@ -91,6 +91,29 @@ impl Run {
         self.note_times();
     }
 
+    /// Appends to so many streams in one transaction that the index of streams gets a block.
+    pub fn append_wide(&mut self) {
+        let mut steps = Vec::new();
+        for number in 0..WIDE_STREAMS {
+            let name = format!("{} {number}", if number < STREAMS { "stream" } else { "wide" });
+            if self.model.streams.get(&name).is_some_and(|stream| stream.is_buried) {
+                continue;
+            }
+            let mut events = self.events(&name);
+            events.truncate(1);
+            steps.push((name, events));
+        }
+        let append_all = self.store.transact(|t| {
+            let append =
+                |(name, events): &(String, Vec<Known>)| with_data(events, |data| t.append(name, Expected::Any, data));
+            Ok(steps.iter().map(append).collect::<Vec<Outcome>>())
+        });
+        for ((name, events), outcome) in steps.iter().zip(append_all.unwrap()) {
+            compare(&outcome, &self.model.append(name, Expected::Any, None, events));
+        }
+        self.note_times();
+    }
+
     fn step(&mut self) -> Step {
         let name = self.name();
         let unless = if self.random.one_in(3) { Some(self.unless()) } else { None };
@@ -149,3 +172,6 @@ fn compare(outcome: &Outcome, expected: &Result<(u64, u64), Refused>) {
         _ => panic!("the model says {expected:?}, the store {outcome:?}"),
     }
 }
+
+/// Streams of a wide transaction.
+const WIDE_STREAMS: u64 = 24;

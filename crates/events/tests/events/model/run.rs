@@ -29,7 +29,8 @@ impl Run {
         match self.random.below(32) {
             0..=8 => self.append(),
             9..=11 => self.append_if(),
-            12..=15 => self.transact(),
+            12..=14 => self.transact(),
+            15 => self.append_wide(),
             16..=17 => self.change_stream(),
             18 => self.limit_stream(),
             19 => self.set_position(),
