@@ -76,12 +76,16 @@ pub struct Joined {
     /// The level whose next quad is read.
     depth: usize,
     has_ended: bool,
+    /// The quads that were looked at since [`Joined::take_quads_read`].
+    quads_read: u64,
 }
 
 /// A pattern and its quads for the row of the levels before it.
 struct Level {
     slots: [Slot; 4],
     quads: QuadIds,
+    /// The rows that its quads have made.
+    rows: u64,
 }
 
 /// What a position of a quad means for the row.
@@ -101,18 +105,47 @@ impl Joined {
     /// `quads` returns the quads of a pattern. Requires: there is a pattern, and the numbers of variables are below
     /// [`JoinTerm::VARIABLES_MAX`].
     pub(crate) fn new(patterns: &[JoinPattern], quads: impl Fn(&IdPattern) -> QuadIds) -> Self {
+        Self { has_ended: false, ..Self::within(patterns, Vec::new(), quads) }
+    }
+
+    /// As [`Joined::new`], with variables that have values before the first pattern is read: those whose element of
+    /// `is_set` is true. It has no rows before [`Joined::begin`].
+    pub(crate) fn within(
+        patterns: &[JoinPattern],
+        mut is_set: Vec<bool>,
+        quads: impl Fn(&IdPattern) -> QuadIds,
+    ) -> Self {
         assert!(!patterns.is_empty(), "a join needs a pattern");
         let variables = || patterns.iter().flat_map(JoinPattern::variables);
         assert!(
             variables().all(|variable| variable < JoinTerm::VARIABLES_MAX),
             "the number of a variable is too large"
         );
-        let mut is_set = Vec::new();
         let levels = patterns
             .iter()
-            .map(|pattern| Level { slots: slots(pattern, &mut is_set), quads: quads(&widest(pattern)) })
+            .map(|pattern| Level { slots: slots(pattern, &mut is_set), quads: quads(&widest(pattern)), rows: 0 })
             .collect();
-        Self { levels, row: vec![TermId::DEFAULT_GRAPH; is_set.len()], depth: 0, has_ended: false }
+        let row = vec![TermId::DEFAULT_GRAPH; is_set.len()];
+        Self { levels, row, depth: 0, has_ended: true, quads_read: 0 }
+    }
+
+    /// Begins again with a row that has the variables that were set before the first pattern. Variables beyond those of
+    /// the patterns are left out.
+    pub(crate) fn begin(&mut self, row: &[TermId]) {
+        self.row.iter_mut().zip(row).for_each(|(place, id)| *place = *id);
+        self.depth = 0;
+        self.has_ended = false;
+        self.levels[0].begin(&self.row);
+    }
+
+    /// The number of quads that it has looked at since this was asked last.
+    pub(crate) fn take_quads_read(&mut self) -> u64 {
+        std::mem::take(&mut self.quads_read)
+    }
+
+    /// The number of rows after each pattern, over all times that the join was begun.
+    pub(crate) fn rows_of_patterns(&self) -> impl Iterator<Item = u64> + '_ {
+        self.levels.iter().map(|level| level.rows)
     }
 
     /// Looks for the next row. Looks at about `keys_max` keys of indexes at most, and subtracts them.
@@ -137,9 +170,11 @@ impl Joined {
                 continue;
             };
             *keys_max -= 1;
+            self.quads_read += 1;
             if !set(&mut self.row, &level.slots, &quad) {
                 continue;
             }
+            level.rows += 1;
             if self.depth == last {
                 return Ok(JoinStep::Row);
             }

@@ -14,10 +14,11 @@ use spareval::{CancellationToken, PreparedQuery, QueryDatasetSpecification};
 
 use super::bindings;
 use super::plan::{self, JoinOrder, Plan};
-use super::results::{OtherThread, QueryResults, Solutions, Triples};
+use super::results::{IdSolutions, OtherThread, QueryResults, Solutions, Triples};
 use super::service::{self, ServiceHandler};
 use crate::Quads;
 use crate::error::{Error, Result};
+use crate::quads::joined::JoinStep;
 use crate::sparql::evaluation::best_rows::Best;
 use crate::sparql::evaluation::dataset::{EvaluationDataset, failure};
 use crate::sparql::evaluation::interrupt;
@@ -26,6 +27,8 @@ use crate::sparql::evaluation::scope::{DatasetChoice, Scope};
 use crate::sparql::evaluation::terms::Terms;
 use crate::sparql::expressions::functions;
 use crate::sparql::expressions::xpath;
+use crate::sparql::operators::rows::{Evaluation, RowSource};
+use crate::sparql::operators::{Request, recognise};
 use crate::sparql::parse::shape;
 use crate::sparql::parse::text::{self, Prologue};
 
@@ -50,6 +53,8 @@ pub struct Query {
     pub(super) join_order: JoinOrder,
     bindings: Vec<(Variable, Term)>,
     pub(super) service: service::Handler,
+    /// Whether the query may be evaluated on ids. Tests compare both evaluations.
+    pub(super) may_use_ids: bool,
 }
 
 /// The form of a query.
@@ -100,6 +105,7 @@ impl Query {
             join_order: JoinOrder::default(),
             bindings: Vec::new(),
             service: service::Handler::default(),
+            may_use_ids: true,
         }
     }
 
@@ -243,6 +249,41 @@ impl Query {
         }
     }
 
+    /// Evaluates the query on ids, and returns its solutions as ids. An `ASK` has one solution without variables, or
+    /// none. Returns `None` if the query cannot be evaluated on ids: then use [`Query::evaluate`].
+    ///
+    /// `docs/reference/sparql.md` describes the queries that can be. Solutions are evaluated lazily, when the caller
+    /// reads them, on any thread.
+    ///
+    /// ```
+    /// use fulgurite_rdf::sparql::{Query, SolutionValue, Update};
+    /// use fulgurite_rdf::{Quads, Store, StoreOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// let store = Store::create(directory.path().join("quads.ful"), StoreOptions::new())?;
+    /// Update::parse("INSERT DATA { <http://a/ann> <http://a/knows> <http://a/bob> }", None)?.execute(&store)?;
+    /// let snapshot = store.snapshot()?;
+    /// let query = Query::parse("SELECT ?whom { ?who <http://a/knows> ?whom }", None)?;
+    /// let mut solutions = query.evaluate_on_ids(&snapshot)?.expect("it is a join of patterns");
+    /// let mut ids = Vec::new();
+    /// while solutions.read(100, 10_000, |row| ids.extend(row.values().flatten()))? {}
+    /// let [SolutionValue::Stored(bob)] = *ids else { panic!("one solution") };
+    /// assert_eq!(snapshot.term(bob)?.to_string(), "<http://a/bob>");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Query::evaluate`]; reading solutions returns these errors too.
+    pub fn evaluate_on_ids<Q: Quads>(&self, quads: &Q) -> Result<Option<IdSolutions>> {
+        if self.levels() > LEVELS_ON_CALLERS_STACK {
+            return Ok(None);
+        }
+        let watch = EvaluationMonitor::start(&self.limits);
+        let evaluation = interrupt::without_panic("the planner", || self.operators(quads, &watch, false))?;
+        Ok(evaluation.map(|evaluation| IdSolutions::new(Box::new(evaluation), &watch)))
+    }
+
     /// The levels of operators within operators, such as groups in groups. Each takes about 6 kB of stack while the
     /// query is evaluated; the calling thread evaluates up to 60 levels.
     pub fn levels(&self) -> usize {
@@ -253,6 +294,10 @@ impl Query {
 
     fn evaluate_on_this_thread<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
         let watch = EvaluationMonitor::start(&self.limits);
+        let on_ids = interrupt::without_panic("the planner", || self.operators(quads, &watch, false))?;
+        if let Some(evaluation) = on_ids {
+            return self.results_on_ids(evaluation, watch);
+        }
         let Prepared { plan, dataset, functions } =
             interrupt::without_panic("the planner", || self.prepare(quads, &watch, plan::plan_query))?;
         let evaluator = functions.register(functions::evaluator(plan.calls_functions).clone());
@@ -273,6 +318,44 @@ impl Query {
             spareval::QueryResults::Graph(triples) => QueryResults::Triples(Triples::here(triples, watch)),
             spareval::QueryResults::Boolean(answer) => QueryResults::Boolean(answer),
         })
+    }
+
+    /// The operators of the query. `None` if the library evaluates it.
+    pub(super) fn operators<Q: Quads>(
+        &self,
+        quads: &Q,
+        watch: &EvaluationMonitor,
+        explains: bool,
+    ) -> Result<Option<Evaluation<Q>>> {
+        self.limits.check()?;
+        let has_own_graphs = self.dataset.says_which() || self.parsed.dataset().is_some();
+        if !self.may_use_ids || !self.bindings.is_empty() || has_own_graphs {
+            return Ok(None);
+        }
+        let recognised = || {
+            // In a union of graphs, a triple may be in several.
+            if self.dataset.union_default_graph && watch.keep(quads.graph_names().next().transpose())?.is_some() {
+                return Ok(None);
+            }
+            recognise(&Request { query: &self.parsed, quads, watch, order: self.join_order, explains })
+        };
+        recognised().map_err(|stopped: Stopped| stopped.into_failure(watch))
+    }
+
+    fn results_on_ids<Q: Quads>(
+        &self,
+        mut evaluation: Evaluation<Q>,
+        watch: EvaluationMonitor,
+    ) -> Result<QueryResults> {
+        if self.form() == QueryForm::Select {
+            return Ok(QueryResults::Solutions(Solutions::on_ids(Box::new(evaluation), watch)));
+        }
+        let (mut rows, mut values) = (0, Vec::new());
+        let first =
+            interrupt::run(&watch, || evaluation.fill(&watch, &mut usize::MAX.clone(), 1, &mut rows, &mut values));
+        let first: Result<JoinStep, Stopped> = first.and_then(std::convert::identity);
+        first.map_err(|stopped| stopped.into_failure(&watch))?;
+        Ok(QueryResults::Boolean(rows > 0))
     }
 
     pub(super) fn bind<'q>(&self, mut prepared: PreparedQuery<'q>) -> PreparedQuery<'q> {

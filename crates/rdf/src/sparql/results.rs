@@ -2,23 +2,29 @@
 //!
 //! Invariants: (1) an error is returned once, and ends the results. (2) A row that the evaluator returns after a
 //! failure is not passed on: it may be wrong. (3) Results of a query that nests deep come from a thread of their own,
-//! which ends when they are dropped.
+//! which ends when they are dropped. (4) Rows of ids are read in groups; the rows before an error are returned before
+//! it.
 
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
-use oxrdf::{GraphNameRef, NamedNode, Triple, Variable};
+use oxrdf::{GraphNameRef, NamedNode, Term, Triple, Variable};
 use oxrdfio::RdfFormat;
 use sparesults::{QueryResultsFormat, QueryResultsSerializer, QuerySolution};
 use spareval::{CancellationToken, QueryEvaluationError, QuerySolutionIter, QueryTripleIter};
 
+use crate::TermId;
 use crate::error::{Error, Result};
+use crate::quads::joined::JoinStep;
 use crate::sparql::evaluation::dataset::failure;
+use crate::sparql::evaluation::evaluation_term::EvaluationTerm;
 use crate::sparql::evaluation::heap::HeapBytes;
 use crate::sparql::evaluation::interrupt;
-use crate::sparql::evaluation::limits::EvaluationMonitor;
+use crate::sparql::evaluation::limits::{EvaluationMonitor, PausedMonitor};
+use crate::sparql::operators::rows::{RowSource, TermRows};
+use crate::sparql::operators::value::Value;
 use crate::writing::{self, GraphWriter, SolutionsWriter, Spool};
 
 /// The results of a query.
@@ -36,7 +42,42 @@ pub enum QueryResults {
 /// sent to another thread.
 pub struct Solutions {
     variables: Arc<[Variable]>,
-    rows: Rows<QuerySolution>,
+    rows: SolutionRows,
+}
+
+/// Where solutions come from.
+enum SolutionRows {
+    /// The library's evaluation.
+    Library(Rows<QuerySolution>),
+    /// An evaluation on ids.
+    OnIds(Box<TermRows>),
+}
+
+/// The solutions of a query that is evaluated on ids, as ids: see
+/// [`Query::evaluate_on_ids`](crate::sparql::Query::evaluate_on_ids). It can be sent to other threads. The first error
+/// ends it.
+pub struct IdSolutions {
+    source: Box<dyn RowSource>,
+    monitor: PausedMonitor,
+    values: Vec<Value>,
+    returned: u64,
+    has_ended: bool,
+}
+
+/// A solution as ids.
+#[derive(Clone, Copy)]
+pub struct IdRow<'r> {
+    source: &'r dyn RowSource,
+    values: &'r [Value],
+}
+
+/// A value of a solution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SolutionValue {
+    /// The term with this id. [`Quads::terms`](crate::Quads::terms) reads terms of ids.
+    Stored(TermId),
+    /// A computed term that has no id.
+    Computed(Term),
 }
 
 /// An iterator over the triples of a `CONSTRUCT` or `DESCRIBE`, which evaluates them lazily. The first error ends it.
@@ -154,7 +195,12 @@ fn next_here<T: HeapBytes>(
 impl Solutions {
     pub(crate) fn here(solutions: QuerySolutionIter<'static>, watch: EvaluationMonitor) -> Self {
         let variables = solutions.variables().into();
-        Self { variables, rows: Rows::here(solutions, watch) }
+        Self { variables, rows: SolutionRows::Library(Rows::here(solutions, watch)) }
+    }
+
+    pub(crate) fn on_ids(source: Box<dyn RowSource>, watch: EvaluationMonitor) -> Self {
+        let rows = TermRows::new(source, watch);
+        Self { variables: Arc::clone(rows.variables()), rows: SolutionRows::OnIds(Box::new(rows)) }
     }
 
     pub(crate) fn there(
@@ -162,7 +208,7 @@ impl Solutions {
         rows: Receiver<Result<QuerySolution>>,
         thread: OtherThread,
     ) -> Self {
-        Self { variables, rows: Rows::There { rows, thread } }
+        Self { variables, rows: SolutionRows::Library(Rows::There { rows, thread }) }
     }
 
     /// The variables of the solutions, in the order of the query.
@@ -171,9 +217,13 @@ impl Solutions {
     }
 
     /// The number of quads read from the store so far. `None` after the last solution, and for deeply nested queries,
-    /// which another thread evaluates.
+    /// which another thread evaluates. Solutions are read in groups that grow from one, so it may count more than those
+    /// of the returned solutions.
     pub fn quads_read(&self) -> Option<u64> {
-        self.rows.quads_read()
+        match &self.rows {
+            SolutionRows::Library(rows) => rows.quads_read(),
+            SolutionRows::OnIds(rows) => rows.quads_read(),
+        }
     }
 
     /// Writes the solutions, and returns their number.
@@ -209,7 +259,90 @@ impl Iterator for Solutions {
     type Item = Result<QuerySolution>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.rows.next()
+        match &mut self.rows {
+            SolutionRows::Library(rows) => rows.next(),
+            SolutionRows::OnIds(rows) => rows.next(),
+        }
+    }
+}
+
+impl IdSolutions {
+    pub(crate) fn new(source: Box<dyn RowSource>, watch: &EvaluationMonitor) -> Self {
+        Self { source, monitor: watch.pause(), values: Vec::new(), returned: 0, has_ended: false }
+    }
+
+    /// The variables of the solutions, in the order of the query.
+    pub fn variables(&self) -> &[Variable] {
+        self.source.variables()
+    }
+
+    /// The number of quads read from the store so far.
+    pub fn quads_read(&self) -> u64 {
+        self.monitor.quads_read()
+    }
+
+    /// Reads the next solutions, at most `rows_max`, and calls `each` with them, in order. It looks at about `keys_max`
+    /// keys of indexes and rows at most, so it may call `each` for fewer, or for none, though there are more. Returns
+    /// whether there may be more.
+    ///
+    /// # Errors
+    /// As the items of [`Solutions`]. `each` is called for the solutions before the error.
+    pub fn read(&mut self, rows_max: usize, keys_max: usize, mut each: impl FnMut(IdRow<'_>)) -> Result<bool> {
+        if self.has_ended {
+            return Ok(false);
+        }
+        let watch = self.monitor.resume();
+        self.values.clear();
+        let (mut rows, mut keys_left) = (0, keys_max);
+        let Self { source, values, .. } = self;
+        let step = watch
+            .step()
+            .and_then(|()| interrupt::run(&watch, || source.fill(&watch, &mut keys_left, rows_max, &mut rows, values)))
+            .and_then(std::convert::identity);
+        let width = self.source.variables().len();
+        for row in 0..rows {
+            self.returned += 1;
+            if let Err(stopped) = watch.check_rows(self.returned) {
+                self.has_ended = true;
+                return Err(stopped.into_failure(&watch));
+            }
+            each(IdRow { source: &*self.source, values: &self.values[row * width..][..width] });
+        }
+        match step {
+            Ok(step) => {
+                self.has_ended = step == JoinStep::End;
+                self.monitor = watch.pause();
+                Ok(!self.has_ended)
+            }
+            Err(stopped) => {
+                self.has_ended = true;
+                Err(stopped.into_failure(&watch))
+            }
+        }
+    }
+}
+
+impl<'r> IdRow<'r> {
+    /// The values, in the order of the variables; `None` if a variable is unbound.
+    pub fn values(&self) -> impl Iterator<Item = Option<SolutionValue>> + use<'r> {
+        let source = self.source;
+        self.values.iter().map(move |value| match value.term()? {
+            EvaluationTerm::Stored(id) => Some(SolutionValue::Stored(id)),
+            EvaluationTerm::Computed(place) => Some(SolutionValue::Computed(source.kept().computed(place))),
+            EvaluationTerm::Form(_) | EvaluationTerm::SortKey(_) => None,
+        })
+    }
+}
+
+impl std::fmt::Debug for IdSolutions {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("IdSolutions").field("variables", &self.source.variables()).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for IdRow<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_list().entries(self.values()).finish()
     }
 }
 

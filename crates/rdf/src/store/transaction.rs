@@ -11,10 +11,9 @@ mod view;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use fulgurite::{Durability, Read, Sequence, WriteTxn};
+use fulgurite::{Durability, Sequence, WriteTxn};
 use oxrdf::{GraphNameRef, QuadRef, TermRef};
 
-use crate::dictionary;
 use crate::error::{Error, Result};
 use crate::model::id::{TermId, TermKind};
 use crate::model::pattern::{GraphPattern, IdPattern, IdQuad};
@@ -72,7 +71,7 @@ impl Transaction {
             tables,
             guards_tables: false,
             additions: Default::default(),
-            checked: HashSet::new(),
+            checked: HashSet::default(),
             has_refreshed_namespaces: false,
             is_broken: false,
             failure: None,
@@ -116,43 +115,10 @@ impl Transaction {
     /// sees, such as one that was rolled back; [`Error::TransactionBroken`]; errors of the engine.
     pub fn insert_ids(&mut self, quad: &IdQuad) -> Result<bool> {
         check_kinds(quad)?;
-        self.check_terms(quad)?;
         let inner = self.inner();
         let mut state = inner.lock();
-        let is_unwritten = [quad.subject, quad.predicate, quad.object, quad.graph]
-            .into_iter()
-            .any(|id| state.additions.terms.is_unwritten(id));
+        let is_unwritten = state.check_terms(&inner.shared, quad)?;
         state.insert_known(&inner.shared, quad, is_unwritten)
-    }
-
-    /// Checks that every number stands for a term.
-    fn check_terms(&self, quad: &IdQuad) -> Result<()> {
-        let tables = &self.inner().tables();
-        let mut state = self.inner().lock();
-        for id in [quad.subject, quad.predicate, quad.object, quad.graph] {
-            if id == TermId::DEFAULT_GRAPH || state.checked.contains(&id) || state.additions.terms.is_unwritten(id) {
-                continue;
-            }
-            let is_there = match id.tag().is_of_dictionary() {
-                true => {
-                    let txn = state.writable()?;
-                    dictionary::guard(txn, tables, id)?;
-                    txn.contains_key(&tables.terms, id.key().as_bytes())?
-                }
-                false => id.inline_term().is_some(),
-            };
-            if !is_there {
-                let bits = id.to_bits();
-                let message =
-                    format!("no term that the transaction sees has the number {bits:#x}; intern the term first");
-                return Err(Error::Invalid { message });
-            }
-            if state.checked.len() == CHECKED_TERMS_MAX {
-                state.checked.clear();
-            }
-            state.checked.insert(id);
-        }
-        Ok(())
     }
 
     /// Removes an explicit quad. Returns whether it existed as an explicit one. Its graph remains, even if it is now
@@ -457,6 +423,3 @@ pub fn check_kinds(quad: &IdQuad) -> Result<()> {
     }
     Ok(())
 }
-
-/// Beyond this, numbers that were checked are forgotten.
-const CHECKED_TERMS_MAX: usize = 1 << 14;

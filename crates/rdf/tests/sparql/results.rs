@@ -166,6 +166,8 @@ fn damage_reaches_who_asks_wherever_the_evaluation_meets_it() {
         "SELECT (COUNT(*) AS ?n) { ?s :p ?o FILTER(CONTAINS(?o, \"z\")) }",
         "SELECT (1 AS ?x) { ?s :p ?o } ORDER BY STRLEN(?o)",
         "SELECT (MAX(?o) AS ?x) { ?s :p ?o }",
+        // On ids, terms are read where an aggregate compares them.
+        "SELECT (MIN(?o) AS ?x) { ?s ?p ?o }",
         "SELECT (1 AS ?x) { ?s :q ?t OPTIONAL { ?s :p ?o FILTER(STRLEN(?t) > 100) } }",
         "SELECT (1 AS ?x) { ?s :q ?t MINUS { ?s :q ?t FILTER(STRLEN(?t) > 100) } }",
         "SELECT (1 AS ?x) { ?s :q ?t FILTER NOT EXISTS { ?s :q ?u FILTER(STRLEN(?u) > 100) } }",

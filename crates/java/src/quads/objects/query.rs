@@ -1,22 +1,26 @@
-//! A SPARQL query that Java has open. Results of the store stay on the thread that evaluates them, and Java reads from
-//! any thread. So a short query is evaluated whole when it begins, and a worker thread (`workers`) evaluates any other
-//! query and sends its rows in batches:
+//! A SPARQL query that Java has open. A query that the store evaluates on ids is evaluated batch by batch, by the
+//! thread that reads the batch. Results of other queries stay on the thread that evaluates them, and Java reads from
+//! any thread. So a short one of these is evaluated whole when it begins, and a worker thread (`workers`) evaluates any
+//! other and sends its rows in batches:
 //!
 //! | bytes | |
 //! |---|---|
-//! | 1 | 1 in the last batch, otherwise 0 |
+//! | 1 | 1 in the last batch, plus 2 if the rows are ids |
 //! | 4, then the names as texts | the number of variables: in the first batch only |
 //! | 4 | the number of rows |
-//! | the rest | for each row and each variable a term, or a 0 byte if it is unbound |
+//! | the rest, of terms | for each row and each variable a term, or a 0 byte if it is unbound |
+//! | 4, then terms, of ids | the number of computed terms, and these |
+//! | the rest, of ids | for each row and each variable eight bytes, little-endian: see below |
 //!
-//! The variables of triples are named as RDF4J names them. A true `ASK` has one row without variables.
+//! The eight bytes are an id, 0 if the variable is unbound, or the position of a computed term below eight bits that
+//! are set. The variables of triples are named as RDF4J names them. A true `ASK` has one row without variables.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use fulgurite_rdf::oxrdf::TermRef;
-use fulgurite_rdf::sparql::{Limits, Query, QueryResults};
+use fulgurite_rdf::sparql::{IdSolutions, Limits, Query, QueryResults, SolutionValue};
 use fulgurite_rdf::{CancellationToken, Snapshot};
 
 use super::terms::{push_term, push_text};
@@ -41,13 +45,40 @@ const BATCHES_MAX: usize = 2;
 /// Stands for an unbound variable.
 const UNBOUND: u8 = 0;
 
+/// In the first byte of a batch: it is the last one.
+const LAST: u8 = 1;
+
+/// In the first byte of a batch: its rows are ids.
+const IDS: u8 = 2;
+
+/// With a position: a computed term. No id has these bits.
+const COMPUTED: u64 = 0xff << 56;
+
+/// The keys of indexes that a call may look at for rows of ids, so that Java can look for interrupts.
+const KEYS_MAX: usize = 1 << 14;
+
 /// What the worker sends.
 type Batch = Result<Vec<u8>>;
 
 /// A query whose rows come from here.
 pub struct RunningQuery {
-    batches: Mutex<Receiver<Batch>>,
+    batches: Batches,
     token: CancellationToken,
+}
+
+/// Where batches come from.
+enum Batches {
+    /// A worker sends them, or the only one was sent at the beginning.
+    Sent(Mutex<Receiver<Batch>>),
+    /// The thread that asks for a batch makes it. `None` after the last one.
+    OnIds(Mutex<Option<Box<IdBatches>>>),
+}
+
+/// The rows of an evaluation on ids on their way to Java.
+struct IdBatches {
+    solutions: IdSolutions,
+    has_begun: bool,
+    count_max: u32,
 }
 
 /// A query that Java has open. Dropping it cancels the query.
@@ -69,34 +100,101 @@ impl RunningQuery {
     /// [`Failure::Invalid`] if the system has no thread for it.
     pub fn start(text: &str, query: Query, snapshot: Snapshot) -> Result<OpenQuery> {
         let token = CancellationToken::new();
+        let limited = query.clone().with_limits(Limits::default().cancellation(token.clone()));
+        if let Some(solutions) = limited.evaluate_on_ids(&snapshot)? {
+            let on_ids = IdBatches { solutions, has_begun: false, count_max: ROWS_FIRST };
+            let batches = Batches::OnIds(Mutex::new(Some(Box::new(on_ids))));
+            return Ok(OpenQuery { running: Arc::new(Self { batches, token }) });
+        }
         let (sender, batches) = sync_channel(BATCHES_MAX);
         if let Some(whole) = short_queries::evaluate(text, &query, &snapshot) {
             // The channel has room for it.
             let _: std::result::Result<(), _> = sender.send(whole);
         } else {
-            let query = query.with_limits(Limits::default().cancellation(token.clone()));
             workers::run(Box::new(move || {
                 let mut rows = Rows::new(Some(&sender));
-                if let Err(failure) = evaluate(&query, &snapshot, &mut rows) {
+                if let Err(failure) = evaluate(&limited, &snapshot, &mut rows) {
                     // Without a receiver, the results are closed.
                     let _: std::result::Result<(), _> = sender.send(Err(failure));
                 }
             }))?;
         }
-        Ok(OpenQuery { running: Arc::new(Self { batches: Mutex::new(batches), token }) })
+        let batches = Batches::Sent(Mutex::new(batches));
+        Ok(OpenQuery { running: Arc::new(Self { batches, token }) })
     }
 
-    /// The next batch. `None` if there is none within `timeout`.
+    /// The next batch. `None` if there is none within `timeout`, or none after some work.
     ///
     /// # Errors
     /// Errors of the evaluation.
     pub fn next(&self, timeout: Duration) -> Result<Option<Vec<u8>>> {
-        let ended = || Failure::Invalid("the evaluation of a query ended without a result".to_owned());
-        match self.batches.lock().map_err(|_| ended())?.recv_timeout(timeout) {
-            Ok(batch) => batch.map(Some),
-            Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => Err(ended()),
+        match &self.batches {
+            Batches::Sent(batches) => match locked(batches)?.recv_timeout(timeout) {
+                Ok(batch) => batch.map(Some),
+                Err(RecvTimeoutError::Timeout) => Ok(None),
+                Err(RecvTimeoutError::Disconnected) => Err(ended()),
+            },
+            Batches::OnIds(batches) => {
+                let mut batches = locked(batches)?;
+                let batch = batches.as_mut().ok_or_else(ended)?.next();
+                let is_over = match &batch {
+                    Ok(Some(batch)) => batch[0] & LAST != 0,
+                    Ok(None) => false,
+                    Err(_) => true,
+                };
+                if is_over {
+                    // The snapshot is not needed any more.
+                    *batches = None;
+                }
+                batch
+            }
         }
+    }
+}
+
+fn locked<T>(batches: &Mutex<T>) -> Result<MutexGuard<'_, T>> {
+    batches.lock().map_err(|_| ended())
+}
+
+fn ended() -> Failure {
+    Failure::Invalid("the evaluation of a query ended without a result".to_owned())
+}
+
+impl IdBatches {
+    /// The next batch. `None` if no row was found among the keys that a call may look at.
+    fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        let (mut count, mut ids, mut computed_count, mut computed) = (0_u32, Vec::new(), 0_u32, Vec::new());
+        let has_more = self.solutions.read(self.count_max as usize, KEYS_MAX, |row| {
+            count += 1;
+            for value in row.values() {
+                let number = match value {
+                    None => 0,
+                    Some(SolutionValue::Stored(id)) => id.to_bits(),
+                    Some(SolutionValue::Computed(term)) => {
+                        push_term(&mut computed, term.as_ref());
+                        computed_count += 1;
+                        COMPUTED | u64::from(computed_count - 1)
+                    }
+                };
+                ids.extend_from_slice(&number.to_le_bytes());
+            }
+        })?;
+        if count == 0 && has_more {
+            return Ok(None);
+        }
+        self.count_max = (4 * self.count_max).min(ROWS_MAX);
+        let mut batch = vec![if has_more { IDS } else { IDS | LAST }];
+        if !std::mem::replace(&mut self.has_begun, true) {
+            let variables = self.solutions.variables();
+            batch.extend_from_slice(&(variables.len() as u32).to_le_bytes());
+            variables.iter().for_each(|variable| push_text(&mut batch, variable.as_str()));
+        }
+        batch.reserve(8 + computed.len() + ids.len());
+        batch.extend_from_slice(&count.to_le_bytes());
+        batch.extend_from_slice(&computed_count.to_le_bytes());
+        batch.extend_from_slice(&computed);
+        batch.extend_from_slice(&ids);
+        Ok(Some(batch))
     }
 }
 
@@ -226,7 +324,7 @@ impl<'s> Rows<'s> {
     }
 
     fn send(&mut self, is_last: bool) -> bool {
-        self.batch[0] = is_last.into();
+        self.batch[0] = if is_last { LAST } else { 0 };
         self.batch[self.count_at..self.count_at + 4].copy_from_slice(&self.count.to_le_bytes());
         let Some(sender) = self.sender else { return is_last };
         let batch = std::mem::replace(&mut self.batch, vec![0; 5]);

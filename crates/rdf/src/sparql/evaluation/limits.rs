@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use spareval::CancellationToken;
 
-use super::memory::Memory;
+use super::memory::{Memory, MemoryCount};
 use crate::MeteringAllocator;
 use crate::error::{Error, Result};
 
@@ -165,6 +165,30 @@ impl std::error::Error for Stopped {}
 #[derive(Clone)]
 pub(crate) struct EvaluationMonitor(Rc<Shared>);
 
+/// The counts of an evaluation that has not failed, while it does not run. It can be sent to another thread.
+pub(crate) struct PausedMonitor {
+    limits: Limits,
+    deadline: Option<Instant>,
+    steps: u64,
+    quads_read: u64,
+    bytes: MemoryCount,
+}
+
+impl PausedMonitor {
+    /// The evaluation goes on, on this thread.
+    pub(crate) fn resume(&self) -> EvaluationMonitor {
+        let monitor = EvaluationMonitor::start_with_deadline(&self.limits, self.deadline);
+        monitor.0.steps.set(self.steps);
+        monitor.0.quads_read.set(self.quads_read);
+        monitor.0.memory.count_on(self.bytes);
+        monitor
+    }
+
+    pub(crate) fn quads_read(&self) -> u64 {
+        self.quads_read
+    }
+}
+
 struct Shared {
     limits: Limits,
     memory: Memory,
@@ -194,6 +218,18 @@ impl EvaluationMonitor {
             failed: Cell::new(false),
             failure: RefCell::new(None),
         }))
+    }
+
+    /// What an evaluation keeps between two calls, which different threads may make.
+    pub(crate) fn pause(&self) -> PausedMonitor {
+        let shared = &*self.0;
+        PausedMonitor {
+            limits: shared.limits.clone(),
+            deadline: shared.deadline,
+            steps: shared.steps.get(),
+            quads_read: shared.quads_read.get(),
+            bytes: shared.memory.counted(),
+        }
     }
 
     /// One step of the evaluation: looks at the memory and the tokens each time, at the clock the first time and now
@@ -242,7 +278,12 @@ impl EvaluationMonitor {
 
     /// A quad was read.
     pub(crate) fn count_quad(&self) -> Result<(), Stopped> {
-        let read = self.0.quads_read.get() + 1;
+        self.count_quads(1)
+    }
+
+    /// So many quads were read.
+    pub(crate) fn count_quads(&self, quads: u64) -> Result<(), Stopped> {
+        let read = self.0.quads_read.get() + quads;
         self.0.quads_read.set(read);
         match self.0.limits.quads_read_max {
             Some(limit) if read > limit => Err(self.fail(Error::LimitReached { what: "quads read", limit })),

@@ -20,6 +20,13 @@ pub(crate) struct Memory {
     peak: Cell<i64>,
 }
 
+/// What a [`Memory`] has counted.
+#[derive(Clone, Copy)]
+pub(crate) struct MemoryCount {
+    held: i64,
+    peak: i64,
+}
+
 impl Memory {
     /// Memory is counted if there is a limit in bytes, or if `is_reported`.
     pub(crate) fn new(bytes_max: Option<u64>, is_reported: bool) -> Self {
@@ -63,6 +70,17 @@ impl Memory {
         if self.is_metered {
             self.held.set(self.held.get() - row.heap_bytes() as i64);
         }
+    }
+
+    /// What was counted so far. Requires: the evaluation does not run.
+    pub(crate) fn counted(&self) -> MemoryCount {
+        MemoryCount { held: self.held.get(), peak: self.peak.get() }
+    }
+
+    /// Goes on from what another one has counted.
+    pub(crate) fn count_on(&self, from: MemoryCount) {
+        self.held.set(from.held);
+        self.peak.set(from.peak);
     }
 
     /// The most that was held when it was looked at.

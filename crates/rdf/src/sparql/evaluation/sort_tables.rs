@@ -111,16 +111,17 @@ impl SortTables {
             table.ranks = Some(ranks);
         }
         let table = &self.tables.borrow()[slot];
-        let place = key.place as usize;
-        Ok(match (&table.ranks, key.slot.by) {
-            (Some(Ranks::Listed(ranks)), RankBy::Value) => ranks[place].0.into(),
-            (Some(Ranks::Listed(ranks)), RankBy::Form) => ranks[place].1.into(),
-            (_, RankBy::Value) => {
-                table.terms[place].id().and_then(best_rows::order).map_or(0, |(_, order)| signed(order))
-            }
-            (_, RankBy::Form) => signed(table.terms[place].0),
-        })
+        let ranks = table.ranks.as_ref().expect("the table was sealed above");
+        Ok(ranks.rank(&table.terms, key.place as usize, key.slot.by))
     }
+}
+
+/// The ranks of the terms of one key of an `ORDER BY`, in the order of the rows. Requires: the terms are stored or
+/// computed ones.
+pub(crate) fn ranks_of(column: &[EvaluationTerm], by: RankBy, terms: &impl TermValues) -> Result<Vec<i64>, Stopped> {
+    let added: Vec<Packed> = column.iter().map(|term| Packed::of(*term).expect("it is a term of a row")).collect();
+    let ranks = Ranks::of(&added, terms)?;
+    Ok((0..added.len()).map(|place| ranks.rank(&added, place, by)).collect())
 }
 
 /// The number, moved so that it orders with a sign as it did without.
@@ -135,6 +136,18 @@ fn id_class(term: Packed) -> Option<(best_rows::Class, u64)> {
 }
 
 impl Ranks {
+    /// The rank of a row. `terms` are those of all rows; ranks that are listed do not need them.
+    fn rank(&self, terms: &[Packed], place: usize, by: RankBy) -> i64 {
+        match (self, by) {
+            (Self::Listed(ranks), RankBy::Value) => ranks[place].0.into(),
+            (Self::Listed(ranks), RankBy::Form) => ranks[place].1.into(),
+            (Self::Ids, RankBy::Value) => {
+                terms[place].id().and_then(best_rows::order).map_or(0, |(_, order)| signed(order))
+            }
+            (Self::Ids, RankBy::Form) => signed(terms[place].0),
+        }
+    }
+
     fn of(added: &[Packed], terms: &impl TermValues) -> Result<Self, Stopped> {
         let class = added.first().and_then(|first| id_class(*first));
         if class.is_some() && added.iter().all(|term| id_class(*term) == class) {

@@ -6,14 +6,17 @@ use std::fmt;
 use json_event_parser::{JsonEvent, SliceJsonParser};
 use spareval::{QueryDatasetSpecification, QueryExplanation, QueryResults};
 
+use super::plan_node::PlanNode;
 use super::written::Written;
 use crate::MeteringAllocator;
 use crate::Quads;
 use crate::error::{Error, Result};
+use crate::quads::joined::JoinStep;
 use crate::sparql::evaluation::dataset::failure;
 use crate::sparql::evaluation::interrupt;
-use crate::sparql::evaluation::limits::{EvaluationMonitor, Limits};
+use crate::sparql::evaluation::limits::{EvaluationMonitor, Limits, Stopped};
 use crate::sparql::expressions::functions;
+use crate::sparql::operators::rows::{Evaluation, RowSource};
 use crate::sparql::parse::text;
 use crate::sparql::plan;
 use crate::sparql::query::{LEVELS_ON_CALLERS_STACK, Prepared, Query, stack_bytes};
@@ -29,19 +32,6 @@ pub struct Explanation {
     /// The peak memory of the evaluation in bytes, if the query was evaluated and the program uses a
     /// [`MeteringAllocator`].
     pub memory_bytes_peak: Option<u64>,
-}
-
-/// One operator of a plan.
-#[derive(Clone, Debug, Default)]
-pub struct PlanNode {
-    /// The operator, with its variables and terms. A variable that the text does not name is `[]`.
-    pub name: String,
-    /// The rows that the planner expects after it, for triple patterns and paths.
-    pub estimated_rows: Option<f64>,
-    /// The rows that it returned in total, if the query was evaluated.
-    pub rows: Option<u64>,
-    /// The input operators.
-    pub children: Vec<PlanNode>,
 }
 
 impl Query {
@@ -72,6 +62,10 @@ impl Query {
     fn explain_here<Q: Quads>(&self, quads: &Q, evaluate: bool) -> Result<Explanation> {
         let reports_memory = evaluate && MeteringAllocator::is_installed();
         let watch = EvaluationMonitor::start(&Limits { reports_memory, ..self.limits.clone() });
+        let on_ids = interrupt::without_panic("the planner", || self.operators(quads, &watch, true))?;
+        if let Some(evaluation) = on_ids {
+            return explain_operators(evaluation, &watch, evaluate, reports_memory);
+        }
         let Prepared { plan, dataset, functions } =
             interrupt::without_panic("the planner", || self.prepare(quads, &watch, plan::explain_query))?;
         let written = Written::new(functions.written());
@@ -99,6 +93,44 @@ impl Query {
         })
     }
 }
+
+/// Explains an evaluation on ids.
+fn explain_operators<Q: Quads>(
+    mut evaluation: Evaluation<Q>,
+    watch: &EvaluationMonitor,
+    evaluate: bool,
+    reports_memory: bool,
+) -> Result<Explanation> {
+    let mut evaluate_all = || -> Result<(), Stopped> {
+        let (mut rows, mut values) = (0, Vec::new());
+        while evaluate {
+            values.clear();
+            let step = evaluation.fill(watch, &mut usize::MAX.clone(), ROWS_AT_ONCE, &mut rows, &mut values)?;
+            watch.step().and_then(|()| watch.check_rows(rows as u64))?;
+            if step == JoinStep::End {
+                break;
+            }
+        }
+        Ok(())
+    };
+    let outcome = interrupt::run(watch, &mut evaluate_all).and_then(std::convert::identity);
+    outcome.map_err(|stopped: Stopped| stopped.into_failure(watch))?;
+    let root = evaluation.plan();
+    Ok(Explanation {
+        root: if evaluate { nameless_nodes(root) } else { nameless_nodes(root).without_rows() },
+        quads_read: evaluate.then(|| watch.quads_read()),
+        memory_bytes_peak: reports_memory.then(|| watch.memory().peak()),
+    })
+}
+
+/// The tree without the names that the parser makes up.
+fn nameless_nodes(node: PlanNode) -> PlanNode {
+    let children = node.children.into_iter().map(nameless_nodes).collect();
+    PlanNode { name: nameless(&node.name), children, ..node }
+}
+
+/// Rows that are evaluated together for an explanation.
+const ROWS_AT_ONCE: usize = 1024;
 
 fn exhaust(results: QueryResults<'static>, watch: &EvaluationMonitor) -> Result<()> {
     let mut rows = 0;
@@ -219,33 +251,6 @@ impl fmt::Display for Explanation {
         }
         Ok(())
     }
-}
-
-impl PlanNode {
-    fn write(&self, out: &mut fmt::Formatter<'_>, level: usize) -> fmt::Result {
-        write!(out, "{:1$}{2}", "", 2 * level, self.name)?;
-        if let Some(estimated) = self.estimated_rows {
-            write!(out, "  estimated {}", rounded(estimated))?;
-        }
-        if let Some(rows) = self.rows {
-            write!(out, "  actual {rows}")?;
-        }
-        writeln!(out)?;
-        self.children.iter().try_for_each(|child| child.write(out, level + 1))
-    }
-
-    /// Returns the operators of the plan, each before its children.
-    pub fn nodes(&self) -> Vec<&PlanNode> {
-        let mut nodes = vec![self];
-        for child in &self.children {
-            nodes.extend(child.nodes());
-        }
-        nodes
-    }
-}
-
-fn rounded(rows: f64) -> String {
-    if rows < 10.0 { format!("{rows:.1}") } else { format!("{rows:.0}") }
 }
 
 #[cfg(test)]

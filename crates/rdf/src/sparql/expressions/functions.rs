@@ -281,7 +281,7 @@ impl Operation {
     }
 
     /// Whether a comparison holds between values of this order. `None`: it is not a comparison.
-    fn of_order(self, order: Option<Ordering>) -> Option<bool> {
+    pub(crate) fn of_order(self, order: Option<Ordering>) -> Option<bool> {
         Some(match self {
             Self::Less => order == Some(Ordering::Less),
             Self::LessOrEqual => order.is_some_and(Ordering::is_le),

@@ -38,7 +38,8 @@ impl Transaction {
     /// As [`Transaction::insert_ids`].
     pub fn insert_inferred_ids(&mut self, quad: &IdQuad) -> Result<bool> {
         check_kinds(quad)?;
-        self.check_terms(quad)?;
+        let inner = self.inner();
+        inner.lock().check_terms(&inner.shared, quad)?;
         self.insert_inferred_known(quad)
     }
 

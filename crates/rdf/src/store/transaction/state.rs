@@ -3,11 +3,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use fulgurite::WriteTxn;
+use fulgurite::{Read, WriteTxn};
 
 use super::additions::Additions;
+use crate::dictionary;
+use crate::dictionary::seeded_hash::SeededHash;
 use crate::error::{Error, Result};
 use crate::model::id::TermId;
+use crate::model::pattern::IdQuad;
 use crate::quads::inferred::guard;
 use crate::quads::shared::Shared;
 use crate::tables::Tables;
@@ -25,7 +28,7 @@ pub(super) struct State {
     /// Additions that are in no table yet, and recently used terms.
     pub(super) additions: Additions,
     /// Recently inserted numbers that are known to represent terms.
-    pub(super) checked: HashSet<TermId>,
+    pub(super) checked: HashSet<TermId, SeededHash>,
     /// Whether the known namespaces are recent enough for writing.
     pub(super) has_refreshed_namespaces: bool,
     /// Whether a change may be incomplete.
@@ -59,4 +62,42 @@ impl State {
         let txn = self.txn.as_mut().ok_or(Error::TransactionEnded)?;
         if self.is_broken { Err(self.failure.take().unwrap_or(Error::TransactionBroken)) } else { Ok(txn) }
     }
+
+    /// Checks that each id of a quad is of a term. Returns whether one of the terms is not written yet.
+    pub(super) fn check_terms(&mut self, shared: &Shared, quad: &IdQuad) -> Result<bool> {
+        let mut has_unwritten = false;
+        for id in [quad.subject, quad.predicate, quad.object, quad.graph] {
+            if id == TermId::DEFAULT_GRAPH || self.checked.contains(&id) {
+                continue;
+            }
+            if self.additions.terms.is_unwritten(id) {
+                has_unwritten = true;
+                continue;
+            }
+            if !self.has_term(shared, id)? {
+                let bits = id.to_bits();
+                let message =
+                    format!("no term that the transaction sees has the number {bits:#x}; intern the term first");
+                return Err(Error::Invalid { message });
+            }
+            if self.checked.len() == CHECKED_TERMS_MAX {
+                self.checked.clear();
+            }
+            self.checked.insert(id);
+        }
+        Ok(has_unwritten)
+    }
+
+    fn has_term(&mut self, shared: &Shared, id: TermId) -> Result<bool> {
+        if !id.tag().is_of_dictionary() {
+            return Ok(id.inline_term().is_some());
+        }
+        let tables = shared.tables();
+        let txn = self.writable()?;
+        dictionary::guard(txn, &tables, id)?;
+        Ok(txn.contains_key(&tables.terms, id.key().as_bytes())?)
+    }
 }
+
+/// Beyond this, numbers that were checked are forgotten.
+const CHECKED_TERMS_MAX: usize = 1 << 14;
