@@ -52,6 +52,15 @@ impl Bytes {
         array.get_region(env, 0, bytemuck::cast_slice_mut(&mut bytes.0))?;
         Ok(bytes)
     }
+
+    /// The bytes, for a caller that keeps them. A large buffer is given away, because the thread would not keep it. A
+    /// small one is copied, so that the thread can use it again, and nobody keeps more memory than the bytes need.
+    pub fn into_boxed(mut self) -> Box<[u8]> {
+        if self.0.capacity() <= KEPT_BYTES {
+            return Box::from(&self.0[..]);
+        }
+        std::mem::take(&mut self.0).into_boxed_slice()
+    }
 }
 
 impl Deref for Bytes {
@@ -64,7 +73,7 @@ impl Deref for Bytes {
 
 impl Drop for Bytes {
     fn drop(&mut self) {
-        if self.0.capacity() <= KEPT_BYTES {
+        if (1..=KEPT_BYTES).contains(&self.0.capacity()) {
             let mut buffer = std::mem::take(&mut self.0);
             buffer.clear();
             BUFFERS.with_borrow_mut(|buffers| buffers.push(buffer));
@@ -142,4 +151,25 @@ pub fn bound(env: &Env<'_>, kind: jint, key: &JByteArray<'_>) -> Result<Bound<By
 /// The bounds of a range of keys, borrowed.
 pub fn bounds<'b>(low: &'b Bound<Bytes>, high: &'b Bound<Bytes>) -> (Bound<&'b [u8]>, Bound<&'b [u8]>) {
     (low.as_ref().map(Deref::deref), high.as_ref().map(Deref::deref))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The capacities of the buffers that this thread keeps.
+    fn kept() -> Vec<usize> {
+        BUFFERS.with_borrow(|buffers| buffers.iter().map(Vec::capacity).collect())
+    }
+
+    #[test]
+    fn bytes_that_a_caller_keeps_take_no_buffer_from_the_thread_and_leave_none_without_memory() {
+        for length in [0, 1, KEPT_BYTES, KEPT_BYTES + 1] {
+            let bytes = Bytes(vec![7; length]);
+            let before = kept().len();
+            assert_eq!(bytes.into_boxed(), vec![7; length].into_boxed_slice());
+            assert_eq!(kept().len() - before, usize::from((1..=KEPT_BYTES).contains(&length)), "{length}");
+        }
+        assert!(kept().iter().all(|capacity| (1..=KEPT_BYTES).contains(capacity)));
+    }
 }

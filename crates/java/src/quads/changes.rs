@@ -46,7 +46,7 @@ fn insert<'l>(
     inferred: bool,
 ) -> Result<jlong> {
     let batch = Bytes::of_first(env, &batch, length)?;
-    change(txn, Change::Insert { batch: Box::from(&batch[..]), inferred })
+    change(txn, Change::Insert { batch: batch.into_boxed(), inferred })
 }
 
 /// Set in `given` if the pattern has a subject.

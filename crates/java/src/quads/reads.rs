@@ -8,7 +8,7 @@ use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
 use super::objects::Rows;
-use super::objects::terms::{push_term, push_text, take_number, take_term};
+use super::objects::terms::{push_term, push_text, take_number, with_term};
 use crate::arguments::{Bytes, array, longs};
 use crate::error::{Failure, Result, Throw};
 use crate::registry::{Object, REGISTRY};
@@ -151,7 +151,7 @@ fn ids<'l>(
     REGISTRY.with(view, |object| {
         with_view!(object, view => {
             for _ in 0..take_number(&mut rest)? {
-                let id = view.id(take_term(&mut rest)?.as_ref())?;
+                let id = with_term(&mut rest, |term| Ok(view.id(term)?))?;
                 ids.push(id.map_or(UNKNOWN, TermId::to_bits));
             }
             Ok(())

@@ -8,7 +8,7 @@ use jni::objects::{JByteArray, JClass};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
-use super::objects::terms::{DEFAULT_GRAPH, take, take_term};
+use super::objects::terms::{DEFAULT_GRAPH, take, with_term};
 use super::objects::{Scratch, Statements};
 use super::reads::{kinds, term_id};
 use crate::arguments::{Bytes, array, fill};
@@ -69,7 +69,7 @@ fn take_wanted(bytes: &mut &[u8], snapshot: &Snapshot) -> Result<Wanted> {
             let bits = take(bytes, 8)?.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
             Wanted::Term(term_id(bits)?)
         }
-        _ => match snapshot.id(take_term(bytes)?.as_ref())? {
+        _ => match with_term(bytes, |term| Ok(snapshot.id(term)?))? {
             Some(id) => Wanted::Term(id),
             None => Wanted::Nothing,
         },

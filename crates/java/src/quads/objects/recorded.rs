@@ -13,7 +13,7 @@ use fulgurite_rdf::{
 
 use super::observed::Observed;
 use super::pattern::{Graphs, pattern};
-use super::terms::{take_number, take_term};
+use super::terms::{take, take_number, with_term};
 use crate::error::{Failure, Result};
 
 /// Beyond this size of the recorded changes, a transaction is not repeated. A conflict is then an error.
@@ -87,29 +87,32 @@ impl Change {
 /// # Errors
 /// [`Failure::Invalid`] for a malformed batch; errors of the store.
 fn insert(txn: &mut Transaction, mut batch: &[u8], inferred: bool) -> Result<u64> {
-    let count = take_number(&mut batch)?;
-    let mut ids = Vec::new();
+    let count = take_number(&mut batch)? as usize;
+    // A term has more than one byte.
+    let mut ids = Vec::with_capacity(count.min(batch.len()));
     for _ in 0..count {
-        let term = take_term(&mut batch)?;
-        ids.push(txn.intern(term.as_ref())?);
+        ids.push(with_term(&mut batch, |term| Ok(txn.intern(term)?))?);
     }
+    let count = take_number(&mut batch)? as usize;
     let mut inserted = 0;
-    for _ in 0..take_number(&mut batch)? {
-        let mut id = || -> Result<TermId> {
-            match take_number(&mut batch)? {
-                u32::MAX => Ok(TermId::DEFAULT_GRAPH),
-                index => {
-                    let id = ids.get(index as usize).copied();
-                    id.ok_or_else(|| Failure::Invalid(format!("a batch has no term {index}")))
-                }
+    for row in take(&mut batch, count.saturating_mul(ROW_BYTES))?.chunks_exact(ROW_BYTES) {
+        let (positions, _) = row.as_chunks::<4>();
+        let id = |place: usize| match u32::from_le_bytes(positions[place]) {
+            u32::MAX => Ok(TermId::DEFAULT_GRAPH),
+            index => {
+                let id = ids.get(index as usize).copied();
+                id.ok_or_else(|| Failure::Invalid(format!("a batch has no term {index}")))
             }
         };
-        let quad = IdQuad { subject: id()?, predicate: id()?, object: id()?, graph: id()? };
+        let quad = IdQuad { subject: id(0)?, predicate: id(1)?, object: id(2)?, graph: id(3)? };
         let is_new = if inferred { txn.insert_inferred_ids(&quad)? } else { txn.insert_ids(&quad)? };
         inserted += u64::from(is_new);
     }
     Ok(inserted)
 }
+
+/// The bytes of the positions of a quad's terms.
+const ROW_BYTES: usize = 16;
 
 /// A transaction and its changes.
 pub struct Recorded {
@@ -280,6 +283,23 @@ mod tests {
 
     fn both(store: &Store, level: IsolationLevel) -> [Recorded; 2] {
         [0, 1].map(|_| Recorded::begin(store.clone(), level).unwrap())
+    }
+
+    #[test]
+    fn a_batch_that_ends_too_early_or_names_no_term_of_its_own_is_refused() {
+        let (_directory, store) = store();
+        let Change::Insert { batch: whole, .. } = batch(&[iri("s"), iri("p"), iri("o")]) else { unreachable!() };
+        let mut without_term = whole.to_vec();
+        let at = whole.len() - ROW_BYTES;
+        without_term[at..at + 4].copy_from_slice(&3_u32.to_le_bytes());
+        let cut = (0..whole.len()).map(|end| whole[..end].to_vec());
+        for bytes in cut.chain([without_term]) {
+            let mut recorded = Recorded::begin(store.clone(), IsolationLevel::None).unwrap();
+            let length = bytes.len();
+            let change = Change::Insert { batch: bytes.into(), inferred: false };
+            assert!(matches!(recorded.change(change), Err(Failure::Invalid(_))), "{length}");
+        }
+        assert_eq!(store.snapshot().unwrap().count(&IdPattern::ALL).unwrap(), 0);
     }
 
     #[test]

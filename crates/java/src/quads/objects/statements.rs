@@ -16,7 +16,7 @@
 //! Numbers are little-endian. Predicates come without their terms, because a store has few of them and Java keeps
 //! them. In a row, predicates are positions among the predicates, and the others are positions among the terms.
 //! Instead of a position, [`DEFAULT_GRAPH`] is the default graph, and [`GIVEN`] is the subject or predicate of the
-//! pattern. A row has the positions of the row before where the ids are the same.
+//! pattern. Rows with the same id have the same position. Seldom, an id has two positions ([`Distinct`]).
 
 use fulgurite_rdf::{IdPattern, IdQuad, QuadIds, Quads, Snapshot, StatementKinds, TermId};
 use jni::sys::jlong;
@@ -58,9 +58,9 @@ pub struct Scratch {
     pub bytes: Vec<u8>,
     quads: Vec<IdQuad>,
     /// The ids of the terms.
-    ids: Vec<TermId>,
+    terms: Distinct,
     /// The ids of the predicates.
-    predicates: Vec<TermId>,
+    predicates: Distinct,
 }
 
 impl Statements {
@@ -95,8 +95,8 @@ impl Statements {
 
     fn write(&self, scratch: &mut Scratch) -> Result<()> {
         scratch.write_rows(&self.pattern);
-        let Scratch { bytes, ids, .. } = scratch;
-        Ok(self.snapshot.terms(ids, &mut |term| push_term(bytes, term))?)
+        let Scratch { bytes, terms, .. } = scratch;
+        Ok(self.snapshot.terms(&terms.ids, &mut |term| push_term(bytes, term))?)
     }
 }
 
@@ -115,50 +115,82 @@ impl Scratch {
 
     /// Writes the head and the rows, and notes the ids of their terms.
     fn write_rows(&mut self, pattern: &IdPattern) {
-        let Self { bytes, quads, ids, predicates } = self;
-        ids.clear();
-        predicates.clear();
+        let Self { bytes, quads, terms, predicates } = self;
+        terms.begin();
+        predicates.begin();
         bytes.clear();
         bytes.reserve(HEAD_BYTES + ROW_BYTES * quads.len());
         bytes.resize(HEAD_BYTES, 0);
-        let mut row = [Column::default(); 4];
+        // Quads with the same subject often follow each other.
+        let mut subject = (TermId::DEFAULT_GRAPH, GIVEN);
         for quad in &*quads {
-            let [subject, predicate, object, graph] = &mut row;
+            if pattern.subject.is_none() && quad.subject != subject.0 {
+                subject = (quad.subject, terms.position(quad.subject));
+            }
             let positions = [
-                if pattern.subject.is_some() { GIVEN } else { subject.position(quad.subject, ids) },
-                if pattern.predicate.is_some() { GIVEN } else { predicate.position(quad.predicate, predicates) },
-                object.position(quad.object, ids),
-                if quad.graph == TermId::DEFAULT_GRAPH { DEFAULT_GRAPH } else { graph.position(quad.graph, ids) },
+                subject.1,
+                if pattern.predicate.is_some() { GIVEN } else { predicates.position(quad.predicate) },
+                terms.position(quad.object),
+                if quad.graph == TermId::DEFAULT_GRAPH { DEFAULT_GRAPH } else { terms.position(quad.graph) },
             ];
             bytes.extend_from_slice(bytemuck::cast_slice(&positions.map(u32::to_le)));
         }
-        for (number, at) in [(quads.len(), 8), (ids.len(), 12), (predicates.len(), 16)] {
+        for (number, at) in [(quads.len(), 8), (terms.ids.len(), 12), (predicates.ids.len(), 16)] {
             bytes[at..at + 4].copy_from_slice(&(number as u32).to_le_bytes());
         }
         for (id, at) in [(pattern.predicate, 24), (pattern.object, 32)] {
             bytes[at..at + 8].copy_from_slice(&id.map_or(0, TermId::to_bits).to_le_bytes());
         }
-        for id in predicates.iter().chain(&*ids) {
+        for id in predicates.ids.iter().chain(&terms.ids) {
             bytes.extend_from_slice(&id.to_bits().to_le_bytes());
         }
     }
 }
 
-/// What a column has in the last row.
+/// The ids of a batch, in the order in which they were first met. An id is found by a hash. If two ids have one hash,
+/// the later one replaces the earlier one, which has another position when it is met again.
+#[derive(Default)]
+struct Distinct {
+    ids: Vec<TermId>,
+    /// By the hashes of ids. Empty before the first batch.
+    places: Vec<Place>,
+    /// The number of the batch.
+    batch: u32,
+}
+
+/// An id that was met, if it was met in the current batch.
 #[derive(Clone, Copy, Default)]
-struct Column {
-    id: Option<TermId>,
+struct Place {
+    id: u64,
+    batch: u32,
     position: u32,
 }
 
-impl Column {
-    /// The position of the next id of the column, which is added to `ids` if it is another one.
-    fn position(&mut self, id: TermId, ids: &mut Vec<TermId>) -> u32 {
-        if self.id != Some(id) {
-            *self = Self { id: Some(id), position: ids.len() as u32 };
-            ids.push(id);
+/// The number of hashes is a power of two, with this many bits.
+const HASH_BITS: u32 = 10;
+
+impl Distinct {
+    /// Begins another batch.
+    fn begin(&mut self) {
+        self.ids.clear();
+        self.batch = self.batch.wrapping_add(1);
+        if self.places.is_empty() || self.batch == 0 {
+            self.places.clear();
+            self.places.resize(1 << HASH_BITS, Place::default());
+            self.batch = 1;
         }
-        self.position
+    }
+
+    /// The position of an id, which is added if it is not found. Requires: a batch has begun.
+    fn position(&mut self, id: TermId) -> u32 {
+        let bits = id.to_bits();
+        let hash = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HASH_BITS);
+        let place = &mut self.places[hash as usize];
+        if place.id != bits || place.batch != self.batch {
+            *place = Place { id: bits, batch: self.batch, position: self.ids.len() as u32 };
+            self.ids.push(id);
+        }
+        place.position
     }
 }
 
@@ -207,5 +239,61 @@ mod tests {
         }
         assert_eq!(rows, 10);
         assert!(batches > 1);
+    }
+
+    #[test]
+    fn an_id_of_a_batch_has_one_position_wherever_it_is_unless_its_place_is_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::create(directory.path().join("a.ful"), StoreOptions::new()).unwrap();
+        let (first, second, class) = (iri("first"), iri("second"), iri("class"));
+        store
+            .update(|txn| {
+                for (subject, object) in [(&first, &class), (&second, &class), (&first, &second), (&second, &first)] {
+                    for predicate in ["p", "q"] {
+                        let graph = GraphName::DefaultGraph;
+                        txn.insert(&Quad::new(subject.clone(), iri(predicate), object.clone(), graph))?;
+                    }
+                }
+                Ok(())
+            })
+            .unwrap();
+        let snapshot = store.snapshot().unwrap();
+        let mut scratch = Scratch::default();
+        // The second batch of the scratch must not find what the first one had.
+        for _ in 0..2 {
+            let mut statements = Statements::new(&snapshot, &IdPattern::ALL, StatementKinds::All);
+            assert!(!statements.next(10, &mut scratch).unwrap());
+            assert_eq!(counts(&scratch.bytes), (8, 3));
+            assert_eq!(scratch.predicates.ids.len(), 2);
+            for (index, quad) in scratch.quads.iter().enumerate() {
+                let row = &scratch.bytes[HEAD_BYTES + ROW_BYTES * index..][..ROW_BYTES];
+                let position = |at: usize| u32::from_le_bytes(row[4 * at..4 * at + 4].try_into().unwrap()) as usize;
+                assert_eq!(scratch.terms.ids[position(0)], quad.subject);
+                assert_eq!(scratch.predicates.ids[position(1)], quad.predicate);
+                assert_eq!(scratch.terms.ids[position(2)], quad.object);
+                assert_eq!(position(3), DEFAULT_GRAPH as usize);
+            }
+        }
+    }
+
+    #[test]
+    fn ids_with_one_hash_keep_their_positions_in_the_rows_they_are_in() {
+        let id = |number: u64| TermId::from_bits(1 << 56 | number).unwrap();
+        let mut ids = Distinct::default();
+        ids.begin();
+        // Three batches, over the end of their numbers.
+        ids.batch = u32::MAX - 2;
+        for _ in 0..3 {
+            ids.begin();
+            for round in 0..2 {
+                for number in 0..5000 {
+                    let position = ids.position(id(number)) as usize;
+                    assert_eq!(ids.ids[position], id(number));
+                    assert!(round == 1 || position == number as usize);
+                }
+            }
+            let last = ids.position(id(4999));
+            assert_eq!(ids.position(id(4999)), last);
+        }
     }
 }

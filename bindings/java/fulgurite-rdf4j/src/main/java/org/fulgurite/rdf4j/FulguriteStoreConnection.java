@@ -53,6 +53,9 @@ import org.fulgurite.rdf4j.values.TermReader;
 final class FulguriteStoreConnection extends AbstractNotifyingSailConnection implements InferencerConnection {
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
 
+    /** The default graph. It is read only. */
+    private static final Resource[] DEFAULT_CONTEXT = {null};
+
     private final FulguriteStore store;
     private final QueryEvaluation evaluation;
 
@@ -408,7 +411,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     }
 
     private static Resource[] orDefault(Resource[] contexts) {
-        return contexts.length == 0 ? new Resource[] {null} : contexts;
+        return contexts.length == 0 ? DEFAULT_CONTEXT : contexts;
     }
 
     private static Statement statement(Resource subject, IRI predicate, Value object, Resource context) {
@@ -592,8 +595,11 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
 
     /** The changes of an operation of an update; null for changes that are made at once. */
     private UpdateChanges changes(UpdateContext operation) {
+        if (operation == null) {
+            return null;
+        }
         synchronized (lock) {
-            return operation == null ? null : updates.get(operation);
+            return updates.get(operation);
         }
     }
 

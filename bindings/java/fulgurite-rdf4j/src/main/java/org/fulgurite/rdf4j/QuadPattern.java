@@ -5,6 +5,7 @@ import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Literal;
 import org.eclipse.rdf4j.model.Resource;
 import org.eclipse.rdf4j.model.Value;
+import org.fulgurite.rdf4j.internal.IdRows;
 import org.fulgurite.rdf4j.values.StoredValue;
 
 /** A pattern of statements as ids in one view. */
@@ -18,7 +19,7 @@ final class QuadPattern {
     /** Inferred statements. */
     static final int INFERRED = 2;
 
-    private static final long[] ALL_GRAPHS = {StoreView.ANY_GRAPH};
+    private static final long[] ALL_GRAPHS = {IdRows.ANY_GRAPH};
 
     final StoreView view;
     final Resource subjectValue;
@@ -54,9 +55,9 @@ final class QuadPattern {
         this.predicate = id(view, predicate);
         this.object = id(view, object);
         this.graphs = contexts.length == 0 ? ALL_GRAPHS : graphs(view, contexts);
-        this.isPossible = this.subject != StoreView.UNKNOWN
-                && this.predicate != StoreView.UNKNOWN
-                && this.object != StoreView.UNKNOWN
+        this.isPossible = this.subject != IdRows.UNKNOWN
+                && this.predicate != IdRows.UNKNOWN
+                && this.object != IdRows.UNKNOWN
                 && graphs.length > 0;
         if (view.isTransaction() && (!isPossible || graphs.length < contexts.length)) {
             observe();
@@ -84,7 +85,7 @@ final class QuadPattern {
     }
 
     private static long id(StoreView view, Value value) {
-        return value == null ? StoreView.ANY_TERM : view.id(value);
+        return value == null ? IdRows.ANY_TERM : view.id(value);
     }
 
     /** The ids of the contexts that the view has, each once. */
@@ -92,8 +93,8 @@ final class QuadPattern {
         long[] found = new long[contexts.length];
         int count = 0;
         for (Resource context : contexts) {
-            long id = context == null ? StoreView.DEFAULT_GRAPH : view.id(context);
-            boolean isNew = context == null || id != StoreView.UNKNOWN;
+            long id = context == null ? IdRows.DEFAULT_GRAPH : view.id(context);
+            boolean isNew = context == null || id != IdRows.UNKNOWN;
             for (int index = 0; index < count; index++) {
                 isNew &= found[index] != id;
             }

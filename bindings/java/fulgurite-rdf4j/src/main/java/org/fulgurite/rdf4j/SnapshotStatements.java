@@ -11,6 +11,7 @@ import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.eclipse.rdf4j.sail.SailException;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.internal.IdRows;
 import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.values.StatementBatch;
 import org.fulgurite.rdf4j.values.TermBytes;
@@ -24,15 +25,27 @@ import org.fulgurite.rdf4j.values.TermBytes;
 final class SnapshotStatements implements CloseableIteration<Statement> {
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
     private static final int FIRST_ROWS = 32;
-    private static final int ROWS_MAX = 512;
 
     /** A batch with more bytes is not followed by a larger one. */
     private static final int BATCH_BYTES = 1 << 20;
 
     private static final int ROOM_BYTES = 1 << 14;
 
-    /** The array for first batches of a thread, which are read before its next call. */
-    private static final ThreadLocal<byte[]> ROOM = ThreadLocal.withInitial(() -> new byte[ROOM_BYTES]);
+    /** The arrays of a thread for a pattern and a first batch, which are read before its next call. */
+    private static final class ThreadRoom {
+        private final byte[] batch = new byte[ROOM_BYTES];
+        private TermBytes pattern = new TermBytes();
+
+        /** An empty pattern. The array of a large one is not kept. */
+        TermBytes pattern() {
+            if (pattern.array().length > ROOM_BYTES) {
+                pattern = new TermBytes();
+            }
+            return pattern.clear();
+        }
+    }
+
+    private static final ThreadLocal<ThreadRoom> ROOM = ThreadLocal.withInitial(ThreadRoom::new);
 
     private final FulguriteStore store;
     private final Resource subject;
@@ -70,9 +83,11 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
     static SnapshotStatements find(
             FulguriteStore store, Resource subject, IRI predicate, Value object, int kinds, Resource... contexts) {
         return store.read(view -> {
-            TermBytes pattern = pattern(view, subject, predicate, object, contexts);
+            ThreadRoom room = ROOM.get();
+            TermBytes pattern = room.pattern();
+            appendAll(pattern, view, subject, predicate, object, contexts);
             byte[] found = NativeQuads.find(
-                    view.raw(), pattern.array(), pattern.length(), kinds, FIRST_ROWS, ROOM.get());
+                    view.raw(), pattern.array(), pattern.length(), kinds, FIRST_ROWS, room.batch);
             if (found == null) {
                 return null;
             }
@@ -90,15 +105,20 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
     static boolean has(
             FulguriteStore store, Resource subject, IRI predicate, Value object, int kinds, Resource... contexts) {
         return store.read(view -> {
-            TermBytes pattern = pattern(view, subject, predicate, object, contexts);
+            TermBytes pattern = ROOM.get().pattern();
+            appendAll(pattern, view, subject, predicate, object, contexts);
             int found = NativeQuads.has(view.raw(), pattern.array(), pattern.length(), kinds);
             return found < 0 ? null : Boolean.valueOf(found > 0);
         });
     }
 
-    private static TermBytes pattern(
-            StoreView view, Resource subject, IRI predicate, Value object, Resource... contexts) {
-        TermBytes pattern = new TermBytes();
+    private static void appendAll(
+            TermBytes pattern,
+            StoreView view,
+            Resource subject,
+            IRI predicate,
+            Value object,
+            Resource... contexts) {
         append(pattern, view, subject);
         append(pattern, view, predicate);
         append(pattern, view, object);
@@ -107,7 +127,6 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
         } else {
             append(pattern, view, contexts.length == 0 ? null : contexts[0]);
         }
-        return pattern;
     }
 
     private static void append(TermBytes pattern, StoreView view, Value value) {
@@ -116,7 +135,7 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
             return;
         }
         long id = view.knownId(value);
-        if (id == StoreView.UNKNOWN) {
+        if (id == IdRows.UNKNOWN) {
             pattern.term(value);
         } else {
             pattern.id(id);
@@ -124,7 +143,7 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
     }
 
     private static void remember(StoreView view, Value value, long id) {
-        if (value != null && view.knownId(value) == StoreView.UNKNOWN) {
+        if (value != null && view.knownId(value) == IdRows.UNKNOWN) {
             view.remember(value, id);
         }
     }
@@ -145,7 +164,7 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
     }
 
     private void fetch() {
-        if (rows < ROWS_MAX && batch.length() < BATCH_BYTES) {
+        if (rows < IdRows.ROWS_MAX && batch.length() < BATCH_BYTES) {
             rows *= 2;
         }
         row = 0;

@@ -14,19 +14,18 @@ import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.model.ValueFactory;
 import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.internal.IdRows;
 import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.queries.RowValues;
 
 /**
- * The statements of a pattern. It fetches rows of ids in batches that grow from 16 to 512, and their terms when they are
- * needed ({@link RowValues}).
+ * The statements of a pattern. It fetches rows of ids in growing batches ({@link IdRows}), and their terms when they
+ * are needed ({@link RowValues}).
  *
  * <p>It is for one thread: {@link ResultIteration} lets others close a result.
  */
 final class StatementIteration implements CloseableIteration<Statement> {
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
-    private static final int FIRST_ROWS = 16;
-    private static final int ROWS_MAX = 512;
     private static final int COLUMNS = 4;
     private static final int SUBJECT = 0;
     private static final int PREDICATE = 1;
@@ -35,7 +34,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
 
     /** The array for the first rows of a graph, which are copied before the next call: most patterns have few. */
     private static final ThreadLocal<long[]> FIRST =
-            ThreadLocal.withInitial(() -> new long[COLUMNS * FIRST_ROWS + 1]);
+            ThreadLocal.withInitial(() -> new long[COLUMNS * IdRows.FIRST_ROWS + 1]);
 
     private final QuadPattern pattern;
     private final StatementOrder order;
@@ -82,7 +81,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
     }
 
     private Resource context(int at) {
-        if (rows[COLUMNS * at + CONTEXT] == StoreView.DEFAULT_GRAPH) {
+        if (rows[COLUMNS * at + CONTEXT] == IdRows.DEFAULT_GRAPH) {
             return null;
         }
         return pattern.sameContext != null ? pattern.sameContext : (Resource) values.get(at, CONTEXT);
@@ -119,7 +118,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
     }
 
     private void grow() {
-        if (capacity() < ROWS_MAX) {
+        if (capacity() < IdRows.ROWS_MAX) {
             rows = new long[2 * COLUMNS * capacity() + 1];
         }
     }
@@ -150,7 +149,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
         graph++;
         long[] first = FIRST.get();
         iterator = SailErrors.convert(() -> pattern.open(graph, order, first));
-        if (iterator == StoreView.UNSORTED) {
+        if (iterator == IdRows.UNSORTED) {
             // More terms are given than when the order was planned, and no index has both.
             iterator = SailErrors.convert(() -> pattern.open(graph, null, first));
             rows = first.clone();

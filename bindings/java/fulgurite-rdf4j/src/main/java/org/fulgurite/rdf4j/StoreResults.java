@@ -1,5 +1,7 @@
 package org.fulgurite.rdf4j;
 
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.NoSuchElementException;
@@ -19,6 +21,7 @@ import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.internal.SailErrors;
+import org.fulgurite.rdf4j.queries.RowValues;
 import org.fulgurite.rdf4j.queries.StoreQuery;
 import org.fulgurite.rdf4j.values.TermBytes;
 import org.fulgurite.rdf4j.values.TermReader;
@@ -26,9 +29,21 @@ import org.fulgurite.rdf4j.values.TermReader;
 /**
  * The results of a query that the store evaluates: see {@code crates/java/src/quads/objects/query.rs}. One thread reads
  * it. Another thread may close it, for example after a time-out, which ends the evaluation.
+ *
+ * <p>Rows come as terms, or as ids whose terms are read when they are needed, also after the result is closed: ids of
+ * committed terms keep their meaning as long as the store is open.
  */
 final class StoreResults implements CloseableIteration<BindingSet> {
+    /** In the first byte of a batch: it is the last one. */
+    private static final int LAST = 1;
+
+    /** In the first byte of a batch: its rows are ids. */
+    private static final int IDS = 2;
+
     private final Handle handle;
+
+    /** Where terms of ids are read. */
+    private final StoreView view;
 
     /** The names of the variables; null before the first batch. */
     private List<String> names;
@@ -37,11 +52,25 @@ final class StoreResults implements CloseableIteration<BindingSet> {
     private int rows;
 
     private TermReader terms;
+
+    /** The ids of the current batch, row by row; null if its rows are terms. */
+    private long[] ids;
+
+    /** The values of the ids; null before the first rows of ids. */
+    private RowValues values;
+
+    /** The computed terms of the current batch. */
+    private Value[] computed;
+
+    /** The position of the next row in the current batch. */
+    private int row;
+
     private boolean isLast;
     private volatile boolean isClosed;
 
-    private StoreResults(FulguriteStore store, long raw) {
+    private StoreResults(FulguriteStore store, StoreView view, long raw) {
         this.handle = store.result(this, raw);
+        this.view = view;
     }
 
     /**
@@ -58,7 +87,7 @@ final class StoreResults implements CloseableIteration<BindingSet> {
             given.text(binding.getName()).term(binding.getValue());
         }
         long raw = NativeQuads.query(view.raw(), query.text(), query.base(), given.array(), given.length(), kinds);
-        return raw == 0 ? null : new StoreResults(store, raw);
+        return raw == 0 ? null : new StoreResults(store, view, raw);
     }
 
     private static void append(TermBytes given, Dataset dataset) {
@@ -112,7 +141,8 @@ final class StoreResults implements CloseableIteration<BindingSet> {
             }
         }
         terms = new TermReader(batch);
-        isLast = terms.flag();
+        terms.flag();
+        isLast = (batch[0] & LAST) != 0;
         if (names == null) {
             names = new ArrayList<>();
             for (int left = terms.number(); left > 0; left--) {
@@ -120,6 +150,43 @@ final class StoreResults implements CloseableIteration<BindingSet> {
             }
         }
         rows = terms.number();
+        row = 0;
+        ids = null;
+        if ((batch[0] & IDS) != 0) {
+            readIds(batch);
+        }
+    }
+
+    private void readIds(byte[] batch) {
+        computed = new Value[terms.number()];
+        for (int index = 0; index < computed.length; index++) {
+            computed[index] = terms.term();
+        }
+        ids = new long[names.size() * rows];
+        int bytes = Long.BYTES * ids.length;
+        ByteBuffer.wrap(batch, batch.length - bytes, bytes).order(ByteOrder.LITTLE_ENDIAN).asLongBuffer().get(ids);
+        if (rows == 0) {
+            return;
+        }
+        boolean isFirst = values == null;
+        if (isFirst) {
+            values = new RowValues(view, names.size());
+        }
+        values.begin(ids, rows, isFirst);
+        for (int column = 0; column < names.size(); column++) {
+            values.add(column);
+        }
+        values.end();
+    }
+
+    /** The value of a variable in the next row of ids; null if it is unbound. */
+    private Value value(int column) {
+        long id = ids[names.size() * row + column];
+        if (id == 0) {
+            return null;
+        }
+        // The lower half of a number below 0 is a position.
+        return id < 0 ? computed[(int) id] : values.get(row, column);
     }
 
     @Override
@@ -130,12 +197,13 @@ final class StoreResults implements CloseableIteration<BindingSet> {
         if (!hasNext()) {
             throw new NoSuchElementException("there are no more results");
         }
-        rows--;
-        Value[] values = new Value[names.size()];
-        for (int index = 0; index < values.length; index++) {
-            values[index] = terms.optionalTerm();
+        Value[] solution = new Value[names.size()];
+        for (int column = 0; column < solution.length; column++) {
+            solution[column] = ids == null ? terms.optionalTerm() : value(column);
         }
-        return new ListBindingSet(names, values);
+        rows--;
+        row++;
+        return new ListBindingSet(names, solution);
     }
 
     @Override

@@ -16,6 +16,8 @@ import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.Native;
 import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.internal.Room;
+import org.fulgurite.rdf4j.internal.IdRows;
+import org.fulgurite.rdf4j.internal.TermPositions;
 import org.fulgurite.rdf4j.values.IdScope;
 import org.fulgurite.rdf4j.values.StoredValue;
 import org.fulgurite.rdf4j.values.TermBytes;
@@ -25,21 +27,6 @@ import org.fulgurite.rdf4j.values.ValueCache;
 
 /** One state of a store: a snapshot, or a transaction with its own changes. */
 final class StoreView implements AutoCloseable, TermSource {
-    /** Matches all graphs. */
-    static final long ANY_GRAPH = -1;
-
-    /** The id of the default graph. */
-    static final long DEFAULT_GRAPH = 0;
-
-    /** Matches every term. */
-    static final long ANY_TERM = 0;
-
-    /** The id of a term that the view does not have. */
-    static final long UNKNOWN = -1;
-
-    /** No index has the order. */
-    static final long UNSORTED = -1;
-
     private static final int CACHED_IDS = 1024;
 
     private final Handle store;
@@ -151,23 +138,23 @@ final class StoreView implements AutoCloseable, TermSource {
     }
 
     /**
-     * Returns the id of a value, or {@link #UNKNOWN}. Ids of committed terms are valid in every view of the store. Ids
-     * of a transaction are valid in it only.
+     * Returns the id of a value, or {@link IdRows#UNKNOWN}. Ids of committed terms are valid in every view of the
+     * store. Ids of a transaction are valid in it only.
      */
     long id(Value value) {
         long id = knownId(value);
-        if (id != UNKNOWN) {
+        if (id != IdRows.UNKNOWN) {
             return id;
         }
         TermBytes terms = new TermBytes().number(1).term(value);
         id = NativeQuads.ids(raw(), terms.array(), terms.length())[0];
-        if (id != UNKNOWN) {
+        if (id != IdRows.UNKNOWN) {
             remember(value, id);
         }
         return id;
     }
 
-    /** Returns the id of a value if it is known without a native call, or {@link #UNKNOWN}. */
+    /** Returns the id of a value if it is known without a native call, or {@link IdRows#UNKNOWN}. */
     long knownId(Value value) {
         if (value instanceof StoredValue) {
             StoredValue stored = (StoredValue) value;
@@ -176,7 +163,7 @@ final class StoreView implements AutoCloseable, TermSource {
             }
         }
         CachedId cached = cachedIds.get(place(value));
-        return cached != null && cached.value.equals(value) ? cached.id : UNKNOWN;
+        return cached != null && cached.value.equals(value) ? cached.id : IdRows.UNKNOWN;
     }
 
     /** Keeps the id of a value for later questions. */
@@ -185,7 +172,7 @@ final class StoreView implements AutoCloseable, TermSource {
     }
 
     private static int place(Value value) {
-        return value.hashCode() & CACHED_IDS - 1;
+        return TermPositions.hashCodeOf(value) & CACHED_IDS - 1;
     }
 
     @Override
@@ -210,11 +197,11 @@ final class StoreView implements AutoCloseable, TermSource {
 
     /**
      * Reads quads: puts the first ones into {@code rows}, and their number into its last element. Returns an iterator
-     * for the others, 0 if there are none, or {@link #UNSORTED} if no index has the order.
+     * for the others, 0 if there are none, or {@link IdRows#UNSORTED} if no index has the order.
      */
     long open(long subject, long predicate, long object, long graph, int kinds, int sortedBy, long[] rows) {
         long raw = Room.quads(raw(), subject, predicate, object, graph, kinds, sortedBy, rows);
-        return raw == UNSORTED ? UNSORTED : opened(raw);
+        return raw == IdRows.UNSORTED ? IdRows.UNSORTED : opened(raw);
     }
 
     /** Begins to join patterns of a snapshot: see {@link NativeQuads#join}. */

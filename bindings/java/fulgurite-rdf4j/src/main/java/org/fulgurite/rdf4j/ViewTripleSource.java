@@ -21,6 +21,7 @@ import org.eclipse.rdf4j.query.QueryEvaluationException;
 import org.eclipse.rdf4j.query.algebra.evaluation.RDFStarTripleSource;
 import org.eclipse.rdf4j.sail.SailException;
 import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.internal.IdRows;
 import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.queries.IdSet;
 import org.fulgurite.rdf4j.queries.JoinSource;
@@ -172,12 +173,9 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource, JoinSou
     }
 
     private final class ViewPaths implements PathReads {
-        private static final int FIRST_ROWS = 16;
-        private static final int ROWS = 512;
-
         private final long predicate;
         private final boolean isForward;
-        private final long[] first = new long[4 * FIRST_ROWS + 1];
+        private final long[] first = new long[4 * IdRows.FIRST_ROWS + 1];
 
         /** Rows after the first ones; null before there are any. */
         private long[] rows;
@@ -198,7 +196,7 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource, JoinSou
         @Override
         public void addNext(long node, IdSet nodes) {
             boolean isLiteral = node >>> 56 > TRIPLE;
-            if (predicate != StoreView.UNKNOWN && !(isForward && isLiteral)) {
+            if (predicate != IdRows.UNKNOWN && !(isForward && isLiteral)) {
                 evaluated(() -> {
                     read(node, nodes);
                     return null;
@@ -207,18 +205,18 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource, JoinSou
         }
 
         private void read(long node, IdSet nodes) {
-            long subject = isForward ? node : StoreView.ANY_TERM;
-            long object = isForward ? StoreView.ANY_TERM : node;
-            long iterator = view.open(subject, predicate, object, StoreView.ANY_GRAPH, kinds, -1, first);
+            long subject = isForward ? node : IdRows.ANY_TERM;
+            long object = isForward ? IdRows.ANY_TERM : node;
+            long iterator = view.open(subject, predicate, object, IdRows.ANY_GRAPH, kinds, -1, first);
             add(first, (int) first[first.length - 1], nodes);
             if (iterator == 0) {
                 return;
             }
             try {
-                rows = rows == null ? new long[4 * ROWS] : rows;
-                int count = ROWS;
-                while (count == ROWS) {
-                    count = NativeQuads.next(iterator, rows, ROWS);
+                rows = rows == null ? new long[4 * IdRows.ROWS_MAX] : rows;
+                int count = IdRows.ROWS_MAX;
+                while (count == IdRows.ROWS_MAX) {
+                    count = NativeQuads.next(iterator, rows, IdRows.ROWS_MAX);
                     add(rows, count, nodes);
                 }
             } finally {

@@ -8,12 +8,10 @@ import org.eclipse.rdf4j.query.BindingSet;
 import org.eclipse.rdf4j.query.MutableBindingSet;
 import org.eclipse.rdf4j.query.QueryInterruptedException;
 import org.eclipse.rdf4j.query.algebra.evaluation.impl.QueryEvaluationContext;
+import org.fulgurite.rdf4j.internal.IdRows;
 
-/** The solutions of a join of patterns. It fetches rows of ids in batches that grow from 16 to 512. */
+/** The solutions of a join of patterns. It fetches rows of ids in growing batches ({@link IdRows}). */
 final class JoinIteration extends LookAheadIteration<BindingSet> {
-    private static final int FIRST_ROWS = 16;
-    private static final int ROWS_MAX = 512;
-
     private final JoinSource source;
     private final QueryEvaluationContext context;
     private final BindingSet bindings;
@@ -44,7 +42,7 @@ final class JoinIteration extends LookAheadIteration<BindingSet> {
         this.bindings = bindings;
         this.variables = variables;
         this.values = new RowValues(source.terms(), variables.size());
-        this.rows = new long[width() * FIRST_ROWS + 1];
+        this.rows = new long[width() * IdRows.FIRST_ROWS + 1];
         this.join = source.join(patterns, rows);
         this.hasMore = join != 0;
         begin();
@@ -91,7 +89,7 @@ final class JoinIteration extends LookAheadIteration<BindingSet> {
             throw new QueryInterruptedException("the thread that reads the results was interrupted");
         }
         int elements = rows.length - 1;
-        if (count > 0 && elements < width() * ROWS_MAX) {
+        if (count > 0 && elements < width() * IdRows.ROWS_MAX) {
             rows = new long[2 * elements + 1];
         }
         hasMore = source.next(join, rows);

@@ -1,26 +1,18 @@
 package org.fulgurite.rdf4j.queries;
 
 import org.eclipse.rdf4j.model.Value;
+import org.fulgurite.rdf4j.internal.IdRows;
 import org.fulgurite.rdf4j.values.TermSource;
 
 /** Statements that can be joined by the ids of their terms: {@code crates/java/src/quads/joins.rs}. */
 public interface JoinSource {
-    /** The id of a value that the store does not have. */
-    long UNKNOWN = -1;
-
-    /** The graph of a pattern that matches all graphs. */
-    long ANY_GRAPH = -1;
-
-    /** The graph of a pattern of the default graph. */
-    long DEFAULT_GRAPH = 0;
-
-    /** The number of variable 0 in a pattern. The number of variable n is n less. */
-    long VARIABLE = -2;
+    /** The default graph: see {@link IdRows}, which has the numbers that stand for no term. */
+    long DEFAULT_GRAPH = IdRows.DEFAULT_GRAPH;
 
     /** Returns whether it can join patterns. */
     boolean joins();
 
-    /** Returns the id of a value, or {@link #UNKNOWN}. */
+    /** Returns the id of a value, or {@link IdRows#UNKNOWN}. */
     long id(Value value);
 
     /** Returns where the terms of ids are read. */

@@ -9,6 +9,7 @@ import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.query.BindingSet;
 import org.eclipse.rdf4j.query.QueryInterruptedException;
 import org.eclipse.rdf4j.query.algebra.evaluation.QueryBindingSet;
+import org.fulgurite.rdf4j.internal.IdRows;
 
 /**
  * The solutions of a path of one predicate with a given start: each node that is reached once, by a breadth-first
@@ -74,7 +75,7 @@ final class PathNodes extends LookAheadIteration<BindingSet> {
         this.startId = reads.id(start);
         if (allowsNoStep) {
             found.add(start);
-            if (startId != PathReads.UNKNOWN) {
+            if (startId != IdRows.UNKNOWN) {
                 reached.add(startId);
                 collected = 1;
             }
@@ -107,7 +108,7 @@ final class PathNodes extends LookAheadIteration<BindingSet> {
             return solution(end);
         }
         long endId = reads.id(end);
-        if (endId == PathReads.UNKNOWN) {
+        if (endId == IdRows.UNKNOWN) {
             return null;
         }
         while (!reached.contains(endId)) {
@@ -125,7 +126,7 @@ final class PathNodes extends LookAheadIteration<BindingSet> {
         }
         if (!isStartExpanded) {
             isStartExpanded = true;
-            if (startId == PathReads.UNKNOWN) {
+            if (startId == IdRows.UNKNOWN) {
                 return false;
             }
             reads.addNext(startId, reached);

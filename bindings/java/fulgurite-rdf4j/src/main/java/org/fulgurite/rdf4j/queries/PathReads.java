@@ -1,13 +1,11 @@
 package org.fulgurite.rdf4j.queries;
 
 import org.eclipse.rdf4j.model.Value;
+import org.fulgurite.rdf4j.internal.IdRows;
 
 /** The reads of a path of one predicate, in one direction. Nodes are ids of terms. */
 public interface PathReads {
-    /** The id of a term that the store does not have. */
-    long UNKNOWN = -1;
-
-    /** Returns the id of a node, or {@link #UNKNOWN}. */
+    /** Returns the id of a node, or {@link IdRows#UNKNOWN}. */
     long id(Value node);
 
     /** Adds the nodes that are one step after a node. */

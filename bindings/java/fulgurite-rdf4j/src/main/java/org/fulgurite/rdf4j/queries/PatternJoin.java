@@ -17,6 +17,7 @@ import org.eclipse.rdf4j.query.algebra.StatementPattern.Scope;
 import org.eclipse.rdf4j.query.algebra.Var;
 import org.eclipse.rdf4j.query.algebra.evaluation.QueryEvaluationStep;
 import org.eclipse.rdf4j.query.algebra.evaluation.impl.QueryEvaluationContext;
+import org.fulgurite.rdf4j.internal.IdRows;
 
 /** Joins statement patterns by the ids of their terms, in their order. Only the values of solutions are created. */
 final class PatternJoin implements QueryEvaluationStep {
@@ -99,7 +100,7 @@ final class PatternJoin implements QueryEvaluationStep {
         long[] patterns = new long[positions.size()];
         for (int at = 0; at < patterns.length; at++) {
             patterns[at] = number(at, columns, bindings);
-            if (patterns[at] == JoinSource.UNKNOWN && positions.get(at) != null) {
+            if (patterns[at] == IdRows.UNKNOWN && positions.get(at) != null) {
                 return new EmptyIteration<>();
             }
         }
@@ -110,23 +111,23 @@ final class PatternJoin implements QueryEvaluationStep {
     private long number(int at, int[] columns, BindingSet bindings) {
         Var position = positions.get(at);
         if (position == null) {
-            return JoinSource.ANY_GRAPH;
+            return IdRows.ANY_GRAPH;
         }
         Value value = position.getValue();
         if (value == null) {
             int column = columns[names.indexOf(position.getName())];
             if (column >= 0) {
-                return JoinSource.VARIABLE - column;
+                return IdRows.VARIABLE - column;
             }
             // A binding without a value stands for a variable that has to stay unbound.
             value = bindings.getValue(position.getName());
         }
         int kind = at % COLUMNS;
         if (value == null || !canBe(value, kind)) {
-            return JoinSource.UNKNOWN;
+            return IdRows.UNKNOWN;
         }
         if (kind == CONTEXT && (RDF4J.NIL.equals(value) || SESAME.NIL.equals(value))) {
-            return JoinSource.DEFAULT_GRAPH;
+            return IdRows.DEFAULT_GRAPH;
         }
         return source.id(value);
     }

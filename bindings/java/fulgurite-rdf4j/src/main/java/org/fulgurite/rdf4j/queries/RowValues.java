@@ -48,7 +48,7 @@ public final class RowValues {
     /**
      * Begins with a batch. It has no values before {@link #add}.
      *
-     * @param rows the ids; the array can be used again when all columns were added
+     * @param rows the ids, and numbers below 0 for values that the caller has; the array can be used again when all columns were added
      * @param count how many rows there are
      * @param isFirst whether it is the first batch
      */
@@ -73,8 +73,8 @@ public final class RowValues {
         StoredValue value = null;
         for (int at = column; at < columns * count; at += columns) {
             long id = rows[at];
-            if (id == JoinSource.DEFAULT_GRAPH) {
-                // It has no value.
+            if (id <= JoinSource.DEFAULT_GRAPH) {
+                // It has no value, or a computed one, which the caller has.
                 continue;
             }
             if (value == null || value.id() != id) {
@@ -126,7 +126,7 @@ public final class RowValues {
      *
      * @param row the position of the row
      * @param column a column that was added
-     * @return the value; null for the default graph
+     * @return the value; null for the default graph. Requires: the column has an id in some row
      */
     public StoredValue get(int row, int column) {
         return values[columns * row + column];

@@ -1,6 +1,5 @@
 package org.fulgurite.rdf4j.queries;
 
-import java.util.ArrayList;
 import java.util.List;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Value;
@@ -9,7 +8,6 @@ import org.eclipse.rdf4j.query.Dataset;
 import org.eclipse.rdf4j.query.algebra.ArbitraryLengthPath;
 import org.eclipse.rdf4j.query.algebra.Join;
 import org.eclipse.rdf4j.query.algebra.QueryModelNode;
-import org.eclipse.rdf4j.query.algebra.Service;
 import org.eclipse.rdf4j.query.algebra.StatementPattern;
 import org.eclipse.rdf4j.query.algebra.StatementPattern.Scope;
 import org.eclipse.rdf4j.query.algebra.TupleExpr;
@@ -21,7 +19,6 @@ import org.eclipse.rdf4j.query.algebra.evaluation.impl.DefaultEvaluationStrategy
 import org.eclipse.rdf4j.query.algebra.evaluation.impl.EvaluationStatistics;
 import org.eclipse.rdf4j.query.algebra.evaluation.impl.QueryEvaluationContext;
 import org.eclipse.rdf4j.query.algebra.evaluation.iterator.JoinIterator;
-import org.eclipse.rdf4j.query.algebra.helpers.TupleExprs;
 
 /**
  * RDF4J's evaluation, except that patterns that follow each other in a join are joined by ids, and paths of one predicate
@@ -53,23 +50,17 @@ final class StoreEvaluationStrategy extends DefaultEvaluationStrategy {
             return super.prepare(join, context);
         }
         JoinSource source = (JoinSource) tripleSource;
-        List<TupleExpr> parts = new ArrayList<>();
-        if (!source.joins() || !collect(join, parts)) {
+        JoinParts parts = source.joins() ? JoinParts.of(join) : null;
+        if (parts == null) {
             return super.prepare(join, context);
         }
-        forgetOrder(join);
+        parts.forgetOrder();
         QueryEvaluationStep joined = null;
-        int at = 0;
-        while (at < parts.size()) {
-            List<StatementPattern> patterns = patterns(parts, at);
-            QueryEvaluationStep next;
-            if (patterns.size() > 1) {
-                next = new PatternJoin(source, patterns, context);
-                at += patterns.size();
-            } else {
-                next = precompile(parts.get(at), context);
-                at++;
-            }
+        while (parts.hasNext()) {
+            List<StatementPattern> patterns = parts.nextPatterns();
+            QueryEvaluationStep next = patterns.size() > 1
+                    ? new PatternJoin(source, patterns, context)
+                    : precompile(patterns.isEmpty() ? parts.next() : patterns.get(0), context);
             joined = joined == null ? next : join(joined, next);
         }
         return joined;
@@ -85,59 +76,6 @@ final class StoreEvaluationStrategy extends DefaultEvaluationStrategy {
             parent = parent.getParentNode();
         }
         return false;
-    }
-
-    /** Notes that the joins of parts that are joined here are no merge joins. */
-    private static void forgetOrder(TupleExpr part) {
-        if (part instanceof Join) {
-            Join join = (Join) part;
-            join.setMergeJoin(false);
-            forgetOrder(join.getLeftArg());
-            forgetOrder(join.getRightArg());
-        }
-    }
-
-    /**
-     * Collects what a join joins, in its order. Returns false if a part has to be evaluated without the values of the
-     * parts before it, or for all of them at once, or if no patterns follow each other.
-     */
-    private static boolean collect(Join join, List<TupleExpr> parts) {
-        return collectFrom(join.getLeftArg(), parts)
-                && collectFrom(join.getRightArg(), parts)
-                && havePatternsInSuccession(parts);
-    }
-
-    private static boolean collectFrom(TupleExpr part, List<TupleExpr> parts) {
-        if (part instanceof Service || TupleExprs.isVariableScopeChange(part) || TupleExprs.containsSubquery(part)) {
-            return false;
-        }
-        if (part instanceof Join) {
-            Join join = (Join) part;
-            return collectFrom(join.getLeftArg(), parts) && collectFrom(join.getRightArg(), parts);
-        }
-        return parts.add(part);
-    }
-
-    private static boolean havePatternsInSuccession(List<TupleExpr> parts) {
-        for (int at = 1; at < parts.size(); at++) {
-            if (isJoined(parts.get(at - 1)) && isJoined(parts.get(at))) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private static boolean isJoined(TupleExpr part) {
-        return part instanceof StatementPattern && PatternJoin.joins((StatementPattern) part);
-    }
-
-    /** Returns the patterns from a position up to the next other part. */
-    private static List<StatementPattern> patterns(List<TupleExpr> parts, int from) {
-        List<StatementPattern> patterns = new ArrayList<>();
-        for (int at = from; at < parts.size() && isJoined(parts.get(at)); at++) {
-            patterns.add((StatementPattern) parts.get(at));
-        }
-        return patterns;
     }
 
     private static QueryEvaluationStep join(QueryEvaluationStep left, QueryEvaluationStep right) {

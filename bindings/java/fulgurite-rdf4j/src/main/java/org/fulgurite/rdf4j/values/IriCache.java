@@ -10,7 +10,6 @@ public final class IriCache {
     private static final int SIZE = 1 << 12;
     private static final int SHIFT = Long.SIZE - 12;
     private static final long HASH = 0x9E3779B97F4A7C15L;
-    private static final int IRI = 1;
 
     /** The id that was read last, by place. */
     private final long[] seen = new long[SIZE];
@@ -39,7 +38,7 @@ public final class IriCache {
      * @return the value
      */
     StoredValue read(long id, TermReader terms) {
-        if (id >>> 56 != IRI) {
+        if (id >>> 56 != StoredValue.IRI_KIND) {
             return StoredValue.read(id, scope, terms);
         }
         int place = place(id);

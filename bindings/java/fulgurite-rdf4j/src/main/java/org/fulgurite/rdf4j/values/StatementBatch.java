@@ -15,9 +15,7 @@ public final class StatementBatch {
     private static final int OBJECT_AT = 32;
     private static final int HEAD_BYTES = 40;
     private static final int ROW_BYTES = 16;
-    private static final int DEFAULT_GRAPH = -1;
-    private static final int GIVEN = -2;
-    private static final int PREDICATE = 1;
+    private static final int COLUMNS = 4;
 
     private final int count;
     private final int length;
@@ -50,13 +48,19 @@ public final class StatementBatch {
             terms[index] = iris.read(id(bytes, at), reader);
         }
         length = reader.position();
-        values = new StoredValue[4 * count];
-        for (int index = 0; index < values.length; index++) {
-            int position = number(bytes, HEAD_BYTES + Integer.BYTES * index);
-            if (position != DEFAULT_GRAPH && position != GIVEN) {
-                values[index] = (index % 4 == PREDICATE ? predicates : terms)[position];
-            }
+        values = new StoredValue[COLUMNS * count];
+        int cell = HEAD_BYTES;
+        for (int index = 0; index < values.length; index += COLUMNS, cell += ROW_BYTES) {
+            values[index] = value(terms, number(bytes, cell));
+            values[index + 1] = value(predicates, number(bytes, cell + 4));
+            values[index + 2] = value(terms, number(bytes, cell + 8));
+            values[index + 3] = value(terms, number(bytes, cell + 12));
         }
+    }
+
+    /** The value at a position. A negative one stands for the default graph, or for what the pattern gives. */
+    private static StoredValue value(StoredValue[] known, int position) {
+        return position < 0 ? null : known[position];
     }
 
     private static int number(byte[] bytes, int at) {
@@ -120,6 +124,6 @@ public final class StatementBatch {
      * @return the value; null for the default graph, and for subjects and predicates that the pattern gives
      */
     public StoredValue value(int row, int column) {
-        return values[4 * row + column];
+        return values[COLUMNS * row + column];
     }
 }

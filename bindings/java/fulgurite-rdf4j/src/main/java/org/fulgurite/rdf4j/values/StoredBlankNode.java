@@ -1,7 +1,7 @@
 package org.fulgurite.rdf4j.values;
 
-import org.eclipse.rdf4j.model.BNode;
 import org.eclipse.rdf4j.model.base.AbstractBNode;
+import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 
 /** A blank node of a store. */
 final class StoredBlankNode extends AbstractBNode implements StoredValue {
@@ -10,13 +10,13 @@ final class StoredBlankNode extends AbstractBNode implements StoredValue {
     private final long id;
     private final transient IdScope scope;
 
-    /** The term; before it is read, the group that reads it. */
-    private transient volatile Object term;
+    /** The label; before it is read, the group that reads it. Not volatile, for the reasons of {@link StoredIri}. */
+    private transient Object label;
 
     StoredBlankNode(long id, ValueGroup group) {
         this.id = id;
         this.scope = group.scope();
-        this.term = group;
+        this.label = group;
     }
 
     StoredBlankNode(long id, IdScope scope, TermReader terms) {
@@ -37,33 +37,29 @@ final class StoredBlankNode extends AbstractBNode implements StoredValue {
 
     @Override
     public boolean isRead() {
-        return !(term instanceof ValueGroup);
+        return !(label instanceof ValueGroup);
     }
 
     @Override
     public void read(TermReader terms) {
-        term = (BNode) terms.term();
-    }
-
-    private BNode term() {
-        Object known = term;
-        if (known instanceof ValueGroup) {
-            ((ValueGroup) known).read(this);
-            known = term;
-        }
-        return (BNode) known;
+        label = terms.blankNode();
     }
 
     @Override
     public String getID() {
-        return term().getID();
+        Object known = label;
+        if (known instanceof ValueGroup) {
+            ((ValueGroup) known).read(this);
+            known = label;
+        }
+        return (String) known;
     }
 
     @Override
     public boolean equals(Object other) {
         return this == other
-                || StoredValues.haveSameId(this, other)
-                || !StoredValues.areDifferent(this, other) && super.equals(other);
+                || StoredValue.haveSameId(this, other)
+                || !StoredValue.areDifferent(this, other) && super.equals(other);
     }
 
     @Override
@@ -72,6 +68,6 @@ final class StoredBlankNode extends AbstractBNode implements StoredValue {
     }
 
     private Object writeReplace() {
-        return term();
+        return SimpleValueFactory.getInstance().createBNode(getID());
     }
 }

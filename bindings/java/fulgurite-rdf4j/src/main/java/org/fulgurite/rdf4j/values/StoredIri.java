@@ -11,8 +11,11 @@ final class StoredIri extends AbstractIRI implements StoredValue {
     private final long id;
     private final transient IdScope scope;
 
-    /** The text; before it is read, the group that reads it. */
-    private transient volatile Object text;
+    /**
+     * The text; before it is read, the group that reads it. It need not be volatile: a thread that still sees the group
+     * asks it, which takes the group's lock, and a string is safe for every thread that sees it.
+     */
+    private transient Object text;
 
     StoredIri(long id, ValueGroup group) {
         this.id = id;
@@ -71,8 +74,8 @@ final class StoredIri extends AbstractIRI implements StoredValue {
     @Override
     public boolean equals(Object other) {
         return this == other
-                || StoredValues.haveSameId(this, other)
-                || !StoredValues.areDifferent(this, other) && super.equals(other);
+                || StoredValue.haveSameId(this, other)
+                || !StoredValue.areDifferent(this, other) && super.equals(other);
     }
 
     @Override

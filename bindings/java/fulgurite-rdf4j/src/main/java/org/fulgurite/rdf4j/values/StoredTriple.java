@@ -79,8 +79,8 @@ public final class StoredTriple extends AbstractTriple implements StoredValue {
     @Override
     public boolean equals(Object other) {
         return this == other
-                || StoredValues.haveSameId(this, other)
-                || !StoredValues.areDifferent(this, other) && super.equals(other);
+                || StoredValue.haveSameId(this, other)
+                || !StoredValue.areDifferent(this, other) && super.equals(other);
     }
 
     @Override

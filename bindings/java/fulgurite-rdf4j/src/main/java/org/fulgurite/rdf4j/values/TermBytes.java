@@ -1,6 +1,9 @@
 package org.fulgurite.rdf4j.values;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.CharsetEncoder;
@@ -20,11 +23,17 @@ public final class TermBytes {
     static final byte LANGUAGE = 4;
     static final byte TYPED = 5;
     static final byte TRIPLE = 6;
+    static final byte NUMBERED = 9;
+
+    /** In the length of a text: it is not ASCII. */
+    static final int NOT_ASCII = 1 << 31;
 
     // Positions of patterns that have no term: see crates/java/src/quads/statements.rs.
     private static final byte ANY = 0;
     private static final byte ID = 7;
     private static final byte DEFAULT_GRAPH = 8;
+
+    private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
 
     private byte[] bytes = new byte[256];
     private int length;
@@ -78,10 +87,34 @@ public final class TermBytes {
      * @param number the number
      */
     public void setNumber(int position, int number) {
-        bytes[position] = (byte) number;
-        bytes[position + 1] = (byte) (number >> 8);
-        bytes[position + 2] = (byte) (number >> 16);
-        bytes[position + 3] = (byte) (number >> 24);
+        INT.set(bytes, position, number);
+    }
+
+    /**
+     * Appends numbers of four bytes.
+     *
+     * @param numbers the numbers
+     * @param count how many of them
+     * @return this object
+     */
+    public TermBytes numbers(int[] numbers, int count) {
+        reserve((long) Integer.BYTES * count);
+        byte[] into = bytes;
+        int at = length;
+        for (int index = 0; index < count; index++, at += Integer.BYTES) {
+            INT.set(into, at, numbers[index]);
+        }
+        length = at;
+        return this;
+    }
+
+    /**
+     * Removes the bytes behind a position.
+     *
+     * @param position how many bytes remain
+     */
+    public void truncate(int position) {
+        length = position;
     }
 
     /**
@@ -136,10 +169,14 @@ public final class TermBytes {
     }
 
     private TermBytes literal(Literal literal) {
-        if (literal.getLanguage().isPresent()) {
-            kind(LANGUAGE).text(literal.getLanguage().get());
-        } else if (literal.getCoreDatatype() == CoreDatatype.XSD.STRING) {
+        CoreDatatype core = literal.getCoreDatatype();
+        int number = Datatype.numberOf(core);
+        if (number >= 0) {
+            kind(NUMBERED).kind((byte) number);
+        } else if (core == CoreDatatype.XSD.STRING) {
             kind(TEXT);
+        } else if (literal.getLanguage().isPresent()) {
+            kind(LANGUAGE).text(literal.getLanguage().get());
         } else {
             kind(TYPED).text(literal.getDatatype().stringValue());
         }
@@ -172,18 +209,24 @@ public final class TermBytes {
     public TermBytes text(String text) {
         int chars = text.length();
         reserve(4 + 3 * (long) chars);
+        byte[] into = bytes;
         int start = length + 4;
-        int at = start;
-        for (int index = 0; index < chars; index++) {
+        int index = 0;
+        for (; index < chars; index++) {
             char character = text.charAt(index);
             if (character >= 0x80) {
-                at = encodeRest(text, index, at);
                 break;
             }
-            bytes[at++] = (byte) character;
+            into[start + index] = (byte) character;
         }
-        setNumber(length, at - start);
-        length = at;
+        int end = start + index;
+        if (index < chars) {
+            end = encodeRest(text, index, end);
+            setNumber(length, end - start | NOT_ASCII);
+        } else {
+            setNumber(length, chars);
+        }
+        length = end;
         return this;
     }
 

@@ -1,8 +1,9 @@
 package org.fulgurite.rdf4j.values;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Resource;
 import org.eclipse.rdf4j.model.Value;
@@ -12,10 +13,7 @@ import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 /** Reads terms from bytes, in the form that {@code crates/java/src/quads/objects/terms.rs} describes. */
 public final class TermReader {
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
-    private static final int DATATYPES_MAX = 1024;
-
-    /** Datatypes, which repeat much. */
-    private static final Map<String, IRI> DATATYPES = new ConcurrentHashMap<>();
+    private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
 
     private final byte[] bytes;
     private int at;
@@ -56,9 +54,21 @@ public final class TermReader {
      */
     public String text() {
         int length = number();
-        String text = new String(bytes, at, length, StandardCharsets.UTF_8);
+        String text;
+        if (length >= 0) {
+            text = ascii(length);
+        } else {
+            length &= ~TermBytes.NOT_ASCII;
+            text = new String(bytes, at, length, StandardCharsets.UTF_8);
+        }
         at += length;
         return text;
+    }
+
+    /** Returns the next bytes as a text of ASCII. This constructor copies them without a look at them. */
+    @SuppressWarnings("deprecation")
+    private String ascii(int length) {
+        return new String(bytes, 0, at, length);
     }
 
     /**
@@ -76,8 +86,7 @@ public final class TermReader {
      * @return the number
      */
     public int number() {
-        int number =
-                (bytes[at] & 0xff) | (bytes[at + 1] & 0xff) << 8 | (bytes[at + 2] & 0xff) << 16 | bytes[at + 3] << 24;
+        int number = (int) INT.get(bytes, at);
         at += 4;
         return number;
     }
@@ -102,7 +111,7 @@ public final class TermReader {
     /** Passes over an IRI. */
     void skipIri() {
         at++;
-        int length = number();
+        int length = number() & ~TermBytes.NOT_ASCII;
         at += length;
     }
 
@@ -112,10 +121,46 @@ public final class TermReader {
      * @return its text
      */
     public String iri() {
-        if (bytes[at++] != TermBytes.IRI) {
-            throw new IllegalStateException("the native library returned another kind of term than an IRI");
+        return textOf(TermBytes.IRI, "an IRI");
+    }
+
+    /** Reads a blank node, and returns its label. */
+    String blankNode() {
+        return textOf(TermBytes.BLANK, "a blank node");
+    }
+
+    private String textOf(byte kind, String name) {
+        if (bytes[at++] != kind) {
+            throw another(name);
         }
         return text();
+    }
+
+    private static IllegalStateException another(String expected) {
+        return new IllegalStateException("the native library returned another kind of term than " + expected);
+    }
+
+    /** Reads a literal into a value. */
+    void literal(StoredLiteral value) {
+        switch (bytes[at++]) {
+            case TermBytes.TEXT:
+                value.set(text(), Datatype.STRING);
+                return;
+            case TermBytes.LANGUAGE:
+                String language = text();
+                value.set(text(), language);
+                return;
+            case TermBytes.TYPED:
+                Datatype datatype = Datatype.of(text());
+                value.set(text(), datatype);
+                return;
+            case TermBytes.NUMBERED:
+                Datatype numbered = Datatype.numbered(bytes[at++]);
+                value.set(text(), numbered);
+                return;
+            default:
+                throw another("a literal");
+        }
     }
 
     /**
@@ -135,11 +180,11 @@ public final class TermReader {
                 String language = text();
                 return VALUES.createLiteral(text(), language);
             case TermBytes.TYPED:
-                IRI datatype = DATATYPES.computeIfAbsent(text(), VALUES::createIRI);
-                if (DATATYPES.size() > DATATYPES_MAX) {
-                    DATATYPES.clear();
-                }
+                IRI datatype = Datatype.of(text()).iri();
                 return VALUES.createLiteral(text(), datatype);
+            case TermBytes.NUMBERED:
+                IRI numbered = Datatype.numbered(bytes[at++]).iri();
+                return VALUES.createLiteral(text(), numbered);
             case TermBytes.TRIPLE:
                 Resource subject = (Resource) term();
                 IRI predicate = (IRI) term();

@@ -79,6 +79,22 @@ final class GraphQueries {
     }
 
     /**
+     * Asserts how many solutions a query has where only {@code :n0 :p :n1} is committed, and how many it has in a
+     * transaction that adds {@code :n1 :p :n2}.
+     */
+    static void assertSeesTransaction(SailRepository own, String query, int committed, int inTransaction) {
+        String text = "PREFIX : <" + EX + "> SELECT * " + query;
+        try (SailRepositoryConnection connection = own.getConnection()) {
+            connection.add(iri("n0"), iri("p"), iri("n1"));
+            connection.begin();
+            connection.add(iri("n1"), iri("p"), iri("n2"));
+            assertEquals(inTransaction, solutions(connection, text).size());
+            connection.rollback();
+            assertEquals(committed, solutions(connection, text).size());
+        }
+    }
+
+    /**
      * Asserts that a repository and a MemoryStore have the same solutions over random graphs. With {@code hasLarge}, one
      * graph in eight has patterns with more statements than the store reads at once.
      */

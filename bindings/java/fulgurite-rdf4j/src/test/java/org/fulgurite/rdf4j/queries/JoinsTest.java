@@ -28,6 +28,7 @@ import org.eclipse.rdf4j.repository.sail.SailRepository;
 import org.eclipse.rdf4j.repository.sail.SailRepositoryConnection;
 import org.fulgurite.rdf4j.FulguriteStore;
 import org.fulgurite.rdf4j.config.FulguriteStoreConfig;
+import org.fulgurite.rdf4j.internal.IdRows;
 import org.fulgurite.rdf4j.values.IdScope;
 import org.fulgurite.rdf4j.values.StoredValue;
 import org.fulgurite.rdf4j.values.TermReader;
@@ -115,15 +116,7 @@ class JoinsTest {
 
     @Test
     void aJoinOfATransactionSeesItsChanges() {
-        try (SailRepositoryConnection connection = own.getConnection()) {
-            connection.add(iri("n0"), iri("p"), iri("n1"));
-            String query = "SELECT * { ?a <" + EX + "p> ?b . ?b <" + EX + "p> ?c }";
-            connection.begin();
-            connection.add(iri("n1"), iri("p"), iri("n2"));
-            assertEquals(1, solutions(connection, query).size());
-            connection.rollback();
-            assertEquals(0, solutions(connection, query).size());
-        }
+        GraphQueries.assertSeesTransaction(own, "{ ?a :p ?b . ?b :p ?c }", 0, 1);
     }
 
     @Test
@@ -200,7 +193,7 @@ class JoinsTest {
 
         @Override
         public long id(Value value) {
-            return UNKNOWN;
+            return IdRows.UNKNOWN;
         }
 
         @Override

@@ -22,6 +22,7 @@ import org.eclipse.rdf4j.query.algebra.ArbitraryLengthPath;
 import org.eclipse.rdf4j.query.algebra.evaluation.QueryBindingSet;
 import org.eclipse.rdf4j.query.algebra.helpers.AbstractQueryModelVisitor;
 import org.eclipse.rdf4j.query.parser.QueryParserUtil;
+import org.fulgurite.rdf4j.internal.IdRows;
 import org.junit.jupiter.api.Test;
 
 /** The search of paths, and which paths are searched. */
@@ -44,7 +45,7 @@ class PathNodesTest {
         @Override
         public long id(Value node) {
             int number = Integer.parseInt(node.stringValue().substring(EX.length()));
-            return number == UNKNOWN_NODE ? UNKNOWN : number;
+            return number == UNKNOWN_NODE ? IdRows.UNKNOWN : number;
         }
 
         @Override

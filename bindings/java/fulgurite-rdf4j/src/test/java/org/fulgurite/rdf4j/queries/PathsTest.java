@@ -57,15 +57,7 @@ class PathsTest {
 
     @Test
     void aPathOfATransactionSeesItsChanges() {
-        try (SailRepositoryConnection connection = own.getConnection()) {
-            connection.add(iri("n0"), iri("p"), iri("n1"));
-            String query = "SELECT ?x { <" + EX + "n0> <" + EX + "p>+ ?x }";
-            connection.begin();
-            connection.add(iri("n1"), iri("p"), iri("n2"));
-            assertEquals(2, solutions(connection, query).size());
-            connection.rollback();
-            assertEquals(1, solutions(connection, query).size());
-        }
+        GraphQueries.assertSeesTransaction(own, "{ :n0 :p+ ?x }", 1, 2);
     }
 
     @Test
