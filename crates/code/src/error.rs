@@ -44,6 +44,8 @@ pub enum Error {
         name: &'static str,
         /// What it wrote last, or why it could not be run.
         message: String,
+        /// Whether another indexer would read the directory without it.
+        can_be_skipped: bool,
     },
     /// The database is one of facts, but not an index of code.
     NotAnIndex {
@@ -120,8 +122,12 @@ impl fmt::Display for Error {
             Self::NoIndexer { path, missing } => {
                 write!(out, "{}: no indexer reads this directory: {}", path.display(), missing.join("; "))
             }
-            Self::Indexer { name, message } => {
-                write!(out, "{name} failed: {message}; the index was not changed; `--skip {name}` indexes without it")
+            Self::Indexer { name, message, can_be_skipped } => {
+                write!(out, "{name} failed: {message}; the index was not changed")?;
+                match can_be_skipped {
+                    true => write!(out, "; `--skip {name}` indexes without it"),
+                    false => Ok(()),
+                }
             }
             Self::NotAnIndex { path } => write!(
                 out,

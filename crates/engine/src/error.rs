@@ -227,8 +227,9 @@ pub enum Error {
         /// The oldest commit that can still be read.
         oldest: Sequence,
     },
-    /// A [`Monitor`](crate::Monitor) stopped the operation. Nothing was lost: commits that are not merged into the file
-    /// are in the log. A stopped backup leaves no file.
+    /// A [`Monitor`](crate::Monitor) stopped the operation, or [`Database::discard`](crate::Database::discard) did.
+    /// Stopping loses nothing: commits that are not merged into the file stay in the log. Discarding leaves what was
+    /// written there. A stopped backup leaves no file.
     Stopped {
         /// The database, or the backup.
         path: PathBuf,
@@ -509,7 +510,7 @@ impl fmt::Display for Error {
             | Self::Closed { .. } => self.fmt_commit(out),
             Self::Stopped { path } => write!(
                 out,
-                "{}: stopped before it was complete; nothing was lost; run a stopped backup, image or compaction again",
+                "{}: stopped before it was complete, losing nothing; run a stopped backup, image or compaction again",
                 path.display()
             ),
             Self::TableNotFound { name } => {

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use fulgurite::{Database, Durability, Read};
 use fulgurite_events::{
-    AppendCondition, Error, EventData, EventQuery, EventStore, Events, Expected, Position, RecordedEvent, Result,
-    Retention, Snapshot, StreamInfo, StreamMetadata, Timestamp, Version, View,
+    AppendCondition, Error, EventData, EventQuery, EventStore, Events, Expected, Position, QueryItem, RecordedEvent,
+    Result, Retention, Snapshot, StreamInfo, StreamMetadata, Timestamp, Version, View,
 };
 use fulgurite_testkit::panics::catch;
 use fulgurite_testkit::{Random, drawn_seed};
@@ -58,6 +58,7 @@ fn make(path: &Path) -> Truth {
             store.set_consumer_position("consumer", Position(number)).unwrap();
         }
     }
+    append_wide(&store);
     db.checkpoint().unwrap();
     let snapshot = store.snapshot().unwrap();
     let events = recorded(&snapshot, snapshot.read_all(Position::START).unwrap()).unwrap();
@@ -70,6 +71,20 @@ fn make(path: &Path) -> Truth {
     drop((snapshot, store));
     db.close().unwrap();
     truth
+}
+
+/// Appends to so many streams in one transaction that the index of streams gets a block.
+fn append_wide(store: &EventStore) {
+    let open = (0..9).map(|number| format!("stream {number}"));
+    let names: Vec<_> = open.chain((0..WIDE_STREAMS).map(|number| format!("wide {number}"))).collect();
+    let appended = store.transact(|t| {
+        let event = EventData::new("kind 1", b"wide").tags(&["all"]);
+        names.iter().try_for_each(|name| t.append(name, Expected::Any, &[event]).map(drop))
+    });
+    appended.unwrap();
+    let txn = store.database().read().unwrap();
+    let index = txn.open_table("events.index").unwrap();
+    assert_eq!(txn.range(&index, [0xff_u8; 8]..).unwrap().count(), 1, "the index has a block");
 }
 
 /// All events of a read. A read that does not end is a failure.
@@ -91,11 +106,13 @@ fn read_all(snapshot: &Snapshot, check: &mut dyn FnMut(&str, &Snapshot, Vec<Reco
     };
     read("all", snapshot.read_all(Position::START));
     read("all, backwards", snapshot.read_all_backwards(Position(u64::MAX)));
-    for number in 0..10 {
-        let name = format!("stream {number}");
+    let names = (0..10).map(|number| format!("stream {number}"));
+    for name in names.chain((0..2).map(|number| format!("wide {number}"))) {
         read("stream", snapshot.read_stream(&name, Version(0)));
         read("stream, backwards", snapshot.read_stream_backwards(&name, Version(u64::MAX)));
     }
+    let in_blocks = EventQuery::new().or(QueryItem::new().stream("wide 0").stream("stream 0"));
+    read("query of streams", snapshot.read_query(&in_blocks, Position::START));
     for query in [EventQuery::tag("tag 2"), EventQuery::tag("all"), EventQuery::kind("kind 1"), EventQuery::new()] {
         read("query", snapshot.read_query(&query, Position::START));
         read("query, backwards", snapshot.read_query_backwards(&query, Position(u64::MAX)));
@@ -335,6 +352,8 @@ fn a_gap_of_any_width_does_not_delay_views_and_followers() {
     assert_eq!(seen, [0, 1 << 62]);
 }
 
+/// Streams that only the wide transaction appends to.
+const WIDE_STREAMS: u64 = 12;
 /// No read of a damaged store returns as many.
 const EVENTS_MAX: usize = 100_000;
 /// Stores that a test damages.

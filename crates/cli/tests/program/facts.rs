@@ -295,6 +295,70 @@ fn a_dump_that_is_read_back_has_the_same_facts_units_and_owners() {
     assert!(before.1.iter().any(|row| row.contains(" & ")), "{before:?}");
 }
 
+/// An incremental database on `a.ful`, which hides `b.rs` and has a new line of it, and one without a unit.
+fn stacked() -> TestDirectory {
+    let directory = owned();
+    let unowned = |path: &str, number: u32| {
+        let key = format!(r#"{{"file":{{"key":"{path}"}},"number":{number}}}"#);
+        format!(r#"{{"predicate":"src.Line.1","facts":[{{"key":{key},"value":"u"}}]}}"#)
+    };
+    let write = |arguments: &[&str], batches: &str| {
+        done(&directory.run_with_input(&[&["facts", "write"], arguments].concat(), batches.as_bytes()));
+    };
+    write(&["a.ful", "-"], &format!("[{}]", unowned("c.rs", 1)));
+    done(&directory.run(&["facts", "finish", "a.ful"]));
+    done(&directory.run(&["facts", "create", "next.ful", "--base", "a.ful", "--hide", "b.rs"]));
+    let changed = r#"{"predicate":"src.Line.1","unit":"b.rs","facts":[
+{"key":{"file":{"key":"d.rs"},"number":2},"value":"mod b;"}]}"#;
+    write(&["next.ful", "-", "--base", "a.ful"], &format!("[{changed},{}]", unowned("e.rs", 1)));
+    done(&directory.run(&["facts", "finish", "next.ful", "--base", "a.ful"]));
+    directory
+}
+
+#[test]
+fn a_dump_of_a_stacked_database_is_read_back_with_its_owners() {
+    let directory = stacked();
+    let owners = |arguments: &[&str], ids: &[u64]| -> Vec<String> {
+        let ids: Vec<String> = ids.iter().map(u64::to_string).collect();
+        let ids = ids.iter().map(String::as_str);
+        let verb = ["facts", "owners", "--format", "ndjson"].into_iter().chain(arguments.iter().copied()).chain(ids);
+        let rows = done(&directory.run(&verb.collect::<Vec<_>>()));
+        // Ids differ: the copy has no gaps.
+        rows.iter().map(|row| row.split_once(',').unwrap().1.to_owned()).collect()
+    };
+    let dumped = directory.run(&["facts", "dump", "next.ful", "--base", "a.ful"]).ok();
+    let ids: Vec<u64> = dumped
+        .lines()
+        .filter(|line| line.contains("\"key\""))
+        .map(|line| line.split([':', ',']).nth(1).unwrap().parse().unwrap())
+        .collect();
+    // The line that `b.rs` had is hidden, the others are there.
+    assert_eq!(dumped.matches("\"value\"").count(), 5, "{dumped}");
+    assert!(!dumped.contains("mod a;") && dumped.contains("mod b;"), "{dumped}");
+    done(&directory.run(&["facts", "create", "copy.ful", "--schema", "src.angle"]));
+    done(&directory.run_with_input(&["facts", "write", "copy.ful", "-"], dumped.as_bytes()));
+    done(&directory.run(&["facts", "finish", "copy.ful"]));
+    let before = owners(&["next.ful", "--base", "a.ful"], &ids);
+    let copied: Vec<u64> = (1024..).take(ids.len()).collect();
+    assert_eq!(owners(&["copy.ful"], &copied), before);
+    let owned_by = |unit: &str| before.iter().filter(|row| row.contains(&format!(r#""owners":"{unit}""#))).count();
+    assert_eq!((owned_by("a.rs"), owned_by("b.rs"), before.len()), (4, 2, 10), "{before:?}");
+}
+
+#[test]
+fn a_dump_with_a_reference_to_a_hidden_fact_is_refused() {
+    let directory = owned();
+    // No unit owns this line, and `a.rs` alone its file.
+    let unowned = r#"[{"predicate":"src.Line.1","facts":[{"key":{"file":{"key":"a.rs"},"number":9},"value":"u"}]}]"#;
+    done(&directory.run_with_input(&["facts", "write", "a.ful", "-"], unowned.as_bytes()));
+    done(&directory.run(&["facts", "finish", "a.ful"]));
+    let expected = "of src.Line.1 cannot be dumped: it refers to fact 1024, which a slice or an incremental database";
+    refused(&directory.run(&["facts", "dump", "a.ful", "--slice", "b.rs"]), 1, expected);
+    done(&directory.run(&["facts", "create", "next.ful", "--base", "a.ful", "--hide", "a.rs"]));
+    refused(&directory.run(&["facts", "dump", "next.ful", "--base", "a.ful"]), 1, expected);
+    done(&directory.run(&["facts", "dump", "a.ful"]));
+}
+
 #[test]
 fn a_derivation_that_is_wrong_has_a_place_and_nothing_is_written() {
     let directory = created();
@@ -303,7 +367,7 @@ fn a_derivation_that_is_wrong_has_a_place_and_nothing_is_written() {
         (r#"{"derivations":[7]}"#, "batch 0, derivation 0: $: expected the ids of a fact"),
         (r#"{"derivations":[[]]}"#, "batch 0, derivation 0: $: expected the ids of a fact"),
         (r#"{"derivations":[["x"]]}"#, "is not an id of a fact"),
-        (r#"{"derivations":[],"unit":"a"}"#, "in an element of their own"),
+        (r#"{"derivations":[],"unit":"a"}"#, "must be the only member of an element"),
         (r#"{"derivations":7}"#, "an array of derivations"),
     ] {
         let input = format!("[{element}]");

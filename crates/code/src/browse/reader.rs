@@ -109,6 +109,14 @@ impl CodeReader {
     /// [`Error::NoSuchFile`].
     pub fn file(&self, path: &str) -> Result<IndexedFile> {
         let path = path.strip_prefix("./").unwrap_or(path);
+        match self.find_file(path)? {
+            Some(file) => Ok(file),
+            None => Err(Error::NoSuchFile { path: path.to_owned(), similar: self.similar_files(path)? }),
+        }
+    }
+
+    /// As [`CodeReader::file`], without a search for paths that are like one that does not exist: then `None`.
+    pub(crate) fn find_file(&self, path: &str) -> Result<Option<IndexedFile>> {
         let snapshot = self.facts.snapshot();
         let key = encode(&Type::String, &Value::String(path.to_owned()))?;
         if let Some(id) = snapshot.id_by_key(self.predicates.file.id, &key)? {
@@ -118,10 +126,16 @@ impl CodeReader {
                 && let [Value::String(language), columns] = fields.as_slice()
             {
                 let columns = columns_of(columns);
-                return Ok(IndexedFile { id, path: path.to_owned(), language: language.clone(), columns });
+                return Ok(Some(IndexedFile { id, path: path.to_owned(), language: language.clone(), columns }));
             }
         }
-        Err(Error::NoSuchFile { path: path.to_owned(), similar: self.similar_files(path)? })
+        Ok(None)
+    }
+
+    /// # Errors
+    /// That the limits of the reader are reached.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.limits.check()
     }
 
     /// What the columns of a file count.

@@ -19,6 +19,8 @@ pub struct Plan {
     directory: PathBuf,
     scip: Vec<&'static Indexer>,
     ctags: Option<Ctags>,
+    /// Whether ctags is not to be run.
+    skips_ctags: bool,
     /// What is missing, and how to install it.
     missing: Vec<String>,
 }
@@ -50,7 +52,9 @@ impl Plan {
     fn with(directory: &Path, skipped: &[String], is_available: &dyn Fn(&str) -> bool) -> Result<Plan> {
         let is_skipped = |name: &str| skipped.iter().any(|skipped| skipped == name);
         std::fs::read_dir(directory).map_err(Error::file(directory, "be read"))?;
-        let mut plan = Plan { directory: directory.to_owned(), scip: Vec::new(), ctags: None, missing: Vec::new() };
+        let skips_ctags = is_skipped("ctags");
+        let mut plan =
+            Plan { directory: directory.to_owned(), scip: Vec::new(), ctags: None, skips_ctags, missing: Vec::new() };
         let mut others = Vec::new();
         for indexer in INDEXERS {
             let Some(mark) = indexer.mark(directory) else { continue };
@@ -70,7 +74,7 @@ impl Plan {
             (false, false) => Some(Ctags::Languages(others)),
             (false, true) => None,
         };
-        let wanted = wanted.filter(|_| !is_skipped("ctags"));
+        let wanted = wanted.filter(|_| !skips_ctags);
         if wanted.is_some() && is_available("ctags") {
             plan.ctags = wanted;
         } else if wanted.is_some() {
@@ -79,7 +83,7 @@ impl Plan {
         }
         if plan.scip.is_empty() && plan.ctags.is_none() {
             if plan.missing.is_empty() {
-                plan.missing.push("those that would are skipped".to_owned());
+                plan.missing.push("all indexers that read it are skipped".to_owned());
             }
             return Err(Error::NoIndexer { path: plan.directory, missing: plan.missing });
         }
@@ -119,7 +123,7 @@ impl Plan {
             let mut command = Command::new(indexer.name);
             let name = self.directory.canonicalize().ok();
             let name = name.as_deref().and_then(Path::file_name).unwrap_or_default();
-            command.args(indexer.arguments(&self.directory).into_iter().map(|argument| match argument {
+            command.args(indexer.arguments.iter().map(|argument| match *argument {
                 "{output}" => output.path().as_os_str(),
                 "{name}" => name,
                 argument => argument.as_ref(),
@@ -129,7 +133,8 @@ impl Plan {
             }
             let (name, directory) = (indexer.name, self.directory.as_path());
             let (output_path, log) = (output.path(), log.path());
-            run(Run { name, command, directory, output: output_path, log }, &mut |time| waiting(name, time))?;
+            run(Run { name, command, directory, output: output_path, log }, &mut |time| waiting(name, time))
+                .map_err(|error| self.explained(error, &is_available))?;
             indexed.sources.push(Box::new(ScipFile::new(output.path(), &self.directory)));
             indexed.files.push(output);
         }
@@ -143,11 +148,21 @@ impl Plan {
             command.arg(".");
             let (name, directory) = ("ctags", self.directory.as_path());
             let (output_path, log) = (output.path(), log.path());
-            run(Run { name, command, directory, output: output_path, log }, &mut |time| waiting(name, time))?;
+            run(Run { name, command, directory, output: output_path, log }, &mut |time| waiting(name, time))
+                .map_err(|error| self.explained(error, &is_available))?;
             indexed.sources.push(Box::new(CtagsFile::new(output.path(), &self.directory)));
             indexed.files.push(output);
         }
         Ok(indexed)
+    }
+
+    /// The error of an indexer, with whether another one would be left without it.
+    fn explained(&self, error: Error, is_available: &dyn Fn(&str) -> bool) -> Error {
+        let Error::Indexer { name, message, .. } = error else { return error };
+        // Ctags takes the languages of an indexer that is skipped.
+        let is_replaced = || name != "ctags" && !self.skips_ctags && is_available("ctags");
+        let can_be_skipped = self.names().len() > 1 || is_replaced();
+        Error::Indexer { name, message, can_be_skipped }
     }
 }
 
@@ -220,7 +235,37 @@ mod tests {
         let without_ctags = plan(&["scip-python", "ctags"], &all).expect("one");
         assert_eq!(without_ctags, (vec!["rust-analyzer"], 0, None));
         let error = plan(&all, &all).expect_err("all are skipped").to_string();
-        assert!(error.ends_with("no indexer reads this directory: those that would are skipped"), "{error}");
+        assert!(error.ends_with("no indexer reads this directory: all indexers that read it are skipped"), "{error}");
+    }
+
+    #[test]
+    fn ctags_finds_all_languages_of_an_indexer_that_is_skipped() {
+        let directory = tempfile::tempdir().expect("a directory");
+        for name in ["Cargo.toml", "pom.xml"] {
+            std::fs::write(directory.path().join(name), "").expect("a file");
+        }
+        let plan = Plan::with(directory.path(), &["scip-java".to_owned()], &|_| true).expect("two are left");
+        assert_eq!(plan.names(), ["rust-analyzer", "ctags"]);
+        assert_eq!(plan.ctags, Some(Ctags::Languages(vec!["Java,Kotlin,Scala"])));
+    }
+
+    #[test]
+    fn skipping_an_indexer_is_advised_if_another_one_would_be_left() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let advice = |name: &'static str, skipped: &[&str], available: &[&str]| {
+            let skipped: Vec<String> = skipped.iter().map(|name| (*name).to_owned()).collect();
+            let is_available = |program: &str| available.contains(&program);
+            let plan = Plan::with(directory.path(), &skipped, &is_available).expect("an indexer is there");
+            let error = Error::Indexer { name, message: "it has a bug".to_owned(), can_be_skipped: false };
+            plan.explained(error, &is_available).to_string().contains(&format!("`--skip {name}` indexes without it"))
+        };
+        assert!(!advice("ctags", &[], &["ctags"]));
+        std::fs::write(directory.path().join("Cargo.toml"), "").expect("a file");
+        assert!(!advice("rust-analyzer", &[], &["rust-analyzer"]));
+        assert!(!advice("rust-analyzer", &["ctags"], &["rust-analyzer", "ctags"]));
+        assert!(advice("rust-analyzer", &[], &["rust-analyzer", "ctags"]));
+        std::fs::write(directory.path().join("main.py"), "").expect("a file");
+        assert!(advice("ctags", &[], &["rust-analyzer", "ctags"]));
     }
 
     #[test]
@@ -238,25 +283,24 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn what_an_earlier_run_has_left_is_not_read() {
-        static SILENT: Indexer = Indexer {
-            name: "true",
-            language: "",
-            marks: &[],
-            arguments: &["{output}"],
-            build_tools: &[],
-            choosing: &[],
-            install: "",
-            for_ctags: "",
-        };
+        static SILENT: Indexer =
+            Indexer { name: "true", language: "", marks: &[], arguments: &["{output}"], install: "", for_ctags: "" };
         let directory = tempfile::tempdir().expect("a directory");
         let index = directory.path().join("code.ful");
         // Metadata only: an empty index.
         std::fs::write(directory.path().join("code.ful-true.scip"), [0x0a, 0]).expect("a file");
-        let plan =
-            Plan { directory: directory.path().to_owned(), scip: vec![&SILENT], ctags: None, missing: Vec::new() };
+        let plan = Plan {
+            directory: directory.path().to_owned(),
+            scip: vec![&SILENT],
+            ctags: None,
+            skips_ctags: true,
+            missing: Vec::new(),
+        };
         let run = plan.run(&IndexLock::take(&index).expect("a lock"), &mut |_, _| {});
         let error = run.err().expect("the indexer wrote nothing").to_string();
         assert!(error.contains("true failed: it ended without an error, and wrote no index"), "{error}");
+        // It is the only indexer.
+        assert!(error.ends_with("the index was not changed"), "{error}");
         assert!(!directory.path().join("code.ful-true.scip").exists());
     }
 }

@@ -13,10 +13,6 @@ pub struct Indexer {
     pub marks: &'static [&'static str],
     /// Its arguments. `{output}` is the file that it writes, `{name}` the name of the directory.
     pub arguments: &'static [&'static str],
-    /// Marks of build tools between which the indexer does not choose by itself.
-    pub build_tools: &'static [&'static [&'static str]],
-    /// Further arguments, with which it chooses, for a directory with marks of several build tools.
-    pub choosing: &'static [&'static str],
     /// How it is installed.
     pub install: &'static str,
     /// The languages that ctags is asked for if it is missing.
@@ -30,8 +26,6 @@ pub const INDEXERS: &[Indexer] = &[
         language: "Rust",
         marks: &["Cargo.toml"],
         arguments: &["scip", ".", "--output", "{output}"],
-        build_tools: &[],
-        choosing: &[],
         install: "rustup component add rust-analyzer",
         for_ctags: "Rust",
     },
@@ -40,8 +34,6 @@ pub const INDEXERS: &[Indexer] = &[
         language: "TypeScript or JavaScript",
         marks: &["tsconfig.json", "package.json", "jsconfig.json"],
         arguments: &["index", "--infer-tsconfig", "--output", "{output}"],
-        build_tools: &[],
-        choosing: &[],
         install: "npm install --global @sourcegraph/scip-typescript",
         for_ctags: "TypeScript,JavaScript",
     },
@@ -50,8 +42,6 @@ pub const INDEXERS: &[Indexer] = &[
         language: "Python",
         marks: &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "*.py"],
         arguments: &["index", ".", "--project-name", "{name}", "--output", "{output}"],
-        build_tools: &[],
-        choosing: &[],
         install: "npm install --global @sourcegraph/scip-python",
         for_ctags: "Python",
     },
@@ -59,23 +49,17 @@ pub const INDEXERS: &[Indexer] = &[
         name: "scip-java",
         language: "Java, Kotlin or Scala",
         marks: &["pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "gradlew", "build.sbt"],
-        arguments: &["index", "--output", "{output}"],
-        build_tools: &[
-            &["pom.xml"],
-            &["build.gradle", "build.gradle.kts", "settings.gradle", "gradlew"],
-            &["build.sbt"],
-        ],
-        choosing: &["--build-tool", "auto"],
+        // `auto` chooses one if a directory has files of several build tools.
+        arguments: &["index", "--build-tool", "auto", "--output", "{output}"],
         install: "coursier install scip-java --contrib",
-        for_ctags: "Java",
+        // A ctags that does not have all of them only warns.
+        for_ctags: "Java,Kotlin,Scala",
     },
     Indexer {
         name: "scip-go",
         language: "Go",
         marks: &["go.mod"],
         arguments: &["--output", "{output}"],
-        build_tools: &[],
-        choosing: &[],
         install: "go install github.com/scip-code/scip-go/cmd/scip-go@latest",
         for_ctags: "Go",
     },
@@ -101,13 +85,6 @@ impl Indexer {
         };
         self.marks.iter().find_map(of_mark)
     }
-
-    /// Its arguments for `directory`.
-    pub fn arguments(&self, directory: &Path) -> Vec<&'static str> {
-        let is_there = |marks: &&&[&str]| marks.iter().any(|mark| directory.join(mark).is_file());
-        let further = if self.build_tools.iter().filter(is_there).count() > 1 { self.choosing } else { &[] };
-        [self.arguments, further].concat()
-    }
 }
 
 #[cfg(test)]
@@ -118,19 +95,5 @@ mod tests {
     fn all_indexers_are_named() {
         let names: Vec<&str> = INDEXERS.iter().map(|indexer| indexer.name).chain(["ctags"]).collect();
         assert_eq!(names, INDEXER_NAMES);
-    }
-
-    #[test]
-    fn a_directory_with_several_build_tools_lets_the_indexer_choose() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let java = INDEXERS.iter().find(|indexer| indexer.name == "scip-java").expect("it is known");
-        let file = |name: &str| std::fs::write(directory.path().join(name), "").expect("a file");
-        for name in ["build.gradle.kts", "gradlew"] {
-            file(name);
-            assert_eq!(java.arguments(directory.path()), ["index", "--output", "{output}"], "{name}");
-        }
-        file("pom.xml");
-        let both = ["index", "--output", "{output}", "--build-tool", "auto"];
-        assert_eq!(java.arguments(directory.path()), both);
     }
 }

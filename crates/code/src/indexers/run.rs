@@ -37,10 +37,11 @@ pub struct Run<'r> {
 /// Runs an indexer until it ends, and calls `waiting` meanwhile.
 ///
 /// # Errors
-/// [`Error::Indexer`] with the last lines of its messages, also if it writes nothing.
+/// [`Error::Indexer`] with the last lines of its messages, also if it writes nothing. Whether it can be skipped is not
+/// known here: the error says no.
 pub fn run(run: Run<'_>, waiting: &mut dyn FnMut(Duration)) -> Result<()> {
     let Run { name, mut command, directory, output, log } = run;
-    let failed = |message: String| Error::Indexer { name, message };
+    let failed = |message: String| Error::Indexer { name, message, can_be_skipped: false };
     let messages = File::create(log).map_err(Error::file(log, "be written"))?;
     let others = messages.try_clone().map_err(Error::file(log, "be written"))?;
     command.current_dir(directory).stdin(Stdio::null()).stdout(others).stderr(messages);

@@ -10,12 +10,11 @@ use lsp_types::{
 
 use crate::browse::outline::Definition;
 use crate::browse::reader::{CodeReader, IndexedFile, Place, Use};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::lsp::documents::Documents;
 use crate::lsp::handshake::Shows;
 use crate::lsp::kinds::kind;
 use crate::lsp::places::Places;
-use crate::lsp::shifts::Edge;
 use crate::model::Span;
 
 /// Answers from an index.
@@ -68,7 +67,7 @@ impl Answers<'_> {
         }
         let kind = if self.shows.markdown { MarkupKind::Markdown } else { MarkupKind::PlainText };
         let contents = HoverContents::Markup(MarkupContent { kind, value: parts.join("\n\n") });
-        Ok(Some(Hover { contents, range: Some(range) }))
+        Ok(Some(Hover { contents, range }))
     }
 
     /// The definitions of a file, as the editor shows them.
@@ -84,12 +83,13 @@ impl Answers<'_> {
     /// The definitions of a file, those of members within those of what they are part of.
     fn nested_symbols(&self, uri: &Uri) -> Result<Vec<DocumentSymbol>> {
         let Some(path) = self.places.path(uri) else { return Ok(Vec::new()) };
-        let Some(file) = found(self.reader.file(&path))? else { return Ok(Vec::new()) };
+        let Some(file) = self.reader.find_file(&path)? else { return Ok(Vec::new()) };
         let mut outline: Vec<Definition> = self.reader.whole_outline(&file)?.collect::<Result<_>>()?;
         outline.retain(|Definition { what, .. }| !what.is_local && !what.name.is_empty());
         let mut symbols = Vec::with_capacity(outline.len());
         for definition in &outline {
-            symbols.push(Some(self.document_symbol(&file, definition)?));
+            self.reader.check()?;
+            symbols.push(self.document_symbol(&file, definition)?);
         }
         let at: HashMap<_, _> =
             outline.iter().enumerate().rev().map(|(at, definition)| (definition.symbol, at)).collect();
@@ -112,15 +112,16 @@ impl Answers<'_> {
         Ok(symbols.into_iter().flatten().collect())
     }
 
+    /// A definition as the editor shows it. `None`, if its name is gone.
     #[allow(deprecated)] // The field must be given.
-    fn document_symbol(&self, file: &IndexedFile, definition: &Definition) -> Result<DocumentSymbol> {
+    fn document_symbol(&self, file: &IndexedFile, definition: &Definition) -> Result<Option<DocumentSymbol>> {
         let Definition { what, place, .. } = definition;
-        let selection_range = self.range(file, place.span)?;
-        let range = place.extent.map(|extent| self.range(file, extent)).transpose()?;
+        let Some(selection_range) = self.range(file, place.span)? else { return Ok(None) };
+        let range = place.extent.map(|extent| self.range(file, extent)).transpose()?.flatten();
         // The protocol wants the name within the whole.
         let range = range.filter(|range| range.start <= selection_range.start && selection_range.end <= range.end);
         let detail = Some(what.signature.clone()).filter(|signature| !signature.is_empty());
-        Ok(DocumentSymbol {
+        Ok(Some(DocumentSymbol {
             name: what.name.clone(),
             detail,
             kind: kind(&what.kind),
@@ -129,7 +130,7 @@ impl Answers<'_> {
             range: range.unwrap_or(selection_range),
             selection_range,
             children: None,
-        })
+        }))
     }
 
     /// Symbols whose names have a text in them.
@@ -138,6 +139,7 @@ impl Answers<'_> {
         let mut symbols = Vec::new();
         for symbol in self.reader.search(&parameters.query, SYMBOLS_MAX)? {
             let Some(place) = self.reader.first_definition(symbol)? else { continue };
+            let Some(location) = self.location(&place)? else { continue };
             let what = self.reader.describe(symbol)?;
             let container_name = what.enclosing.map(|outer| self.reader.describe(outer)).transpose()?;
             symbols.push(SymbolInformation {
@@ -145,7 +147,7 @@ impl Answers<'_> {
                 kind: kind(&what.kind),
                 tags: None,
                 deprecated: None,
-                location: self.location(&place)?,
+                location,
                 container_name: container_name.map(|outer| outer.name),
             });
         }
@@ -156,7 +158,7 @@ impl Answers<'_> {
     /// newer than the index.
     fn at(&self, parameters: &TextDocumentPositionParams) -> Result<Option<(IndexedFile, Vec<Use>)>> {
         let Some(path) = self.places.path(&parameters.text_document.uri) else { return Ok(None) };
-        let Some(file) = found(self.reader.file(&path))? else { return Ok(None) };
+        let Some(file) = self.reader.find_file(&path)? else { return Ok(None) };
         let Position { line, character } = parameters.position;
         let indexed = self.documents.indexed(&file.path, (line, character), self.places.columns);
         let Some(place) = indexed else { return Ok(None) };
@@ -165,29 +167,28 @@ impl Answers<'_> {
         Ok(Some((file, uses)))
     }
 
-    /// A range of the editor's text.
-    fn range(&self, file: &IndexedFile, span: Span) -> Result<Range> {
-        let Range { start, end } = self.places.range(self.reader, file, span)?;
-        let now = |place: Position, edge| {
-            let place = (place.line, place.character);
-            let (line, character) = self.documents.now(&file.path, place, self.places.columns, edge);
-            Position { line, character }
-        };
-        let start = now(start, Edge::Start);
-        // Of text that is gone, the end could be before the start.
-        Ok(Range { start, end: now(end, Edge::End).max(start) })
+    /// A range of the editor's text. `None`, if what was there is gone.
+    fn range(&self, file: &IndexedFile, span: Span) -> Result<Option<Range>> {
+        let indexed = self.places.range(self.reader, file, span)?;
+        Ok(self.documents.now(&file.path, indexed, self.places.columns))
     }
 
-    /// A place as the editor calls it.
-    fn location(&self, place: &Place) -> Result<Location> {
+    /// A place as the editor calls it. `None`, if what was there is gone.
+    fn location(&self, place: &Place) -> Result<Option<Location>> {
         let file = self.reader.file(&place.path)?;
-        Ok(Location { uri: self.places.uri(&place.path)?, range: self.range(&file, place.span)? })
+        let Some(range) = self.range(&file, place.span)? else { return Ok(None) };
+        Ok(Some(Location { uri: self.places.uri(&place.path)?, range }))
     }
 
     fn locations(&self, mut places: Vec<Place>) -> Result<Vec<Location>> {
         places.sort_unstable();
         places.dedup_by(|a, b| (&a.path, a.span) == (&b.path, b.span));
-        places.iter().map(|place| self.location(place)).collect()
+        let mut locations = Vec::with_capacity(places.len());
+        for place in &places {
+            self.reader.check()?;
+            locations.extend(self.location(place)?);
+        }
+        Ok(locations)
     }
 }
 
@@ -206,14 +207,6 @@ fn flat(symbols: Vec<DocumentSymbol>, uri: &Uri) -> Vec<SymbolInformation> {
         flat.push(SymbolInformation { name, kind, tags: None, deprecated: None, location, container_name });
     }
     flat
-}
-
-/// Editors open files that the index does not have: there is nothing to say about them.
-fn found(file: Result<IndexedFile>) -> Result<Option<IndexedFile>> {
-    match file {
-        Err(Error::NoSuchFile { .. }) => Ok(None),
-        file => file.map(Some),
-    }
 }
 
 /// Symbols are nested so deeply at most: those further within are beside the others. Editors read answers recursively.

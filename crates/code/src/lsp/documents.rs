@@ -1,16 +1,19 @@
 //! [`Documents`]: the files that an editor has open, as they are in the editor and as they were indexed.
 //!
-//! The index has no texts. What was indexed of a file is what the disk had when the editor opened the file, or when the
-//! index changed while the file was open.
+//! The index has no texts. The server takes for the indexed text of a file what the disk has when the editor opens the
+//! file, or at the first message after a change of the index, if the file is open then. If the file was saved after the
+//! indexer had read it and before that, its places can be wrong until it is indexed again.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use lsp_server::Notification;
-use lsp_types::{DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams};
+use lsp_types::{DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams, Position, Range};
 
 use crate::columns::Columns;
 use crate::lsp::places::Places;
-use crate::lsp::shifts::{Edge, Shifted, shift};
+use crate::lsp::shifts::{Edge, Shift, Shifted};
 
 /// The files that an editor has open.
 pub struct Documents {
@@ -20,10 +23,21 @@ pub struct Documents {
     index: u128,
 }
 
+/// The texts of a file. Equal ones are held once.
+#[derive(Default)]
 struct Texts {
-    indexed: String,
-    /// None, if the editor has closed the file, and what is saved may be different from what was indexed.
-    edited: Option<String>,
+    /// None, if the index does not have the file.
+    indexed: Option<Arc<str>>,
+    /// None, if the editor has closed the file. What is saved may differ from what was indexed.
+    edited: Option<Arc<str>>,
+    /// Found when a place of these two texts is first asked for. None, if they are equal, or one is missing.
+    shifts: OnceCell<Option<Shifts>>,
+}
+
+/// Where lines of the two texts of a file are in the other one.
+struct Shifts {
+    to_edited: Shift,
+    to_indexed: Shift,
 }
 
 impl Documents {
@@ -32,20 +46,25 @@ impl Documents {
         Self { texts: HashMap::new(), index }
     }
 
-    /// Whether [`Documents::note`] does something with notifications of this method.
+    /// Whether [`Documents::note`] handles notifications of this method.
     pub fn follow(method: &str) -> bool {
         [OPENED, CHANGED, CLOSED].contains(&method)
     }
 
     /// Notes that a file was opened, changed or closed. Parameters that do not fit the protocol have no effect.
-    pub fn note(&mut self, places: &Places, notification: Notification) {
+    /// `is_indexed` says whether the index has the file at a path.
+    pub fn note(&mut self, places: &Places, notification: Notification, is_indexed: &dyn Fn(&str) -> bool) {
         let Notification { method, params } = notification;
         match method.as_str() {
             OPENED => {
                 if let Ok(DidOpenTextDocumentParams { text_document: opened }) = serde_json::from_value(params)
                     && let Some(path) = places.path(&opened.uri)
                 {
-                    self.open(places, path, opened.text);
+                    let texts = self.texts.entry(path.clone()).or_default();
+                    texts.edit(opened.text);
+                    if texts.indexed.is_none() && is_indexed(&path) {
+                        texts.index(places.text(&path));
+                    }
                 }
             }
             CHANGED => {
@@ -57,7 +76,7 @@ impl Documents {
                     && change.range.is_none()
                     && let Some(texts) = self.texts.get_mut(&path)
                 {
-                    texts.edited = Some(change.text);
+                    texts.edit(change.text);
                 }
             }
             CLOSED => {
@@ -72,57 +91,83 @@ impl Documents {
     }
 
     /// Notes which index has the places now. If it is another one, files were indexed as they are on the disk.
-    pub fn refresh(&mut self, places: &Places, index: u128) {
+    pub fn refresh(&mut self, places: &Places, index: u128, is_indexed: &dyn Fn(&str) -> bool) {
         if self.index == index {
             return;
         }
         self.index = index;
-        self.texts.retain(|path, Texts { indexed, edited }| {
-            let Some(edited) = edited else { return false };
-            *indexed = places.text(path).unwrap_or_else(|| edited.clone());
-            true
+        self.texts.retain(|path, texts| {
+            texts.indexed = None;
+            texts.shifts = OnceCell::new();
+            if texts.edited.is_some() && is_indexed(path) {
+                texts.index(places.text(path));
+            }
+            texts.edited.is_some()
         });
     }
 
     /// Where a place of the editor was when the file was indexed. `None`, if the text there is new.
     pub fn indexed(&self, path: &str, place: (u32, u32), columns: Columns) -> Option<(u32, u32)> {
-        let Some((indexed, edited)) = self.edited(path) else { return Some(place) };
-        match shift(edited, indexed, place, columns, Edge::Start) {
-            Shifted::Kept(line, column) => Some((line, column)),
+        match self.shifts(path) {
+            Some(shifts) => shifts.to_indexed.name(place, columns),
+            None => Some(place),
+        }
+    }
+
+    /// Where a range of the index is in the editor now. `None`, if its text is gone.
+    pub fn now(&self, path: &str, range: Range, columns: Columns) -> Option<Range> {
+        let Some(shifts) = self.shifts(path) else { return Some(range) };
+        let (line, character) = shifts.to_edited.name((range.start.line, range.start.character), columns)?;
+        let start = Position { line, character };
+        match shifts.to_edited.place((range.end.line, range.end.character), columns, Edge::End) {
+            Shifted::Kept(line, character) => Some(Range { start, end: Position { line, character }.max(start) }),
             Shifted::Gone(..) => None,
         }
     }
 
-    /// Where a place of the index is in the editor now, or where it was, if its text is gone.
-    pub fn now(&self, path: &str, place: (u32, u32), columns: Columns, edge: Edge) -> (u32, u32) {
-        let Some((indexed, edited)) = self.edited(path) else { return place };
-        match shift(indexed, edited, place, columns, edge) {
-            Shifted::Kept(line, column) | Shifted::Gone(line, column) => (line, column),
-        }
-    }
-
-    /// The texts of an open file, if they differ: what was indexed, and what the editor has.
-    fn edited(&self, path: &str) -> Option<(&str, &str)> {
-        let Texts { indexed, edited } = self.texts.get(path)?;
-        edited.as_deref().filter(|edited| edited != indexed).map(|edited| (indexed.as_str(), edited))
-    }
-
-    fn open(&mut self, places: &Places, path: String, text: String) {
-        let indexed = match self.texts.remove(&path) {
-            Some(texts) => texts.indexed,
-            None => places.text(&path).unwrap_or_else(|| text.clone()),
-        };
-        self.texts.insert(path, Texts { indexed, edited: Some(text) });
+    fn shifts(&self, path: &str) -> Option<&Shifts> {
+        self.texts.get(path)?.shifts()
     }
 
     fn close(&mut self, path: &str) {
         let Some(texts) = self.texts.get_mut(path) else { return };
-        if texts.edited.take().is_some_and(|edited| edited == texts.indexed) {
+        // What is saved may be something else only if the file was changed.
+        let is_changed = texts.indexed.is_some() && texts.edited != texts.indexed;
+        texts.edited = None;
+        texts.shifts = OnceCell::new();
+        if !is_changed {
             self.texts.remove(path);
         }
     }
 }
 
-const OPENED: &str = "textDocument/didOpen";
-const CHANGED: &str = "textDocument/didChange";
-const CLOSED: &str = "textDocument/didClose";
+impl Texts {
+    /// The editor has this text now.
+    fn edit(&mut self, text: String) {
+        let equal = self.indexed.as_ref().filter(|indexed| ***indexed == *text);
+        self.edited = Some(equal.map_or_else(|| text.as_str().into(), Arc::clone));
+        self.shifts = OnceCell::new();
+    }
+
+    /// The file was indexed with this text, or else, if it cannot be read, with the text that the editor has.
+    fn index(&mut self, saved: Option<String>) {
+        let other = saved.filter(|saved| self.edited.as_deref() != Some(saved.as_str()));
+        self.indexed = other.map(Arc::from).or_else(|| self.edited.clone());
+        self.shifts = OnceCell::new();
+    }
+
+    fn shifts(&self) -> Option<&Shifts> {
+        let found = self.shifts.get_or_init(|| {
+            let (indexed, edited) = (self.indexed.as_ref()?, self.edited.as_ref()?);
+            (indexed != edited).then(|| Shifts {
+                to_edited: Shift::between(indexed, edited),
+                to_indexed: Shift::between(edited, indexed),
+            })
+        });
+        found.as_ref()
+    }
+}
+
+pub(super) const OPENED: &str = "textDocument/didOpen";
+pub(super) const CHANGED: &str = "textDocument/didChange";
+pub(super) const CLOSED: &str = "textDocument/didClose";

@@ -2,11 +2,10 @@
 //!
 //! (1) One thread answers the requests, in their order, and follows what the editor does to files. (2) The thread that
 //! receives does not wait for answers, so that a request can be cancelled while it is answered. (3) Each request gets
-//! one answer, also if it is cancelled.
+//! one answer, also if it is cancelled. (4) At the end of the input, all requests before it are answered.
 
+use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::mpsc;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use fulgurite_facts::CancellationToken;
@@ -21,49 +20,8 @@ use crate::live::LiveIndex;
 use crate::lsp::answers::Answers;
 use crate::lsp::documents::Documents;
 use crate::lsp::handshake::{Agreed, handshake};
-use crate::lsp::input::read_message;
+use crate::lsp::jobs::{Closing, Job, Jobs};
 use crate::lsp::waiting::Waiting;
-
-/// Serves an editor on standard input and output until it says `exit`, or ends.
-///
-/// # Errors
-/// As [`serve`].
-pub fn serve_stdio(index: &LiveIndex, root: Option<&Path>) -> Result<()> {
-    let (ours, Connection { sender, receiver }) = Connection::memory();
-    let failed = Arc::new(Mutex::new(None));
-    let of_reader = Arc::clone(&failed);
-    // Nothing waits for this thread: it ends with the input, which may stay open.
-    thread::spawn(move || {
-        let mut input = std::io::stdin().lock();
-        loop {
-            match read_message(&mut input) {
-                Ok(Some(message)) => {
-                    let is_last = matches!(&message, Message::Notification(last) if last.method == EXIT);
-                    if sender.send(message).is_err() || is_last {
-                        return;
-                    }
-                }
-                Ok(None) => return,
-                Err(error) => {
-                    *of_reader.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                    return;
-                }
-            }
-        }
-    });
-    let writer = thread::spawn(move || {
-        let mut output = std::io::stdout().lock();
-        receiver.iter().try_for_each(|message: Message| message.write(&mut output))
-    });
-    let served = serve(&ours, index, root);
-    // The writer ends when the connection does, after the last answer.
-    drop(ours);
-    let written = writer.join().unwrap_or_else(|_| Err(std::io::Error::other("writing to it ended early")));
-    let read = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
-    // What is wrong in the input is why serving ended.
-    read.map_or(served, Err)?;
-    written.map_err(|error| Error::Client(error.to_string()))
-}
 
 /// Serves an editor: definitions, references, hovers, symbols of files and of the whole index. Each request is answered
 /// from the index as it is then. Places in files that are open are those of the texts in the editor. Without `root`,
@@ -71,7 +29,8 @@ pub fn serve_stdio(index: &LiveIndex, root: Option<&Path>) -> Result<()> {
 ///
 /// # Errors
 /// As [`LiveIndex::database`]; [`Error::NotAnIndex`]; [`Error::Client`], if the editor does not keep to the protocol,
-/// which is also that it says `exit` without `shutdown` before. Errors of single requests are answers to them.
+/// which is also that it says `exit` without `shutdown` before, or if it reads no answers. Errors of single requests
+/// are answers to them.
 pub fn serve(connection: &Connection, index: &LiveIndex, root: Option<&Path>) -> Result<()> {
     // A database that is not an index is refused before the editor is answered.
     let database = index.database()?;
@@ -89,14 +48,18 @@ pub fn serve(connection: &Connection, index: &LiveIndex, root: Option<&Path>) ->
         }
     };
     send(connection, Response::new_ok(id, result))?;
-    let waiting = Waiting::default();
+    let (waiting, jobs) = (Waiting::default(), Jobs::default());
     thread::scope(|scope| {
-        let (jobs, queue) = mpsc::channel();
+        // The thread ends when it has done the jobs before this end.
+        let _closing = Closing(&jobs);
         let answering = Answering { connection, index, agreed: &agreed, waiting: &waiting, documents };
-        scope.spawn(move || answering.work(queue));
+        let to_answer = &jobs;
+        scope.spawn(move || answering.work(to_answer));
         let served = receive(connection, &waiting, &jobs);
-        // Nobody reads what is still to be answered.
-        waiting.cancel_all();
+        if served.is_err() {
+            // Nobody reads what is still to be answered.
+            waiting.cancel_all();
+        }
         served
     })
 }
@@ -119,25 +82,27 @@ fn initialize(connection: &Connection) -> Result<(RequestId, serde_json::Value)>
     Err(client("the input ended before a message `initialize`"))
 }
 
-/// What the thread that answers is to do.
-enum Job {
-    /// Answer a request, unless it is cancelled.
-    Answer(Request, CancellationToken),
-    /// Note what the editor did to a file.
-    Note(Notification),
-}
-
 /// Receives messages until the editor says `exit`, or ends.
-fn receive(connection: &Connection, waiting: &Waiting, jobs: &mpsc::Sender<Job>) -> Result<()> {
-    let hand_over = |job| jobs.send(job).map_err(|_| client("it does not take answers any more"));
+fn receive(connection: &Connection, waiting: &Waiting, jobs: &Jobs) -> Result<()> {
+    let hand_over = |job| match jobs.add(job) {
+        true => Ok(()),
+        false => Err(client("it does not take answers any more")),
+    };
     let refuse =
         |id, why: &str| send(connection, Response::new_err(id, ErrorCode::InvalidRequest as i32, why.to_owned()));
     let mut is_shut_down = false;
     for message in &connection.receiver {
+        if connection.sender.len() > UNREAD_MAX {
+            return Err(client("it does not read the answers"));
+        }
         match message {
             Message::Request(request) if is_shut_down => refuse(request.id, "the server is shut down; send `exit`")?,
             Message::Request(request) if request.method == INITIALIZE => {
                 refuse(request.id, "the server is initialized already")?;
+            }
+            Message::Request(Request { id, method, .. }) if method != SHUTDOWN && waiting.count() >= WAITING_MAX => {
+                let message = format!("{WAITING_MAX} requests wait for their answers; ask again after one of these");
+                send(connection, Response::new_err(id, ErrorCode::RequestFailed as i32, message))?;
             }
             Message::Request(request) => {
                 is_shut_down = request.method == SHUTDOWN;
@@ -169,20 +134,32 @@ struct Answering<'s> {
 
 impl Answering<'_> {
     /// Does all jobs, until there will be no more, or answers cannot be sent.
-    fn work(mut self, queue: mpsc::Receiver<Job>) {
-        for job in queue {
-            match job {
-                Job::Note(notification) => self.documents.note(&self.agreed.places, notification),
-                Job::Answer(request, token) => {
-                    let id = request.id.clone();
-                    let response = self.answer(request, token);
-                    self.waiting.end(&id);
-                    if send(self.connection, response).is_err() {
-                        return;
-                    }
+    fn work(mut self, jobs: &Jobs) {
+        jobs.each(|job| match job {
+            Job::Note(notification) => {
+                self.note(notification);
+                ControlFlow::Continue(())
+            }
+            Job::Answer(request, token) => {
+                let id = request.id.clone();
+                let response = self.answer(request, token);
+                self.waiting.end(&id);
+                match send(self.connection, response) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(_) => ControlFlow::Break(()),
                 }
             }
-        }
+        });
+    }
+
+    fn note(&mut self, notification: Notification) {
+        let index = self.index;
+        // If the index cannot be read, it may have the file.
+        let is_indexed = |path: &str| {
+            let found = index.database().and_then(|database| CodeReader::new(&database)?.find_file(path));
+            !matches!(found, Ok(None))
+        };
+        self.documents.note(&self.agreed.places, notification, &is_indexed);
     }
 
     fn answer(&mut self, request: Request, cancellation: CancellationToken) -> Response {
@@ -194,8 +171,10 @@ impl Answering<'_> {
         }
         let Agreed { places, shows } = self.agreed;
         let reader = self.index.database().and_then(|database| {
-            self.documents.refresh(places, database.store().identity());
-            CodeReader::within(&database, ReadLimits { cancellation, ..ReadLimits::default() })
+            let reader = CodeReader::within(&database, ReadLimits { cancellation, ..ReadLimits::default() })?;
+            let is_indexed = |path: &str| !matches!(reader.find_file(path), Ok(None));
+            self.documents.refresh(places, database.store().identity(), &is_indexed);
+            Ok(reader)
         });
         match reader {
             Ok(reader) => {
@@ -251,4 +230,114 @@ fn client(message: &str) -> Error {
 
 const INITIALIZE: &str = "initialize";
 const SHUTDOWN: &str = "shutdown";
-const EXIT: &str = "exit";
+pub(super) const EXIT: &str = "exit";
+/// The most requests that wait for answers.
+const WAITING_MAX: usize = 256;
+/// The most answers that the editor has not read when it sends a further message.
+const UNREAD_MAX: usize = 1000;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::{Value as Json, json};
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::columns::Columns;
+    use crate::model::part::Part;
+    use crate::model::{Document, Occurrence, Role, Span};
+    use crate::source::{Source, Visit};
+    use crate::update::update_index;
+
+    /// A file with one function.
+    struct OneFile;
+
+    impl Source for OneFile {
+        fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
+            let span = Span { line: 0, column: 3, end_line: 0, end_column: 4 };
+            let symbol = "test . demo . f().".to_owned();
+            visit(Part::Document(Document {
+                path: "a.rs".to_owned(),
+                language: "rust".to_owned(),
+                columns: Columns::Utf8,
+                wide_lines: BTreeMap::new(),
+                occurrences: vec![Occurrence { span, symbol, role: Role::Definition, extent: None }],
+                symbols: Vec::new(),
+            }))
+        }
+    }
+
+    fn indexed() -> (TempDir, LiveIndex) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("code.ful");
+        update_index(&path, &OneFile, false, &mut |_| {}).expect("it is written");
+        let index = LiveIndex::open(path).expect("it is there");
+        (directory, index)
+    }
+
+    fn request(id: i32, method: &str, params: Json) -> Request {
+        Request { id: id.into(), method: method.to_owned(), params }
+    }
+
+    fn code(response: Response) -> Option<i32> {
+        response.response_result.err().map(|error| error.code)
+    }
+
+    #[test]
+    fn a_request_that_is_cancelled_before_or_while_it_is_answered_gets_an_error() {
+        let (directory, index) = indexed();
+        let (connection, _editor) = Connection::memory();
+        let root = Some(directory.path());
+        let (agreed, _) = handshake(json!({ "capabilities": {} }), root).expect("the parameters are right");
+        let (waiting, database) = (Waiting::default(), index.database().expect("it is there"));
+        let documents = Documents::new(database.store().identity());
+        let uri = agreed.places.uri("a.rs").expect("a path is a URI");
+        let symbols = |id| request(id, "textDocument/documentSymbol", json!({ "textDocument": { "uri": uri } }));
+        let mut answering =
+            Answering { connection: &connection, index: &index, agreed: &agreed, waiting: &waiting, documents };
+        let token = CancellationToken::new();
+        assert_eq!(code(answering.answer(symbols(1), token.clone())), None);
+        token.cancel();
+        assert_eq!(code(answering.answer(symbols(2), token.clone())), Some(-32800));
+        // Its reader finds that it is cancelled.
+        let limits = ReadLimits { cancellation: token, ..ReadLimits::default() };
+        let reader = CodeReader::within(&database, limits).expect("it is an index");
+        let Agreed { places, shows } = &agreed;
+        let answers = Answers { reader: &reader, places, documents: &answering.documents, shows: *shows };
+        assert_eq!(code(answer(&answers, symbols(3))), Some(-32800));
+    }
+
+    #[test]
+    fn requests_are_refused_while_too_many_wait_but_a_shutdown_is_not() {
+        let (connection, editor) = Connection::memory();
+        let (waiting, jobs) = (Waiting::default(), Jobs::default());
+        let last = i32::try_from(WAITING_MAX).expect("a small number") + 2;
+        for id in 1..=last {
+            editor.sender.send(request(id, "workspace/symbol", Json::Null).into()).expect("it is open");
+        }
+        editor.sender.send(request(0, SHUTDOWN, Json::Null).into()).expect("it is open");
+        let Connection { sender, receiver } = editor;
+        drop(sender);
+        receive(&connection, &waiting, &jobs).expect("the input ends");
+        assert_eq!(waiting.count(), WAITING_MAX + 1);
+        let refused = receiver.try_iter().map(|message| match message {
+            Message::Response(response) => (response.id.clone(), code(response)),
+            other => panic!("{other:?}"),
+        });
+        let expected = [last - 1, last].map(|id| (RequestId::from(id), Some(-32803)));
+        assert_eq!(refused.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn an_editor_that_reads_no_answers_is_left() {
+        let (connection, editor) = Connection::memory();
+        for id in 0..=UNREAD_MAX {
+            let id = i32::try_from(id).expect("a small number");
+            send(&connection, Response::new_ok(id.into(), ())).expect("it is open");
+        }
+        editor.sender.send(request(1, "workspace/symbol", Json::Null).into()).expect("it is open");
+        let error = receive(&connection, &Waiting::default(), &Jobs::default()).expect_err("nothing is read");
+        assert!(error.to_string().contains("it does not read the answers"), "{error}");
+    }
+}

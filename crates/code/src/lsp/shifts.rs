@@ -1,14 +1,15 @@
 //! Where a place of a text is in another state of the text: people edit files that are indexed.
 //!
-//! Lines that are in both states stay together. Between them, as many lines in the one state as in the other are the
-//! same lines, which were edited.
+//! Lines that are in both states belong together. Where both states have equally many lines between these, each is the
+//! edited form of the line at its place.
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::columns::Columns;
 
-/// What a place is, if text was added there: the new text is before a start, and behind an end.
+/// How a place moves if text is added at it: a start moves behind the new text, an end stays before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
     /// The beginning of a range, or a position.
@@ -26,86 +27,129 @@ pub enum Shifted {
     Gone(u32, u32),
 }
 
-/// Where a line and a column of `from` are in `to`. Lines and columns begin at 0.
-pub fn shift(from: &str, to: &str, (line, column): (u32, u32), columns: Columns, edge: Edge) -> Shifted {
-    let (from, to): (Vec<&str>, Vec<&str>) = (from.lines().collect(), to.lines().collect());
-    let at = line as usize;
-    let Some(text) = from.get(at) else {
-        // Behind the last line.
-        return Shifted::Kept(number(to.len() + (at - from.len())), column);
-    };
-    let other = match counterpart(&from, &to, at) {
-        Ok(other) => other,
-        Err(near) => return Shifted::Gone(number(near), 0),
-    };
-    match column_in(text, to[other], column, columns, edge) {
-        Ok(column) => Shifted::Kept(number(other), column),
-        Err(column) => Shifted::Gone(number(other), column),
+/// Where the lines of one state of a text are in another one. It is found once, for all places.
+pub struct Shift {
+    from: Lines,
+    to: Lines,
+    /// Of each line of `from`: the line of `to` that is the same, perhaps edited. If it is gone, the line where it was.
+    counterparts: Vec<Result<usize, usize>>,
+}
+
+impl Shift {
+    /// From the one state to the other.
+    pub fn between(from: &Arc<str>, to: &Arc<str>) -> Self {
+        let (from, to) = (Lines::of(from), Lines::of(to));
+        let counterparts = counterparts(&from.texts(), &to.texts());
+        Self { from, to, counterparts }
+    }
+
+    /// Where a line and a column are in the other state. Lines and columns begin at 0.
+    pub fn place(&self, (line, column): (u32, u32), columns: Columns, edge: Edge) -> Shifted {
+        let at = line as usize;
+        let Some(text) = self.from.get(at) else {
+            // Behind the last line.
+            return Shifted::Kept(number(self.to.bounds.len() + (at - self.from.bounds.len())), column);
+        };
+        let other = match self.counterparts[at] {
+            Ok(other) => other,
+            Err(near) => return Shifted::Gone(number(near), 0),
+        };
+        match column_in(text, self.to.get(other).unwrap_or_default(), column, columns, edge) {
+            Ok(column) => Shifted::Kept(number(other), column),
+            Err(column) => Shifted::Gone(number(other), column),
+        }
+    }
+
+    /// Where a name at a place is in the other state. `None`, if it is gone, or another name is there.
+    pub fn name(&self, place: (u32, u32), columns: Columns) -> Option<(u32, u32)> {
+        let Shifted::Kept(line, column) = self.place(place, columns, Edge::Start) else { return None };
+        let name = |lines: &Lines, (line, column): (u32, u32)| {
+            lines.get(line as usize).map(|text| name_at(text, column, columns).to_owned())
+        };
+        (name(&self.from, place) == name(&self.to, (line, column))).then_some((line, column))
     }
 }
 
-/// The line of `to` that is the line `at` of `from`, perhaps edited. If it is gone, the line where it was.
-fn counterpart(from: &[&str], to: &[&str], at: usize) -> Result<usize, usize> {
-    let (mut of_from, mut of_to) = match trimmed(from, to, at) {
-        Trimmed::Found(other) => return Ok(other),
-        Trimmed::Between(of_from, of_to) => (of_from, of_to),
-    };
-    let (first, first_other) = (of_from.start, of_to.start);
-    for (line, other) in anchors(&from[of_from.clone()], &to[of_to.clone()]) {
-        let (line, other) = (first + line, first_other + other);
-        if line == at {
-            return Ok(other);
-        }
-        if line > at {
-            (of_from.end, of_to.end) = (line, other);
-            break;
-        }
-        (of_from.start, of_to.start) = (line + 1, other + 1);
+/// A text and where its lines are.
+struct Lines {
+    text: Arc<str>,
+    bounds: Vec<Range<usize>>,
+}
+
+impl Lines {
+    fn of(text: &Arc<str>) -> Self {
+        let mut next = 0;
+        let bounds = text.split_inclusive('\n').map(|line| {
+            let start = next;
+            next += line.len();
+            let content = line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line));
+            start..start + content.len()
+        });
+        Self { bounds: bounds.collect(), text: Arc::clone(text) }
     }
-    let (start, start_other) = (of_from.start, of_to.start);
-    match trimmed(&from[of_from], &to[of_to], at - start) {
-        Trimmed::Found(other) => Ok(start_other + other),
-        Trimmed::Between(lines, others) if lines.len() == others.len() => {
-            Ok(start_other + others.start + (at - start - lines.start))
-        }
-        Trimmed::Between(_, others) => Err(start_other + others.start),
+
+    fn get(&self, line: usize) -> Option<&str> {
+        self.bounds.get(line).map(|bounds| &self.text[bounds.clone()])
+    }
+
+    fn texts(&self) -> Vec<&str> {
+        self.bounds.iter().map(|bounds| &self.text[bounds.clone()]).collect()
     }
 }
 
-enum Trimmed {
-    /// The line is among those with which both texts begin or end: its place in the other text.
-    Found(usize),
-    /// The lines in between, of both texts.
-    Between(Range<usize>, Range<usize>),
+/// Of each line of `from`: the line of `to` that is the same, perhaps edited. If it is gone, the line where it was.
+fn counterparts(from: &[&str], to: &[&str]) -> Vec<Result<usize, usize>> {
+    let (before, behind) = in_common(from, to);
+    let (end, end_other) = (from.len() - behind, to.len() - behind);
+    let mut found: Vec<Result<usize, usize>> = (0..before).map(Ok).collect();
+    let (mut line, mut other) = (before, before);
+    for (anchor, anchor_other) in anchors(&from[before..end], &to[before..end_other]) {
+        let (anchor, anchor_other) = (before + anchor, before + anchor_other);
+        between_anchors(&from[line..anchor], &to[other..anchor_other], other, &mut found);
+        found.push(Ok(anchor_other));
+        (line, other) = (anchor + 1, anchor_other + 1);
+    }
+    between_anchors(&from[line..end], &to[other..end_other], other, &mut found);
+    found.extend((end_other..to.len()).map(Ok));
+    found
 }
 
-fn trimmed(from: &[&str], to: &[&str], at: usize) -> Trimmed {
+/// Appends the counterparts of lines between two anchors. Those of `to` begin at the line `first`.
+fn between_anchors(from: &[&str], to: &[&str], first: usize, found: &mut Vec<Result<usize, usize>>) {
+    let (before, behind) = in_common(from, to);
+    found.extend((0..from.len()).map(|at| {
+        if at < before || from.len() == to.len() {
+            Ok(first + at)
+        } else if at >= from.len() - behind {
+            Ok(first + at + to.len() - from.len())
+        } else {
+            Err(first + before)
+        }
+    }));
+}
+
+/// With how many equal lines both begin, and end.
+fn in_common(from: &[&str], to: &[&str]) -> (usize, usize) {
     let before = from.iter().zip(to).take_while(|(a, b)| a == b).count();
-    if at < before {
-        return Trimmed::Found(at);
-    }
     let pairs = from[before..].iter().rev().zip(to[before..].iter().rev());
-    let behind = pairs.take_while(|(a, b)| a == b).count();
-    if at >= from.len() - behind {
-        return Trimmed::Found(at + to.len() - from.len());
-    }
-    Trimmed::Between(before..from.len() - behind, before..to.len() - behind)
+    (before, pairs.take_while(|(a, b)| a == b).count())
 }
 
 /// Lines that each text has once, in the order of both: the longest such sequence.
 fn anchors(from: &[&str], to: &[&str]) -> Vec<(usize, usize)> {
-    // Of each line: where it is, if only once.
-    let places = |lines: &[&str]| {
-        let mut places: HashMap<String, Option<usize>> = HashMap::with_capacity(lines.len());
-        for (at, line) in lines.iter().enumerate() {
-            places.entry((*line).to_owned()).and_modify(|place| *place = None).or_insert(Some(at));
-        }
-        places
-    };
-    let (of_from, of_to) = (places(from), places(to));
-    let place = |places: &HashMap<String, Option<usize>>, line: &str| places.get(line).copied().flatten();
+    let (of_from, of_to) = (single_lines(from), single_lines(to));
+    let place = |places: &HashMap<&str, Option<usize>>, line: &str| places.get(line).copied().flatten();
     let pairs = from.iter().filter_map(|line| Some((place(&of_from, line)?, place(&of_to, line)?)));
     longest_rising(&pairs.collect::<Vec<_>>())
+}
+
+/// Of each line: where it is, if only once.
+fn single_lines<'t>(lines: &[&'t str]) -> HashMap<&'t str, Option<usize>> {
+    let mut places = HashMap::with_capacity(lines.len());
+    for (at, line) in lines.iter().enumerate() {
+        places.entry(*line).and_modify(|place| *place = None).or_insert(Some(at));
+    }
+    places
 }
 
 /// The longest sequence of pairs whose second numbers rise. Requires: their first numbers rise.
@@ -147,6 +191,22 @@ fn column_in(from: &str, to: &str, column: u32, columns: Columns, edge: Edge) ->
     }
 }
 
+/// The name around a place of a line, or that the place is right behind. It is empty between other characters.
+fn name_at(line: &str, column: u32, columns: Columns) -> &str {
+    let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
+    let mut counted = 0;
+    let mut letters = line.char_indices();
+    let at = letters.find_map(|(at, letter)| {
+        let is_there = counted >= column as usize;
+        counted += columns.width(letter);
+        is_there.then_some(at)
+    });
+    let (before, after) = line.split_at(at.unwrap_or(line.len()));
+    let start = before.trim_end_matches(is_of_name).len();
+    let end = line.len() - after.trim_start_matches(is_of_name).len();
+    &line[start..end]
+}
+
 fn number(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -156,6 +216,10 @@ mod tests {
     use super::*;
 
     const FROM: &str = "use a;\n\nfn one() {}\n\nfn two() {}\n\nfn three() {}\n";
+
+    fn shift(from: &str, to: &str, place: (u32, u32), columns: Columns, edge: Edge) -> Shifted {
+        Shift::between(&from.into(), &to.into()).place(place, columns, edge)
+    }
 
     fn line(to: &str, line: u32) -> Shifted {
         shift(FROM, to, (line, 3), Columns::Utf16, Edge::Start)
@@ -200,5 +264,29 @@ mod tests {
         for (column, edge, expected) in cases {
             assert_eq!(shift(FROM, &grown, (4, column), Columns::Utf8, edge), Shifted::Kept(4, expected), "{column}");
         }
+    }
+
+    #[test]
+    fn names_are_where_the_same_names_are() {
+        let name = |to: &str, place| Shift::between(&FROM.into(), &to.into()).name(place, Columns::Utf16);
+        let moved = FROM.replace("fn two", "/* é */ fn two");
+        // At the first letter, within the name, and right behind it.
+        assert_eq!([3, 4, 6].map(|column| name(&moved, (4, column))), [11, 12, 14].map(|column| Some((4, column))));
+        for other in ["fn three() {}\r", "fn two_() {}", "fn xtwo() {}", "fn () {}"] {
+            let replaced = FROM.replace("fn two() {}", other);
+            assert_eq!([3, 6].map(|column| name(&replaced, (4, column))), [None, None], "{other}");
+            // The name before it, and that of another line.
+            assert_eq!(name(&replaced, (4, 0)), Some((4, 0)), "{other}");
+            assert_eq!(name(&replaced, (6, 3)), Some((6, 3)), "{other}");
+        }
+        assert_eq!(name(FROM, (99, 3)), Some((99, 3)));
+    }
+
+    #[test]
+    fn lines_end_with_either_line_end() {
+        let lines = Lines::of(&"a\r\nb\n\nc\r".into());
+        assert_eq!(lines.texts(), "a\r\nb\n\nc\r".lines().collect::<Vec<_>>());
+        assert_eq!((lines.get(1), lines.get(4)), (Some("b"), None));
+        assert!(Lines::of(&"".into()).texts().is_empty());
     }
 }

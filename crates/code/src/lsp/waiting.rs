@@ -14,7 +14,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// A request came. Returns what cancels it.
+    /// Adds a request. Returns the token that cancels it.
     pub fn begin(&self, id: RequestId) -> CancellationToken {
         let token = CancellationToken::new();
         self.tokens().insert(id, token.clone());
@@ -34,6 +34,11 @@ impl Waiting {
         if let Some(token) = id.and_then(|id| self.tokens().get(&id).cloned()) {
             token.cancel();
         }
+    }
+
+    /// How many requests have no answer yet.
+    pub fn count(&self) -> usize {
+        self.tokens().len()
     }
 
     /// Cancels all requests.
@@ -63,7 +68,9 @@ mod tests {
         assert!([&number, &text, &other].iter().all(|token| !token.is_cancelled()));
         waiting.cancel(json!({ "id": "7" }));
         assert!(text.is_cancelled() && !number.is_cancelled());
+        assert_eq!(waiting.count(), 3);
         waiting.end(&RequestId::from(7));
+        assert_eq!(waiting.count(), 2);
         waiting.cancel_all();
         assert!(other.is_cancelled() && !number.is_cancelled());
     }

@@ -295,6 +295,81 @@ fn places_follow_what_the_editor_changes_in_open_files() {
 }
 
 #[test]
+fn text_that_replaced_other_text_has_no_answers_and_text_that_is_gone_is_in_none() {
+    let project = project();
+    let shape = std::fs::read_to_string(project.root().join("src/a b/shape.rs")).unwrap();
+    let mut editor = Editor::new(&project, &[]);
+    editor.open("src/main.rs", MAIN_TEXT);
+    editor.open("src/a%20b/shape.rs", &shape);
+    let used = |editor: &mut Editor| {
+        let position = editor.at("src/a%20b/shape.rs", 1, 8);
+        editor.ranges("textDocument/references", position, "src/main.rs")
+    };
+    assert_eq!(used(&mut editor), [[1, 18, 22]]);
+    for other in ["volume(", "areas(", "a(", "xarea("] {
+        editor.edit("src/main.rs", &MAIN_TEXT.replace("area(", other));
+        // At its first letter, and behind the last.
+        for column in [18, 17 + other.len() as u32] {
+            let position = editor.at("src/main.rs", 1, column);
+            assert_eq!(editor.ask("textDocument/definition", position.clone()), Ok(json!([])), "{other} {column}");
+            assert_eq!(editor.ask("textDocument/hover", position), Ok(Json::Null), "{other} {column}");
+        }
+        assert!(used(&mut editor).is_empty(), "{other}");
+    }
+    editor.edit("src/main.rs", "fn main() {\n}\n");
+    assert!(used(&mut editor).is_empty());
+    editor.edit("src/main.rs", MAIN_TEXT);
+    assert_eq!(used(&mut editor), [[1, 18, 22]]);
+    let symbols = |editor: &mut Editor| {
+        let document = json!({ "textDocument": { "uri": format!("{}/src/a%20b/shape.rs", editor.root) } });
+        let symbols = editor.ask("textDocument/documentSymbol", document).unwrap();
+        symbols.as_array().unwrap().iter().map(|symbol| symbol["name"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(symbols(&mut editor), ["area", "Circle"]);
+    editor.edit("src/a%20b/shape.rs", &shape.replace("struct Circle;\n", ""));
+    // Its member is there still.
+    assert_eq!(symbols(&mut editor), ["area", "new"]);
+    editor.quit();
+}
+
+#[test]
+fn an_open_file_that_the_index_has_later_has_places_from_then_on() {
+    let project = Project::new();
+    let symbols = |name: &str| vec![info(&format!("m/{name}()."), Kind::Function, name)];
+    project.write(&[("a.rs", "fn «m/f().»f() {}\n", symbols("f"))]);
+    project.update();
+    let mut editor = Editor::new(&project, &["utf-8"]);
+    editor.open("b.rs", "fn g() {}\n");
+    let position = editor.at("b.rs", 0, 3);
+    assert_eq!(editor.ask("textDocument/definition", position), Ok(json!([])));
+    project.write(&[("a.rs", "fn «m/f().»f() {}\n", symbols("f")), ("b.rs", "fn «m/g().»g() {}\n", symbols("g"))]);
+    project.update();
+    editor.edit("b.rs", "\nfn g() {}\n");
+    let position = editor.at("b.rs", 1, 3);
+    assert_eq!(editor.ranges("textDocument/definition", position, "b.rs"), [[1, 3, 4]]);
+    editor.quit();
+}
+
+#[test]
+fn requests_before_the_end_of_the_input_are_answered() {
+    const REQUESTS: i32 = 100;
+    let project = project();
+    let Editor { connection: Connection { sender, receiver }, server, .. } = Editor::new(&project, &[]);
+    for id in 1000..1000 + REQUESTS {
+        let request = Request::new(id.into(), "workspace/symbol".to_owned(), json!({ "query": "" }));
+        sender.send(request.into()).unwrap();
+    }
+    drop(sender);
+    server.join().unwrap().unwrap();
+    let answers: Vec<Message> = receiver.iter().collect();
+    assert_eq!(answers.len(), REQUESTS as usize);
+    for answer in answers {
+        let Message::Response(response) = answer else { panic!("a response") };
+        assert!(response.response_result.is_ok(), "{response:?}");
+    }
+}
+
+#[test]
 fn a_file_that_is_opened_with_unsaved_changes_has_the_places_of_its_text() {
     let project = project();
     let mut editor = Editor::new(&project, &[]);

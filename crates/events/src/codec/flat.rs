@@ -24,7 +24,7 @@ pub trait FlatRoot {
 
 /// Payloads that are finished FlatBuffers. They are verified and read in place: payloads of events begin at addresses
 /// that are multiples of 8. Generated code without verification can read the same bytes, and
-/// [`FlatTable`](crate::FlatTable) changes them at their places.
+/// [`FlatTable`](crate::FlatTable) changes them in place.
 pub struct FlatBuffer<F>(PhantomData<fn() -> F>);
 
 impl<F> FlatBuffer<F> {

@@ -1,4 +1,4 @@
-//! Changes of FlatBuffers at their places, whatever library has written them.
+//! Changes of FlatBuffers in place, whatever library has written them.
 //!
 //! ```text
 //! buffer  0  place of the root table, u32
@@ -18,8 +18,8 @@ use fulgurite::{Table, WriteTxn};
 
 use crate::error::{Error, Result};
 
-/// A table of a FlatBuffer whose fields are changed at their places. Nothing is decoded or encoded, and the length of
-/// the buffer stays.
+/// A table of a FlatBuffer whose fields are changed in place. Nothing is decoded or encoded, and the length of the
+/// buffer stays.
 ///
 /// Fields are numbered from 0 as the schema declares them; deprecated ones count, and a union counts as two. A buffer
 /// does not say which types its fields have: the caller says how many bytes, and must know from the schema what they

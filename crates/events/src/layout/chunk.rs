@@ -34,7 +34,7 @@ impl ChunkBuilder {
         self.count == 0 || self.bytes.len() + event_bytes(event) <= CHUNK_BYTES_MAX
     }
 
-    /// Uses the memory of a buffer for the next events. Requires: it holds none.
+    /// Uses the memory of a buffer for the next events. Requires: the builder has no events.
     pub fn use_buffer(&mut self, mut buffer: Vec<u8>) {
         assert!(self.count == 0, "events would be lost");
         buffer.clear();

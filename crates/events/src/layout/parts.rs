@@ -41,7 +41,7 @@ impl Part {
     }
 
     /// Whether it has an event with one of these versions.
-    pub fn has_any(&self, versions: &Range<u64>) -> bool {
+    pub fn overlaps(&self, versions: &Range<u64>) -> bool {
         self.version.0 < versions.end && self.end().is_some_and(|end| end.0 > versions.start)
     }
 
@@ -153,6 +153,11 @@ impl Entries {
         Self { places, ends }
     }
 
+    /// Whether one of them has several parts.
+    pub fn share(&self) -> bool {
+        self.places.len() > self.ends.len() * PLACE_BYTES
+    }
+
     /// Their keys and values, in order.
     pub fn iter(&self) -> impl Iterator<Item = ([u8; 16], &[u8])> {
         let mut begin = 0;
@@ -168,7 +173,7 @@ impl<'b> Block<'b> {
     /// The block with this value. None if it is malformed.
     pub fn parse(value: &'b [u8]) -> Option<Self> {
         let (records, rest) = value.as_chunks::<RECORD_BYTES>();
-        rest.is_empty().then_some(Self(records))
+        (rest.is_empty() && !records.is_empty()).then_some(Self(records))
     }
 
     /// How many parts it has.
@@ -188,9 +193,10 @@ impl<'b> Block<'b> {
     }
 }
 
-/// Whether the parts are so many entries that a block costs less. Requires: the parts are in order.
+/// Whether the parts of a transaction are of so many streams that blocks cost less than entries. Requires: they are in
+/// order.
 pub fn need_block(parts: &[Part]) -> bool {
-    parts.chunk_by(Part::precedes).nth(BLOCK_ENTRIES_MIN - 1).is_some()
+    parts.chunk_by(Part::precedes).nth(BLOCK_STREAMS_MIN - 1).is_some()
 }
 
 /// The value of a block. Requires: the parts are in order.
@@ -203,7 +209,8 @@ pub fn block(parts: &[Part]) -> Vec<u8> {
     value
 }
 
-/// The key of a block. A transaction uses numbers from its first position on, and fewer than it has events.
+/// The key of a block. A transaction numbers its blocks from its first position on. It has fewer blocks than events, so
+/// transactions use different numbers.
 pub fn block_key(number: u64) -> [u8; 16] {
     keys::stream_part(BLOCKS, Version(number))
 }
@@ -222,8 +229,8 @@ const RECORD_BYTES: usize = KEY_BYTES + PLACE_BYTES;
 const ENTRY_PARTS_MAX: usize = 64;
 /// Parts of a block: it is no large value of the engine, which begins at 64 KiB.
 pub const BLOCK_PARTS_MAX: usize = 2000;
-/// Transactions with fewer entries put them one by one.
-const BLOCK_ENTRIES_MIN: usize = 16;
+/// Transactions that append to fewer streams put entries.
+const BLOCK_STREAMS_MIN: usize = 16;
 
 const _: () = assert!(BLOCK_PARTS_MAX * RECORD_BYTES < 64 << 10);
 
@@ -246,6 +253,7 @@ mod tests {
         assert_eq!(found[0].last_chunk(), Position(20));
         assert_eq!(found.iter().flat_map(|entry| entry.parts()).collect::<Vec<_>>(), parts);
         assert!(entries.iter().all(|(key, _)| key < blocks().start));
+        assert!(entries.share() && !Entries::of(&parts[1..]).share() && !Entries::of(&[]).share());
     }
 
     #[test]
@@ -285,10 +293,11 @@ mod tests {
     }
 
     #[test]
-    fn a_part_has_versions_that_a_range_reaches() {
+    fn a_part_overlaps_a_range_of_versions() {
         let part = part(1, 4, 10, 3);
-        let has = |from: u64, to: u64| part.has_any(&(from..to));
-        assert_eq!([has(0, 4), has(0, 5), has(6, 7), has(7, 9), has(4, 4)], [false, true, true, false, false]);
+        let overlaps = |from: u64, to: u64| part.overlaps(&(from..to));
+        let found = [(0, 4), (0, 5), (6, 7), (7, 9), (4, 4)].map(|(from, to)| overlaps(from, to));
+        assert_eq!(found, [false, true, true, false, false]);
     }
 
     #[test]
@@ -298,7 +307,7 @@ mod tests {
         assert!([0, 11, 13].into_iter().all(|length| Entry::parse(&[0; 16], &vec![0; length]).is_none()));
         let last = keys::stream_part(StreamId(1), Version(u64::MAX));
         assert!(Entry::parse(&last, &part(1, 0, 0, 1).place()).is_none(), "its versions end after the last one");
-        assert!(Block::parse(&[0; 27]).is_none() && Block::parse(&[]).is_some());
+        assert!([0, 27, 29].into_iter().all(|length| Block::parse(&vec![0; length]).is_none()));
         assert_eq!(part(1, u64::MAX, 0, 1).end(), None);
     }
 }

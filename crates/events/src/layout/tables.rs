@@ -1,6 +1,6 @@
 //! The tables of a store.
 
-use fulgurite::{Database, Durability, Isolation, ReadTxn, Table, TableOptions, WriteTxn};
+use fulgurite::{Database, ReadTxn, Table, TableOptions, WriteTxn};
 
 use crate::error::{Error, Result};
 
@@ -69,19 +69,16 @@ impl Tables {
         }
     }
 
-    /// Notes that the store may have what older programs cannot read. Does nothing if that is noted.
+    /// Notes that the index of streams has what older programs cannot read: blocks, or several parts in an entry. Does
+    /// nothing if that is noted.
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn raise_layout(&self, db: &Database) -> Result<()> {
-        if db.read()?.get(&self.meta, META_LAYOUT)?.as_deref() == Some(&[LAYOUT]) {
+    pub fn raise_layout(&self, txn: &mut WriteTxn) -> Result<()> {
+        if txn.get(&self.meta, META_LAYOUT)?.as_deref() == Some(&[LAYOUT]) {
             return Ok(());
         }
-        let mut txn = db.write_with(Isolation::Snapshot)?;
-        txn.put(&self.meta, META_LAYOUT, [LAYOUT])?;
-        // Commits that need it are later in the log.
-        txn.commit_with(Durability::Memory)?;
-        Ok(())
+        Ok(txn.put(&self.meta, META_LAYOUT, [LAYOUT])?)
     }
 
     fn collect(name: &str, mut table: impl FnMut(&str, TableOptions) -> fulgurite::Result<Table>) -> Result<Self> {

@@ -61,8 +61,8 @@ impl<'t> Source<'t> {
     /// Those of the engine.
     pub fn stream(txn: &'t impl Read, tables: &Tables, stream: StreamId, from: Version, to: Version) -> Result<Self> {
         let versions = from.0..to.0;
-        let parts = locate::block_parts(txn, tables, stream)?;
-        let in_blocks = parts.iter().filter(|part| part.has_any(&versions)).map(|part| part.chunk).collect();
+        let parts = locate::block_parts(txn, tables, &[stream])?;
+        let in_blocks = parts.iter().filter(|part| part.overlaps(&versions)).map(|part| part.chunk).collect();
         Ok(Self::Lanes(vec![Lane::of_stream(txn, tables, stream, versions)?, Lane::ready(in_blocks)]))
     }
 
@@ -73,7 +73,7 @@ impl<'t> Source<'t> {
     pub fn query(txn: &'t impl Read, tables: &Tables, query: &Resolved, from: Position, to: Position) -> Result<Self> {
         let chunk = locate::chunk_start(txn, tables, from)?;
         let to = to.max(chunk);
-        let mut lanes = Vec::new();
+        let (mut lanes, mut streams) = (Vec::new(), Vec::new());
         for item in &query.items {
             if let Some(tag) = item.tags.first() {
                 let hash = keys::tag_hash(tag);
@@ -83,9 +83,8 @@ impl<'t> Source<'t> {
                 for &stream in &item.streams {
                     let version = locate::version_from(txn, tables, stream, chunk)?;
                     lanes.push(Lane::of_stream(txn, tables, stream, version.0..u64::MAX)?);
-                    let parts = locate::block_parts(txn, tables, stream)?;
-                    lanes.push(Lane::ready(parts.iter().map(|part| part.chunk).filter(|of| *of >= chunk).collect()));
                 }
+                streams.extend_from_slice(&item.streams);
             } else if !item.kinds.is_empty() {
                 for &kind in &item.kinds {
                     let range =
@@ -96,6 +95,10 @@ impl<'t> Source<'t> {
                 return Self::log(txn, tables, from, to);
             }
         }
+        let parts = locate::block_parts(txn, tables, &streams)?;
+        let mut in_blocks: Vec<_> = parts.iter().map(|part| part.chunk).filter(|of| (chunk..to).contains(of)).collect();
+        in_blocks.sort_unstable();
+        lanes.push(Lane::ready(in_blocks.into()));
         Ok(Self::Lanes(lanes))
     }
 
@@ -168,7 +171,7 @@ impl<'t> Lane<'t> {
             let (key, value) = entry?;
             if let Entries::Stream(_, versions) = &self.entries {
                 let parts = locate::parse_entry(tables, &key, &value)?.parts();
-                self.ready.extend(parts.filter(|part| part.has_any(versions)).map(|part| part.chunk));
+                self.ready.extend(parts.filter(|part| part.overlaps(versions)).map(|part| part.chunk));
             } else {
                 let chunk = keys::chunk_of(&key);
                 return Ok(Some(chunk.ok_or_else(|| tables.damaged(&tables.index, "an entry is malformed"))?));

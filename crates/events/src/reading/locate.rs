@@ -119,7 +119,7 @@ pub fn record_of(txn: &impl Read, tables: &Tables, stream: StreamId) -> Result<S
 /// # Errors
 /// Those of the engine; damage.
 pub fn next_version(txn: &impl Read, tables: &Tables, stream: StreamId) -> Result<Version> {
-    let in_blocks = block_parts(txn, tables, stream)?.last().and_then(Part::end).unwrap_or_default();
+    let in_blocks = block_parts(txn, tables, &[stream])?.last().and_then(Part::end).unwrap_or_default();
     Ok(entries_end(txn, tables, stream)?.max(in_blocks))
 }
 
@@ -133,14 +133,20 @@ pub fn entries_end(txn: &impl Read, tables: &Tables, stream: StreamId) -> Result
     Ok(parse_entry(tables, &key, &value)?.end)
 }
 
-/// The parts of a stream that blocks have, in the order of versions.
+/// The parts of some streams that blocks have. Those of a stream are in the order of versions. Each block is read once,
+/// and none if there are no streams.
 ///
 /// # Errors
 /// Those of the engine; damage.
-pub fn block_parts(txn: &impl Read, tables: &Tables, stream: StreamId) -> Result<Vec<Part>> {
+pub fn block_parts(txn: &impl Read, tables: &Tables, streams: &[StreamId]) -> Result<Vec<Part>> {
     let mut found = Vec::new();
+    if streams.is_empty() {
+        return Ok(found);
+    }
     for entry in txn.range(&tables.index, parts::blocks())? {
-        found.extend(parse_block(tables, &entry?.1)?.of_stream(stream));
+        let (_, value) = entry?;
+        let block = parse_block(tables, &value)?;
+        found.extend(streams.iter().flat_map(|stream| block.of_stream(*stream)));
     }
     match found.iter().all(|part| part.end().is_some()) {
         true => Ok(found),

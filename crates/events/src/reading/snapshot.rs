@@ -243,12 +243,15 @@ impl Snapshot {
         use fulgurite::Read;
         let (txn, tables) = (&self.txn, &*self.tables);
         let names = txn.prefix(&tables.names, prefix)?;
-        // Once for all streams.
-        let in_blocks = locate::block_ends(txn, tables)?;
+        // Once for all streams, and not if there are none.
+        let mut in_blocks = None;
         Ok(names.map(move |entry| {
             let id = locate::parse_stream(tables, &entry?.1)?;
-            let next = locate::entries_end(txn, tables, id)?;
-            self.stream_info(id, in_blocks.get(&id).copied().unwrap_or_default().max(next))
+            if in_blocks.is_none() {
+                in_blocks = Some(locate::block_ends(txn, tables)?);
+            }
+            let end = in_blocks.as_ref().and_then(|ends| ends.get(&id)).copied().unwrap_or_default();
+            self.stream_info(id, locate::entries_end(txn, tables, id)?.max(end))
         }))
     }
 

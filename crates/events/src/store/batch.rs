@@ -9,7 +9,7 @@ use crate::layout::chunk::{CHUNK_BYTES_MAX, Chunk, ChunkBuilder};
 use crate::layout::keys;
 use crate::layout::parts::{self, BLOCK_PARTS_MAX, Entries, Part};
 use crate::layout::tables::Tables;
-use crate::store::folding::Blocks;
+use crate::store::folding::{Blocks, PARTS_MAX};
 
 /// The events that a transaction appends. They are written to the tables when it commits.
 #[derive(Debug)]
@@ -22,8 +22,6 @@ pub struct Batch {
     chunk: ChunkBuilder,
     /// The position of the first event of `chunk`.
     first: Position,
-    /// The events of the stream that is being appended to, in `chunk`.
-    part: Option<Part>,
     types: Vec<TypeId>,
     tags: Vec<u64>,
     chunks: Vec<([u8; 8], Vec<u8>)>,
@@ -52,7 +50,6 @@ impl Batch {
             next,
             chunk: ChunkBuilder::default(),
             first: next,
-            part: None,
             types: Vec::new(),
             tags: Vec::new(),
             chunks: Vec::new(),
@@ -85,14 +82,10 @@ impl Batch {
         {
             self.chunk.use_buffer(buffer);
         }
-        match &mut self.part {
-            Some(part) if part.stream == stream && part.version.0 + u64::from(part.count) == version.0 => {
-                part.count += 1;
-            }
-            _ => {
-                self.end_part();
-                self.part = Some(Part { stream, version, chunk: self.first, count: 1 });
-            }
+        let part = Part { stream, version, chunk: self.first, count: 1 };
+        let is_joined = self.parts.last_mut().is_some_and(|last| last.join(&part));
+        if !is_joined {
+            self.parts.push(part);
         }
         if self.types.last() != Some(&kind) && !self.types.contains(&kind) {
             self.types.push(kind);
@@ -107,12 +100,7 @@ impl Batch {
         self.next = Position(self.next.0 + 1);
     }
 
-    fn end_part(&mut self) {
-        self.parts.extend(self.part.take());
-    }
-
     fn end_chunk(&mut self) {
-        self.end_part();
         if self.chunk.count() == 0 {
             return;
         }
@@ -158,7 +146,8 @@ impl Batch {
         spare
     }
 
-    /// Writes the parts of streams: as entries, or in blocks if they are of many streams.
+    /// Writes the parts of streams: as entries, or in blocks if they are of many streams. So many parts that they would
+    /// be folded next are sorted already, and become entries at once.
     fn write_parts(&mut self, txn: &mut WriteTxn, tables: &Tables) -> Result<()> {
         if let [part] = &self.parts[..] {
             return Ok(txn.put(&tables.index, part.key(), part.place())?);
@@ -166,9 +155,14 @@ impl Batch {
         // Keys differ: a stream has a version once.
         self.parts.sort_unstable_by_key(Part::order);
         self.parts.dedup_by(|next, part| part.join(next));
-        if !parts::need_block(&self.parts) {
-            return Ok(txn.put_many(&tables.index, Entries::of(&self.parts).iter())?);
+        if !parts::need_block(&self.parts) || self.parts.len() >= PARTS_MAX {
+            let entries = Entries::of(&self.parts);
+            if entries.share() {
+                tables.raise_layout(txn)?;
+            }
+            return Ok(txn.put_many(&tables.index, entries.iter())?);
         }
+        tables.raise_layout(txn)?;
         for (number, block) in (self.begin.0..).zip(self.parts.chunks(BLOCK_PARTS_MAX)) {
             txn.put(&tables.index, parts::block_key(number), parts::block(block))?;
             self.blocks.add(block.len());

@@ -15,7 +15,7 @@ use crate::reading::upcasters::Upcasters;
 use crate::store::append::AppendCondition;
 use crate::store::options::StoreOptions;
 use crate::store::shared::Shared;
-use crate::store::transaction::Transaction;
+use crate::store::transaction::{Committed, Transaction};
 
 /// A store of events in a database. Clones, and other handles of the same store in this process, share its state.
 ///
@@ -181,16 +181,8 @@ impl EventStore {
     ) -> Result<T> {
         let mut attempt = 0;
         loop {
-            let mut transaction = Transaction::begin(&self.shared, isolation)?;
-            let outcome = match change(&mut transaction) {
-                Ok(value) => transaction.commit().map(|committed| (value, committed)),
-                Err(error) => {
-                    drop(transaction);
-                    Err(error)
-                }
-            };
             attempt += 1;
-            match outcome {
+            match self.attempt(isolation, change) {
                 Ok((value, committed)) => {
                     Transaction::await_durability(&self.shared, committed)?;
                     return Ok(value);
@@ -199,6 +191,17 @@ impl EventStore {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// One attempt of [`EventStore::run`]. What comes before the transaction, such as folding, may conflict too.
+    fn attempt<T>(
+        &self,
+        isolation: Isolation,
+        change: &mut dyn FnMut(&mut Transaction<'_>) -> Result<T>,
+    ) -> Result<(T, Committed)> {
+        let mut transaction = Transaction::begin(&self.shared, isolation)?;
+        let value = change(&mut transaction)?;
+        Ok((value, transaction.commit()?))
     }
 
     /// See [`Transaction::truncate_before`].

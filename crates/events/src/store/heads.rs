@@ -51,12 +51,14 @@ enum Undo {
 }
 
 impl Heads {
-    /// Begins a transaction. Forgets all heads if there are very many.
-    pub fn begin(&mut self) {
+    /// Begins a transaction. Forgets all heads if there are very many, and returns whether it did.
+    pub fn begin(&mut self) -> bool {
         debug_assert!(self.undo.is_empty(), "a transaction ends before the next one begins");
-        if self.heads.len() > HEADS_MAX {
+        let are_many = self.heads.len() > HEADS_MAX;
+        if are_many {
             *self = Self::default();
         }
+        are_many
     }
 
     /// The place of a stream's head, if it is known.
@@ -146,3 +148,19 @@ impl Hasher for Xxh3 {
 
 /// More heads are not kept: about 100 MB.
 const HEADS_MAX: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn very_many_heads_are_forgotten_when_a_transaction_begins() {
+        let head = Head { stream: StreamId(7), next: Version(1), state: StreamState::Open, ids_from: Version(0) };
+        let mut heads = Heads { heads: vec![head; HEADS_MAX - 1], ..Heads::default() };
+        heads.add(b"a", head);
+        assert!(!heads.begin() && heads.find(b"a").is_some());
+        heads.add(b"b", head);
+        assert!(heads.begin() && heads.find(b"a").is_none());
+        assert!(!heads.begin());
+    }
+}

@@ -30,7 +30,7 @@ pub struct Shared {
     pub types: RwLock<Arc<Types>>,
     /// Wakes followers.
     pub bell: Bell,
-    /// Held by the one call that applies retention, which takes `writer` never.
+    /// Held by the one call that applies retention, which does not take `writer` while it holds this.
     pub retention: Mutex<()>,
     /// Held by the one transaction that appends, until its commit is visible: so positions are visible in order.
     writer: Mutex<Writer>,
@@ -135,6 +135,19 @@ impl Shared {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         self.owner.store(this, Ordering::Relaxed);
         Ok(writer)
+    }
+
+    /// Folds the blocks of the index of streams, so that readers do not look into them. Does nothing if this thread
+    /// runs a transaction of the store.
+    ///
+    /// # Errors
+    /// Those of the engine; damage.
+    pub fn fold(&self) -> Result<()> {
+        // Relaxed: see `begin`. This stores no owner: nothing of the program is called while the lock is held.
+        if self.owner.load(Ordering::Relaxed) == this_thread() {
+            return Ok(());
+        }
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).fold(&self.db, &self.tables)
     }
 
     /// Ends what [`Shared::begin`] began. The guard is dropped next.

@@ -126,7 +126,7 @@ impl<'s> Transaction<'s> {
             Ok(sequence) => {
                 let writer = &mut *self.writer;
                 (writer.next, writer.time) = (end, self.batch.time());
-                writer.blocks.add_all(self.batch.blocks());
+                writer.folding.add(self.batch.blocks());
                 writer.spare = self.batch.take_spare();
                 writer.heads.keep();
                 if let Some(ids) = &mut writer.ids {

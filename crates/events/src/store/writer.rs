@@ -10,7 +10,7 @@ use crate::layout::stream::{StreamRecord, StreamState};
 use crate::layout::tables::Tables;
 use crate::reading::locate;
 use crate::store::batch::Spare;
-use crate::store::folding::{self, Blocks};
+use crate::store::folding::Folding;
 use crate::store::heads::{Head, Heads, Slot};
 use crate::store::id_window::IdWindow;
 
@@ -19,8 +19,8 @@ use crate::store::id_window::IdWindow;
 pub struct Writer {
     /// Whether the rest was read from the tables.
     is_loaded: bool,
-    /// Whether the blocks are known.
-    is_prepared: bool,
+    /// Whether `heads` has every stream that has parts in blocks.
+    knows_blocks: bool,
     /// The position that the next event gets.
     pub next: Position,
     /// When the newest event was appended.
@@ -31,26 +31,31 @@ pub struct Writer {
     pub heads: Heads,
     /// Recent ids. None until an append has ids.
     pub ids: Option<IdWindow>,
-    /// Blocks in the index of streams.
-    pub blocks: Blocks,
+    /// Folds the blocks of the index of streams.
+    pub folding: Folding,
     /// The memory of the transaction before.
     pub spare: Spare,
 }
 
 impl Writer {
     /// Does what is due before a transaction begins, in transactions of its own: folds the blocks of the index if they
-    /// are many, or another writer may have left them.
+    /// are many, or have parts of streams whose ends are not in memory.
     ///
     /// # Errors
     /// Those of the engine; damage.
     pub fn prepare(&mut self, db: &Database, tables: &Tables) -> Result<()> {
-        if !self.is_prepared {
-            tables.raise_layout(db)?;
+        if self.heads.begin() {
+            self.knows_blocks = false;
         }
-        if !self.is_prepared || self.blocks.are_many() {
-            self.blocks = folding::fold(db, tables)?;
-            self.is_prepared = true;
-        }
+        if self.folding.is_due(self.knows_blocks) { self.fold(db, tables) } else { Ok(()) }
+    }
+
+    /// Folds the blocks of the index.
+    ///
+    /// # Errors
+    /// Those of the engine; damage.
+    pub fn fold(&mut self, db: &Database, tables: &Tables) -> Result<()> {
+        self.knows_blocks |= self.folding.fold(db, tables)?;
         Ok(())
     }
 
@@ -61,7 +66,6 @@ impl Writer {
     pub fn begin(&mut self, txn: &WriteTxn, tables: &Tables) -> Result<()> {
         use fulgurite::Read;
         if !self.is_loaded {
-            *self = Self { is_prepared: self.is_prepared, blocks: self.blocks, ..Self::default() };
             (self.next, self.time) = locate::end_of_log(txn, tables)?;
             self.next_stream = match txn.last(&tables.streams)? {
                 Some((key, _)) => StreamId(locate_number(tables, &key)? + 1),
@@ -69,7 +73,6 @@ impl Writer {
             };
             self.is_loaded = true;
         }
-        self.heads.begin();
         Ok(())
     }
 
@@ -88,7 +91,10 @@ impl Writer {
         }
         let Some(stream) = locate::stream_of(txn, tables, name)? else { return Ok(None) };
         let record = locate::record_of(txn, tables, stream)?;
-        let next = locate::next_version(txn, tables, stream)?;
+        let next = match self.knows_blocks {
+            true => locate::entries_end(txn, tables, stream)?,
+            false => locate::next_version(txn, tables, stream)?,
+        };
         let ids_from = match record.first {
             Version(0) => Version(0),
             _ => locate::deleted_before(txn, tables, stream)?,

@@ -29,7 +29,7 @@ fn add_one(total: &mut FlatTable<'_>) -> fulgurite_events::Result<()> {
 }
 
 #[test]
-fn a_view_changes_a_flatbuffer_at_its_places_and_a_change_that_fails_is_not_stored() {
+fn a_view_changes_a_flatbuffer_in_place_and_a_change_that_fails_is_not_stored() {
     let (_directory, store) = store();
     store.append("a", Expected::Any, &vec![event("x"); 300]).unwrap();
     let view = View::new("v").table("totals", TableOptions::new().value_align(8)).batch_events(100);

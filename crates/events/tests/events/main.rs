@@ -6,6 +6,7 @@ mod appending;
 mod atomic;
 mod codecs;
 mod concurrent;
+mod folding;
 mod following;
 mod many_streams;
 mod model;

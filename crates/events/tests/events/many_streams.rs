@@ -11,19 +11,19 @@ use fulgurite_events::{
 use crate::support::{all, event, store, texts};
 
 /// More than fit the entries of one transaction without a block.
-const STREAMS: u64 = 40;
+pub const STREAMS: u64 = 40;
 
-fn name(stream: u64) -> String {
+pub fn name(stream: u64) -> String {
     format!("stream {stream}")
 }
 
-fn open(path: &Path) -> EventStore {
+pub fn open(path: &Path) -> EventStore {
     let db = Database::options().create(true).background(false).open(path).unwrap();
     EventStore::options().durability(Durability::Log).open_in(&db).unwrap()
 }
 
 /// Appends an event to each stream, in an order that differs from round to round.
-fn append_round(store: &EventStore, round: u64) {
+pub fn append_round(store: &EventStore, round: u64) {
     let text = round.to_string();
     store
         .transact(|t| {
@@ -36,7 +36,7 @@ fn append_round(store: &EventStore, round: u64) {
 }
 
 /// How many blocks the index of streams has.
-fn blocks(store: &EventStore) -> usize {
+pub fn blocks(store: &EventStore) -> usize {
     let txn = store.database().read().unwrap();
     let index = txn.open_table("events.index").unwrap();
     let blocks = txn.range(&index, [0xff_u8; 8]..).unwrap().map(|entry| entry.unwrap());
@@ -44,7 +44,7 @@ fn blocks(store: &EventStore) -> usize {
 }
 
 /// Checks every way to read a stream.
-fn check(snapshot: &Snapshot, stream: u64, expected: &[String]) {
+pub fn check(snapshot: &Snapshot, stream: u64, expected: &[String]) {
     let name = name(stream);
     assert_eq!(texts(snapshot, &name), expected, "{name}");
     assert_eq!(snapshot.stream(&name).unwrap().unwrap().next, Version(expected.len() as u64));
@@ -140,11 +140,14 @@ fn retention_keeps_the_versions_of_streams_whose_parts_are_in_blocks() {
         appended.unwrap();
     }
     assert_eq!(blocks(&store), 20);
-    let report = store.apply_retention(&Retention { count_max: Some(200), ..Retention::default() }).unwrap();
+    // Within a transaction of the store it does not fold: it finds blocks as it does beside appends.
+    let retention = Retention { count_max: Some(200), ..Retention::default() };
+    let report = store.transact(|_| store.apply_retention(&retention)).unwrap();
     assert!(report.chunks_removed > 0 && report.start > Position(500), "{report:?}");
     store.truncate_before(name(1), Version(18)).unwrap();
     store.delete_stream(name(2), Expected::Exact(Version(19))).unwrap();
-    store.apply_retention(&Retention::default()).unwrap();
+    store.transact(|_| store.apply_retention(&Retention::default())).unwrap();
+    assert_eq!(blocks(&store), 20);
     let check = |store: &EventStore| {
         let snapshot = store.snapshot().unwrap();
         let mut kept = 0;
@@ -176,7 +179,7 @@ fn retention_keeps_the_versions_of_streams_whose_parts_are_in_blocks() {
 }
 
 #[test]
-fn a_store_without_blocks_is_read_and_gets_them_with_the_next_append() {
+fn a_store_without_blocks_is_read_and_its_layout_is_raised_by_the_commit_that_needs_it() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&directory.path().join("a.ful"));
     let db = store.database().clone();
@@ -192,8 +195,22 @@ fn a_store_without_blocks_is_read_and_gets_them_with_the_next_append() {
     let store = EventStore::options().durability(Durability::Log).open_in(&db).unwrap();
     assert_eq!(texts(&store.snapshot().unwrap(), "a"), ["0", "1", "2"]);
     assert_eq!(layout(), [1], "a read changes nothing");
+    store.append("a", Expected::Any, &[event("3")]).unwrap();
+    store.apply_retention(&Retention::default()).unwrap();
+    let given_up = store.transact(|t| {
+        for stream in 0..STREAMS {
+            t.append(name(stream), Expected::Any, &[event("no")])?;
+        }
+        Err::<(), _>(Error::program("no"))
+    });
+    assert!(given_up.is_err());
+    assert_eq!(layout(), [1], "nothing needs the new one");
     append_round(&store, 0);
     assert_eq!((layout(), blocks(&store)), (vec![2], 1));
+    db.update(|txn| txn.put(&meta, "layout", [1_u8])).unwrap();
+    let payload = [7; 5_000];
+    store.append("b", Expected::Any, &[EventData::new("x", &payload); 2]).unwrap();
+    assert_eq!(layout(), [2], "an entry has two parts");
     drop(store);
     db.update(|txn| txn.put(&meta, "layout", [3_u8])).unwrap();
     let newer = EventStore::options().durability(Durability::Log).open_in(&db);

@@ -1,9 +1,10 @@
 //! The store of the processes that are killed, and what their threads append.
 
+use std::ops::Range;
 use std::path::Path;
 
 use fulgurite::{Database, Durability};
-use fulgurite_events::{EventData, EventStore, Expected, Version};
+use fulgurite_events::{EventData, EventStore, Expected, Snapshot, Version};
 
 pub fn open(path: &Path) -> EventStore {
     // A small delta, so that processes are killed during checkpoints too.
@@ -31,6 +32,31 @@ pub fn append_next(store: &EventStore, writer: u64, number: u64) -> u64 {
     end
 }
 
+/// Appends an event of each of many further writers in one transaction, so that the index of streams gets a block.
+pub fn append_wide(store: &EventStore) {
+    let number = next_number(store, WIDE_WRITERS.start);
+    let appended = store.transact(|t| {
+        for writer in WIDE_WRITERS {
+            let payload = [writer, number].map(u64::to_le_bytes).concat();
+            let appended = t.append(stream(writer), Expected::Any, &[EventData::new("x", &payload)])?;
+            assert_eq!(appended.version, Version(number));
+        }
+        Ok(())
+    });
+    appended.unwrap();
+}
+
+/// How many events the index of streams has of a writer. Fails unless their versions are dense.
+pub fn count(snapshot: &Snapshot, writer: u64) -> u64 {
+    let mut events = snapshot.read_stream(stream(writer), Version(0)).unwrap();
+    let mut next = 0;
+    while let Some(event) = events.next().unwrap() {
+        assert_eq!((event.version, parse(event.payload)), (Version(next), (writer, next)));
+        next += 1;
+    }
+    next
+}
+
 /// The writer and the number of an event.
 pub fn parse(bytes: &[u8]) -> (u64, u64) {
     let (one, other) = bytes.split_first_chunk::<8>().unwrap();
@@ -44,3 +70,5 @@ pub fn kills() -> u64 {
 
 /// Threads that append.
 pub const WRITERS: u64 = 3;
+/// Writers whose events are appended together.
+const WIDE_WRITERS: Range<u64> = 100..120;

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::error::{Error, Result};
 use crate::ids::FactId;
 use crate::ownership::sets::UnitId;
-use crate::reading::owning::{Recorded, claims, derivations};
+use crate::reading::owning::{Recorded, claims, each_derivation};
 use crate::reading::snapshot::Snapshot;
 
 /// Facts from one to another, both included, that a unit owns.
@@ -69,19 +69,21 @@ impl Snapshot {
         Ok(Claims { names, later, begun: Vec::new() })
     }
 
-    /// The derivations that were recorded: each fact with the facts that it was derived from. Those with a hidden fact
-    /// are left out.
+    /// Calls `each` with the derivations that were recorded: each fact with the facts that it was derived from. Those
+    /// with a hidden fact are left out.
     ///
     /// # Errors
-    /// As [`Snapshot::id_by_key`].
-    pub fn derivations(&self) -> Result<Vec<(FactId, Vec<FactId>)>> {
-        let mut all = Vec::new();
-        let is_shown = |id: FactId| id < self.first_free_id() && self.shows(id);
+    /// As [`Snapshot::id_by_key`]; those of `each`.
+    pub fn each_derivation(&self, mut each: impl FnMut(FactId, &[FactId]) -> Result<()>) -> Result<()> {
         for layer in &self.layers {
-            let of_layer = derivations(layer)?.into_iter();
-            all.extend(of_layer.filter(|(fact, sources)| is_shown(*fact) && sources.iter().all(|id| is_shown(*id))));
+            each_derivation(layer, &mut |fact, sources| match self.has(fact)
+                && sources.iter().all(|source| self.has(*source))
+            {
+                true => each(fact, sources),
+                false => Ok(()),
+            })?;
         }
-        Ok(all)
+        Ok(())
     }
 }
 

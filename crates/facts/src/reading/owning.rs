@@ -160,15 +160,23 @@ pub(crate) fn claims(layer: &Layer) -> Result<Vec<(UnitId, FactId, FactId)>> {
 /// The derivations, by fact: each with the facts that it is derived from.
 pub(crate) fn derivations(layer: &Layer) -> Result<Vec<(FactId, Vec<FactId>)>> {
     let mut derivations = Vec::new();
+    each_derivation(layer, &mut |fact, sources| {
+        derivations.push((fact, sources.to_vec()));
+        Ok(())
+    })?;
+    Ok(derivations)
+}
+
+/// Calls `each` with the derivations, by fact: each with the facts that it is derived from.
+pub(crate) fn each_derivation(layer: &Layer, each: &mut dyn FnMut(FactId, &[FactId]) -> Result<()>) -> Result<()> {
     layer.view.each(Side::Derivations, b"", &mut |key, _| {
         let damaged = || Error::Damaged { what: "a derivation is malformed" };
         let (ids, []) = key.as_chunks::<8>() else { return Err(damaged()) };
         let ids = ids.iter().map(|bytes| FactId::new(u64::from_be_bytes(*bytes)));
-        let mut ids = ids.collect::<Option<Vec<FactId>>>().ok_or_else(damaged)?.into_iter();
-        derivations.push((ids.next().ok_or_else(damaged)?, ids.collect()));
-        Ok(())
-    })?;
-    Ok(derivations)
+        let ids = ids.collect::<Option<Vec<FactId>>>().ok_or_else(damaged)?;
+        let (fact, sources) = ids.split_first().ok_or_else(damaged)?;
+        each(*fact, sources)
+    })
 }
 
 /// What each predicate has of facts that `slice` hides.

@@ -76,8 +76,8 @@ impl Snapshot {
         ended.map(drop)
     }
 
-    /// As [`Snapshot::scan`], but ends where `each` breaks, and reads no facts after it. Returns what `each` breaks
-    /// with.
+    /// As [`Snapshot::scan`], but ends where `each` breaks: at most one fact after that one has been read. Returns what
+    /// `each` breaks with.
     ///
     /// # Errors
     /// As [`Snapshot::id_by_key`].

@@ -95,6 +95,12 @@ impl Snapshot {
         Ok(self.fact_by_id(id)?.map(|fact| fact.predicate()))
     }
 
+    /// Whether there is a fact with this id, and it is not hidden. Nothing is read.
+    #[must_use]
+    pub fn has(&self, id: FactId) -> bool {
+        self.layer_of(id).is_some() && self.shows(id)
+    }
+
     /// The same snapshot without the facts that `slice` hides.
     #[must_use]
     pub fn sliced(mut self, slice: Arc<Slice>) -> Self {

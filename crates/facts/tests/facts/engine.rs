@@ -27,7 +27,7 @@ fn missing_entries_are_errors() {
 }
 
 #[test]
-fn scan_that_is_broken_off_reads_no_later_facts() {
+fn scan_that_is_broken_off_ends_before_later_damage() {
     let directory = Directory::new();
     let store = directory.store("a.ful");
     // Several pieces, of at most 65,536 bytes.

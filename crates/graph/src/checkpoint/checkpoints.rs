@@ -4,7 +4,6 @@
 //! checkpoint, and removed before any of them.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write as _};
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -18,7 +17,7 @@ use fulgurite::{Database, Durability, Error, Monitor, Options, Sequence};
 use crate::checkpoint::delta::{self, Delta};
 use crate::checkpoint::error::CheckpointError;
 use crate::checkpoint::hashing::{Hashing, content_of};
-use crate::checkpoint::local::{DiskReader, FileIdentity, LocalFile, PartialDatabase, remove_database};
+use crate::checkpoint::local::{DiskReader, FileIdentity, LocalFile, PartialDatabase, directory_of, remove_database};
 use crate::checkpoint::manifest::{Manifest, StoredFile};
 use crate::checkpoint::names::{commit_name, committed, data_name, id_of_meta, is_data, manifest_name};
 use crate::checkpoint::storage::CheckpointStorage;
@@ -187,7 +186,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             return Ok(Some(Written { manifest, sequence: through, sent: None, is_whole: false }));
         }
         let write = || {
-            let mut out = Hashing::new(BufWriter::new(File::create(&local.path)?));
+            let mut out = Hashing::new(BufWriter::new(local.create()?));
             delta.write(&mut out)?;
             out.flush()?;
             Ok(out.content())
@@ -210,7 +209,8 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     }
 
     fn store_text(&self, local: &LocalFile, name: &str, text: &str) -> Result<(), CheckpointError> {
-        fs::write(&local.path, text).map_err(CheckpointError::storage("write", name))?;
+        let written = local.create().and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(CheckpointError::storage("write", name))?;
         self.storage.store(name, &local.path).map_err(CheckpointError::storage("store", name))
     }
 
@@ -255,9 +255,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     /// The database is filled under another name, `path` followed by `-restoring`. What an interrupted call has left
     /// there is removed by the next one, so two calls must not restore to one path at the same time.
     ///
-    /// A power cut leaves a whole database at `path`, or none. Until the first commit to the database it may leave none
-    /// although this has returned, and an empty segment of its log: restore the checkpoint again. From the first commit
-    /// on, the database is as durable as any other.
+    /// A power cut leaves a whole database at `path`, or none. Once this has returned, the database is durable.
     ///
     /// # Errors
     /// [`CheckpointError::NoSuchCheckpoint`]; [`CheckpointError::Damaged`] if a stored file is not what it was;
@@ -273,7 +271,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         self.fill(&manifest, &partial, &local, &options)?;
         refuse_existing(&*disk, path)?;
         disk.rename(&partial.path, path).map_err(CheckpointError::storage("name", "the database"))?;
-        match open_restored(path, options) {
+        match open_restored(&*disk, path, options) {
             Ok((db, file, sequence)) => {
                 self.known.insert(id, manifest.clone());
                 self.last = Some(LastCheckpoint { manifest, file, sequence });
@@ -392,9 +390,15 @@ fn refuse_existing(disk: &dyn Disk, path: &Path) -> Result<(), CheckpointError> 
     }
 }
 
-/// Opens a database that was restored. Its name need not be durable: the first segment of its log, which is made before
-/// a commit is acknowledged, is in the same directory, and that is synced.
-fn open_restored(path: &Path, options: Options) -> Result<(Database, Option<FileIdentity>, Sequence), CheckpointError> {
+/// Opens a database that was restored. First its name becomes durable: otherwise a power cut during the first commit
+/// could leave a segment of its log alone, which looks like the log of a database that was removed.
+fn open_restored(
+    disk: &dyn Disk,
+    path: &Path,
+    options: Options,
+) -> Result<(Database, Option<FileIdentity>, Sequence), CheckpointError> {
+    disk.sync_directory(directory_of(path))
+        .map_err(CheckpointError::storage("sync", "the directory of the database"))?;
     let db = options.create(false).read_only(false).open(path)?;
     let sequence = db.sync()?;
     let file = FileIdentity::of(db.path()).map_err(CheckpointError::storage("read", "the database"))?;

@@ -3,7 +3,7 @@
 //! They are reached through the disk of the database, so that proofs can cut the power under them.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -66,6 +66,18 @@ impl LocalFile {
         let _ = self.disk.remove(&self.path);
     }
 
+    /// Creates the file, in place of one that is there.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn create(&self) -> io::Result<DiskWriter> {
+        match self.disk.remove(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        Ok(DiskWriter { file: self.disk.open(&self.path, Access::CreateNew)?, at: 0 })
+    }
+
     /// Reads the file from its beginning.
     ///
     /// # Errors
@@ -90,6 +102,25 @@ impl Drop for LocalFile {
         self.remove();
         // The lock of the copy.
         let _ = self.disk.remove(&with_suffix(&self.path, "-lock"));
+    }
+}
+
+/// Writes a file of a disk from its beginning. Nothing is buffered.
+#[derive(Debug)]
+pub struct DiskWriter {
+    file: Arc<dyn File>,
+    at: u64,
+}
+
+impl Write for DiskWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write_at(self.at, bytes)?;
+        self.at += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -147,13 +178,16 @@ impl Drop for PartialDatabase {
     }
 }
 
+/// The directory of a path. The empty path is the current one.
+pub fn directory_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
+}
+
 /// Removes a database, if there is one.
 pub fn remove_database(disk: &dyn Disk, path: &Path) {
     let _ = disk.remove(path);
     let Some(name) = path.file_name() else { return };
-    // The empty path is the current directory.
-    let directory = path.parent().unwrap_or(Path::new(""));
-    for other in disk.list(directory).unwrap_or_default() {
+    for other in disk.list(directory_of(path)).unwrap_or_default() {
         let suffix = other.file_name().and_then(|file| file.as_encoded_bytes().strip_prefix(name.as_encoded_bytes()));
         if suffix.is_some_and(is_of_database) {
             let _ = disk.remove(&other);

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 ///
 /// Names consist of letters, digits, `-`, `_`, `.` and `/`. A file that [`CheckpointStorage::store`] has returned for
 /// must be whole and stay, even if the power fails.
+///
+/// Local files are on the [disk of the database](fulgurite::Options::disk). A storage that opens them by their paths,
+/// as [`DirectoryStorage`] does, needs a disk whose files are files of the operating system.
 pub trait CheckpointStorage {
     /// Stores a local file under a name. Replaces a file of that name. The local file may be moved.
     ///

@@ -114,7 +114,7 @@ pub fn change(db: &Database, number: u64) {
 }
 
 /// A base of some size, so that changes are sent as such.
-fn fill(db: &Database) {
+pub fn fill(db: &Database) {
     let table = db.open_or_create_table("state", TableOptions::new()).expect("a table");
     db.update(|txn| (0..2000_u64).try_for_each(|key| txn.put(&table, (key + 100).to_be_bytes(), [7; 100])))
         .expect("a commit");

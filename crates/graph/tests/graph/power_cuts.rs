@@ -1,5 +1,7 @@
-//! Power cuts and failing disks under a restoration: a whole database is at the path, or none.
+//! Power cuts and failing disks under a restoration: a whole database is at the path, or none. And power cuts while
+//! checkpoints are created: the database keeps what the checkpoints have.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -11,10 +13,12 @@ use fulgurite::{Database, Durability, Options};
 use fulgurite_graph::{CheckpointStorage, Checkpoints};
 use fulgurite_testkit::{CrashDisk, Fault, FaultDisk, FaultError, Kinds};
 
-use crate::checkpoints::{Content, change, content, filled};
+use crate::checkpoints::{Content, change, content, fill, filled};
 
 const PATH: &str = "state.ful";
+const RESTORED: &str = "restored";
 const COMMITTED: &str = "committed";
+const CHECKPOINT: &str = "checkpoint";
 
 /// Files of checkpoints that no cut takes, which are fetched to a disk.
 struct Elsewhere {
@@ -48,6 +52,48 @@ impl CheckpointStorage for Elsewhere {
 
     fn names(&self) -> io::Result<Vec<String>> {
         Ok(self.files.keys().cloned().collect())
+    }
+}
+
+/// Stores files of a disk where no cut takes them.
+struct Storing {
+    files: RefCell<BTreeMap<String, Vec<u8>>>,
+    disk: Arc<dyn Disk>,
+}
+
+impl Storing {
+    fn of(disk: &Arc<dyn Disk>) -> Self {
+        Self { files: RefCell::default(), disk: Arc::clone(disk) }
+    }
+
+    /// What a stored checkpoint has. It is restored on another disk.
+    fn restored(&self, id: u64) -> Content {
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        let storage = Elsewhere { files: Arc::new(self.files.borrow().clone()), disk: Arc::clone(&disk) };
+        content(&Checkpoints::new(storage).restore(id, PATH, options(&disk)).expect("restored"))
+    }
+}
+
+impl CheckpointStorage for Storing {
+    fn store(&self, name: &str, file: &Path) -> io::Result<()> {
+        let file = self.disk.open(file, Access::Read)?;
+        let mut bytes = vec![0; usize::try_from(file.len()?).expect("it fits into memory")];
+        file.read_at(0, &mut bytes)?;
+        self.files.borrow_mut().insert(name.to_owned(), bytes);
+        Ok(())
+    }
+
+    fn fetch(&self, name: &str, _path: &Path) -> io::Result<()> {
+        Err(io::Error::other(format!("{name} is fetched for a new checkpoint")))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.files.borrow_mut().remove(name);
+        Ok(())
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        Ok(self.files.borrow().keys().cloned().collect())
     }
 }
 
@@ -90,6 +136,7 @@ fn cut(id: u64, expected: &Content, files: &Arc<BTreeMap<String, Vec<u8>>>) -> (
     let local: Arc<dyn Disk> = Arc::new(disk.clone());
     let mut checkpoints = Checkpoints::new(Elsewhere { files: Arc::clone(files), disk: Arc::clone(&local) });
     let db = checkpoints.restore(id, PATH, options(&local)).expect("restored");
+    disk.mark(RESTORED, 1);
     assert_eq!(&content(&db), expected);
     let table = db.open_table("state").expect("the table");
     let mut txn = db.write().expect("a transaction");
@@ -100,15 +147,16 @@ fn cut(id: u64, expected: &Content, files: &Arc<BTreeMap<String, Vec<u8>>>) -> (
     let (mut whole, mut none) = (0_u32, 0_u32);
     for image in disk.recording().images(id, Kinds { subsets: 3, torn: 3 }) {
         let after: Arc<dyn Disk> = Arc::new(image.disk());
-        let is_committed = image.marks().iter().any(|mark| mark.label == COMMITTED);
+        let has = |label: &str| image.marks().iter().any(|mark| mark.label == label);
+        let is_committed = has(COMMITTED);
         if after.exists(Path::new(PATH)).expect("an answer") {
             look(&after, expected, is_committed, &image);
             whole += 1;
             continue;
         }
-        assert!(!is_committed, "{image}: a database with a durable commit is gone");
+        assert!(!has(RESTORED), "{image}: a database is gone that was restored");
         if none.is_multiple_of(4) {
-            // What is left of the interrupted one is in nobody's way: not even a segment of its log, without commits.
+            // What is left of the interrupted one is in nobody's way.
             let storage = Elsewhere { files: Arc::clone(files), disk: Arc::clone(&after) };
             let db = Checkpoints::new(storage).restore(id, PATH, options(&after)).expect("restored again");
             assert!(content(&db) == *expected, "{image}");
@@ -119,7 +167,7 @@ fn cut(id: u64, expected: &Content, files: &Arc<BTreeMap<String, Vec<u8>>>) -> (
 }
 
 #[test]
-fn a_power_cut_leaves_a_restored_database_whole_or_none_and_after_a_commit_it_stays() {
+fn a_power_cut_during_a_restoration_leaves_a_whole_database_or_none_and_after_it_the_database() {
     let (files, states) = two_checkpoints();
     for (id, expected) in (1..).zip(&states) {
         let (whole, none) = cut(id, expected, &files);
@@ -156,6 +204,55 @@ fn a_restoration_that_fails_at_any_call_of_the_disk_leaves_no_database_and_the_n
         }
         assert!(nth > 10, "only {nth} calls for checkpoint {id}");
     }
+}
+
+#[test]
+fn a_power_cut_while_a_checkpoint_is_created_leaves_the_database_and_files_in_nobodys_way() {
+    let disk = CrashDisk::new();
+    let local: Arc<dyn Disk> = Arc::new(disk.clone());
+    let db = options(&local).open(PATH).expect("a database");
+    fill(&db);
+    db.sync().expect("synced");
+    let before = disk.operations();
+    let storage = Storing::of(&local);
+    let mut checkpoints = Checkpoints::new(&storage);
+    let mut states = Vec::new();
+    for id in 1..=2 {
+        if id > 1 {
+            change(&db, id);
+        }
+        // This disk has no files of the system, so that no change of the file is recognised.
+        assert!(checkpoints.create(&db, id).expect("created").is_whole);
+        disk.mark(CHECKPOINT, id);
+        states.push(content(&db));
+    }
+    drop(db);
+    assert!(states[0] != states[1]);
+    for (id, state) in (1..).zip(&states) {
+        assert!(storage.restored(id) == *state, "checkpoint {id}");
+    }
+    let (mut images, mut with_copy) = (0_u32, 0_u32);
+    for image in disk.recording().images(9, Kinds { subsets: 3, torn: 3 }).since(before) {
+        let after: Arc<dyn Disk> = Arc::new(image.disk());
+        let leftovers = || {
+            let names = after.list(Path::new("")).expect("a listing");
+            names.iter().filter(|name| name.to_string_lossy().contains("-checkpoint")).count()
+        };
+        with_copy += u32::from(leftovers() > 0);
+        let db = options(&after).create(false).open(PATH).unwrap_or_else(|error| panic!("{image}: {error}"));
+        assert!(db.check().expect("checked").is_sound(), "{image}");
+        let found = content(&db);
+        let is_second = image.marks().iter().any(|mark| mark.label == CHECKPOINT && mark.number == 2);
+        assert!(found == states[1] || found == states[0] && !is_second, "{image}: the database has lost a checkpoint");
+        if images.is_multiple_of(8) {
+            let storage = Storing::of(&after);
+            assert!(Checkpoints::new(&storage).create(&db, 3).expect("created").is_whole, "{image}");
+            assert!(storage.restored(3) == found, "{image}");
+            assert_eq!(leftovers(), 0, "{image}");
+        }
+        images += 1;
+    }
+    assert!(images > 50 && with_copy > 10, "{images} images, {with_copy} with a part of the copy");
 }
 
 /// Fetched files are written in parts, so that a cut may come between them.

@@ -54,7 +54,7 @@ pub use crate::sparql::explain::explanation::Explanation;
 pub use crate::sparql::explain::plan_node::PlanNode;
 pub use plan::JoinOrder;
 pub use query::{Query, QueryForm};
-pub use results::{IdRow, IdSolutions, QueryResults, SolutionValue, Solutions, Triples};
+pub use results::{IdRow, IdSolutions, QueryResults, SolutionId, SolutionValue, Solutions, Triples};
 pub use service::{ServiceError, ServiceHandler, ServiceRequest, ServiceResponse};
 pub use update::Update;
 pub use updating::report::UpdateReport;

@@ -351,9 +351,9 @@ impl Query {
             return Ok(QueryResults::Solutions(Solutions::on_ids(Box::new(evaluation), watch)));
         }
         let (mut rows, mut values) = (0, Vec::new());
-        let first =
-            interrupt::run(&watch, || evaluation.fill(&watch, &mut usize::MAX.clone(), 1, &mut rows, &mut values));
-        let first: Result<JoinStep, Stopped> = first.and_then(std::convert::identity);
+        let mut first = || evaluation.fill(&watch, &mut usize::MAX.clone(), 1, &mut rows, &mut values);
+        let first: Result<JoinStep, Stopped> =
+            watch.step().and_then(|()| interrupt::run(&watch, &mut first)).and_then(std::convert::identity);
         first.map_err(|stopped| stopped.into_failure(&watch))?;
         Ok(QueryResults::Boolean(rows > 0))
     }

@@ -57,11 +57,12 @@ enum SolutionRows {
 /// [`Query::evaluate_on_ids`](crate::sparql::Query::evaluate_on_ids). It can be sent to other threads. The first error
 /// ends it.
 pub struct IdSolutions {
-    source: Box<dyn RowSource>,
+    /// `None` after the end: an evaluation keeps a snapshot.
+    source: Option<Box<dyn RowSource>>,
+    variables: Arc<[Variable]>,
     monitor: PausedMonitor,
     values: Vec<Value>,
     returned: u64,
-    has_ended: bool,
 }
 
 /// A solution as ids.
@@ -78,6 +79,16 @@ pub enum SolutionValue {
     Stored(TermId),
     /// A computed term that has no id.
     Computed(Term),
+}
+
+/// A value of a solution without its term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SolutionId {
+    /// The term with this id.
+    Stored(TermId),
+    /// The computed term with this number, which is the same in all solutions of an evaluation:
+    /// [`IdRow::computed`] returns it.
+    Computed(u32),
 }
 
 /// An iterator over the triples of a `CONSTRUCT` or `DESCRIBE`, which evaluates them lazily. The first error ends it.
@@ -268,12 +279,13 @@ impl Iterator for Solutions {
 
 impl IdSolutions {
     pub(crate) fn new(source: Box<dyn RowSource>, watch: &EvaluationMonitor) -> Self {
-        Self { source, monitor: watch.pause(), values: Vec::new(), returned: 0, has_ended: false }
+        let variables = Arc::clone(source.variables());
+        Self { source: Some(source), variables, monitor: watch.pause(), values: Vec::new(), returned: 0 }
     }
 
     /// The variables of the solutions, in the order of the query.
     pub fn variables(&self) -> &[Variable] {
-        self.source.variables()
+        &self.variables
     }
 
     /// The number of quads read from the store so far.
@@ -288,34 +300,33 @@ impl IdSolutions {
     /// # Errors
     /// As the items of [`Solutions`]. `each` is called for the solutions before the error.
     pub fn read(&mut self, rows_max: usize, keys_max: usize, mut each: impl FnMut(IdRow<'_>)) -> Result<bool> {
-        if self.has_ended {
-            return Ok(false);
-        }
+        let Some(source) = &mut self.source else { return Ok(false) };
         let watch = self.monitor.resume();
-        self.values.clear();
+        let values = &mut self.values;
+        values.clear();
         let (mut rows, mut keys_left) = (0, keys_max);
-        let Self { source, values, .. } = self;
-        let step = watch
+        let mut step = watch
             .step()
             .and_then(|()| interrupt::run(&watch, || source.fill(&watch, &mut keys_left, rows_max, &mut rows, values)))
             .and_then(std::convert::identity);
-        let width = self.source.variables().len();
+        let width = self.variables.len();
         for row in 0..rows {
             self.returned += 1;
             if let Err(stopped) = watch.check_rows(self.returned) {
-                self.has_ended = true;
-                return Err(stopped.into_failure(&watch));
+                step = Err(stopped);
+                break;
             }
-            each(IdRow { source: &*self.source, values: &self.values[row * width..][..width] });
+            each(IdRow { source: &**source, values: &self.values[row * width..][..width] });
         }
+        self.monitor = watch.pause();
         match step {
-            Ok(step) => {
-                self.has_ended = step == JoinStep::End;
-                self.monitor = watch.pause();
-                Ok(!self.has_ended)
+            Ok(JoinStep::Row | JoinStep::Paused) => Ok(true),
+            Ok(JoinStep::End) => {
+                self.source = None;
+                Ok(false)
             }
             Err(stopped) => {
-                self.has_ended = true;
+                self.source = None;
                 Err(stopped.into_failure(&watch))
             }
         }
@@ -325,18 +336,36 @@ impl IdSolutions {
 impl<'r> IdRow<'r> {
     /// The values, in the order of the variables; `None` if a variable is unbound.
     pub fn values(&self) -> impl Iterator<Item = Option<SolutionValue>> + use<'r> {
-        let source = self.source;
-        self.values.iter().map(move |value| match value.term()? {
-            EvaluationTerm::Stored(id) => Some(SolutionValue::Stored(id)),
-            EvaluationTerm::Computed(place) => Some(SolutionValue::Computed(source.kept().computed(place))),
+        let row = *self;
+        self.ids().map(move |id| {
+            Some(match id? {
+                SolutionId::Stored(id) => SolutionValue::Stored(id),
+                SolutionId::Computed(number) => SolutionValue::Computed(row.computed(number)),
+            })
+        })
+    }
+
+    /// As [`IdRow::values`], without copies of computed terms.
+    pub fn ids(&self) -> impl Iterator<Item = Option<SolutionId>> + use<'r> {
+        self.values.iter().map(|value| match value.term()? {
+            EvaluationTerm::Stored(id) => Some(SolutionId::Stored(id)),
+            EvaluationTerm::Computed(place) => Some(SolutionId::Computed(place)),
             EvaluationTerm::Form(_) | EvaluationTerm::SortKey(_) => None,
         })
+    }
+
+    /// The computed term with a number of [`IdRow::ids`].
+    ///
+    /// # Panics
+    /// If no computed term of the evaluation has the number.
+    pub fn computed(&self, number: u32) -> Term {
+        self.source.kept().computed(number)
     }
 }
 
 impl std::fmt::Debug for IdSolutions {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("IdSolutions").field("variables", &self.source.variables()).finish_non_exhaustive()
+        out.debug_struct("IdSolutions").field("variables", &self.variables).finish_non_exhaustive()
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fulgurite_rdf::oxrdf::{Term, TermRef};
-use fulgurite_rdf::sparql::{JoinOrder, Query, QueryResults};
+use fulgurite_rdf::sparql::{JoinOrder, Limits, Query, QueryResults};
 use fulgurite_rdf::{Error, GraphNames, IdPattern, IdQuad, Position, QuadIds, Quads, Snapshot, TermId};
 
 use crate::fixture::{Fixture, query};
@@ -249,6 +249,47 @@ impl Quads for Counted {
     fn namespaces(&self) -> Result<Vec<(String, String)>, Error> {
         self.quads.namespaces()
     }
+}
+
+#[test]
+fn results_release_the_quads_when_they_end() {
+    let fixture = company();
+    for (text, is_error) in [
+        ("SELECT ?p { ?p rdf:type :Person }", false),
+        ("SELECT ?p ?d { ?p :worksFor ?d ; :badge 3 }", false),
+        ("SELECT ?p ?d { ?p :worksFor ?d }", true),
+    ] {
+        let limits = if is_error { Limits::new().rows_max(100) } else { Limits::new() };
+        let asked = query(text).with_limits(limits);
+        let left = Arc::new(AtomicU64::new(50_000));
+        let quads = Counted { quads: fixture.snapshot(), left: Arc::clone(&left) };
+        let QueryResults::Solutions(mut rows) = asked.evaluate(&quads).expect("begun") else {
+            panic!("no solutions");
+        };
+        let mut solutions = asked.evaluate_on_ids(&quads).expect("begun").expect("on ids");
+        drop(quads);
+        assert_eq!(Arc::strong_count(&left), 3, "{text}");
+        assert_eq!(rows.by_ref().any(|row| row.is_err()), is_error, "{text}");
+        assert!(rows.next().is_none());
+        assert_eq!(Arc::strong_count(&left), 2, "{text}");
+        let last = loop {
+            match solutions.read(100, 1_000, |_| ()) {
+                Ok(true) => {}
+                last => break last,
+            }
+        };
+        assert_eq!(last.is_err(), is_error, "{text}");
+        assert_eq!(Arc::strong_count(&left), 1, "{text}");
+        drop((rows, solutions));
+    }
+}
+
+#[test]
+fn a_query_that_is_left_to_the_library_by_its_text_counts_nothing_before() {
+    let fixture = company();
+    let text = "SELECT * { { ?p :name ?n . ?p :worksFor ?d } UNION { ?p :badge ?b FILTER(STR(?b) = \"1\") } }";
+    let quads = Counted { quads: fixture.snapshot(), left: Arc::new(AtomicU64::new(0)) };
+    assert!(query(text).evaluate_on_ids(&quads).expect("it is no error").is_none());
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub struct Edits<'w> {
 
 type Pair = (Vec<u8>, Vec<u8>);
 
-/// Why a change at its place was not made.
+/// Why a change in place was not made.
 enum Refused {
     /// The change failed, of a value with so many bytes.
     Change(usize),
@@ -45,7 +45,7 @@ impl Edits<'_> {
             1..=2 => self.extract(txn, key),
             3..=4 => self.pop(txn, key),
             5 => self.old_value(txn, key),
-            6..=7 => self.at_place(txn, key),
+            6..=7 => self.in_place(txn, key),
             _ => self.walk(txn, key),
         }
     }
@@ -149,8 +149,8 @@ impl Edits<'_> {
         }
     }
 
-    /// Changes the value at its place, a few times: the second time, the transaction has written it.
-    fn at_place(&mut self, txn: &mut WriteTxn, key: &[u8]) -> Result<(), Difference> {
+    /// Changes the value in place, a few times: the second time, the transaction has written it.
+    fn in_place(&mut self, txn: &mut WriteTxn, key: &[u8]) -> Result<(), Difference> {
         for _ in 0..1 + self.random.index(3) {
             let (stamp, fails) = (self.random.next_u64() as u8, self.random.below(4) == 0);
             let change = |value: &mut [u8]| {

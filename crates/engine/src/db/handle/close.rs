@@ -52,8 +52,9 @@ pub fn close(inner: &Inner, monitor: &Monitor) -> Result<CloseOutcome> {
     outcome.and_then(|outcome| release_presence(core).map(|()| outcome))
 }
 
-/// Closes the database for all handles, and writes and syncs nothing any more. Ends what another thread does to close
-/// it, and a checkpoint that runs. Does nothing more if it is closed.
+/// Closes the database for all handles, and writes and syncs nothing. Ends what another thread does to close it, and a
+/// checkpoint that runs. Waits for commits that have their place in the log, but not for syncs that have begun. Does
+/// nothing more if it is closed.
 pub fn discard(inner: &Inner) -> Result<()> {
     let core = &inner.core;
     core.check_process()?;
@@ -67,16 +68,17 @@ pub fn discard(inner: &Inner) -> Result<()> {
     // As in `seal`: a thread that waits for the log's lock must not write any more.
     let logged = core.writer.as_ref().map(|writer| writer.log.lock());
     core.closed.store(true, Ordering::Release);
-    drop(logged);
-    if let Some(writer) = &core.writer {
-        // After the flag, which calls look at first. Otherwise the end of the last handle and the last transaction
-        // would sync the log. The page cache can be trusted, so this is not `Writer::poison`.
-        writer.poisoned.store(true, Ordering::Release);
+    if let Some(mut logged) = logged {
+        // Also keeps the end of the last handle and the last transaction from syncing the log.
+        logged.discarded = true;
+        // Commits that have a place in the log are written there without the lock. One that panicked never will be.
+        let _ = core.await_places(&logged);
     }
     if was_closed {
         return Ok(());
     }
-    // A checkpoint that had begun has ended when the lock is free. No other begins.
+    // A checkpoint, bulk load or commit of a spilled transaction that had begun has ended when the lock is free. No
+    // other begins.
     if let Some(checkpointer) = &inner.checkpointer {
         drop(checkpointer.lock());
     }

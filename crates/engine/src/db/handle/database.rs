@@ -288,7 +288,7 @@ impl Database {
     ///
     /// # Errors
     /// Errors of the disk: nothing is lost, and the next checkpoint tries again. [`Error::Stopped`] if another thread
-    /// closes the database with a deadline.
+    /// closes the database with a deadline, or [discards](Self::discard) it.
     pub fn checkpoint(&self) -> Result<()> {
         self.checkpoint_with(&Monitor::new())
     }
@@ -312,8 +312,9 @@ impl Database {
     ///
     /// # Errors
     /// Errors of the disk: the log is kept, and the next open recovers from it, once the last clone and the last
-    /// transaction are dropped. [`Error::Stopped`] if another thread that closes the database with a deadline stopped
-    /// the merge: the log is kept. [`Error::Closed`] if an earlier close failed.
+    /// transaction are dropped. [`Error::Stopped`] if another thread that closes the database with a deadline, or
+    /// discards it, stopped the merge: the log is kept. [`Error::Closed`] if an earlier close failed, or the database
+    /// was discarded.
     pub fn close(self) -> Result<()> {
         match crate::db::handle::close::close(&self.inner, &Monitor::new())? {
             CloseOutcome::Clean => Ok(()),
@@ -354,7 +355,12 @@ impl Database {
     /// The files stay as they are, as after the death of the process. Opening the database again recovers what its log
     /// has; commits that were not written there are lost. Open transactions can still read, but no longer commit.
     /// Another thread that closes the database gets [`Error::Stopped`] or [`Error::Closed`], or leaves the log. A
-    /// running checkpoint is stopped; a running bulk load is waited for. Does nothing if the database is closed.
+    /// running checkpoint is stopped. A running bulk load is waited for, and so is the commit of a transaction that was
+    /// larger than [`Options::write_set_bytes`]. Does nothing if the database is closed.
+    ///
+    /// A commit that another thread has begun writes nothing to the log once this has returned. It succeeds, or fails
+    /// with [`Error::Closed`]. If it waits to be durable, it may fail with [`Error::Indeterminate`]. Another thread may
+    /// still be in a sync, or in a write of a large value, that it began before.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {

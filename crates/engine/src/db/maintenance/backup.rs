@@ -182,7 +182,8 @@ impl Reserved {
         Ok(place)
     }
 
-    /// Writes a file under another name with `write`, makes it durable, and gives it its name.
+    /// Writes a file under another name with `write`, and gives it its name. With [`Durability::Disk`], the file is
+    /// durable before it gets the name, and the name is durable at the end.
     fn fill(&self, durability: Durability, write: impl FnOnce(Arc<dyn File>) -> Result<()>) -> Result<()> {
         let survives_power_cuts = durability == Durability::Disk;
         let fresh = with_suffix(&self.path, "-new");
@@ -293,7 +294,8 @@ impl<'c> Copy<'c> {
             extent_table: prepared.table,
             ..self.meta
         };
-        // The name comes after the sync of all of it, so the order of what is written before does not matter.
+        // A copy that survives power cuts gets its name after the sync of all of it, and from another copy nothing is
+        // read after a cut. So the order of what is written does not matter.
         [1, 2].into_iter().try_for_each(|number| {
             metas::write(&**self.file.file(), self.file.path(), &Meta { number, ..meta.clone() })
         })

@@ -91,8 +91,8 @@ pub struct Writer {
     pub write_set_bytes: usize,
     /// Bytes that transactions have spilled since the database was opened. It orders nothing.
     pub spilled_bytes: AtomicU64,
-    /// Set when nothing may be written any more: a sync failed, so that the content of the disk is uncertain, the files
-    /// were moved, or the database was discarded.
+    /// Set when nothing may be written any more: a sync failed, so that the content of the disk is uncertain, or the
+    /// files were moved.
     pub poisoned: AtomicBool,
     /// Whether `poisoned` was set because the files were moved.
     pub moved: AtomicBool,
@@ -117,6 +117,9 @@ pub struct Logged {
     pub since: Since,
     /// Only an exclusive transaction may commit.
     pub exclusive: bool,
+    /// The database was discarded: the log is neither written nor synced any more. What its bytes are is certain, so
+    /// this is not [`Writer::poisoned`].
+    pub discarded: bool,
     /// Bytes of the log that commits took since the database was opened.
     pub bytes: u64,
     /// Estimate of the memory that the active deltas take.
@@ -181,8 +184,7 @@ impl Writer {
         self.large.distrust();
     }
 
-    /// Whether nothing may be written any more, because a sync failed, the files were moved, or the database was
-    /// discarded.
+    /// Whether nothing may be written any more, because a sync failed or the files were moved.
     pub fn is_poisoned(&self) -> bool {
         self.poisoned.load(Ordering::Acquire)
     }
@@ -298,6 +300,7 @@ impl Core {
     pub fn write_behind(&self) -> Result<()> {
         let writer = self.writer()?;
         let mut logged = writer.log.lock();
+        self.check_not_discarded(&logged)?;
         let outcome = logged.journal.write();
         writer.note_poison(&logged);
         outcome
@@ -323,6 +326,7 @@ impl Core {
     pub fn make_durable(&self, writer: &Writer, sequence: Sequence) -> Result<()> {
         writer.group.wait(sequence, || {
             let mut logged = writer.log.lock();
+            self.check_not_discarded(&logged)?;
             self.await_places(&logged)?;
             let begun = logged.journal.begin_sync(sequence);
             writer.note_poison(&logged);
@@ -469,11 +473,16 @@ impl Core {
         // Acquire pairs with the store in `close`: a thread that sees it also sees what closing did before.
         if self.closed.load(Ordering::Acquire) { Err(Error::Closed { path: self.path.clone() }) } else { Ok(()) }
     }
+
+    /// For a thread that has waited for the log's lock since it looked whether the database is open.
+    fn check_not_discarded(&self, logged: &Logged) -> Result<()> {
+        if logged.discarded { Err(Error::Closed { path: self.path.clone() }) } else { Ok(()) }
+    }
 }
 
 impl Drop for Core {
-    /// Makes the log durable: the last handle and the last transaction are gone. Also after a `close` that failed, but
-    /// not after `discard`.
+    /// Makes the log durable: the last handle and the last transaction are gone. Also after a `close` that failed.
+    /// After `discard` that is refused.
     fn drop(&mut self) {
         // In a child made by `fork`, the log is the parent's.
         let is_own = |writer: &&Writer| !writer.is_poisoned() && !self.stamp.is_inherited();
@@ -516,6 +525,7 @@ impl Logged {
             footprints: Footprints::default(),
             since: Since::default(),
             exclusive: false,
+            discarded: false,
             bytes: 0,
             active_bytes: 0,
         }

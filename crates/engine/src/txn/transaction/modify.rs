@@ -1,4 +1,4 @@
-//! Changing a value at its place: a read, a change and a put, with at most one copy of the value.
+//! Changing a value in place: a read, a change and a put, with at most one copy of the value.
 
 use crate::error::{Error, Result};
 use crate::txn::snapshot::table::Table;
@@ -6,12 +6,16 @@ use crate::txn::transaction::write_txn::WriteTxn;
 use crate::txn::writes::pending::Pending;
 
 impl WriteTxn {
-    /// Changes the value of `key` at its place. `change` gets the bytes, whose number stays as it is. Returns what
-    /// `change` returns; `None`, without a call of `change`, if the key does not exist.
+    /// Changes the value of `key` in place. `change` gets the bytes, whose number stays as it is. Returns what `change`
+    /// returns; `None`, without a call of `change`, if the key does not exist.
     ///
-    /// It is a read and a put of the key. The value is copied once. It is not copied if this transaction has written it
-    /// before, unless a [`savepoint`](WriteTxn::savepoint) needs the earlier state. Values with pages of their own (64
-    /// KiB and more) are always copied, and written to the file again.
+    /// It is a read and a put of the key. The first call for a key copies the value. Later calls do not copy it again,
+    /// with these exceptions:
+    ///
+    /// - After a [`savepoint`](WriteTxn::savepoint), every call copies it.
+    /// - A value that was spilled ([`Options::write_set_bytes`](crate::Options::write_set_bytes)) is copied.
+    /// - A value with pages of its own is always copied, and written to the file again. These are values of 64 KiB and
+    ///   more in a database with [`Durability::Disk`](crate::Durability::Disk), and of 8 MiB and more otherwise.
     ///
     /// If `change` panics, and the transaction is used nevertheless, a part of the change may be stored. To store
     /// nothing if a change fails, use [`WriteTxn::try_modify`].

@@ -26,7 +26,7 @@ impl Pending {
         Self::Put(if is_aligned { Box::<[u8]>::from(value).into() } else { value.into() })
     }
 
-    /// The value of a put, to be changed at its place.
+    /// The value of a put, to be changed in place.
     ///
     /// # Panics
     /// If it is no put of a value in memory.

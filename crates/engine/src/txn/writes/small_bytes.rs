@@ -35,7 +35,7 @@ impl<const SHORT: usize> SmallBytes<SHORT> {
         Some(Self(Form::Short { length, bytes }))
     }
 
-    /// The bytes, to be changed at their places. Requires: they are a value. A key that changes is in the wrong place.
+    /// The bytes, to be changed in place. Requires: they are a value. A key that changes is in the wrong place.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         match &mut self.0 {

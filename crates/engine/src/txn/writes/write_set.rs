@@ -210,7 +210,7 @@ impl WriteSet {
         self.changes(table)?.get(key)
     }
 
-    /// The value of `key`, to be changed at its place, if the last change of the key is a put in memory.
+    /// The value of `key`, to be changed in place, if the last change of the key is a put in memory.
     ///
     /// Once there is a mark, each call copies the value, for the undo list.
     pub fn put_mut(&mut self, table: TableId, key: &[u8]) -> Option<&mut [u8]> {
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn a_put_that_changes_at_its_place_is_restored_by_a_rollback() {
+    fn a_put_that_changes_in_place_is_restored_by_a_rollback() {
         for length in [2, 100] {
             let mut set = WriteSet::default();
             set.set(TABLE, b"a", put(&vec![1; length]));

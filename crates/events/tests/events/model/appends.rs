@@ -6,6 +6,7 @@ use super::known::Known;
 use super::run::Run;
 use super::state::Refused;
 use super::wanted::{STREAMS, Unless, Wanted};
+use crate::many_streams::blocks;
 
 type Outcome = fulgurite_events::Result<Appended>;
 
@@ -91,8 +92,16 @@ impl Run {
         self.note_times();
     }
 
+    /// Wide transactions: one, or so many that the blocks of the index are folded on the way.
+    pub fn append_wide_ones(&mut self) {
+        let times = if self.random.one_in(8) { BLOCKS_MAX + 6 } else { 1 };
+        (0..times).for_each(|_| self.append_wide());
+        let blocks = blocks(&self.store);
+        assert!((1..=BLOCKS_MAX).contains(&blocks), "{blocks} blocks");
+    }
+
     /// Appends to so many streams in one transaction that the index of streams gets a block.
-    pub fn append_wide(&mut self) {
+    fn append_wide(&mut self) {
         let mut steps = Vec::new();
         for number in 0..WIDE_STREAMS {
             let name = format!("{} {number}", if number < STREAMS { "stream" } else { "wide" });
@@ -173,5 +182,7 @@ fn compare(outcome: &Outcome, expected: &Result<(u64, u64), Refused>) {
     }
 }
 
+/// Blocks before they are folded.
+const BLOCKS_MAX: usize = 64;
 /// Streams of a wide transaction.
 const WIDE_STREAMS: u64 = 24;

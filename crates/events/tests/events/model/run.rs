@@ -30,7 +30,7 @@ impl Run {
             0..=8 => self.append(),
             9..=11 => self.append_if(),
             12..=14 => self.transact(),
-            15 => self.append_wide(),
+            15 => self.append_wide_ones(),
             16..=17 => self.change_stream(),
             18 => self.limit_stream(),
             19 => self.set_position(),

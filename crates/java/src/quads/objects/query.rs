@@ -1,7 +1,7 @@
 //! A SPARQL query that Java has open. A query that the store evaluates on ids is evaluated batch by batch, by the
-//! thread that reads the batch. Results of other queries stay on the thread that evaluates them, and Java reads from
-//! any thread. So a short one of these is evaluated whole when it begins, and a worker thread (`workers`) evaluates any
-//! other and sends its rows in batches:
+//! thread that reads the batch, unless its operators nest deep. Results of other queries stay on the thread that
+//! evaluates them, and Java reads from any thread. So a short one of these is evaluated whole when it begins, and a
+//! worker thread (`workers`) evaluates any other and sends its rows in batches:
 //!
 //! | bytes | |
 //! |---|---|
@@ -13,14 +13,16 @@
 //! | the rest, of ids | for each row and each variable eight bytes, little-endian: see below |
 //!
 //! The eight bytes are an id, 0 if the variable is unbound, or the position of a computed term below eight bits that
-//! are set. The variables of triples are named as RDF4J names them. A true `ASK` has one row without variables.
+//! are set. A batch has each computed term once. The variables of triples are named as RDF4J names them. A true `ASK`
+//! has one row without variables.
 
+use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use fulgurite_rdf::oxrdf::TermRef;
-use fulgurite_rdf::sparql::{IdSolutions, Limits, Query, QueryResults, SolutionValue};
+use fulgurite_rdf::sparql::{IdRow, IdSolutions, Limits, Query, QueryResults, SolutionId};
 use fulgurite_rdf::{CancellationToken, Snapshot};
 
 use super::terms::{push_term, push_text};
@@ -54,8 +56,15 @@ const IDS: u8 = 2;
 /// With a position: a computed term. No id has these bits.
 const COMPUTED: u64 = 0xff << 56;
 
-/// The keys of indexes that a call may look at for rows of ids, so that Java can look for interrupts.
+/// The keys of indexes that a call may look at for the first rows of ids, so that Java can look for interrupts. It may
+/// look at as many for further rows.
 const KEYS_MAX: usize = 1 << 14;
+
+/// Rows of ids between two looks at the bytes of a batch.
+const ROWS_AT_ONCE: u32 = 64;
+
+/// A query with more levels of operators is evaluated by a worker: threads of Java may have small stacks.
+const LEVELS_MAX: usize = 10;
 
 /// What the worker sends.
 type Batch = Result<Vec<u8>>;
@@ -101,7 +110,8 @@ impl RunningQuery {
     pub fn start(text: &str, query: Query, snapshot: Snapshot) -> Result<OpenQuery> {
         let token = CancellationToken::new();
         let limited = query.clone().with_limits(Limits::default().cancellation(token.clone()));
-        if let Some(solutions) = limited.evaluate_on_ids(&snapshot)? {
+        let on_ids = if query.levels() <= LEVELS_MAX { limited.evaluate_on_ids(&snapshot)? } else { None };
+        if let Some(solutions) = on_ids {
             let on_ids = IdBatches { solutions, has_begun: false, count_max: ROWS_FIRST };
             let batches = Batches::OnIds(Mutex::new(Some(Box::new(on_ids))));
             return Ok(OpenQuery { running: Arc::new(Self { batches, token }) });
@@ -163,23 +173,17 @@ fn ended() -> Failure {
 impl IdBatches {
     /// The next batch. `None` if no row was found among the keys that a call may look at.
     fn next(&mut self) -> Result<Option<Vec<u8>>> {
-        let (mut count, mut ids, mut computed_count, mut computed) = (0_u32, Vec::new(), 0_u32, Vec::new());
-        let has_more = self.solutions.read(self.count_max as usize, KEYS_MAX, |row| {
-            count += 1;
-            for value in row.values() {
-                let number = match value {
-                    None => 0,
-                    Some(SolutionValue::Stored(id)) => id.to_bits(),
-                    Some(SolutionValue::Computed(term)) => {
-                        push_term(&mut computed, term.as_ref());
-                        computed_count += 1;
-                        COMPUTED | u64::from(computed_count - 1)
-                    }
-                };
-                ids.extend_from_slice(&number.to_le_bytes());
+        let (mut rows, mut has_more) = (IdRows::default(), true);
+        while has_more && rows.count < self.count_max && rows.bytes() < BATCH_BYTES {
+            let (before, wanted) = (rows.count, (self.count_max - rows.count).min(ROWS_AT_ONCE));
+            let keys_max = if before == 0 { KEYS_MAX } else { KEYS_MAX / (ROWS_MAX / ROWS_AT_ONCE) as usize };
+            has_more = self.solutions.read(wanted as usize, keys_max, |row| rows.add(row))?;
+            if rows.count - before < wanted {
+                // The keys are spent.
+                break;
             }
-        })?;
-        if count == 0 && has_more {
+        }
+        if rows.count == 0 && has_more {
             return Ok(None);
         }
         self.count_max = (4 * self.count_max).min(ROWS_MAX);
@@ -189,12 +193,48 @@ impl IdBatches {
             batch.extend_from_slice(&(variables.len() as u32).to_le_bytes());
             variables.iter().for_each(|variable| push_text(&mut batch, variable.as_str()));
         }
-        batch.reserve(8 + computed.len() + ids.len());
-        batch.extend_from_slice(&count.to_le_bytes());
-        batch.extend_from_slice(&computed_count.to_le_bytes());
-        batch.extend_from_slice(&computed);
-        batch.extend_from_slice(&ids);
+        batch.reserve(8 + rows.bytes());
+        batch.extend_from_slice(&rows.count.to_le_bytes());
+        batch.extend_from_slice(&(rows.numbers.len() as u32).to_le_bytes());
+        batch.extend_from_slice(&rows.computed);
+        batch.extend_from_slice(&rows.ids);
         Ok(Some(batch))
+    }
+}
+
+/// Rows of ids for a batch.
+#[derive(Default)]
+struct IdRows {
+    count: u32,
+    ids: Vec<u8>,
+    /// The computed terms.
+    computed: Vec<u8>,
+    /// The positions of computed terms, by their numbers in the evaluation.
+    numbers: HashMap<u32, u32>,
+}
+
+impl IdRows {
+    fn add(&mut self, row: IdRow<'_>) {
+        self.count += 1;
+        for id in row.ids() {
+            let bits = match id {
+                None => 0,
+                Some(SolutionId::Stored(id)) => id.to_bits(),
+                Some(SolutionId::Computed(number)) => {
+                    let next = self.numbers.len() as u32;
+                    let position = *self.numbers.entry(number).or_insert_with(|| {
+                        push_term(&mut self.computed, row.computed(number).as_ref());
+                        next
+                    });
+                    COMPUTED | u64::from(position)
+                }
+            };
+            self.ids.extend_from_slice(&bits.to_le_bytes());
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.computed.len() + self.ids.len()
     }
 }
 
@@ -206,9 +246,6 @@ mod short_queries {
     use fulgurite_rdf::Error;
 
     use super::*;
-
-    /// A query with more levels of operators goes to a worker: threads of Java may have small stacks.
-    const LEVELS_MAX: usize = 10;
 
     /// A query that takes longer begins again on a worker.
     const TIME_MAX: Duration = Duration::from_micros(150);

@@ -165,7 +165,7 @@ impl std::error::Error for Stopped {}
 #[derive(Clone)]
 pub(crate) struct EvaluationMonitor(Rc<Shared>);
 
-/// The counts of an evaluation that has not failed, while it does not run. It can be sent to another thread.
+/// The counts of an evaluation while it does not run. It can be sent to another thread.
 pub(crate) struct PausedMonitor {
     limits: Limits,
     deadline: Option<Instant>,
@@ -175,7 +175,7 @@ pub(crate) struct PausedMonitor {
 }
 
 impl PausedMonitor {
-    /// The evaluation goes on, on this thread.
+    /// The evaluation goes on, on this thread. Requires: it has not failed.
     pub(crate) fn resume(&self) -> EvaluationMonitor {
         let monitor = EvaluationMonitor::start_with_deadline(&self.limits, self.deadline);
         monitor.0.steps.set(self.steps);

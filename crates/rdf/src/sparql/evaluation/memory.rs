@@ -39,6 +39,11 @@ impl Memory {
         }
     }
 
+    /// Whether there is a limit.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.bytes_max != i64::MAX
+    }
+
     /// The evaluation goes on. Returns what was counted until now, for [`Memory::end`]; `None` if nothing changes,
     /// because nothing is counted, or it runs already.
     pub(crate) fn begin(&self) -> Option<i64> {

@@ -102,16 +102,18 @@ fn explain_operators<Q: Quads>(
     reports_memory: bool,
 ) -> Result<Explanation> {
     let mut evaluate_all = || -> Result<(), Stopped> {
+        if !evaluate {
+            return Ok(());
+        }
         let (mut rows, mut values) = (0, Vec::new());
-        while evaluate {
+        loop {
             values.clear();
             let step = evaluation.fill(watch, &mut usize::MAX.clone(), ROWS_AT_ONCE, &mut rows, &mut values)?;
             watch.step().and_then(|()| watch.check_rows(rows as u64))?;
             if step == JoinStep::End {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
     };
     let outcome = interrupt::run(watch, &mut evaluate_all).and_then(std::convert::identity);
     outcome.map_err(|stopped: Stopped| stopped.into_failure(watch))?;

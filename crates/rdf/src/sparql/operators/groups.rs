@@ -4,19 +4,22 @@
 //! |---|---|
 //! | triple patterns, in the default graph or in `GRAPH` | [`Patterns`], in the chosen order |
 //! | `VALUES` without `UNDEF` | [`Table`], before the patterns |
-//! | `:x :p+ ?y`, `?x :p* :y` and their like | [`Closure`], before the patterns |
+//! | `:x :p+ ?y`, `?x :p* :y` and their like | [`Closure`], if it is all of a group |
 //! | `P OPTIONAL { triple patterns FILTER(…) }` | [`Optional`] |
 //! | `{ P } UNION { Q }` | [`Union`], if it is all of a group |
 //! | `FILTER` | [`Filter`], as soon as its variables are bound |
 //!
-//! A variable that may be unbound is not joined with: that is left to the library.
+//! A variable that may be unbound is not joined with: that is left to the library. So are groups in which a pattern
+//! should come before `VALUES` or before a group within the group. Requires: the pattern has a form of the
+//! [`fragment`](super::fragment).
 
 use oxrdf::{Term, TermRef, Variable};
 use spargebra::algebra::{Expression, GraphPattern, PropertyPathExpression};
-use spargebra::term::{GroundTerm, NamedNode, NamedNodePattern, TermPattern, TriplePattern};
+use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 
 use super::condition::{Condition, Conditions, Conjunct, Reading, conjuncts};
 use super::context::{Context, Kept};
+use super::fragment::{Closed, Parts, constant};
 use super::join_order::{Chooser, Pattern, SampleRow, Start, Step, far_apart};
 use super::scope::{Name, Names, Places, Refused};
 use super::tree::operator::{Filter, Nothing, Operator};
@@ -53,24 +56,21 @@ pub(super) struct Compiled {
     pub(super) possible: Places,
     rows: f64,
     sample: Vec<SampleRow>,
+    /// Patterns that all rows match.
+    joins: Vec<JoinPattern>,
 }
 
 impl Compiled {
+    /// No rows, because the store does not have a term that all rows need.
+    fn nothing(certain: Places, possible: Places) -> Self {
+        let sample = vec![SampleRow::new()];
+        Self { operator: Box::new(Nothing), certain, possible, rows: 0.0, sample, joins: Vec::new() }
+    }
+
     /// The same rows, or some of them, of another operator.
     pub(super) fn map(self, operator: impl FnOnce(Box<dyn Operator>) -> Box<dyn Operator>) -> Self {
         Self { operator: operator(self.operator), ..self }
     }
-}
-
-/// The parts of a group.
-#[derive(Default)]
-struct Parts<'q> {
-    patterns: Vec<Pattern<'q>>,
-    tables: Vec<(&'q [Variable], &'q [Vec<Option<GroundTerm>>])>,
-    paths: Vec<(&'q TermPattern, &'q PropertyPathExpression, &'q TermPattern)>,
-    others: Vec<&'q GraphPattern>,
-    /// Whether the store does not have a term that all rows need.
-    is_impossible: bool,
 }
 
 /// Rows of a path, where nothing is known about it.
@@ -83,6 +83,7 @@ impl<'q, Q: Quads> Compiler<'q, '_, Q> {
         pattern: &'q GraphPattern,
         mut filters: Vec<&'q Expression>,
     ) -> Result<Compiled, Refused> {
+        self.watch.step()?;
         match pattern {
             GraphPattern::Filter { expr, inner } => {
                 filters.push(expr);
@@ -118,76 +119,79 @@ impl<'q, Q: Quads> Compiler<'q, '_, Q> {
     }
 
     fn group(&mut self, pattern: &'q GraphPattern, filters: &[&'q Expression]) -> Result<Compiled, Refused> {
-        let mut parts = Parts::default();
-        self.flatten(pattern, None, &mut parts)?;
-        if parts.others.len() + parts.paths.len() > 1 {
-            return Err(Refused::Outside);
-        }
-        let source = self.source(&mut parts)?;
+        let parts = Parts::of(pattern)?;
+        let source = self.source(&parts)?;
+        let (patterns, is_impossible) = self.patterns(&parts)?;
         let (mut certain, mut possible) = (Places::default(), Places::default());
         if let Some(source) = &source {
             (certain, possible) = (source.certain.clone(), source.possible.clone());
         }
-        check_joined(&parts.patterns, &certain, &possible)?;
-        let places = || parts.patterns.iter().flat_map(|pattern| &pattern.places);
+        let places = || patterns.iter().flat_map(|pattern| &pattern.places);
         places().for_each(|place| possible.add(*place));
         let mut conditions = self.conditions(filters, &possible)?;
-        if parts.is_impossible {
+        if is_impossible {
             places().for_each(|place| certain.add(*place));
-            let operator = Box::new(Nothing);
-            return Ok(Compiled { operator, certain, possible, rows: 0.0, sample: vec![SampleRow::new()] });
+            return Ok(Compiled::nothing(certain, possible));
         }
         conditions.extend(self.may_be_in_result(&possible));
+        let chooser = self.chooser(&patterns, &conditions);
         let (operator, start) = match source {
             None => (None, Start { bound: Places::default(), rows: 1.0, sample: vec![SampleRow::new()] }),
-            Some(source) => {
-                (Some(source.operator), Start { bound: certain.clone(), rows: source.rows, sample: source.sample })
+            Some(Compiled { operator, rows, sample, joins, .. }) => {
+                let start = Start { bound: certain.clone(), rows, sample };
+                if !patterns.is_empty() && !comes_first(&chooser, &parts, &start, &joins)? {
+                    return Err(Refused::Outside);
+                }
+                (Some(operator), start)
             }
         };
-        let steps = self.steps(&parts.patterns, &conditions, operator.is_none(), start.clone())?;
-        let rows = steps.last().map_or(start.rows, |step| step.rows);
-        let operator = self.chain(operator, &parts.patterns, &steps, start.bound, conditions)?;
+        let (bound, rows) = (start.bound.clone(), start.rows);
+        let steps = chooser.in_order(start)?;
+        // The library reads that pattern in the order of the result.
+        if operator.is_none() && steps.first().is_some_and(|step| chooser.sorted_by == Some(step.pattern)) {
+            return Err(Refused::Outside);
+        }
+        let rows = steps.last().map_or(rows, |step| step.rows);
+        let operator = self.chain(operator, &patterns, &steps, bound, conditions);
         places().for_each(|place| certain.add(*place));
-        Ok(Compiled { operator, certain, possible, rows, sample: vec![SampleRow::new()] })
+        let joins = patterns.iter().map(|pattern| pattern.join).collect();
+        Ok(Compiled { operator, certain, possible, rows, sample: vec![SampleRow::new()], joins })
+    }
+
+    /// The triple patterns of a group, and whether the store does not have a term that all rows need.
+    fn patterns(&mut self, parts: &Parts<'q>) -> Result<(Vec<Pattern<'q>>, bool), Refused> {
+        let mut is_impossible = false;
+        let mut patterns = Vec::with_capacity(parts.triples.len());
+        for &(triple, graph) in &parts.triples {
+            patterns.push(self.pattern(triple, graph, &mut is_impossible)?);
+        }
+        Ok((patterns, is_impossible))
     }
 
     /// That a row may be among the best ones, if the rows bind what the result is sorted by.
     fn may_be_in_result(&self, possible: &Places) -> Option<Conjunct> {
         let variable = &self.cut.as_ref()?.variable;
-        let place = self.names.find(Name::Variable(variable.as_str())).filter(|place| possible.has(*place))?;
+        let place = self.names.find_in(variable, possible)?;
         let text = if self.explains { format!("mayBeInResult({variable})") } else { String::new() };
         Some(Conjunct { condition: Condition::MayBeInResult(place), places: vec![place], text })
     }
 
-    /// The order of the patterns. `is_first`: nothing is before them.
-    fn steps(
-        &self,
-        patterns: &[Pattern<'q>],
-        conditions: &[Conjunct],
-        is_first: bool,
-        start: Start,
-    ) -> Result<Vec<Step>, Refused> {
+    /// What chooses the order of the patterns.
+    fn chooser<'o>(&'o self, patterns: &'o [Pattern<'q>], conditions: &'o [Conjunct]) -> Chooser<'o, 'q, Q> {
         let is_sorted_by = |pattern: &Pattern<'q>| match (&pattern.triple.predicate, &self.cut) {
             (NamedNodePattern::NamedNode(node), Some(cut)) => cut.predicate.as_ref() == Some(node),
             _ => false,
         };
-        let sorted_by = patterns.iter().position(is_sorted_by);
         let filters = conditions.iter().filter(|conjunct| !matches!(conjunct.condition, Condition::MayBeInResult(_)));
-        let chooser = Chooser {
+        Chooser {
             quads: self.quads,
             watch: self.watch,
             order: self.order,
             patterns,
             filters: filters.map(|conjunct| &*conjunct.places).collect(),
-            sorted_by,
+            sorted_by: patterns.iter().position(is_sorted_by),
             estimates: self.explains,
-        };
-        let steps = chooser.in_order(start)?;
-        // The library reads that pattern in the order of the result.
-        if is_first && sorted_by.is_some() && steps.first().map(|step| step.pattern) == sorted_by {
-            return Err(Refused::Outside);
         }
-        Ok(steps)
     }
 
     /// The patterns joined to the input, with each condition where its places are bound.
@@ -198,7 +202,7 @@ impl<'q, Q: Quads> Compiler<'q, '_, Q> {
         steps: &[Step],
         mut bound: Places,
         conditions: Vec<Conjunct>,
-    ) -> Result<Box<dyn Operator>, Refused> {
+    ) -> Box<dyn Operator> {
         let (met, mut waiting): (Vec<_>, Vec<_>) =
             conditions.into_iter().partition(|conjunct| bound.has_all(&conjunct.places));
         if let Some(operator) = input.take() {
@@ -215,19 +219,16 @@ impl<'q, Q: Quads> Compiler<'q, '_, Q> {
             if met.is_empty() && at + 1 < steps.len() {
                 continue;
             }
-            let part = self.part(patterns, &steps[first..=at], &before)?;
+            let part = self.part(patterns, &steps[first..=at], &before);
             input = Some(with_conditions(Box::new(Patterns::new(input.take(), part)), met));
             (first, before) = (at + 1, bound.clone());
         }
         let operator = input.unwrap_or_else(|| Box::new(Unit { has_ended: false }));
-        Ok(with_conditions(operator, waiting))
+        with_conditions(operator, waiting)
     }
 
     /// Patterns that are joined one after the other to rows that bind `bound`.
-    fn part(&self, patterns: &[Pattern<'q>], steps: &[Step], bound: &Places) -> Result<Part, Refused> {
-        if self.names.len() > JoinTerm::VARIABLES_MAX {
-            return Err(Refused::Outside);
-        }
+    fn part(&self, patterns: &[Pattern<'q>], steps: &[Step], bound: &Places) -> Part {
         let chosen = || steps.iter().map(move |step| &patterns[step.pattern]);
         let joins: Vec<JoinPattern> = chosen().map(|pattern| pattern.join).collect();
         let joined = Joined::within(&joins, bound.flags(), |pattern| self.quads.quads(pattern));
@@ -238,7 +239,7 @@ impl<'q, Q: Quads> Compiler<'q, '_, Q> {
             true => steps.iter().map(|step| (name(&patterns[step.pattern]), step.rows)).collect(),
             false => Vec::new(),
         };
-        Ok(Part::new(joined, given, set, names))
+        Part::new(joined, given, set, names)
     }
 
     fn optional(
@@ -247,65 +248,22 @@ impl<'q, Q: Quads> Compiler<'q, '_, Q> {
         right: &'q GraphPattern,
         expression: Option<&'q Expression>,
     ) -> Result<Compiled, Refused> {
-        let mut parts = Parts::default();
-        self.flatten(right, None, &mut parts)?;
-        let has_others = !(parts.others.is_empty() && parts.paths.is_empty() && parts.tables.is_empty());
-        if has_others || parts.patterns.is_empty() {
-            return Err(Refused::Outside);
-        }
-        check_joined(&parts.patterns, &left.certain, &left.possible)?;
+        let (patterns, is_impossible) = self.patterns(&Parts::of(right)?)?;
         let mut possible = left.possible.clone();
-        parts.patterns.iter().flat_map(|pattern| &pattern.places).for_each(|place| possible.add(*place));
+        patterns.iter().flat_map(|pattern| &pattern.places).for_each(|place| possible.add(*place));
         let filters: Vec<&'q Expression> = expression.into_iter().collect();
         let found = self.conditions(&filters, &possible)?;
-        let Compiled { operator, certain, rows, sample, .. } = left;
-        if parts.is_impossible {
-            return Ok(Compiled { operator, certain, possible, rows, sample });
+        if is_impossible {
+            return Ok(Compiled { possible, ..left });
         }
-        let start = Start { bound: certain.clone(), rows, sample: sample.clone() };
-        let steps = self.steps(&parts.patterns, &found, false, start)?;
-        let rows = steps.last().map_or(rows, |step| step.rows.max(rows));
-        let part = self.part(&parts.patterns, &steps, &certain)?;
+        let start = Start { bound: left.certain.clone(), rows: left.rows, sample: left.sample.clone() };
+        let steps = self.chooser(&patterns, &found).in_order(start)?;
+        let rows = steps.last().map_or(left.rows, |step| step.rows.max(left.rows));
+        let part = self.part(&patterns, &steps, &left.certain);
         let mut conditions = Conditions::default();
         found.into_iter().for_each(|conjunct| conditions.add(conjunct));
-        let operator = Box::new(Optional::new(operator, part, conditions));
-        Ok(Compiled { operator, certain, possible, rows, sample })
-    }
-
-    /// Adds the parts of a group, in the order of the text.
-    fn flatten(
-        &mut self,
-        pattern: &'q GraphPattern,
-        graph: Option<&'q NamedNodePattern>,
-        parts: &mut Parts<'q>,
-    ) -> Result<(), Refused> {
-        match pattern {
-            GraphPattern::Join { left, right } => {
-                self.flatten(left, graph, parts)?;
-                self.flatten(right, graph, parts)
-            }
-            GraphPattern::Bgp { patterns } => {
-                for triple in patterns {
-                    let pattern = self.pattern(triple, graph, &mut parts.is_impossible)?;
-                    parts.patterns.push(pattern);
-                }
-                Ok(())
-            }
-            GraphPattern::Graph { name, inner } if is_of_patterns(inner) => self.flatten(inner, Some(name), parts),
-            GraphPattern::Path { subject, path, object } if graph.is_none() => {
-                parts.paths.push((subject, path, object));
-                Ok(())
-            }
-            GraphPattern::Values { variables, bindings } if graph.is_none() => {
-                parts.tables.push((variables.as_slice(), bindings.as_slice()));
-                Ok(())
-            }
-            GraphPattern::LeftJoin { .. } | GraphPattern::Filter { .. } if graph.is_none() => {
-                parts.others.push(pattern);
-                Ok(())
-            }
-            _ => Err(Refused::Outside),
-        }
+        let optional = left.map(|operator| Box::new(Optional::new(operator, part, conditions)));
+        Ok(Compiled { possible, rows, ..optional })
     }
 
     fn pattern(
@@ -323,16 +281,16 @@ impl<'q, Q: Quads> Compiler<'q, '_, Q> {
             }
         };
         let mut variable = |name: Name<'q>, names: &mut Names<'q>| {
-            let place = names.place(name);
+            let place = names.place(name)?;
             if !places.contains(&place) {
                 places.push(place);
             }
-            place
+            Ok::<_, Refused>(place)
         };
         let mut terms = [JoinTerm::Term(TermId::DEFAULT_GRAPH); 3];
         for (term, pattern) in [0, 2].into_iter().zip([&triple.subject, &triple.object]) {
             terms[term] = match (Name::of_term(pattern), constant(pattern)) {
-                (Some(name), _) => JoinTerm::Variable(variable(name, &mut self.names)),
+                (Some(name), _) => JoinTerm::Variable(variable(name, &mut self.names)?),
                 (None, Some(constant)) => position(id(self.quads, self.watch, constant)?),
                 (None, None) => return Err(Refused::Outside),
             };
@@ -340,13 +298,13 @@ impl<'q, Q: Quads> Compiler<'q, '_, Q> {
         terms[1] = match &triple.predicate {
             NamedNodePattern::NamedNode(node) => position(id(self.quads, self.watch, node.as_ref().into())?),
             NamedNodePattern::Variable(name) => {
-                JoinTerm::Variable(variable(Name::Variable(name.as_str()), &mut self.names))
+                JoinTerm::Variable(variable(Name::Variable(name.as_str()), &mut self.names)?)
             }
         };
         let in_graph = match graph {
             None => JoinGraph::Graphs(Graphs::Default),
             Some(NamedNodePattern::Variable(name)) => {
-                JoinGraph::Variable(variable(Name::Variable(name.as_str()), &mut self.names))
+                JoinGraph::Variable(variable(Name::Variable(name.as_str()), &mut self.names)?)
             }
             Some(NamedNodePattern::NamedNode(node)) => {
                 match position(id(self.quads, self.watch, node.as_ref().into())?) {
@@ -359,54 +317,51 @@ impl<'q, Q: Quads> Compiler<'q, '_, Q> {
     }
 
     /// What the patterns of a group are joined to, if there is anything but patterns.
-    fn source(&mut self, parts: &mut Parts<'q>) -> Result<Option<Compiled>, Refused> {
-        let mut source = match (parts.others.pop(), parts.paths.pop()) {
-            (Some(other), _) => Some(self.body(other, Vec::new())?),
-            (None, Some((subject, path, object))) => self.closure(subject, path, object, &mut parts.is_impossible)?,
-            (None, None) => None,
-        };
+    fn source(&mut self, parts: &Parts<'q>) -> Result<Option<Compiled>, Refused> {
+        let mut source = None;
+        for &other in &parts.others {
+            source = Some(self.body(other, Vec::new())?);
+        }
+        for &(subject, path, object) in &parts.paths {
+            source = Some(self.closure(subject, path, object)?);
+        }
         for &(variables, bindings) in &parts.tables {
             source = Some(self.table(source, variables, bindings)?);
         }
         Ok(source)
     }
 
-    /// A path with a given end. `None` if it has no rows.
+    /// A path with a given end.
     fn closure(
         &mut self,
         subject: &'q TermPattern,
         path: &'q PropertyPathExpression,
         object: &'q TermPattern,
-        is_impossible: &mut bool,
-    ) -> Result<Option<Compiled>, Refused> {
-        let (predicate, is_along, may_be_empty) = steps_of(path).ok_or(Refused::Outside)?;
-        let (start, end, is_forward) = match (constant(subject), constant(object)) {
-            (Some(start), None) => (start, Name::of_term(object), is_along),
-            (None, Some(start)) => (start, Name::of_term(subject), !is_along),
-            _ => return Err(Refused::Outside),
-        };
-        let place = self.names.place(end.ok_or(Refused::Outside)?);
+    ) -> Result<Compiled, Refused> {
+        let Closed { start, end, predicate, is_forward, may_be_empty } =
+            Closed::of(subject, path, object).ok_or(Refused::Outside)?;
+        let place = self.names.place(end)?;
+        let mut certain = Places::default();
+        certain.add(place);
         let start = id(self.quads, self.watch, start)?;
         let predicate = id(self.quads, self.watch, predicate.as_ref().into())?;
         let (Some(start), Some(predicate)) = (start, predicate) else {
             if may_be_empty {
                 return Err(Refused::Outside);
             }
-            *is_impossible = true;
-            return Ok(None);
+            return Ok(Compiled::nothing(certain.clone(), certain));
         };
         let quads = self.quads.quads(&Closure::step(predicate, start, is_forward));
         let name = if self.explains { format!("Path({subject} {path} {object})") } else { String::new() };
         let first = may_be_empty.then_some(start);
-        let mut certain = Places::default();
-        certain.add(place);
-        Ok(Some(Compiled {
+        Ok(Compiled {
             operator: Box::new(Closure::new(predicate, is_forward, place, quads, first, name)),
             possible: certain.clone(),
             certain,
             rows: PATH_ROWS,
             sample: vec![SampleRow::new()],
-        }))
+            joins: Vec::new(),
+        })
     }
 
     fn table(
@@ -415,19 +370,14 @@ impl<'q, Q: Quads> Compiler<'q, '_, Q> {
         variables: &'q [Variable],
         bindings: &'q [Vec<Option<GroundTerm>>],
     ) -> Result<Compiled, Refused> {
-        let (operator, mut certain, mut possible, rows) = match input {
-            Some(input) => (Some(input.operator), input.certain, input.possible, input.rows),
-            None => (None, Places::default(), Places::default(), 1.0),
+        let (operator, mut certain, mut possible, rows, joins) = match input {
+            Some(input) => (Some(input.operator), input.certain, input.possible, input.rows, input.joins),
+            None => (None, Places::default(), Places::default(), 1.0, Vec::new()),
         };
         let mut columns: Vec<Column> = Vec::with_capacity(variables.len());
         for variable in variables {
-            let place = self.names.place(Name::Variable(variable.as_str()));
-            let is_given = certain.has(place);
-            let is_repeated = columns.iter().any(|column| column.place == place);
-            if is_repeated || (possible.has(place) && !is_given) {
-                return Err(Refused::Outside);
-            }
-            columns.push(Column { place, is_given });
+            let place = self.names.place(Name::Variable(variable.as_str()))?;
+            columns.push(Column { place, is_given: certain.has(place) });
         }
         let mut cells = Vec::with_capacity(variables.len() * bindings.len());
         for cell in bindings.iter().flatten() {
@@ -460,7 +410,7 @@ impl<'q, Q: Quads> Compiler<'q, '_, Q> {
         };
         let count = bindings.len();
         let table = Table { input: operator, columns, cells, count, next: None, has_ended: false, rows: 0, name };
-        Ok(Compiled { operator: Box::new(table), certain, possible, rows: rows * count as f64, sample })
+        Ok(Compiled { operator: Box::new(table), certain, possible, rows: rows * count as f64, sample, joins })
     }
 
     /// The value of a term of the text.
@@ -478,8 +428,7 @@ struct Scope<'s, 'q, 'e, Q> {
 
 impl<Q: Quads> Reading for Scope<'_, '_, '_, Q> {
     fn place(&mut self, variable: &Variable) -> Result<usize, Refused> {
-        let place = self.compiler.names.find(Name::Variable(variable.as_str()));
-        place.filter(|place| self.possible.has(*place)).ok_or(Refused::Outside)
+        self.compiler.names.find_in(variable, self.possible).ok_or(Refused::Outside)
     }
 
     fn constant(&mut self, term: Term) -> Result<Value, Refused> {
@@ -487,20 +436,19 @@ impl<Q: Quads> Reading for Scope<'_, '_, '_, Q> {
     }
 }
 
-/// Whether the pattern has triple patterns, and nothing else. `GRAPH` within `GRAPH` has rows only if both graphs
-/// exist.
-fn is_of_patterns(pattern: &GraphPattern) -> bool {
-    match pattern {
-        GraphPattern::Bgp { patterns } => !patterns.is_empty(),
-        GraphPattern::Join { left, right } => is_of_patterns(left) && is_of_patterns(right),
-        _ => false,
+/// Whether the rows before the patterns of a group are to be evaluated before them. `joins` are patterns of these rows.
+fn comes_first<Q: Quads>(
+    chooser: &Chooser<'_, '_, Q>,
+    parts: &Parts<'_>,
+    start: &Start,
+    joins: &[JoinPattern],
+) -> Result<bool, Refused> {
+    if parts.others.is_empty() {
+        return Ok(!chooser.begins_apart(start.clone())?);
     }
-}
-
-/// That the patterns share no variable with the rows before them that these may leave unbound.
-fn check_joined(patterns: &[Pattern<'_>], certain: &Places, possible: &Places) -> Result<(), Refused> {
-    let mut places = patterns.iter().flat_map(|pattern| &pattern.places);
-    if places.any(|place| possible.has(*place) && !certain.has(*place)) { Err(Refused::Outside) } else { Ok(()) }
+    let of_patterns = chooser.fewest(chooser.patterns.iter().map(|pattern| &pattern.join))?;
+    // In doubt, as without such patterns, they are not.
+    Ok(!joins.is_empty() && chooser.fewest(joins.iter())? <= of_patterns)
 }
 
 /// The rows of an operator that meet conditions.
@@ -525,7 +473,8 @@ fn union(left: Compiled, right: Compiled) -> Compiled {
     };
     let certain = left.certain.in_both(&right.certain);
     let sample = vec![SampleRow::new()];
-    Compiled { operator: Box::new(operator), certain, possible, rows: left.rows + right.rows, sample }
+    let joins = Vec::new();
+    Compiled { operator: Box::new(operator), certain, possible, rows: left.rows + right.rows, sample, joins }
 }
 
 /// The name of a pattern in explanations.
@@ -534,35 +483,6 @@ fn name(pattern: &Pattern<'_>) -> String {
     format!("QuadPattern({}{graph})", pattern.triple)
 }
 
-/// The term of a position, if it is one that has an id of its own.
-fn constant(pattern: &TermPattern) -> Option<TermRef<'_>> {
-    match pattern {
-        TermPattern::NamedNode(node) => Some(node.as_ref().into()),
-        TermPattern::Literal(literal) => Some(literal.as_ref().into()),
-        _ => None,
-    }
-}
-
 fn id<Q: Quads>(quads: &Q, watch: &EvaluationMonitor, term: TermRef<'_>) -> Result<Option<TermId>, Refused> {
     Ok(watch.keep(meter::uncounted(|| quads.id(term)))?)
-}
-
-/// The predicate of the steps of a path, whether these go along it, and whether there may be none.
-fn steps_of(path: &PropertyPathExpression) -> Option<(&NamedNode, bool, bool)> {
-    use PropertyPathExpression as P;
-    match path {
-        P::OneOrMore(step) => step_of(step).map(|(node, is_along)| (node, is_along, false)),
-        P::ZeroOrMore(step) => step_of(step).map(|(node, is_along)| (node, is_along, true)),
-        P::Reverse(inner) => steps_of(inner).map(|(node, is_along, may_be_empty)| (node, !is_along, may_be_empty)),
-        _ => None,
-    }
-}
-
-/// The predicate of a step, and whether the step goes along it.
-fn step_of(step: &PropertyPathExpression) -> Option<(&NamedNode, bool)> {
-    match step {
-        PropertyPathExpression::NamedNode(node) => Some((node, true)),
-        PropertyPathExpression::Reverse(inner) => step_of(inner).map(|(node, is_along)| (node, !is_along)),
-        _ => None,
-    }
 }

@@ -86,10 +86,8 @@ struct Progress {
 
 impl<Q: Quads> Chooser<'_, '_, Q> {
     pub(super) fn in_order(&self, start: Start) -> Result<Vec<Step>, Stopped> {
-        let count = self.patterns.len();
-        let mut progress =
-            Progress { at: start, left: (0..count).collect(), waiting: Vec::new(), fanouts: vec![None; count] };
-        let mut steps = Vec::with_capacity(count);
+        let mut progress = self.progress(start);
+        let mut steps = Vec::with_capacity(self.patterns.len());
         while !progress.left.is_empty() {
             let (choice, fanout) = self.choose(&mut progress)?;
             let pattern = progress.left.remove(choice);
@@ -98,6 +96,41 @@ impl<Q: Quads> Chooser<'_, '_, Q> {
             self.join(pattern, &mut progress);
         }
         Ok(steps)
+    }
+
+    fn progress(&self, start: Start) -> Progress {
+        let count = self.patterns.len();
+        Progress { at: start, left: (0..count).collect(), waiting: Vec::new(), fanouts: vec![None; count] }
+    }
+
+    /// Whether a pattern that shares no variable with the rows at the start has fewer quads than there would be rows
+    /// after any of the others.
+    pub(super) fn begins_apart(&self, start: Start) -> Result<bool, Stopped> {
+        let is_joined = |pattern: &usize| self.patterns[*pattern].places.iter().any(|place| start.bound.has(*place));
+        let (joined, apart): (Vec<usize>, Vec<usize>) = (0..self.patterns.len()).partition(is_joined);
+        if joined.is_empty() || apart.is_empty() {
+            return Ok(false);
+        }
+        let mut progress = self.progress(start);
+        let mut fewest = f64::INFINITY;
+        for pattern in joined {
+            fewest = fewest.min(progress.at.rows * self.fanout(pattern, &mut progress)?);
+        }
+        for pattern in apart {
+            if self.fanout(pattern, &mut progress)? < fewest {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The quads of the pattern that has the fewest, without values of rows.
+    pub(super) fn fewest<'j>(&self, joins: impl Iterator<Item = &'j JoinPattern>) -> Result<f64, Stopped> {
+        let mut fewest = f64::INFINITY;
+        for join in joins {
+            fewest = fewest.min(self.count(&narrowed(join, &[]))?);
+        }
+        Ok(fewest)
     }
 
     /// Binds the places of a pattern.
@@ -122,17 +155,17 @@ impl<Q: Quads> Chooser<'_, '_, Q> {
             JoinOrder::Written => vec![0],
             JoinOrder::Counts => self.candidates(progress)?,
         };
-        if let ([only], false) = (&*candidates, self.estimates) {
-            return Ok((*only, 1.0));
-        }
-        let is_known = |choice: &&usize| {
-            let places = &self.patterns[progress.left[**choice]].places;
+        let is_known = |choice: &usize| {
+            let places = &self.patterns[progress.left[*choice]].places;
             !places.is_empty() && progress.at.bound.has_all(places)
         };
-        if !self.estimates
-            && let Some(choice) = candidates.iter().find(is_known)
-        {
-            return Ok((*choice, PASSES));
+        let without_choice = match *candidates {
+            [only] => Some(only),
+            _ => candidates.iter().copied().find(is_known),
+        };
+        if let Some(choice) = without_choice {
+            let fanout = if self.estimates { self.fanout(progress.left[choice], progress)? } else { 1.0 };
+            return Ok((choice, fanout));
         }
         let mut best: Option<(usize, f64, f64)> = None;
         for choice in candidates {

@@ -7,6 +7,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `recognition` | the forms of queries, and what is above the `WHERE` |
+//! | `fragment` | what the text says about the form of the `WHERE` |
 //! | `groups` | what is within the `WHERE` |
 //! | `join_order` | the order of the patterns of a group |
 //! | `condition` | filters |
@@ -23,6 +24,7 @@
 
 mod condition;
 mod context;
+mod fragment;
 mod groups;
 mod join_order;
 mod recognition;

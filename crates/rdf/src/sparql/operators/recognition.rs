@@ -18,10 +18,11 @@ use spargebra::Query;
 use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression};
 
 use super::context::Kept;
+use super::fragment::Fragment;
 use super::groups::{Compiled, Compiler, with_conditions};
 use super::row_table::RowTable;
 use super::rows::{Evaluation, Output, Repeats};
-use super::scope::{Name, Names, Places, Refused};
+use super::scope::{Name, Names, PARTS_MAX, Places, Refused};
 use super::tree::aggregate::{Aggregate, Function};
 use super::tree::group::Group;
 use super::tree::operator::Operator;
@@ -89,7 +90,7 @@ impl RepeatsOf {
 }
 
 impl<'q> Outline<'q> {
-    fn of(pattern: &'q GraphPattern, is_ask: bool) -> Result<Self, Refused> {
+    fn of(pattern: &'q GraphPattern) -> Result<Self, Refused> {
         let (start, length, pattern) = match pattern {
             GraphPattern::Slice { inner, start, length } => (*start, *length, &**inner),
             other => (0, None, other),
@@ -101,7 +102,6 @@ impl<'q> Outline<'q> {
         };
         let (variables, pattern) = match pattern {
             GraphPattern::Project { inner, variables } => (variables.as_slice(), &**inner),
-            other if is_ask => (Default::default(), other),
             _ => return Err(Refused::Outside),
         };
         let (keys, mut inner) = match pattern {
@@ -111,6 +111,9 @@ impl<'q> Outline<'q> {
         let mut aliases = Vec::new();
         while let GraphPattern::Extend { inner: extended, variable, expression } = inner {
             let Expression::Variable(of) = expression else { return Err(Refused::Outside) };
+            if aliases.len() == PARTS_MAX {
+                return Err(Refused::Outside);
+            }
             aliases.push((variable, of));
             inner = &**extended;
         }
@@ -123,48 +126,78 @@ impl<'q> Outline<'q> {
     }
 }
 
+/// Where the values of a query are in its rows.
+struct Layout<'q> {
+    names: Names<'q>,
+    groups: Option<Groups>,
+    /// The places of the variables of the result; `None`: no row binds the variable.
+    columns: Vec<Option<usize>>,
+    /// The places and directions of the keys that the rows are sorted by.
+    keys: Vec<(usize, bool)>,
+}
+
+/// A `GROUP BY`, by places.
+struct Groups {
+    keys: Vec<usize>,
+    aggregates: Vec<Aggregate>,
+    /// The places that groups may bind.
+    possible: Places,
+}
+
+/// The layout of a query of the fragment.
+fn layout<'q>(
+    outline: &Outline<'q>,
+    having: &[&'q Expression],
+    grouped: Option<&GroupOf<'q>>,
+    mut fragment: Fragment<'q, '_>,
+) -> Result<Layout<'q>, Refused> {
+    let (groups, possible) = match grouped {
+        Some(grouped) => {
+            let rows = fragment.body(grouped.inner)?;
+            let groups = groups_of(&mut fragment.names, &rows.possible, grouped)?;
+            for condition in having {
+                fragment.condition(condition, &groups.possible)?;
+            }
+            let possible = groups.possible.clone();
+            (Some(groups), possible)
+        }
+        None => (None, fragment.body(outline.inner)?.possible),
+    };
+    let place = |variable: &Variable| fragment.names.find_in(variable, &possible);
+    let columns = outline.variables.iter().map(|variable| place(outline.resolved(variable))).collect();
+    let keys = sort_keys(outline, place)?;
+    Ok(Layout { names: fragment.names, groups, columns, keys })
+}
+
 fn evaluation<Q: Quads>(
     request: &Request<'_, Q>,
     pattern: &GraphPattern,
     is_ask: bool,
 ) -> Result<Evaluation<Q>, Refused> {
-    let outline = Outline::of(pattern, is_ask)?;
+    let outline = Outline::of(pattern)?;
     let cut = Cut::of(pattern).filter(|_| !outline.keys.is_empty());
     if cut.is_none() && !outline.keys.is_empty() {
         return Err(Refused::Outside);
     }
-    let mut kept = Kept::new(request.watch);
     let (having, grouped) = having_of(outline.inner);
+    let fragment = Fragment::new(request.watch, request.order);
+    let Layout { names, groups, columns, keys } = layout(&outline, &having, grouped.as_ref(), fragment)?;
+    let mut kept = Kept::new(request.watch);
     let mut compiler = Compiler {
         quads: request.quads,
         watch: request.watch,
         kept: &kept,
         order: request.order,
         explains: request.explains,
-        names: Names::default(),
+        names,
         // What is grouped is not what is sorted.
         cut: cut.clone().filter(|_| grouped.is_none()),
     };
-    let compiled = match grouped {
-        Some(GroupOf { inner, keys, aggregates }) => {
-            let rows = compiler.body(inner, Vec::new())?;
-            let groups = groups(&mut compiler, rows, keys, aggregates)?;
-            let mut conditions = compiler.conditions(&having, &groups.possible)?;
-            if request.explains {
-                conditions.iter_mut().for_each(|conjunct| conjunct.text = with_aggregates(&conjunct.text, aggregates));
-            }
-            groups.map(|operator| with_conditions(operator, conditions))
-        }
-        None => compiler.body(outline.inner, Vec::new())?,
+    let compiled = match (&grouped, groups) {
+        (Some(grouped), Some(groups)) => grouped_rows(&mut compiler, grouped, groups, &having)?,
+        _ => compiler.body(outline.inner, Vec::new())?,
     };
-    let names = compiler.names;
-    let place = |variable: &Variable| {
-        let place = names.find(Name::Variable(variable.as_str()));
-        place.filter(|place| compiled.possible.has(*place))
-    };
-    let columns: Vec<Option<usize>> =
-        outline.variables.iter().map(|variable| place(outline.resolved(variable))).collect();
-    let keys = sort_keys(&outline, place)?;
+    let width = compiler.names.len();
     let mut root = compiled.operator;
     if let Some(cut) = &cut {
         kept.best = Some(Best::new(cut.rows, cut.is_descending, None));
@@ -177,7 +210,7 @@ fn evaluation<Q: Quads>(
         quads: request.quads.clone(),
         root,
         kept,
-        row: vec![Value::UNBOUND; names.len()],
+        row: vec![Value::UNBOUND; width],
         output: match is_ask {
             true => Output::new(Vec::new(), Repeats::Kept, outline.start),
             false => Output::new(columns, repeats, outline.start),
@@ -220,42 +253,47 @@ fn with_aggregates(text: &str, aggregates: &[(Variable, AggregateExpression)]) -
     })
 }
 
-fn groups<'q, Q: Quads>(
-    compiler: &mut Compiler<'q, '_, Q>,
-    rows: Compiled,
-    keys: &'q [Variable],
-    aggregates: &'q [(Variable, AggregateExpression)],
-) -> Result<Compiled, Refused> {
-    let keys_of: Vec<usize> = keys.iter().map(|key| compiler.names.place(Name::Variable(key.as_str()))).collect();
-    let mut possible = Places::default();
-    keys_of.iter().for_each(|place| possible.add(*place));
-    let mut found = Vec::with_capacity(aggregates.len());
-    for (variable, aggregate) in aggregates {
+/// The places of groups of rows that may bind `rows`.
+fn groups_of<'q>(names: &mut Names<'q>, rows: &Places, grouped: &GroupOf<'q>) -> Result<Groups, Refused> {
+    let mut groups = Groups { keys: Vec::new(), aggregates: Vec::new(), possible: Places::default() };
+    for key in grouped.keys {
+        let place = names.place(Name::Variable(key.as_str()))?;
+        groups.keys.push(place);
+        groups.possible.add(place);
+    }
+    for (variable, aggregate) in grouped.aggregates {
         let (function, argument, is_distinct) = Function::of(aggregate)?;
         let argument = match argument {
-            Some(argument) => {
-                let place = compiler.names.find(Name::Variable(argument.as_str()));
-                Some(place.filter(|place| rows.possible.has(*place)).ok_or(Refused::Outside)?)
-            }
+            Some(argument) => Some(names.find_in(argument, rows).ok_or(Refused::Outside)?),
             None => None,
         };
-        let place = compiler.names.place(Name::Variable(variable.as_str()));
-        possible.add(place);
-        found.push(Aggregate { function, argument, is_distinct, place });
+        let place = names.place(Name::Variable(variable.as_str()))?;
+        groups.possible.add(place);
+        groups.aggregates.push(Aggregate { function, argument, is_distinct, place });
     }
-    let name = match compiler.explains {
-        true => {
-            let keys = keys.iter().map(ToString::to_string);
-            let aggregates = aggregates.iter().map(|(_, aggregate)| aggregate.to_string());
-            format!("Aggregate({})", keys.chain(aggregates).collect::<Vec<_>>().join(", "))
-        }
-        false => String::new(),
-    };
-    let certain = rows.certain.clone();
-    let mut groups = rows.map(|input| Box::new(Group::new(input, keys_of, found, name)));
-    groups.certain = certain.in_both(&possible);
-    groups.possible = possible;
     Ok(groups)
+}
+
+/// The groups that meet `having`.
+fn grouped_rows<'q, Q: Quads>(
+    compiler: &mut Compiler<'q, '_, Q>,
+    grouped: &GroupOf<'q>,
+    groups: Groups,
+    having: &[&'q Expression],
+) -> Result<Compiled, Refused> {
+    let rows = compiler.body(grouped.inner, Vec::new())?;
+    let Groups { keys, aggregates, possible } = groups;
+    let mut conditions = compiler.conditions(having, &possible)?;
+    let mut name = String::new();
+    if compiler.explains {
+        conditions.iter_mut().for_each(|conjunct| {
+            conjunct.text = with_aggregates(&conjunct.text, grouped.aggregates);
+        });
+        let keys = grouped.keys.iter().map(ToString::to_string);
+        let aggregates = grouped.aggregates.iter().map(|(_, aggregate)| aggregate.to_string());
+        name = format!("Aggregate({})", keys.chain(aggregates).collect::<Vec<_>>().join(", "));
+    }
+    Ok(rows.map(|input| with_conditions(Box::new(Group::new(input, keys, aggregates, name)), conditions)))
 }
 
 /// The places and directions of the keys.

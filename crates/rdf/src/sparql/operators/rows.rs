@@ -1,6 +1,7 @@
 //! [`Evaluation`]: a query on ids, and [`TermRows`], its rows as terms.
 //!
-//! Terms of rows are read in groups that grow from one row, so that a caller that stops early reads little.
+//! Terms of rows are read in groups that grow from one row, so that a caller that stops early reads little. A group has
+//! few bytes, so that a limit of memory bounds single rows and not groups.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,7 +26,10 @@ use crate::{Quads, TermId};
 /// Rows whose terms are read together, at most.
 const ROWS_MAX: usize = 256;
 
-/// Groups of rows grow while their terms have fewer bytes than this.
+/// As [`ROWS_MAX`], of an evaluation whose memory is limited: terms are read before their bytes are known.
+const ROWS_MAX_OF_LIMITED: usize = 8;
+
+/// A group ends with the row whose terms reach this many bytes.
 const BYTES_MAX: usize = 64 << 10;
 
 /// A query on ids, as far as it has come.
@@ -162,6 +166,7 @@ impl<Q: Quads> RowSource for Evaluation<Q> {
             }
             match self.output.take(&self.row, &context) {
                 Ok(true) => {}
+                Ok(false) if context.is_spent() => break Ok(JoinStep::Paused),
                 Ok(false) => continue,
                 Err(stopped) => break Err(stopped),
             }
@@ -188,18 +193,41 @@ impl<Q: Quads> RowSource for Evaluation<Q> {
 
 /// The rows of an evaluation as terms. The first error ends them.
 pub(crate) struct TermRows {
-    source: Box<dyn RowSource>,
+    /// `None` after the end: an evaluation keeps a snapshot.
+    source: Option<Box<dyn RowSource>>,
+    variables: Arc<[Variable]>,
     watch: EvaluationMonitor,
     /// Rows whose terms were read.
     ready: VecDeque<QuerySolution>,
-    values: Vec<Value>,
+    waiting: Waiting,
     /// Rows that are read together next.
     rows_wanted: usize,
     returned: u64,
     end: End,
 }
 
-/// What follows the rows that are ready.
+/// Rows of ids whose terms are read after those of the rows that are ready.
+#[derive(Default)]
+struct Waiting {
+    values: Vec<Value>,
+    rows: usize,
+    /// The first rows, whose terms were read.
+    taken: usize,
+}
+
+impl Waiting {
+    /// The number of rows whose terms were not read.
+    fn left(&self) -> usize {
+        self.rows - self.taken
+    }
+
+    fn clear(&mut self) {
+        self.values.clear();
+        (self.rows, self.taken) = (0, 0);
+    }
+}
+
+/// What follows the rows that are ready and those that wait.
 enum End {
     /// More rows may follow.
     Open,
@@ -211,41 +239,83 @@ enum End {
 
 impl TermRows {
     pub(crate) fn new(source: Box<dyn RowSource>, watch: EvaluationMonitor) -> Self {
-        let (ready, values) = (VecDeque::new(), Vec::new());
-        Self { source, watch, ready, values, rows_wanted: 1, returned: 0, end: End::Open }
+        Self {
+            variables: Arc::clone(source.variables()),
+            source: Some(source),
+            watch,
+            ready: VecDeque::new(),
+            waiting: Waiting::default(),
+            rows_wanted: 1,
+            returned: 0,
+            end: End::Open,
+        }
     }
 
     pub(crate) fn variables(&self) -> &Arc<[Variable]> {
-        self.source.variables()
+        &self.variables
     }
 
     /// Quads read so far; `None` after the end.
     pub(crate) fn quads_read(&self) -> Option<u64> {
-        let has_ended = matches!(self.end, End::Reached) && self.ready.is_empty();
+        let has_ended = matches!(self.end, End::Reached) && self.ready.is_empty() && self.waiting.left() == 0;
         (!has_ended).then(|| self.watch.quads_read())
     }
 
-    /// Reads the next rows.
+    /// Makes rows ready, or reaches the end.
     fn fill(&mut self) {
-        let Self { source, watch, ready, values, rows_wanted, end, .. } = self;
-        let outcome = watch
+        if self.waiting.left() == 0 {
+            self.find();
+        }
+        if self.waiting.left() > 0 {
+            self.read();
+        }
+        if self.waiting.left() == 0 && !matches!(self.end, End::Open) {
+            self.source = None;
+        }
+    }
+
+    /// Finds the next rows of ids.
+    fn find(&mut self) {
+        let Self { source: Some(source), watch, waiting, rows_wanted, end, .. } = self else { return };
+        waiting.clear();
+        let Waiting { values, rows, .. } = waiting;
+        let step = watch
             .step()
-            .and_then(|()| interrupt::run(watch, || read(&mut **source, watch, *rows_wanted, ready, values)))
+            .and_then(|()| {
+                interrupt::run(watch, || source.fill(watch, &mut usize::MAX.clone(), *rows_wanted, rows, values))
+            })
             .and_then(std::convert::identity);
-        match outcome {
-            Ok((step, bytes)) => {
-                let grows = bytes < BYTES_MAX;
-                *rows_wanted = if grows { (2 * *rows_wanted).min(ROWS_MAX) } else { (*rows_wanted / 4).max(1) };
-                if step == JoinStep::End {
-                    *end = End::Reached;
+        match step {
+            Ok(JoinStep::End) => *end = End::Reached,
+            Ok(JoinStep::Row | JoinStep::Paused) => {}
+            Err(stopped) => *end = End::Failed(stopped.into_failure(watch)),
+        }
+    }
+
+    /// Reads terms of the rows that wait.
+    fn read(&mut self) {
+        let Self { source: Some(source), watch, ready, waiting, rows_wanted, end, .. } = self else { return };
+        let rows_max = if watch.memory().is_limited() { ROWS_MAX_OF_LIMITED } else { ROWS_MAX };
+        let rows_max = rows_max.min(*rows_wanted);
+        let outcome = interrupt::run(watch, || read(&**source, watch, rows_max, waiting, ready));
+        match outcome.and_then(std::convert::identity) {
+            Ok((rows, bytes)) if bytes >= BYTES_MAX => *rows_wanted = rows,
+            Ok((_, bytes)) if bytes < BYTES_MAX / 2 => *rows_wanted = (2 * *rows_wanted).min(ROWS_MAX),
+            Ok(_) => {}
+            Err(stopped) => {
+                waiting.clear();
+                // The first error is returned.
+                if !matches!(end, End::Failed(_)) {
+                    *end = End::Failed(stopped.into_failure(watch));
                 }
             }
-            Err(stopped) => *end = End::Failed(stopped.into_failure(watch)),
         }
     }
 
     fn fail(&mut self, stopped: Stopped) -> Error {
         self.ready.clear();
+        self.waiting.clear();
+        self.source = None;
         match std::mem::replace(&mut self.end, End::Reached) {
             // It was first.
             End::Failed(error) => error,
@@ -270,50 +340,81 @@ impl Iterator for TermRows {
                     Err(stopped) => Err(self.fail(stopped)),
                 });
             }
-            match std::mem::replace(&mut self.end, End::Reached) {
-                End::Reached => return None,
-                End::Failed(error) => return Some(Err(error)),
-                End::Open => self.end = End::Open,
+            if self.waiting.left() == 0 {
+                match std::mem::replace(&mut self.end, End::Reached) {
+                    End::Reached => return None,
+                    End::Failed(error) => return Some(Err(error)),
+                    End::Open => self.end = End::Open,
+                }
             }
             self.fill();
         }
     }
 }
 
-/// Reads rows and their terms. Returns how many bytes the terms have. Rows before an error are ready too.
+/// Makes the next rows ready: one, and others while there are at most `rows_max` and their terms have fewer than
+/// [`BYTES_MAX`] bytes. Returns their number and their bytes.
 fn read(
-    source: &mut dyn RowSource,
+    source: &dyn RowSource,
     watch: &EvaluationMonitor,
     rows_max: usize,
+    waiting: &mut Waiting,
     ready: &mut VecDeque<QuerySolution>,
-    values: &mut Vec<Value>,
-) -> Result<(JoinStep, usize), Stopped> {
-    values.clear();
-    let mut rows = 0;
-    let step = source.fill(watch, &mut usize::MAX.clone(), rows_max, &mut rows, values);
+) -> Result<(usize, usize), Stopped> {
+    let (width, rows) = (source.variables().len(), rows_max.min(waiting.left()));
+    let values = &waiting.values[waiting.taken * width..][..rows * width];
+    let stored = |row: &[Value]| row.iter().filter(|value| value.id().is_some()).count();
+    let (terms, bytes) = terms_of(source, watch, values, stored(&values[..width]))?;
+    let (mut terms, mut made, mut computed_bytes) = (terms.into_iter(), 0, 0);
+    while made < rows && computed_bytes < BYTES_MAX {
+        let row = &values[made * width..][..width];
+        if terms.len() < stored(row) {
+            break;
+        }
+        let row = row.iter().map(|value| match value.term() {
+            None => None,
+            Some(EvaluationTerm::Computed(place)) => {
+                let term = source.kept().computed(place);
+                computed_bytes += term.heap_bytes();
+                Some(term)
+            }
+            Some(_) => terms.next(),
+        });
+        let row: Vec<Option<Term>> = row.collect();
+        ready.push_back(QuerySolution::from((Arc::clone(source.variables()), row)));
+        made += 1;
+    }
+    waiting.taken += made;
+    Ok((made, bytes + computed_bytes))
+}
+
+/// The terms of the ids among values, in their order: `count_min`, and others while they have fewer than [`BYTES_MAX`]
+/// bytes. Returns them and their bytes.
+fn terms_of(
+    source: &dyn RowSource,
+    watch: &EvaluationMonitor,
+    values: &[Value],
+    count_min: usize,
+) -> Result<(Vec<Term>, usize), Stopped> {
     let ids: Vec<TermId> = values.iter().filter_map(|value| value.id()).collect();
     let mut terms: Vec<Term> = Vec::with_capacity(ids.len());
     let mut bytes = 0;
     if !ids.is_empty() {
         let outcome = meter::uncounted(|| {
             source.read_terms(&ids, &mut |term| {
-                let term = term.into_owned();
-                bytes += term.heap_bytes();
-                terms.push(term);
+                if bytes < BYTES_MAX || terms.len() < count_min {
+                    let term = term.into_owned();
+                    bytes += term.heap_bytes();
+                    terms.push(term);
+                }
             })
         });
         meter::count(bytes as i64);
         watch.keep(outcome)?;
     }
-    let (mut terms, width) = (terms.into_iter(), source.variables().len());
-    for row in 0..rows {
-        let row = values[row * width..][..width].iter().map(|value| match value.term() {
-            None => None,
-            Some(EvaluationTerm::Computed(place)) => Some(source.kept().computed(place)),
-            Some(_) => terms.next(),
-        });
-        let row: Vec<Option<Term>> = row.collect();
-        ready.push_back(QuerySolution::from((Arc::clone(source.variables()), row)));
+    // After a failure, the rows before it are still returned.
+    if !watch.has_failed() {
+        watch.step()?;
     }
-    step.map(|step| (step, bytes))
+    Ok((terms, bytes))
 }

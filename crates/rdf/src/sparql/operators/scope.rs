@@ -1,8 +1,12 @@
 //! The places of variables in rows, and which of them are bound.
 
-use spargebra::term::TermPattern;
+use spargebra::term::{TermPattern, Variable};
 
 use crate::sparql::evaluation::limits::Stopped;
+
+/// The most names of a query, and the most triple patterns of a group: finding a name and choosing an order take time
+/// that grows with these numbers.
+pub(super) const PARTS_MAX: usize = 256;
 
 /// Why a query has no operators.
 pub(super) enum Refused {
@@ -42,15 +46,27 @@ pub(super) struct Names<'q>(Vec<Name<'q>>);
 
 impl<'q> Names<'q> {
     /// The place of a name, which is new if the name is.
-    pub(super) fn place(&mut self, name: Name<'q>) -> usize {
-        self.find(name).unwrap_or_else(|| {
-            self.0.push(name);
-            self.0.len() - 1
-        })
+    ///
+    /// # Errors
+    /// [`Refused::Outside`] if there are too many names.
+    pub(super) fn place(&mut self, name: Name<'q>) -> Result<usize, Refused> {
+        if let Some(place) = self.find(name) {
+            return Ok(place);
+        }
+        if self.0.len() == PARTS_MAX {
+            return Err(Refused::Outside);
+        }
+        self.0.push(name);
+        Ok(self.0.len() - 1)
     }
 
     pub(super) fn find(&self, name: Name<'_>) -> Option<usize> {
         self.0.iter().position(|known| *known == name)
+    }
+
+    /// The place of a variable, if it is one of these.
+    pub(super) fn find_in(&self, variable: &Variable, places: &Places) -> Option<usize> {
+        self.find(Name::Variable(variable.as_str())).filter(|place| places.has(*place))
     }
 
     pub(super) fn len(&self) -> usize {

@@ -296,3 +296,33 @@ fn pages_that_the_store_caches_do_not_count() {
         assert!(rows == 30_000 && error.is_none(), "{rows} {error:?}");
     }
 }
+
+/// A store of texts of so many bytes each.
+fn texts(bytes: impl Iterator<Item = usize>) -> Fixture {
+    let fixture = Fixture::new("");
+    let node = |name: String| NamedNode::new_unchecked(format!("http://example.org/{name}"));
+    let quad = |(number, bytes): (usize, usize)| {
+        let text = Literal::new_simple_literal(format!("{number} {}", "t".repeat(bytes)));
+        Quad::new(node(format!("t{number:05}")), node("text".to_owned()), text, GraphName::DefaultGraph)
+    };
+    fixture.add(&bytes.enumerate().map(quad).collect::<Vec<_>>());
+    fixture
+}
+
+#[test]
+fn a_row_that_holds_more_than_the_limit_ends_the_rows() {
+    let fixture = texts([10, 10, 10, 2 << 20].into_iter());
+    let text = "SELECT ?text { ?t :text ?text }";
+    let (rows, error) = outcome(text, small(), &fixture.snapshot());
+    assert!(is_of_memory(error.as_ref(), SMALL), "{rows} {error:?}");
+    let (rows, error) = outcome(text, Limits::new().memory_bytes_max(LARGE), &fixture.snapshot());
+    assert!(rows == 4 && error.is_none(), "{rows} {error:?}");
+}
+
+#[test]
+fn rows_that_hold_more_than_the_limit_together_are_within_it_one_after_the_other() {
+    // Short ones come first: the evaluation reads many rows together when it comes to the long ones.
+    let fixture = texts((0..1_200).map(|number| if number < 1_000 { 10 } else { 300_000 }));
+    let (rows, error) = outcome("SELECT ?text { ?t :text ?text }", small(), &fixture.snapshot());
+    assert!(rows == 1_200 && error.is_none(), "{rows} {error:?}");
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Write;
 
-use fulgurite_facts::{Expansion, FactDatabase, FactId, FactReader, PredicateId};
+use fulgurite_facts::{Error, Expansion, Fact, FactDatabase, FactId, FactReader, PredicateId, Snapshot};
 use serde_json::{Value as Json, json};
 
 use crate::arguments::facts_files::Dump;
@@ -29,26 +29,47 @@ fn dump(database: &FactDatabase, reader: &FactReader, out: &mut Output) -> Resul
     let units = claims.names().to_vec();
     let mut elements = Elements { out, database, units: &units, begun: None };
     // The facts of each unit that the batches of another one have.
-    let mut further: BTreeMap<usize, Vec<FactId>> = BTreeMap::new();
+    let mut further: BTreeMap<usize, Vec<(FactId, PredicateId)>> = BTreeMap::new();
     for fact in snapshot.enumerate(snapshot.starting_id(), snapshot.first_free_id()) {
         let fact = fact?;
+        require_references(database, snapshot, &fact)?;
         let mut owners = claims.of(fact.id()).into_iter();
         let batch = Element::Batch(fact.predicate(), owners.next());
-        owners.for_each(|unit| further.entry(unit).or_default().push(fact.id()));
+        owners.for_each(|unit| further.entry(unit).or_default().push((fact.id(), fact.predicate())));
         elements.add(batch, &reader.fact(fact.id(), Expansion::FLAT)?)?;
     }
     for (unit, facts) in further {
-        for id in facts {
-            if let Some(predicate) = snapshot.predicate_by_id(id)? {
-                elements.add(Element::Batch(predicate, Some(unit)), &json!({ "id": id.get() }))?;
-            }
+        for (id, predicate) in facts {
+            elements.add(Element::Batch(predicate, Some(unit)), &json!({ "id": id.get() }))?;
         }
     }
-    for (fact, sources) in snapshot.derivations()? {
-        let ids: Vec<u64> = [fact].into_iter().chain(sources).map(FactId::get).collect();
-        elements.add(Element::Derivations, &json!(ids))?;
+    let mut failed = None;
+    let read = snapshot.each_derivation(|fact, sources| {
+        let ids: Vec<u64> = [&fact].into_iter().chain(sources).map(|id| id.get()).collect();
+        elements.add(Element::Derivations, &json!(ids)).map_err(|failure| {
+            failed = Some(failure);
+            Error::Cancelled
+        })
+    });
+    match failed {
+        Some(failure) => return Err(failure),
+        None => read?,
     }
     elements.end()
+}
+
+/// # Errors
+/// If a fact refers to a hidden one: what reads the dump would find no fact of this number, or another one.
+fn require_references(database: &FactDatabase, snapshot: &Snapshot, fact: &Fact<'_>) -> Result<(), Failure> {
+    let mut references = Vec::new();
+    database.schema().references(fact.predicate(), fact.key(), fact.value(), &mut references)?;
+    let Some(hidden) = references.into_iter().find(|id| !snapshot.has(*id)) else { return Ok(()) };
+    let (path, name) = (database.store().path().display(), database.schema().name_of(fact.predicate()));
+    Err(Failure::Message(format!(
+        "{path}: fact {} of {name} cannot be dumped: it refers to fact {hidden}, which a slice or an incremental \
+         database hides; dump without the slice, or write facts that refer to others for a unit",
+        fact.id()
+    )))
 }
 
 /// An element of the list.

@@ -34,6 +34,52 @@ fn a_time_out_ends_operators_that_return_no_rows() {
 }
 
 #[test]
+fn a_token_and_a_time_out_end_an_answer_that_takes_few_keys() {
+    let place = many();
+    let token = CancellationToken::new();
+    token.cancel();
+    let cancelled = query("ASK { :s1 :p 1 }").with_limits(Limits::new().cancellation(token));
+    let error = rows(&cancelled, &place.snapshot()).expect_err("it was cancelled");
+    assert!(matches!(error, Error::Cancelled), "{error}");
+    let error = rows(&query("ASK { :s1 :p 1 }").with_timeout(Duration::ZERO), &place.snapshot()).expect_err("no time");
+    assert!(matches!(error, Error::TimedOut { .. }), "{error}");
+}
+
+#[test]
+fn a_call_returns_after_its_keys_in_groups_sorts_and_rows_that_are_dropped() {
+    let place = many();
+    // Groups and sorted rows count as keys when they are returned, after all quads were read.
+    for (text, calls_min) in [
+        ("SELECT (COUNT(*) AS ?n) { VALUES ?k { 1 2 3 } ?a :p ?b }", 100),
+        ("SELECT ?b { ?a ?x ?b } ORDER BY ?b LIMIT 3 OFFSET 397", 70),
+        ("SELECT ?b (COUNT(?a) AS ?n) { ?a :p ?b } GROUP BY ?b HAVING (COUNT(?a) > 1)", 70),
+        ("SELECT DISTINCT ?k { VALUES ?k { 1 2 } ?a :p ?b }", 70),
+        ("SELECT ?a { ?a :p ?b } OFFSET 399", 35),
+    ] {
+        let mut solutions = query(text).evaluate_on_ids(&place.snapshot()).expect(text).expect(text);
+        let (mut calls, mut read_before) = (1, 0);
+        while solutions.read(100, 10, |_| ()).expect(text) {
+            calls += 1;
+            let read = solutions.quads_read();
+            assert!(read - read_before <= 10, "{text}: {} quads in a call for ten keys", read - read_before);
+            read_before = read;
+        }
+        assert!(calls >= calls_min, "{text}: {calls} calls");
+    }
+}
+
+#[test]
+fn the_quads_that_an_error_ended_are_counted() {
+    let place = many();
+    let limited = query("SELECT ?b { ?a :p ?b }").with_limits(Limits::new().quads_read_max(100));
+    let mut solutions = limited.evaluate_on_ids(&place.snapshot()).expect("begun").expect("on ids");
+    let mut count = 0;
+    let error = solutions.read(1_000, usize::MAX, |_| count += 1).expect_err("too many quads");
+    assert!(matches!(error, Error::LimitReached { what: "quads read", .. }), "{error}");
+    assert!(count > 0 && solutions.quads_read() > 100, "{count} rows, {} quads", solutions.quads_read());
+}
+
+#[test]
 fn a_token_ends_an_evaluation_between_two_calls() {
     let place = many();
     for text in ENDLESS {

@@ -3,7 +3,7 @@
 use tempfile::TempDir;
 
 use crate::sparql::{Query, QueryResults, Update};
-use crate::{Result, Snapshot, Store, StoreOptions};
+use crate::{Quads, Result, Snapshot, Store, StoreOptions};
 
 /// Namespaces of texts.
 pub(super) const PREFIXES: &str = "PREFIX : <http://a/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> ";
@@ -34,8 +34,8 @@ pub(super) fn query(text: &str) -> Query {
 }
 
 /// The rows in their order, or the answer of an `ASK`.
-pub(super) fn rows(query: &Query, snapshot: &Snapshot) -> Result<Vec<String>> {
-    match query.evaluate(snapshot)? {
+pub(super) fn rows(query: &Query, quads: &impl Quads) -> Result<Vec<String>> {
+    match query.evaluate(quads)? {
         QueryResults::Boolean(answer) => Ok(vec![answer.to_string()]),
         QueryResults::Solutions(solutions) => solutions
             .map(|solution| {

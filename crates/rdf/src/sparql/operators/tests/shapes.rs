@@ -2,7 +2,7 @@
 
 use super::fixture::{Place, query, rows};
 use crate::Quads;
-use crate::sparql::SolutionValue;
+use crate::sparql::{IdRow, JoinOrder, SolutionId, SolutionValue};
 
 const UNIVERSITY: &str = ":s1 a :Student ; :name \"Ann\" ; :email \"ann@a\" ; :age 25 ; :memberOf :d0 ; :advisor :p1 ;
     :takes :c1, :c2 . :s2 a :Student ; :name \"Bob\" ; :age 22 ; :memberOf :d0 ; :advisor :p1 ; :takes :c1 .
@@ -69,6 +69,11 @@ fn other_forms_are_left_to_the_library() {
         "SELECT * { ?s :age ?a OPTIONAL { ?s :email ?e } ?x :by ?e }",
         "SELECT * { { SELECT ?s { ?s :age ?a } LIMIT 1 } ?s :name ?n }",
         "SELECT * { ?a (:cites|:by)+ ?b }",
+        // A pattern beside a path may be the better beginning, as one beside an option or VALUES.
+        "SELECT * { :x1 :cites+ ?x . ?x :by ?p }",
+        "SELECT * { :x1 :cites+ ?x VALUES ?x { :x3 } }",
+        "SELECT * { ?s :takes ?c OPTIONAL { ?s :email ?e } ?s :age 25 }",
+        "SELECT * { VALUES ?k { :Student :Professor :Course } :s1 :advisor ?p . ?p a ?k }",
         "CONSTRUCT { ?s :p ?a } { ?s :age ?a }",
     ] {
         assert!(query(text).evaluate_on_ids(&place.snapshot()).expect(text).is_none(), "{text}");
@@ -76,6 +81,59 @@ fn other_forms_are_left_to_the_library() {
     let bound =
         query("SELECT * { ?s :age ?a }").with_binding(oxrdf::Variable::new_unchecked("a"), oxrdf::Literal::from(25));
     assert!(bound.evaluate_on_ids(&place.snapshot()).expect("it is no error").is_none());
+}
+
+#[test]
+fn long_values_are_not_compared_with_each_row_of_what_is_before_them() {
+    let place = Place::new(UNIVERSITY);
+    let values = |rows: usize| {
+        let nodes: String = (0..rows).map(|number| format!(":y{number} ")).collect();
+        format!("SELECT * {{ {{ ?s :age ?a OPTIONAL {{ ?s :email ?e }} }} VALUES ?s {{ {nodes} }} }}")
+    };
+    for (count, is_on_ids) in [(64, true), (65, false)] {
+        let asked = query(&values(count));
+        let solutions = asked.evaluate_on_ids(&place.snapshot()).expect("it is no error");
+        assert_eq!(solutions.is_some(), is_on_ids, "{count} rows");
+        assert_eq!(rows(&asked, &place.snapshot()).expect("rows").len(), 4);
+    }
+}
+
+#[test]
+fn the_order_of_the_text_is_kept_or_left_to_the_library() {
+    let place = Place::new(UNIVERSITY);
+    for (text, is_on_ids) in [
+        ("SELECT * { ?s :takes ?c . ?s :age ?a OPTIONAL { ?s :email ?e } }", true),
+        ("SELECT * { VALUES ?s { :s1 } }", true),
+        ("SELECT * { ?s :takes ?c VALUES ?s { :s1 } }", false),
+        ("SELECT * { ?s :takes ?c OPTIONAL { ?s :email ?e } ?s :age ?a }", false),
+    ] {
+        let written = query(text).with_join_order(JoinOrder::Written);
+        assert_eq!(written.evaluate_on_ids(&place.snapshot()).expect(text).is_some(), is_on_ids, "{text}");
+    }
+}
+
+#[test]
+fn an_explanation_has_the_order_that_runs() {
+    let both = (0..100).map(|number| format!(":s{number} :p :o ; :q :o . "));
+    let others = (0..200).map(|number| format!(":t{number} :r :o . :u{} :q :o . ", number % 50));
+    let place = Place::new(&both.chain(others).collect::<String>());
+    // After the first pattern, all terms of the second one are known. The third one has no match.
+    let text = "SELECT * { ?a :p ?b . ?a :q ?b . ?a :r ?c }";
+    let explained = query(text).explain_evaluated(&place.snapshot()).expect("explained");
+    let mut solutions = query(text).evaluate_on_ids(&place.snapshot()).expect("begun").expect("on ids");
+    while solutions.read(1_000, usize::MAX, |_| ()).expect("rows") {}
+    assert_eq!(solutions.quads_read(), 200);
+    assert_eq!(explained.quads_read, Some(200), "{explained}");
+}
+
+#[test]
+fn a_query_of_too_many_names_is_left_to_the_library() {
+    let place = Place::new(UNIVERSITY);
+    for (count, is_on_ids) in [(200, true), (2_000, false)] {
+        let branches: Vec<String> = (0..count).map(|number| format!("{{ ?v{number} :age 25 }}")).collect();
+        let text = format!("ASK {{ {} }}", branches.join(" UNION "));
+        assert_eq!(query(&text).evaluate_on_ids(&place.snapshot()).expect("no error").is_some(), is_on_ids, "{count}");
+    }
 }
 
 #[test]
@@ -124,6 +182,23 @@ fn values_are_ids_and_computed_terms_are_terms() {
             format!("<http://a/b> \"1\"{integer} unbound"),
         ]
     );
+}
+
+#[test]
+fn a_computed_term_has_the_same_number_in_all_rows() {
+    let place = Place::new(":a :v 1, 2 . :b :v 3");
+    let text = "SELECT ?x ?o ?none { VALUES ?x { \"a text that is too long to be in a number\" } ?s :v ?o }";
+    let mut solutions = query(text).evaluate_on_ids(&place.snapshot()).expect("begun").expect("on ids");
+    let mut count = 0;
+    let each = |row: IdRow<'_>| {
+        let ids: Vec<Option<SolutionId>> = row.ids().collect();
+        assert!(matches!(*ids, [Some(SolutionId::Computed(0)), Some(SolutionId::Stored(_)), None]), "{ids:?}");
+        let term = row.computed(0);
+        assert_eq!(row.values().next(), Some(Some(SolutionValue::Computed(term))));
+        count += 1;
+    };
+    assert!(!solutions.read(10, 1_000, each).expect("rows"));
+    assert_eq!(count, 3);
 }
 
 #[test]

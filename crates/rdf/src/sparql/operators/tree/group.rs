@@ -97,7 +97,12 @@ impl Operator for Group {
     fn advance(&mut self, row: &mut [Value], context: &mut Context<'_>) -> Result<JoinStep, Stopped> {
         while self.next.is_none() {
             match self.input.advance(row, context)? {
-                JoinStep::Row => self.add(row, context)?,
+                JoinStep::Row => {
+                    self.add(row, context)?;
+                    if context.is_spent() {
+                        return Ok(JoinStep::Paused);
+                    }
+                }
                 JoinStep::Paused => return Ok(JoinStep::Paused),
                 JoinStep::End => {
                     if self.keys.is_empty() {
@@ -108,6 +113,9 @@ impl Operator for Group {
                     self.next = Some(0);
                 }
             }
+        }
+        if context.is_spent() {
+            return Ok(JoinStep::Paused);
         }
         context.spend(1)?;
         let group = self.next.unwrap_or_default();

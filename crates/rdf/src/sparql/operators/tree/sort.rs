@@ -108,7 +108,12 @@ impl Operator for Sort {
     fn advance(&mut self, row: &mut [Value], context: &mut Context<'_>) -> Result<JoinStep, Stopped> {
         while self.sorted.is_none() {
             match self.input.advance(row, context)? {
-                JoinStep::Row => self.add(row, context),
+                JoinStep::Row => {
+                    self.add(row, context);
+                    if context.is_spent() {
+                        return Ok(JoinStep::Paused);
+                    }
+                }
                 JoinStep::Paused => return Ok(JoinStep::Paused),
                 JoinStep::End => {
                     self.drop_worse(context);

@@ -519,7 +519,7 @@ public final class Database implements AutoCloseable {
 
     /**
      * Closes this object as {@link #close} does, for a file that is deleted next: nothing is merged, written or synced.
-     * Commits that are not in the file or its log are lost. A second call does nothing, and so does {@link #close}
+     * Commits that are not in the file or its log are lost. Waits for a running bulk load. A second call does nothing, and so does {@link #close}
      * after it.
      */
     public void discard() {

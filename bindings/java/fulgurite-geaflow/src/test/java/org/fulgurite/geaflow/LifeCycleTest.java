@@ -1,5 +1,6 @@
 package org.fulgurite.geaflow;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -8,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -17,11 +19,14 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.apache.geaflow.state.DataModel;
 import org.apache.geaflow.store.IStoreBuilder;
 import org.apache.geaflow.store.api.key.IKVStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
+import org.fulgurite.exceptions.ErrorKind;
 import org.fulgurite.exceptions.FulguriteException;
 import org.junit.jupiter.api.Test;
 
@@ -84,19 +89,66 @@ class LifeCycleTest extends WithJob {
     }
 
     @Test
-    void aSegmentOfALogWithoutAFileIsInNobodysWay() throws IOException {
+    void aLogWithCommitsWhoseFileIsMissingIsKeptAndInitThrows() throws IOException {
+        configuration.put("geaflow.store.fulgurite.sync.mode", "META_SYNC");
         IKVStatefulStore<String, String> store = values();
-        store.put("a", "archived");
-        store.archive(1);
+        store.put("a", "committed");
+        store.flush();
+        // As after the death of the process: the commit is in the log alone.
+        Path killed = directory.resolve("killed");
+        copyFiles(local(0), killed);
         store.drop();
-        // As after a power cut that has taken a recovered file.
-        Files.createDirectories(local(0));
-        Files.write(local(0).resolve("state.ful-log.1"), new byte[100]);
+        copyFiles(killed, local(0));
+        Files.delete(local(0).resolve("state.ful"));
+        List<String> before = names(local(0));
+        assertTrue(before.stream().anyMatch(name -> name.startsWith("state.ful-log.")), before.toString());
+        FulguriteException thrown = assertThrows(FulguriteException.class, () -> store.init(context(0)));
+        assertEquals(ErrorKind.LOG_WITHOUT_DATABASE, thrown.kind());
+        assertTrue(names(local(0)).containsAll(before), names(local(0)).toString());
+        Files.copy(killed.resolve("state.ful"), local(0).resolve("state.ful"));
         store.init(context(0));
-        assertNull(store.get("a"));
-        assertFalse(Files.exists(local(0).resolve("state.ful-log.1")));
-        assertEquals(1, store.recoveryLatest());
-        assertEquals("archived", store.get("a"));
+        assertEquals("committed", store.get("a"));
+    }
+
+    /** Copies what is in a directory, but for locks. */
+    private static void copyFiles(Path from, Path to) throws IOException {
+        Files.createDirectories(to);
+        for (String name : names(from)) {
+            Files.copy(from.resolve(name), to.resolve(name));
+        }
+    }
+
+    private static List<String> names(Path of) throws IOException {
+        try (Stream<Path> found = Files.list(of)) {
+            return found.map(file -> file.getFileName().toString())
+                    .filter(name -> !name.endsWith("-lock"))
+                    .sorted()
+                    .collect(Collectors.toList());
+        }
+    }
+
+    @Test
+    void dropWritesNothingIntoTheFileThatItDeletes() throws IOException {
+        IKVStatefulStore<String, String> store = values();
+        store.put("a", "committed");
+        store.flush();
+        store.put("a", "not committed");
+        // A second name of the file, under which it stays.
+        Path kept = directory.resolve("kept");
+        Files.createLink(kept, local(0).resolve("state.ful"));
+        byte[] before = Files.readAllBytes(kept);
+        store.drop();
+        assertFalse(Files.exists(local(0)));
+        assertArrayEquals(before, Files.readAllBytes(kept));
+        // Closing the store in order would have written into it.
+        store.init(context(0));
+        store.put("a", "committed");
+        store.flush();
+        Files.delete(kept);
+        Files.createLink(kept, local(0).resolve("state.ful"));
+        before = Files.readAllBytes(kept);
+        store.close();
+        assertFalse(Arrays.equals(before, Files.readAllBytes(kept)));
     }
 
     @Test

@@ -32,7 +32,10 @@ final class PendingQuads {
         return count >= QUADS_MAX || terms.length() >= BYTES_MAX;
     }
 
-    /** Throws an {@link IllegalArgumentException}, and adds nothing, if a text is not valid Unicode. */
+    /**
+     * Throws an {@link IllegalArgumentException}, and adds no statement, if a text is not valid Unicode. Terms before it
+     * stay: they get ids when other statements are inserted.
+     */
     void add(Resource subject, IRI predicate, Value object, Resource context) {
         if (4 * count + 4 > rows.length) {
             rows = Arrays.copyOf(rows, 2 * rows.length);

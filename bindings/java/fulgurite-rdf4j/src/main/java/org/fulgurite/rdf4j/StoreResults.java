@@ -141,8 +141,8 @@ final class StoreResults implements CloseableIteration<BindingSet> {
             }
         }
         terms = new TermReader(batch);
-        terms.flag();
-        isLast = (batch[0] & LAST) != 0;
+        int flags = terms.flags();
+        isLast = (flags & LAST) != 0;
         if (names == null) {
             names = new ArrayList<>();
             for (int left = terms.number(); left > 0; left--) {
@@ -152,7 +152,7 @@ final class StoreResults implements CloseableIteration<BindingSet> {
         rows = terms.number();
         row = 0;
         ids = null;
-        if ((batch[0] & IDS) != 0) {
+        if ((flags & IDS) != 0) {
             readIds(batch);
         }
     }

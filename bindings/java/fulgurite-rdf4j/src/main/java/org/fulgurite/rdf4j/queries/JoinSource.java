@@ -6,9 +6,6 @@ import org.fulgurite.rdf4j.values.TermSource;
 
 /** Statements that can be joined by the ids of their terms: {@code crates/java/src/quads/joins.rs}. */
 public interface JoinSource {
-    /** The default graph: see {@link IdRows}, which has the numbers that stand for no term. */
-    long DEFAULT_GRAPH = IdRows.DEFAULT_GRAPH;
-
     /** Returns whether it can join patterns. */
     boolean joins();
 

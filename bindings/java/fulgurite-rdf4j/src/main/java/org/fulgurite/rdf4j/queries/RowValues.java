@@ -1,5 +1,6 @@
 package org.fulgurite.rdf4j.queries;
 
+import org.fulgurite.rdf4j.internal.IdRows;
 import org.fulgurite.rdf4j.values.StoredValue;
 import org.fulgurite.rdf4j.values.TermSource;
 import org.fulgurite.rdf4j.values.ValueCache;
@@ -73,7 +74,7 @@ public final class RowValues {
         StoredValue value = null;
         for (int at = column; at < columns * count; at += columns) {
             long id = rows[at];
-            if (id <= JoinSource.DEFAULT_GRAPH) {
+            if (id <= IdRows.DEFAULT_GRAPH) {
                 // It has no value, or a computed one, which the caller has.
                 continue;
             }

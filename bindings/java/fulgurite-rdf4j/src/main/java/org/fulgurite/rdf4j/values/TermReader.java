@@ -72,12 +72,12 @@ public final class TermReader {
     }
 
     /**
-     * Reads a byte that is 0 or 1.
+     * Reads a byte of flags.
      *
-     * @return whether it is 1
+     * @return the flags
      */
-    public boolean flag() {
-        return bytes[at++] != 0;
+    public int flags() {
+        return bytes[at++];
     }
 
     /**

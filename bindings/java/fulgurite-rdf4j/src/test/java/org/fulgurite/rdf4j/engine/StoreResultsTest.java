@@ -13,6 +13,7 @@ import java.util.concurrent.TimeUnit;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Literal;
 import org.eclipse.rdf4j.model.util.Values;
+import org.eclipse.rdf4j.model.vocabulary.XSD;
 import org.eclipse.rdf4j.query.BindingSet;
 import org.eclipse.rdf4j.query.QueryInterruptedException;
 import org.eclipse.rdf4j.query.QueryResults;
@@ -97,9 +98,39 @@ class StoreResultsTest {
     }
 
     @Test
+    void computedValuesAreThoseOfTheirRowsInEachBatch() {
+        String query = "SELECT ?s ?n ?x { VALUES (?n ?x) { (0 \"" + TEXT + "zero\") (1 \"" + TEXT + "one\") (2 \"" + TEXT
+                + "two\") } ?s <" + EX + "number> ?n }";
+        List<BindingSet> rows = rows(query);
+        assertEquals(ROWS, rows.size());
+        List<String> texts = List.of(TEXT + "zero", TEXT + "one", TEXT + "two");
+        for (BindingSet row : rows) {
+            int number = ((Literal) row.getValue("n")).intValue();
+            assertEquals(texts.get(number), row.getValue("x").stringValue());
+            int subject = Integer.parseInt(row.getValue("s").stringValue().substring(EX.length() + 1));
+            assertEquals(subject % 3, number);
+        }
+    }
+
+    @Test
+    void aLongComputedTextIsInABatchOnce() {
+        // A thousand copies of it would be more than an array of Java can have.
+        String text = "t".repeat(3 << 20);
+        String query = "SELECT ?s ?x { VALUES ?x { \"" + text + "\" } ?s <" + EX + "number> ?n }";
+        int count = 0;
+        try (TupleQueryResult result = connection.prepareTupleQuery(query).evaluate()) {
+            while (result.hasNext()) {
+                assertEquals(text.length(), result.next().getValue("x").stringValue().length());
+                count++;
+            }
+        }
+        assertEquals(ROWS, count);
+    }
+
+    @Test
     void variablesThatNoRowBindsHaveNoValue() {
-        String query = "SELECT ?s ?none ?text { ?s <" + EX + "number> 1 OPTIONAL { ?s <" + EX + "none> ?text } } "
-                + "LIMIT 40";
+        String query = "SELECT ?s ?none ?text { ?s <" + EX + "number> \"1\"^^<" + XSD.INT + "> "
+                + "OPTIONAL { ?s <" + EX + "none> ?text } } LIMIT 40";
         List<BindingSet> rows = rows(query);
         assertEquals(40, rows.size());
         for (BindingSet row : rows) {

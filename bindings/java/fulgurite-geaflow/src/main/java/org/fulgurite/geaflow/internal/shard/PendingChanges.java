@@ -47,7 +47,7 @@ final class PendingChanges {
     private long uncommittedMax;
 
     /**
-     * No changes.
+     * No changes. The shard calls {@link #shareMemory} when it counts as open.
      *
      * @param shard the shard, for the threads in the background
      * @param tables how many tables it has
@@ -60,7 +60,6 @@ final class PendingChanges {
         this.sizes = sizes;
         this.lock = lock;
         queue = new ChangeQueue(tables, settings.buffersMax, settings.bufferChangesMax);
-        shareMemory();
     }
 
     /** Takes the shard's part of the memory for changes that are not committed. */

@@ -1,6 +1,5 @@
 package org.fulgurite.geaflow.internal.shard;
 
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
@@ -62,13 +61,7 @@ public final class Shard {
      */
     static Shard open(StoreSettings settings, Path wanted, List<String> tables) {
         ShardDirectory directory = ShardDirectory.take(wanted);
-        return of(settings, directory, tables, file -> {
-            if (!Files.exists(file)) {
-                // A power cut may have taken a recovered file and left a segment of its log, which has no commits.
-                directory.empty();
-            }
-            return settings.databaseOptions().open(file);
-        });
+        return of(settings, directory, tables, file -> settings.databaseOptions().open(file));
     }
 
     /** Restores a checkpoint into a directory, in place of what is there. It may be another one, as in {@link #open}. */

@@ -66,6 +66,10 @@ final class ShardSizes {
         } catch (ClosedException closedMeanwhile) {
             // Closing it has written them.
         } catch (FulguriteException notWritten) {
+            if (file.ifOpen() != open) {
+                // It was discarded meanwhile, which stops this.
+                return;
+            }
             LOGGER.warn("commits of {} stay in memory: {}", file.path, notWritten.getMessage());
         }
     }
