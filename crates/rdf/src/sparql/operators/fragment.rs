@@ -240,7 +240,7 @@ impl Reading for Visible<'_, '_> {
     }
 }
 
-/// A path of any number of steps by one predicate, one end of which is given.
+/// A path of any number of steps by one predicate, with one given end.
 pub(super) struct Closed<'q> {
     pub(super) start: TermRef<'q>,
     pub(super) end: Name<'q>,

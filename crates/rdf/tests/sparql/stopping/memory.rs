@@ -321,7 +321,7 @@ fn a_row_that_holds_more_than_the_limit_ends_the_rows() {
 
 #[test]
 fn rows_that_hold_more_than_the_limit_together_are_within_it_one_after_the_other() {
-    // Short ones come first: the evaluation reads many rows together when it comes to the long ones.
+    // Short ones come first: the evaluation reads many rows together when the long ones follow.
     let fixture = texts((0..1_200).map(|number| if number < 1_000 { 10 } else { 300_000 }));
     let (rows, error) = outcome("SELECT ?text { ?t :text ?text }", small(), &fixture.snapshot());
     assert!(rows == 1_200 && error.is_none(), "{rows} {error:?}");
