@@ -304,6 +304,13 @@ impl TermId {
         known.then_some(id)
     }
 
+    /// The id that [`TermId::to_bits`] returned these bits of, even one that a damaged key has. `None` if the tag is
+    /// unknown.
+    pub(crate) fn from_own_bits(bits: u64) -> Option<Self> {
+        let id = Self(bits);
+        (id.tag().0 <= Tag::LAST.0).then_some(id)
+    }
+
     pub(crate) fn tag(self) -> Tag {
         Tag((self.0 >> PAYLOAD_BITS) as u8)
     }

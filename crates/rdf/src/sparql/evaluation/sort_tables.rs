@@ -60,7 +60,7 @@ impl Packed {
     }
 
     fn id(self) -> Option<TermId> {
-        TermId::from_bits(self.0)
+        TermId::from_own_bits(self.0)
     }
 
     fn term(self) -> EvaluationTerm {

@@ -28,7 +28,7 @@ impl Value {
 
     /// The id, if it is that of a term. The store may not have the term if it is in its id.
     pub(crate) fn id(self) -> Option<TermId> {
-        if self.is_bound() { TermId::from_bits(self.0) } else { None }
+        if self.is_bound() { TermId::from_own_bits(self.0) } else { None }
     }
 
     /// The term; `None` if there is no value.
@@ -41,5 +41,20 @@ impl Value {
 
     pub(crate) fn to_bits(self) -> u64 {
         self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_id_is_taken_for_a_computed_term_even_if_damage_has_made_it() {
+        for bits in [1, 17, 1 << 56, (0x1c << 56) | 5] {
+            let id = TermId::from_own_bits(bits).expect("the tag is known");
+            assert_eq!(Value::stored(id).term(), Some(EvaluationTerm::Stored(id)), "{bits:#x}");
+        }
+        assert_eq!(Value::computed(17).term(), Some(EvaluationTerm::Computed(17)));
+        assert_eq!(Value::UNBOUND.term(), None);
     }
 }

@@ -45,7 +45,7 @@ class StoreResultsTest {
         for (int index = 0; index < ROWS; index++) {
             IRI subject = Values.iri(EX, "s" + index);
             connection.add(subject, Values.iri(EX, "text"), Values.literal(TEXT + index));
-            connection.add(subject, Values.iri(EX, "number"), Values.literal(index % 3));
+            connection.add(subject, Values.iri(EX, "number"), Values.literal(String.valueOf(index % 3), XSD.INTEGER));
         }
         connection.commit();
     }
@@ -129,7 +129,7 @@ class StoreResultsTest {
 
     @Test
     void variablesThatNoRowBindsHaveNoValue() {
-        String query = "SELECT ?s ?none ?text { ?s <" + EX + "number> \"1\"^^<" + XSD.INT + "> "
+        String query = "SELECT ?s ?none ?text { ?s <" + EX + "number> 1 "
                 + "OPTIONAL { ?s <" + EX + "none> ?text } } LIMIT 40";
         List<BindingSet> rows = rows(query);
         assertEquals(40, rows.size());
