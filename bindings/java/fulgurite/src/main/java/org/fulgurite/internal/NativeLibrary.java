@@ -2,6 +2,7 @@ package org.fulgurite.internal;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,7 +11,6 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
-import java.util.Arrays;
 import java.util.Properties;
 
 /**
@@ -28,6 +28,13 @@ final class NativeLibrary {
 
     /** A virtual machine loads a file for one class loader only, so each further one gets a copy. */
     private static final int COPIES_MAX = 1000;
+
+    private static final int PART_BYTES = 1 << 16;
+
+    /** The content of a library. It is read as a stream: it may be larger than the heap. */
+    private interface Content {
+        InputStream open() throws IOException;
+    }
 
     private NativeLibrary() {}
 
@@ -50,11 +57,15 @@ final class NativeLibrary {
             return;
         }
         String platform = Platform.ofThisMachine();
-        byte[] content = read("org/fulgurite/native/" + platform + "/" + System.mapLibraryName(NAME));
-        if (content == null) {
-            throw new UnsatisfiedLinkError(Platform.missing(platform, versionOfClasses(), FILE_PROPERTY));
+        String resource = "org/fulgurite/native/" + platform + "/" + System.mapLibraryName(NAME);
+        try (InputStream stream = open(resource)) {
+            if (stream == null) {
+                throw new UnsatisfiedLinkError(Platform.missing(platform, versionOfClasses(), FILE_PROPERTY));
+            }
+            loadCopy(hash(stream), () -> open(resource));
+        } catch (IOException error) {
+            throw failed("the native library cannot be read from the jar: " + error, error);
         }
-        loadCopy(content);
     }
 
     /** The library in a directory of {@code java.library.path}, or null. */
@@ -76,8 +87,8 @@ final class NativeLibrary {
             if (!isLoadedElsewhere(error)) {
                 throw error;
             }
-            try {
-                loadCopy(Files.readAllBytes(file));
+            try (InputStream stream = Files.newInputStream(file)) {
+                loadCopy(hash(stream), () -> Files.newInputStream(file));
             } catch (IOException unreadable) {
                 throw failed("the native library " + file + " cannot be read: " + unreadable, unreadable);
             }
@@ -86,24 +97,6 @@ final class NativeLibrary {
 
     private static boolean isLoadedElsewhere(UnsatisfiedLinkError error) {
         return String.valueOf(error.getMessage()).contains("already loaded in another classloader");
-    }
-
-    private static byte[] read(String resource) {
-        try (InputStream stream = open(resource)) {
-            if (stream == null) {
-                return null;
-            }
-            byte[] content = new byte[1 << 20];
-            int length = 0;
-            for (int count; (count = stream.read(content, length, content.length - length)) >= 0; length += count) {
-                if (length + count == content.length) {
-                    content = Arrays.copyOf(content, 2 * content.length);
-                }
-            }
-            return Arrays.copyOf(content, length);
-        } catch (IOException error) {
-            throw failed("the native library cannot be read from the jar: " + error, error);
-        }
     }
 
     /** Opens a resource of this jar or of another one, such as that of a platform. Returns null if there is none. */
@@ -115,13 +108,12 @@ final class NativeLibrary {
     }
 
     /** Copies the library to a file that is named by its content, unless it is there already, and loads the file. */
-    private static void loadCopy(byte[] content) {
+    private static void loadCopy(String hash, Content content) {
         Path directory = directory();
-        String hash = hash(content);
         for (int copy = 0; copy < COPIES_MAX; copy++) {
             Path file = directory.resolve(System.mapLibraryName(NAME + "-" + hash + (copy == 0 ? "" : "-" + copy)));
             try {
-                write(directory, file, content);
+                write(directory, file, hash, content);
             } catch (IOException error) {
                 throw failed("the native library cannot be copied to " + directory + ": " + error + "; set the system "
                         + "property " + DIRECTORY_PROPERTY + " to a directory that you can write to", error);
@@ -140,13 +132,23 @@ final class NativeLibrary {
         throw new UnsatisfiedLinkError("more than " + COPIES_MAX + " class loaders use Fulgurite in this process");
     }
 
-    private static void write(Path directory, Path file, byte[] content) throws IOException {
-        if (Files.isRegularFile(file) && Arrays.equals(Files.readAllBytes(file), content)) {
-            return;
+    private static void write(Path directory, Path file, String hash, Content content) throws IOException {
+        if (Files.isRegularFile(file)) {
+            try (InputStream stream = Files.newInputStream(file)) {
+                if (hash(stream).equals(hash)) {
+                    return;
+                }
+            }
         }
         Path unfinished = Files.createTempFile(directory, NAME, ".new");
         try {
-            Files.write(unfinished, content);
+            try (InputStream from = content.open();
+                    OutputStream to = Files.newOutputStream(unfinished)) {
+                byte[] part = new byte[PART_BYTES];
+                for (int count; (count = from.read(part)) >= 0; ) {
+                    to.write(part, 0, count);
+                }
+            }
             Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } finally {
             Files.deleteIfExists(unfinished);
@@ -202,10 +204,15 @@ final class NativeLibrary {
         }
     }
 
-    private static String hash(byte[] content) {
+    private static String hash(InputStream content) throws IOException {
         try {
+            MessageDigest hash = MessageDigest.getInstance("SHA-256");
+            byte[] part = new byte[PART_BYTES];
+            for (int count; (count = content.read(part)) >= 0; ) {
+                hash.update(part, 0, count);
+            }
             StringBuilder text = new StringBuilder();
-            byte[] digest = MessageDigest.getInstance("SHA-256").digest(content);
+            byte[] digest = hash.digest();
             for (int index = 0; index < 16; index++) {
                 text.append(String.format("%02x", digest[index]));
             }

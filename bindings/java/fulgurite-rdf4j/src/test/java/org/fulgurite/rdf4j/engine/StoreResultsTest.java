@@ -99,8 +99,8 @@ class StoreResultsTest {
 
     @Test
     void computedValuesAreThoseOfTheirRowsInEachBatch() {
-        String query = "SELECT ?s ?n ?x { VALUES (?n ?x) { (0 \"" + TEXT + "zero\") (1 \"" + TEXT + "one\") (2 \"" + TEXT
-                + "two\") } ?s <" + EX + "number> ?n }";
+        String query = "SELECT ?s ?n ?x { VALUES (?n ?x) { (0 \"" + TEXT + "zero\") (1 \"" + TEXT + "one\") "
+                + "(2 \"" + TEXT + "two\") } ?s <" + EX + "number> ?n }";
         List<BindingSet> rows = rows(query);
         assertEquals(ROWS, rows.size());
         List<String> texts = List.of(TEXT + "zero", TEXT + "one", TEXT + "two");
