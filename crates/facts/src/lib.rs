@@ -34,7 +34,7 @@
 //! | keep a database in LMDB | [`StoreOptions::backend`], [`Backend`] |
 //! | hide facts of some files | [`Snapshot::slice_of`], [`FactReader::sliced`], [`StoreOptions::hide_units`] |
 //! | know which files own facts | [`Snapshot::unit_facts`], [`Snapshot::owners_of`] |
-//! | copy facts with their owners | [`Snapshot::claims`], [`Snapshot::derivations`] |
+//! | copy facts with their owners | [`Snapshot::claims`], [`Snapshot::each_derivation`] |
 //!
 //! `docs/reference/facts.md` has the guarantees and the bytes, `docs/reference/angle.md` the language.
 
