@@ -193,7 +193,7 @@ impl EventStore {
         }
     }
 
-    /// One attempt of [`EventStore::run`]. What comes before the transaction, such as folding, may conflict too.
+    /// One attempt of [`EventStore::run`]. The fold that precedes the transaction may conflict too.
     fn attempt<T>(
         &self,
         isolation: Isolation,

@@ -156,7 +156,7 @@ fn cut(id: u64, expected: &Content, files: &Arc<BTreeMap<String, Vec<u8>>>) -> (
         }
         assert!(!has(RESTORED), "{image}: a database is gone that was restored");
         if none.is_multiple_of(4) {
-            // What is left of the interrupted one is in nobody's way.
+            // Files of the interrupted restoration do not make the next one fail.
             let storage = Elsewhere { files: Arc::clone(files), disk: Arc::clone(&after) };
             let db = Checkpoints::new(storage).restore(id, PATH, options(&after)).expect("restored again");
             assert!(content(&db) == *expected, "{image}");

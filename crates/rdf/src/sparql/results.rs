@@ -23,8 +23,8 @@ use crate::sparql::evaluation::evaluation_term::EvaluationTerm;
 use crate::sparql::evaluation::heap::HeapBytes;
 use crate::sparql::evaluation::interrupt;
 use crate::sparql::evaluation::limits::{EvaluationMonitor, PausedMonitor};
+use crate::sparql::evaluation::value::Value;
 use crate::sparql::operators::rows::{RowSource, TermRows};
-use crate::sparql::operators::value::Value;
 use crate::writing::{self, GraphWriter, SolutionsWriter, Spool};
 
 /// The results of a query.

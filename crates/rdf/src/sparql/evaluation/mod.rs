@@ -11,3 +11,4 @@ pub(crate) mod scope;
 pub(crate) mod sort_tables;
 pub(crate) mod term_cache;
 pub(crate) mod terms;
+pub(crate) mod value;

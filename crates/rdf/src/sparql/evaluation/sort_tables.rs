@@ -13,11 +13,11 @@ use std::cell::{Cell, RefCell};
 
 use oxrdf::Term;
 
-use crate::TermId;
 use crate::sparql::evaluation::best_rows;
 use crate::sparql::evaluation::evaluation_term::{EvaluationTerm, RankBy, Slot, SortKey};
 use crate::sparql::evaluation::interrupt;
 use crate::sparql::evaluation::limits::Stopped;
+use crate::sparql::evaluation::value::Value;
 use crate::sparql::expressions::order::{Key, compare_forms};
 
 /// The values of an evaluation's terms.
@@ -39,33 +39,12 @@ pub(crate) struct SortTables {
 
 #[derive(Default)]
 struct Table {
-    terms: Vec<Packed>,
+    terms: Vec<Value>,
     ranks: Option<Ranks>,
 }
 
-/// A term in eight bytes: the bits of its number, or its place among computed terms.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Packed(u64);
-
-/// A tag that no number has.
-const COMPUTED: u64 = 0xff << 56;
-
-impl Packed {
-    fn of(term: EvaluationTerm) -> Option<Self> {
-        match term {
-            EvaluationTerm::Stored(id) => Some(Self(id.to_bits())),
-            EvaluationTerm::Computed(place) => Some(Self(COMPUTED | u64::from(place))),
-            EvaluationTerm::Form(_) | EvaluationTerm::SortKey(_) => None,
-        }
-    }
-
-    fn id(self) -> Option<TermId> {
-        TermId::from_own_bits(self.0)
-    }
-
-    fn term(self) -> EvaluationTerm {
-        self.id().map_or(EvaluationTerm::Computed(self.0 as u32), EvaluationTerm::Stored)
-    }
+fn term_of(value: Value) -> EvaluationTerm {
+    value.term().expect("what is sorted is a term")
 }
 
 enum Ranks {
@@ -89,7 +68,7 @@ impl SortTables {
             table.terms.clear();
         }
         let place = u32::try_from(table.terms.len()).ok()?;
-        table.terms.push(Packed::of(term)?);
+        table.terms.push(Value::of(term)?);
         self.added.set(Some(SortKey { place, slot }));
         Some(())
     }
@@ -116,12 +95,10 @@ impl SortTables {
     }
 }
 
-/// The ranks of the terms of one key of an `ORDER BY`, in the order of the rows. Requires: the terms are stored or
-/// computed ones.
-pub(crate) fn ranks_of(column: &[EvaluationTerm], by: RankBy, terms: &impl TermValues) -> Result<Vec<i64>, Stopped> {
-    let added: Vec<Packed> = column.iter().map(|term| Packed::of(*term).expect("it is a term of a row")).collect();
-    let ranks = Ranks::of(&added, terms)?;
-    Ok((0..added.len()).map(|place| ranks.rank(&added, place, by)).collect())
+/// The ranks of the terms of one key of an `ORDER BY`, in the order of the rows. Requires: each row has a term.
+pub(crate) fn ranks_of(column: &[Value], by: RankBy, terms: &impl TermValues) -> Result<Vec<i64>, Stopped> {
+    let ranks = Ranks::of(column, terms)?;
+    Ok((0..column.len()).map(|place| ranks.rank(column, place, by)).collect())
 }
 
 /// The number, moved so that it orders with a sign as it did without.
@@ -130,25 +107,25 @@ fn signed(order: u64) -> i64 {
 }
 
 /// Terms of one of these classes order as their numbers do, forms of equal values too.
-fn id_class(term: Packed) -> Option<(best_rows::Class, u64)> {
+fn id_class(term: Value) -> Option<(best_rows::Class, u64)> {
     let id = term.id()?;
     Some((best_rows::order(id)?.0, best_rows::form(id)))
 }
 
 impl Ranks {
     /// The rank of a row. `terms` are those of all rows; ranks that are listed do not need them.
-    fn rank(&self, terms: &[Packed], place: usize, by: RankBy) -> i64 {
+    fn rank(&self, terms: &[Value], place: usize, by: RankBy) -> i64 {
         match (self, by) {
             (Self::Listed(ranks), RankBy::Value) => ranks[place].0.into(),
             (Self::Listed(ranks), RankBy::Form) => ranks[place].1.into(),
             (Self::Ids, RankBy::Value) => {
                 terms[place].id().and_then(best_rows::order).map_or(0, |(_, order)| signed(order))
             }
-            (Self::Ids, RankBy::Form) => signed(terms[place].0),
+            (Self::Ids, RankBy::Form) => signed(terms[place].to_bits()),
         }
     }
 
-    fn of(added: &[Packed], terms: &impl TermValues) -> Result<Self, Stopped> {
+    fn of(added: &[Value], terms: &impl TermValues) -> Result<Self, Stopped> {
         let class = added.first().and_then(|first| id_class(*first));
         if class.is_some() && added.iter().all(|term| id_class(*term) == class) {
             return Ok(Self::Ids);
@@ -157,7 +134,7 @@ impl Ranks {
         distinct.sort_unstable();
         distinct.dedup();
         let ranks = ranks_of_distinct(&distinct, terms)?;
-        let rank = |term: &Packed| {
+        let rank = |term: &Value| {
             interrupt::touch();
             ranks[distinct.binary_search(term).expect("each term is among the distinct ones")]
         };
@@ -166,11 +143,11 @@ impl Ranks {
 }
 
 /// The ranks of each of the terms.
-fn ranks_of_distinct(distinct: &[Packed], terms: &impl TermValues) -> Result<Vec<(u32, u32)>, Stopped> {
+fn ranks_of_distinct(distinct: &[Value], terms: &impl TermValues) -> Result<Vec<(u32, u32)>, Stopped> {
     let mut keyed = Vec::with_capacity(distinct.len());
     for (place, term) in distinct.iter().enumerate() {
         interrupt::touch();
-        keyed.push((terms.order_key(term.term())?, place));
+        keyed.push((terms.order_key(term_of(*term))?, place));
     }
     keyed.sort_unstable_by(|(left, _), (right, _)| {
         interrupt::touch();
@@ -189,13 +166,13 @@ fn ranks_of_distinct(distinct: &[Packed], terms: &impl TermValues) -> Result<Vec
 }
 
 /// The places of terms that have one value, in the order of their forms.
-fn by_forms(equal: &[(Key, usize)], distinct: &[Packed], terms: &impl TermValues) -> Result<Vec<usize>, Stopped> {
+fn by_forms(equal: &[(Key, usize)], distinct: &[Value], terms: &impl TermValues) -> Result<Vec<usize>, Stopped> {
     if let [(_, place)] = equal {
         return Ok(vec![*place]);
     }
     let mut forms = Vec::with_capacity(equal.len());
     for (_, place) in equal {
-        forms.push((terms.externalize(distinct[*place].term())?, *place));
+        forms.push((terms.externalize(term_of(distinct[*place]))?, *place));
     }
     forms.sort_unstable_by(|(left, _), (right, _)| compare_forms(left, right));
     Ok(forms.into_iter().map(|(_, place)| place).collect())

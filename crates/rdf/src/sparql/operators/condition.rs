@@ -16,9 +16,9 @@ use spargebra::algebra::Expression;
 
 use super::context::Context;
 use super::scope::Refused;
-use super::value::Value;
 use crate::TermId;
 use crate::sparql::evaluation::limits::Stopped;
+use crate::sparql::evaluation::value::Value;
 use crate::sparql::expressions::functions::{Mode, Operation};
 use crate::sparql::expressions::ill_typed::marked_term;
 use crate::sparql::expressions::numeric::Number;

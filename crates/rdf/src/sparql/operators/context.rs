@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use oxrdf::{Term, TermRef};
 
-use super::value::Value;
 use crate::error::{Error, Result};
 use crate::meter;
 use crate::quads::joined::{JoinStep, Joined};
@@ -15,6 +14,7 @@ use crate::sparql::evaluation::heap::HeapBytes;
 use crate::sparql::evaluation::limits::{EvaluationMonitor, Stopped};
 use crate::sparql::evaluation::sort_tables::TermValues;
 use crate::sparql::evaluation::term_cache::TermCache;
+use crate::sparql::evaluation::value::Value;
 use crate::sparql::expressions::order::Key;
 use crate::{Quads, TermId};
 

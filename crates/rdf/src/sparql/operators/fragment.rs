@@ -18,8 +18,8 @@ use spargebra::term::{GroundTerm, NamedNode, NamedNodePattern, TermPattern, Trip
 
 use super::condition::{Condition, Reading};
 use super::scope::{Name, Names, PARTS_MAX, Places, Refused};
-use super::value::Value;
 use crate::sparql::evaluation::limits::EvaluationMonitor;
+use crate::sparql::evaluation::value::Value;
 use crate::sparql::plan::JoinOrder;
 
 /// `VALUES` with more rows are not compared with each row of what is before them.

@@ -14,7 +14,7 @@
 //! | `scope` | which variables have which places |
 //! | `tree` | the operators |
 //! | `row_table` | sets of rows |
-//! | `context`, `value` | what operators share: limits, values of rows, terms |
+//! | `context` | what operators share: limits, terms |
 //! | `rows` | an evaluation, and its rows as terms |
 //!
 //! Invariants: (1) An evaluation has the solutions that the library's has. (2) Operators share one row, in which each
@@ -34,6 +34,5 @@ mod scope;
 #[cfg(test)]
 mod tests;
 mod tree;
-pub(crate) mod value;
 
 pub(crate) use recognition::{Request, recognise};

@@ -27,10 +27,10 @@ use super::tree::aggregate::{Aggregate, Function};
 use super::tree::group::Group;
 use super::tree::operator::Operator;
 use super::tree::sort::{Sort, SortBy};
-use super::value::Value;
 use crate::Quads;
 use crate::sparql::evaluation::best_rows::Best;
 use crate::sparql::evaluation::limits::{EvaluationMonitor, Stopped};
+use crate::sparql::evaluation::value::Value;
 use crate::sparql::plan::JoinOrder;
 use crate::sparql::plan::first_rows::Cut;
 

@@ -4,8 +4,8 @@
 
 use std::hash::{BuildHasher, Hasher};
 
-use super::value::Value;
 use crate::dictionary::seeded_hash::SeededHash;
+use crate::sparql::evaluation::value::Value;
 
 /// See the module.
 pub(super) struct RowTable {

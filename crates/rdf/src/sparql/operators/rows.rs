@@ -12,7 +12,6 @@ use sparesults::QuerySolution;
 use super::context::{Context, Kept};
 use super::row_table::RowTable;
 use super::tree::operator::{Operator, node};
-use super::value::Value;
 use crate::error::{Error, Result};
 use crate::meter;
 use crate::quads::joined::JoinStep;
@@ -20,6 +19,7 @@ use crate::sparql::evaluation::evaluation_term::EvaluationTerm;
 use crate::sparql::evaluation::heap::HeapBytes;
 use crate::sparql::evaluation::interrupt;
 use crate::sparql::evaluation::limits::{EvaluationMonitor, Stopped};
+use crate::sparql::evaluation::value::Value;
 use crate::sparql::explain::plan_node::PlanNode;
 use crate::{Quads, TermId};
 

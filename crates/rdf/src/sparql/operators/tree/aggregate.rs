@@ -12,11 +12,11 @@ use crate::sparql::evaluation::best_rows;
 use crate::sparql::evaluation::evaluation_term::EvaluationTerm;
 use crate::sparql::evaluation::limits::Stopped;
 use crate::sparql::evaluation::sort_tables::TermValues;
+use crate::sparql::evaluation::value::Value;
 use crate::sparql::expressions::numeric::Number;
 use crate::sparql::expressions::order::compare_forms;
 use crate::sparql::operators::context::Context;
 use crate::sparql::operators::scope::Refused;
-use crate::sparql::operators::value::Value;
 
 /// An aggregate of a `SELECT` or `HAVING`.
 #[derive(Clone, Copy)]

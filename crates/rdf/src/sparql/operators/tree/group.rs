@@ -4,10 +4,10 @@ use super::aggregate::{Accumulator, Aggregate};
 use super::operator::{Operator, node};
 use crate::quads::joined::JoinStep;
 use crate::sparql::evaluation::limits::Stopped;
+use crate::sparql::evaluation::value::Value;
 use crate::sparql::explain::plan_node::PlanNode;
 use crate::sparql::operators::context::Context;
 use crate::sparql::operators::row_table::RowTable;
-use crate::sparql::operators::value::Value;
 
 /// See the module. Without keys there is one group, even without rows.
 pub struct Group {

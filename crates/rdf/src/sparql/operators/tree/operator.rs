@@ -2,10 +2,10 @@
 
 use crate::quads::joined::JoinStep;
 use crate::sparql::evaluation::limits::Stopped;
+use crate::sparql::evaluation::value::Value;
 use crate::sparql::explain::plan_node::PlanNode;
 use crate::sparql::operators::condition::Conditions;
 use crate::sparql::operators::context::Context;
-use crate::sparql::operators::value::Value;
 
 /// Makes rows, one at a time. Each has its values at the places of its variables in `row`, which all operators of a
 /// query share.

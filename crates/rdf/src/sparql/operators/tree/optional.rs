@@ -4,10 +4,10 @@ use super::operator::{Operator, node};
 use super::patterns::Part;
 use crate::quads::joined::JoinStep;
 use crate::sparql::evaluation::limits::Stopped;
+use crate::sparql::evaluation::value::Value;
 use crate::sparql::explain::plan_node::PlanNode;
 use crate::sparql::operators::condition::Conditions;
 use crate::sparql::operators::context::Context;
-use crate::sparql::operators::value::Value;
 
 /// See the module.
 pub struct Optional {

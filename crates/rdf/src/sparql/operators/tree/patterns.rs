@@ -4,9 +4,9 @@ use super::operator::{Operator, node};
 use crate::TermId;
 use crate::quads::joined::{JoinStep, Joined};
 use crate::sparql::evaluation::limits::Stopped;
+use crate::sparql::evaluation::value::Value;
 use crate::sparql::explain::plan_node::PlanNode;
 use crate::sparql::operators::context::Context;
-use crate::sparql::operators::value::Value;
 
 /// Patterns that are joined to a row.
 pub struct Part {

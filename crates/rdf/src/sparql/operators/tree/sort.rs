@@ -7,13 +7,13 @@ use std::cmp::Ordering;
 
 use super::operator::{Operator, node};
 use crate::quads::joined::JoinStep;
-use crate::sparql::evaluation::evaluation_term::{EvaluationTerm, RankBy};
+use crate::sparql::evaluation::evaluation_term::RankBy;
 use crate::sparql::evaluation::interrupt;
 use crate::sparql::evaluation::limits::Stopped;
 use crate::sparql::evaluation::sort_tables::ranks_of;
+use crate::sparql::evaluation::value::Value;
 use crate::sparql::explain::plan_node::PlanNode;
 use crate::sparql::operators::context::Context;
-use crate::sparql::operators::value::Value;
 
 /// See the module.
 pub struct Sort {
@@ -96,11 +96,10 @@ impl Sort {
 
     /// The ranks of the rows by a key; `None` where it is unbound, which comes first.
     fn ranks(&self, key: SortBy, by: RankBy, context: &Context<'_>) -> Result<Vec<Option<i64>>, Stopped> {
-        let column = self.kept.iter().skip(key.column).step_by(self.places.len());
-        let terms: Vec<Option<EvaluationTerm>> = column.map(|value| value.term()).collect();
-        let bound: Vec<EvaluationTerm> = terms.iter().flatten().copied().collect();
+        let column = || self.kept.iter().skip(key.column).step_by(self.places.len());
+        let bound: Vec<Value> = column().copied().filter(|value| value.is_bound()).collect();
         let mut ranks = ranks_of(&bound, by, context)?.into_iter();
-        Ok(terms.iter().map(|term| if term.is_some() { ranks.next() } else { None }).collect())
+        Ok(column().map(|value| if value.is_bound() { ranks.next() } else { None }).collect())
     }
 }
 

@@ -6,9 +6,9 @@ use super::operator::{Operator, node};
 use crate::dictionary::seeded_hash::SeededHash;
 use crate::quads::joined::JoinStep;
 use crate::sparql::evaluation::limits::Stopped;
+use crate::sparql::evaluation::value::Value;
 use crate::sparql::explain::plan_node::PlanNode;
 use crate::sparql::operators::context::Context;
-use crate::sparql::operators::value::Value;
 use crate::{GraphPattern, IdPattern, QuadIds, TermId};
 
 /// The rows of a table, joined to each row of its input. Without an input there is one row, without values.

@@ -140,9 +140,9 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
             long raw = NativeQuads.openStore(path, options, config.nativeIndexes());
             Handle opened = new Handle(this, raw, "store", true, Handle.newSet());
             opened.setChildren(views);
-            committed = new CommittedTerms(opened);
-            iris = new IriCache(committed);
             values = config.getValueCacheSize() == 0 ? null : new ValueCache(config.getValueCacheSize());
+            committed = new CommittedTerms(opened, values);
+            iris = new IriCache(committed);
             handle = opened;
         } catch (LockedException error) {
             throw new StoreLockedException(path, error);
@@ -283,6 +283,11 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
 
     IriCache iris() {
         return iris;
+    }
+
+    /** The committed terms, which are read without a view. */
+    CommittedTerms committedTerms() {
+        return committed;
     }
 
     private void forgetSnapshot(StoreView expected) {

@@ -25,6 +25,7 @@ import org.fulgurite.rdf4j.queries.RowValues;
 import org.fulgurite.rdf4j.queries.StoreQuery;
 import org.fulgurite.rdf4j.values.TermBytes;
 import org.fulgurite.rdf4j.values.TermReader;
+import org.fulgurite.rdf4j.values.TermSource;
 
 /**
  * The results of a query that the store evaluates: see {@code crates/java/src/quads/objects/query.rs}. One thread reads
@@ -42,8 +43,8 @@ final class StoreResults implements CloseableIteration<BindingSet> {
 
     private final Handle handle;
 
-    /** Where terms of ids are read. */
-    private final StoreView view;
+    /** Where terms of ids are read: the caller closes the view before the first row is read. */
+    private final TermSource committed;
 
     /** The names of the variables; null before the first batch. */
     private List<String> names;
@@ -68,9 +69,9 @@ final class StoreResults implements CloseableIteration<BindingSet> {
     private boolean isLast;
     private volatile boolean isClosed;
 
-    private StoreResults(FulguriteStore store, StoreView view, long raw) {
+    private StoreResults(FulguriteStore store, long raw) {
         this.handle = store.result(this, raw);
-        this.view = view;
+        this.committed = store.committedTerms();
     }
 
     /**
@@ -87,7 +88,7 @@ final class StoreResults implements CloseableIteration<BindingSet> {
             given.text(binding.getName()).term(binding.getValue());
         }
         long raw = NativeQuads.query(view.raw(), query.text(), query.base(), given.array(), given.length(), kinds);
-        return raw == 0 ? null : new StoreResults(store, view, raw);
+        return raw == 0 ? null : new StoreResults(store, raw);
     }
 
     private static void append(TermBytes given, Dataset dataset) {
@@ -170,7 +171,7 @@ final class StoreResults implements CloseableIteration<BindingSet> {
         }
         boolean isFirst = values == null;
         if (isFirst) {
-            values = new RowValues(view, names.size());
+            values = new RowValues(committed, names.size());
         }
         values.begin(ids, rows, isFirst);
         for (int column = 0; column < names.size(); column++) {

@@ -11,33 +11,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.util.Values;
 import org.eclipse.rdf4j.repository.RepositoryConnection;
-import org.eclipse.rdf4j.repository.sail.SailRepository;
 import org.eclipse.rdf4j.sail.SailException;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-class BulkLoadTest {
+class BulkLoadTest extends WithStore {
     private static final int STATEMENTS = 200_000;
-
-    @TempDir
-    Path directory;
-
-    private FulguriteStore store;
-    private SailRepository repository;
-
-    @BeforeEach
-    void open() {
-        store = new FulguriteStore(directory.resolve("store").toFile());
-        repository = new SailRepository(store);
-        repository.init();
-    }
-
-    @AfterEach
-    void close() {
-        repository.shutDown();
-    }
 
     private Path write(String name, int statements) throws Exception {
         Path file = directory.resolve(name);

@@ -26,38 +26,16 @@ import org.eclipse.rdf4j.model.base.CoreDatatype;
 import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.eclipse.rdf4j.model.util.Values;
 import org.eclipse.rdf4j.repository.RepositoryResult;
-import org.eclipse.rdf4j.repository.sail.SailRepository;
 import org.eclipse.rdf4j.repository.sail.SailRepositoryConnection;
 import org.eclipse.rdf4j.rio.helpers.NTriplesUtil;
 import org.fulgurite.rdf4j.values.StoredValue;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Values between Java and the native library: nothing of them may change on the way, in any direction. */
-class LiteralsTest {
+class LiteralsTest extends WithStore {
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
     private static final IRI SUBJECT = Values.iri("http://example.org/s");
     private static final IRI PREDICATE = Values.iri("http://example.org/p");
-
-    @TempDir
-    Path directory;
-
-    private FulguriteStore store;
-    private SailRepository repository;
-
-    @BeforeEach
-    void open() {
-        store = new FulguriteStore(directory.resolve("store").toFile());
-        repository = new SailRepository(store);
-        repository.init();
-    }
-
-    @AfterEach
-    void close() {
-        repository.shutDown();
-    }
 
     /** Objects of all kinds; literals of all datatypes that RDF4J knows, with short and long texts. */
     private static List<Value> objects() {

@@ -5,14 +5,18 @@ import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.values.IdScope;
 import org.fulgurite.rdf4j.values.TermReader;
 import org.fulgurite.rdf4j.values.TermSource;
+import org.fulgurite.rdf4j.values.ValueCache;
 
 /** The committed terms of a store. Their ids keep their meaning as long as the store is open. */
 public final class CommittedTerms implements TermSource {
     private final Handle store;
+    private final ValueCache cache;
     private final IdScope scope = IdScope.ofStore();
 
-    public CommittedTerms(Handle store) {
+    /** The cache is null if no values are kept. */
+    public CommittedTerms(Handle store, ValueCache cache) {
         this.store = store;
+        this.cache = cache;
     }
 
     @Override
@@ -23,5 +27,10 @@ public final class CommittedTerms implements TermSource {
     @Override
     public IdScope scope() {
         return scope;
+    }
+
+    @Override
+    public ValueCache cache() {
+        return cache;
     }
 }

@@ -49,7 +49,8 @@ public final class RowValues {
     /**
      * Begins with a batch. It has no values before {@link #add}.
      *
-     * @param rows the ids, and numbers below 0 for values that the caller has; the array can be used again when all columns were added
+     * @param rows the ids, and numbers below 0 for values that the caller has; the array can be used again when all
+     *     columns were added
      * @param count how many rows there are
      * @param isFirst whether it is the first batch
      */

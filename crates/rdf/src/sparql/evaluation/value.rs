@@ -1,4 +1,4 @@
-//! [`Value`]: a value of a row in eight bytes.
+//! [`Value`]: a value of a row in eight bytes, also as sorting keeps it.
 
 use crate::TermId;
 use crate::sparql::evaluation::evaluation_term::EvaluationTerm;
@@ -20,6 +20,15 @@ impl Value {
 
     pub(crate) fn computed(place: u32) -> Self {
         Self(COMPUTED | u64::from(place))
+    }
+
+    /// The value of a stored or a computed term.
+    pub(crate) fn of(term: EvaluationTerm) -> Option<Self> {
+        match term {
+            EvaluationTerm::Stored(id) => Some(Self::stored(id)),
+            EvaluationTerm::Computed(place) => Some(Self::computed(place)),
+            EvaluationTerm::Form(_) | EvaluationTerm::SortKey(_) => None,
+        }
     }
 
     pub(crate) fn is_bound(self) -> bool {
