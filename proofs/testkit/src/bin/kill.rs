@@ -173,7 +173,7 @@ Usage: kill [--count N] [--seed S] [--directory DIR] [--plant] [--no-plant]
     }
 
     /// Runs for each planted fault, at most.
-    const ATTEMPTS: u64 = 3;
+    const ATTEMPTS: u64 = 6;
 
     /// What is planted, and what is said when it is found.
     const PLANTED: [(&str, Fault, &str); 6] = [

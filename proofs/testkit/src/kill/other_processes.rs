@@ -12,21 +12,24 @@ use fulgurite::{Database, Error};
 
 use super::state::State;
 use super::writer::Writer;
+use crate::random::Random;
 
 /// Opens and reads the database forever, as a process that may not write it: each snapshot must show a state of the
 /// writer, and keep showing it. `looked` is called after each look.
 ///
 /// Returns only if something went wrong: what, in words.
 pub fn look_on(writer: &Writer, mut looked: impl FnMut()) -> String {
+    let mut random = Random::for_part(writer.drawn, &[5]);
     loop {
-        match look_once(writer) {
+        match look_once(writer, LOOKS_PAUSE * (1 << random.below(LOOKS_DOUBLINGS))) {
             Ok(()) => looked(),
             Err(text) => return text,
         }
     }
 }
 
-fn look_once(writer: &Writer) -> Result<(), String> {
+/// One look, which compares what the snapshot shows with what it shows after `pause`.
+fn look_once(writer: &Writer, pause: Duration) -> Result<(), String> {
     let db = match Database::options().read_only(true).open(writer.path()) {
         Ok(db) => db,
         // The writer is dead or has not started; no one else may read its log.
@@ -42,7 +45,7 @@ fn look_once(writer: &Writer) -> Result<(), String> {
     };
     let txn = db.read().map_err(|error| format!("a reader cannot read: {error}"))?;
     let found = state.verify(&txn).map_err(|unlike| format!("a reader of another process: {unlike}"))?;
-    std::thread::sleep(LOOKS_PAUSE);
+    std::thread::sleep(pause);
     let again = state.verify(&txn).map_err(|unlike| format!("a reader of another process, later: {unlike}"))?;
     if again == found { Ok(()) } else { Err(format!("a reader of another process saw {found:?}, and then {again:?}")) }
 }
@@ -121,6 +124,8 @@ pub fn publish(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(if path.is_dir() { 0o755 } else { 0o644 }))
 }
 
-/// Between two looks of a reader, for the writer to reuse what it reads.
+/// The shortest time that a reader keeps its snapshot, for the writer to reuse what it reads.
 const LOOKS_PAUSE: Duration = Duration::from_millis(2);
+/// The time is doubled less often than this: on a slow disk the writer takes longer to reuse pages.
+const LOOKS_DOUBLINGS: u64 = 5;
 const CHILD_SECONDS: u32 = 10;
