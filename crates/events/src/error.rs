@@ -59,6 +59,15 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// A newer version of Fulgurite has written the store.
+    NewerLayout {
+        /// The name.
+        name: String,
+        /// The layout of the store.
+        layout: u8,
+        /// The newest layout that this version reads.
+        known: u8,
+    },
     /// The store is open in this process with other options.
     OtherOptions {
         /// The name.
@@ -150,11 +159,20 @@ impl fmt::Display for Error {
                 let remedy = "check the name, or open the database for writing to create it";
                 write!(out, "the database has no event store `{name}`; {remedy}")
             }
+            Self::NewerLayout { name, layout, known } => write!(
+                out,
+                "the event store `{name}` has layout {layout}, and this version of Fulgurite reads layouts up to \
+                 {known}; open it with a newer version"
+            ),
             Self::OtherOptions { name } => write!(
                 out,
                 "the event store `{name}` is open in this process with other options; open it with the same ones"
             ),
-            Self::Damaged { table, what } => write!(out, "table `{table}` is damaged: {what}; restore a backup"),
+            Self::Damaged { table, what } => {
+                let is_index = INDEXES.iter().any(|index| table.ends_with(index));
+                let remedy = if is_index { "rebuild the indexes with `fulgurite events reindex`, or " } else { "" };
+                write!(out, "table `{table}` is damaged: {what}; {remedy}restore a backup")
+            }
             Self::Codec { source } => write!(out, "a payload does not fit its codec or upcaster: {source}"),
             Self::Socket { path, source } => write!(
                 out,
@@ -191,5 +209,7 @@ impl fmt::Display for Name<'_> {
     }
 }
 
+/// The ends of the names of tables that the log can replace.
+const INDEXES: [&str; 3] = [".index", ".by_type", ".by_tag"];
 /// As much as fits a line.
 const NAME_BYTES_SHOWN: usize = 64;

@@ -30,6 +30,7 @@
 //! | follow new events | [`EventStore::follow`], [`Follower`], [`Signal`] |
 //! | follow from another process (Unix) | `EventStore::serve`, `RemoteFollower` |
 //! | truncate, delete, keep a part | [`EventStore::delete_stream`], [`EventStore::apply_retention`] |
+//! | check a store, and repair its indexes | [`Snapshot::check`], [`StoreOptions::rebuild_indexes`] |
 //! | encode payloads | [`Codec`] |
 //! | change a FlatBuffer of a view without encoding it again | [`FlatTable`] |
 //!
@@ -71,6 +72,7 @@ pub use error::{Error, Result};
 pub use event::{Appended, Event, EventData, EventType, Expected, RecordedEvent, Tags};
 pub use ids::{EventId, Position, StreamId, Timestamp, TypeId, Version};
 pub use layout::stream::{StreamMetadata, StreamState};
+pub use reading::check::report::{Defect, StoreReport};
 pub use reading::events::Events;
 pub use reading::partition::Partition;
 pub use reading::query::{EventQuery, QueryItem};
@@ -79,6 +81,7 @@ pub use reading::upcasters::Upcasters;
 pub use store::append::AppendCondition;
 pub use store::handle::EventStore;
 pub use store::options::StoreOptions;
+pub use store::reindex::IndexReport;
 pub use store::retention::{Retention, RetentionReport};
 pub use store::transaction::Transaction;
 

@@ -39,6 +39,10 @@ pub enum EventsVerb {
     Replay(Replay),
     /// Print how many events, streams and types there are.
     Stats(EventStats),
+    /// Verify a store: pages, log, indexes, streams and their names.
+    Check(EventCheck),
+    /// Write the indexes of streams, types and tags again, from the log.
+    Reindex(Reindex),
 }
 
 /// A database with an event store.
@@ -186,6 +190,25 @@ pub struct EventStats {
     /// The format of the output.
     #[arg(long, value_enum, default_value = "table")]
     pub format: OutputFormat,
+}
+
+/// Arguments of `events check`.
+#[derive(Args, Debug)]
+pub struct EventCheck {
+    #[command(flatten)]
+    pub store: StoreArgument,
+    /// The format of the output.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: OutputFormat,
+}
+
+/// Arguments of `events reindex`.
+#[derive(Args, Debug)]
+pub struct Reindex {
+    #[command(flatten)]
+    pub store: StoreArgument,
+    #[command(flatten)]
+    pub writing: WriteArguments,
 }
 
 /// A date (midnight in UTC), a time as in RFC 3339, or seconds since 1970.

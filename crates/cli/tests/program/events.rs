@@ -297,3 +297,31 @@ fn follow_prints_events_that_come_later() {
     assert_eq!(data(&rest), [9, 10]);
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn damaged_indexes_are_found_by_check_and_repaired_by_reindex() {
+    let directory = created();
+    let check = || directory.run(&["events", "check", "a.ful"]);
+    let sound = ["sound: 9 events, 5 chunks, 3 streams"];
+    assert_eq!(done(&check()), sound);
+    assert_eq!(done(&directory.run(&["events", "check", "a.ful", "--format", "csv"])), ["damage"]);
+    let clear = |table: &str| {
+        let db = fulgurite::Database::options().open(directory.path("a.ful")).unwrap();
+        let table = db.open_table(table).unwrap();
+        assert!(db.update(|txn| txn.delete_range(&table, ..[0_u8, 0, 0, 0, 0, 0, 0, 2])).unwrap() > 0);
+        db.close().unwrap();
+    };
+    clear("events.index");
+    let found = check();
+    refused(&found, 3, "rebuild the indexes with `fulgurite events reindex`");
+    assert!(String::from_utf8_lossy(&found.data).contains("no part has these events"), "{found:?}");
+    let rebuilt = directory.run(&["events", "reindex", "a.ful"]);
+    done(&rebuilt);
+    assert!(rebuilt.messages.contains("indexes of 9 events rebuilt"), "{}", rebuilt.messages);
+    assert_eq!(done(&check()), sound);
+    assert_eq!(data(&done(&directory.run(&["events", "read", "a.ful", "s1"]))), [1, 4, 7]);
+    refused(&directory.run(&["events", "reindex", "a.ful", "--store", "other"]), 1, "no event store `other`");
+    clear("events.log");
+    refused(&check(), 3, "restore a backup");
+    refused(&directory.run(&["events", "reindex", "a.ful"]), 3, "that the log cannot repair");
+}

@@ -254,8 +254,13 @@ fn kinds() -> Vec<Kind> {
             &["consumers", "FILE"],
             &["replay", "FILE"],
             &["stats", "FILE"],
+            &["check", "FILE"],
         ],
-        writes: &[&["append", "FILE", "in.ndjson"], &["consumers", "FILE", "--set", "c", "--to", "0"]],
+        writes: &[
+            &["append", "FILE", "in.ndjson"],
+            &["consumers", "FILE", "--set", "c", "--to", "0"],
+            &["reindex", "FILE"],
+        ],
     };
     let facts = Kind {
         name: "facts",

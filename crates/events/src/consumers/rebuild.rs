@@ -66,21 +66,28 @@ impl EventStore {
         }
         let consumers = &self.shared.tables.consumers;
         txn.delete(consumers, view.consumer())?;
-        for (member, _) in self.members(txn, view)? {
+        for (member, _) in self.stored_members(txn, view)? {
             txn.delete(consumers, member)?;
         }
         Ok(())
     }
 
+    /// The members of a view's group that have stored their positions, and the sizes of their groups.
+    fn stored_members(&self, txn: &WriteTxn, view: &View) -> Result<Vec<(String, u32)>> {
+        let prefix = format!("{}#", view.group());
+        let mut members = Vec::new();
+        for entry in txn.prefix(&self.shared.tables.consumers, &prefix)? {
+            let (key, _) = entry?;
+            let member = std::str::from_utf8(&key).ok().map(str::to_owned);
+            members.extend(member.and_then(|key| Partition::count_of(view.group(), &key).map(|count| (key, count))));
+        }
+        Ok(members)
+    }
+
     /// The positions of the members of a view's group: of groups of all sizes that have stored any, with those members
     /// that have not stored theirs.
     fn members(&self, txn: &WriteTxn, view: &View) -> Result<Vec<(String, Position)>> {
-        let prefix = format!("{}#", view.group());
-        let mut counts = BTreeSet::new();
-        for entry in txn.prefix(&self.shared.tables.consumers, &prefix)? {
-            let (key, _) = entry?;
-            counts.extend(std::str::from_utf8(&key).ok().and_then(|key| Partition::count_of(view.group(), key)));
-        }
+        let counts: BTreeSet<u32> = self.stored_members(txn, view)?.into_iter().map(|(_, count)| count).collect();
         let members = counts.iter().flat_map(|&count| (0..count).filter_map(move |index| Partition::new(index, count)));
         let consumers = members.map(|member| member.consumer(view.group()));
         let position = |consumer: String| self.position_in(txn, &consumer).map(|position| (consumer, position));

@@ -35,11 +35,17 @@ impl Tables {
     /// The tables of the store with this name. None if the database has no such store.
     ///
     /// # Errors
-    /// [`Error::NotEvents`] if there is something else of this name, or a layout that is not known.
+    /// [`Error::NotEvents`] if there is something else of this name; [`Error::NewerLayout`]; those of the engine.
     pub fn open(txn: &ReadTxn, name: &str) -> Result<Option<Self>> {
-        let Ok(meta) = txn.open_table(&format!("{name}.meta")) else { return Ok(None) };
+        let meta = match txn.open_table(&format!("{name}.meta")) {
+            Err(fulgurite::Error::TableNotFound { .. }) => return Ok(None),
+            meta => meta?,
+        };
         match txn.get(&meta, META_LAYOUT)?.as_deref() {
             Some(&[LAYOUT | LAYOUT_WITHOUT_BLOCKS]) => {}
+            Some(&[layout]) if layout > LAYOUT => {
+                return Err(Error::NewerLayout { name: name.to_owned(), layout, known: LAYOUT });
+            }
             _ => return Err(Error::NotEvents { name: name.to_owned() }),
         }
         Self::collect(name, |table, _| txn.open_table(table)).map(Some)
@@ -89,14 +95,59 @@ impl Tables {
             log: table(&format!("{name}.log"), numbers().value_align(8))?,
             names: table(&format!("{name}.names"), plain())?,
             streams: table(&format!("{name}.streams"), numbers())?,
-            index: table(&format!("{name}.index"), TableOptions::new().key_type("(u64,u64)"))?,
+            index: table(&format!("{name}.{INDEX}"), TableOptions::new().key_type(INDEX_KEY))?,
             types: table(&format!("{name}.types"), numbers())?,
-            by_type: table(&format!("{name}.by_type"), TableOptions::new().key_type("(u32,u64)"))?,
-            by_tag: table(&format!("{name}.by_tag"), TableOptions::new().key_type("(u64,u64)"))?,
+            by_type: table(&format!("{name}.{BY_TYPE}"), TableOptions::new().key_type(BY_TYPE_KEY))?,
+            by_tag: table(&format!("{name}.{BY_TAG}"), TableOptions::new().key_type(BY_TAG_KEY))?,
             consumers: table(&format!("{name}.consumers"), plain())?,
             snapshots: table(&format!("{name}.snapshots"), TableOptions::new().key_type("(u64,u64)"))?,
             meta: table(&format!("{name}.meta"), plain())?,
         })
+    }
+
+    /// Creates the indexes again, empty, beside the old ones. Drops those that an interrupted rebuild has left. The
+    /// other tables of the result are the same.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn create_beside(&self, txn: &mut WriteTxn) -> Result<Self> {
+        self.drop_beside(txn)?;
+        let mut create = |part: &str, key: &str| {
+            let name = format!("{}.{part}{BESIDE}", self.name);
+            txn.create_table(&name, TableOptions::new().key_type(key))
+        };
+        let index = create(INDEX, INDEX_KEY)?;
+        let by_type = create(BY_TYPE, BY_TYPE_KEY)?;
+        let by_tag = create(BY_TAG, BY_TAG_KEY)?;
+        Ok(Self { index, by_type, by_tag, ..self.clone() })
+    }
+
+    /// Drops the indexes beside the old ones, if there are some.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn drop_beside(&self, txn: &mut WriteTxn) -> Result<()> {
+        for part in [INDEX, BY_TYPE, BY_TAG] {
+            match txn.open_table(&format!("{}.{part}{BESIDE}", self.name)) {
+                Ok(table) => txn.drop_table(&table)?,
+                Err(fulgurite::Error::TableNotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the indexes of `beside` in the place of the old ones.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn exchange(&self, txn: &mut WriteTxn, beside: &Self) -> Result<()> {
+        let pairs = [(&self.index, &beside.index), (&self.by_type, &beside.by_type), (&self.by_tag, &beside.by_tag)];
+        for (old, new) in pairs {
+            txn.drop_table(old)?;
+            txn.rename_table(new, old.name())?;
+        }
+        Ok(())
     }
 
     /// The error of a table whose bytes are wrong.
@@ -105,6 +156,15 @@ impl Tables {
     }
 }
 
+/// What follows the name of the store in the names of the indexes, and the types of their keys.
+const INDEX: &str = "index";
+const INDEX_KEY: &str = "(u64,u64)";
+const BY_TYPE: &str = "by_type";
+const BY_TYPE_KEY: &str = "(u32,u64)";
+const BY_TAG: &str = "by_tag";
+const BY_TAG_KEY: &str = "(u64,u64)";
+/// The end of the names of indexes that are being rebuilt.
+const BESIDE: &str = "~rebuild";
 /// The key of the layout's version.
 const META_LAYOUT: &[u8] = b"layout";
 /// The key of the first position that retention keeps.

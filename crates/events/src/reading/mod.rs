@@ -1,5 +1,6 @@
-//! Reading: snapshots, cursors over events, fast scans, queries.
+//! Reading: snapshots, cursors over events, fast scans, queries, and the check of a store.
 
+pub mod check;
 pub mod events;
 pub mod filter;
 pub mod lanes;

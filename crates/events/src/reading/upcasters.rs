@@ -46,9 +46,12 @@ impl Upcasters {
     pub fn upcast<'p>(&self, kind: &str, schema: u32, payload: &'p [u8]) -> Result<(u32, Cow<'p, [u8]>)> {
         let (mut schema, mut payload) = (schema, Cow::Borrowed(payload));
         let Some(functions) = self.0.get(kind) else { return Ok((schema, payload)) };
-        while let Some(function) = functions.get(&schema) {
+        // The greatest version has no next one.
+        while let Some(next) = schema.checked_add(1)
+            && let Some(function) = functions.get(&schema)
+        {
             payload = Cow::Owned(function(&payload).map_err(|source| Error::Codec { source })?);
-            schema += 1;
+            schema = next;
         }
         Ok((schema, payload))
     }
@@ -57,5 +60,20 @@ impl Upcasters {
 impl fmt::Debug for Upcasters {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_map().entries(self.0.iter().map(|(kind, functions)| (kind, functions.keys()))).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_of_the_greatest_schema_version_is_returned_as_it_is() {
+        let again = |_: &[u8]| Ok(b"again".to_vec());
+        let upcasters = Upcasters::new().register("x", u32::MAX - 1, again).register("x", u32::MAX, again);
+        let (schema, payload) = upcasters.upcast("x", u32::MAX, b"first").unwrap();
+        assert_eq!((schema, &payload[..]), (u32::MAX, &b"first"[..]));
+        let (schema, payload) = upcasters.upcast("x", u32::MAX - 1, b"first").unwrap();
+        assert_eq!((schema, &payload[..]), (u32::MAX, &b"again"[..]));
     }
 }

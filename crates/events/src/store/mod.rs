@@ -1,4 +1,4 @@
-//! The store: handles, transactions that append, changes of streams, retention.
+//! The store: handles, transactions that append, changes of streams, retention, rebuilding of indexes.
 
 pub mod append;
 pub mod batch;
@@ -8,6 +8,7 @@ pub mod handle;
 pub mod heads;
 pub mod id_window;
 pub mod options;
+pub mod reindex;
 pub mod retention;
 pub mod shared;
 pub mod streams;

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::PoisonError;
 use std::thread;
 
-use fulgurite::{Isolation, Read, ReadTxn, UPDATE_ATTEMPTS};
+use fulgurite::{Database, Isolation, Read, ReadTxn, UPDATE_ATTEMPTS, WriteTxn};
 
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -98,7 +98,7 @@ impl EventStore {
         let wanted = self.start_by(txn, retention, now)?;
         let wanted = locate::chunk_start(txn, &self.shared.tables, wanted)?;
         let start = wanted.min(last).max(snapshot.start()?);
-        self.retry(|txn| {
+        retry(&self.shared.db, |txn| {
             let start = start.max(locate::start_of_log(txn, &self.shared.tables)?);
             Ok(txn.put(&self.shared.tables.meta, META_START, keys::number(start.0))?)
         })?;
@@ -198,7 +198,7 @@ impl EventStore {
         report: &mut RetentionReport,
     ) -> Result<()> {
         let log = &self.shared.tables.log;
-        self.retry(|txn| {
+        retry(&self.shared.db, |txn| {
             for chunk in &*removed {
                 txn.delete(log, keys::number(chunk.0))?;
             }
@@ -251,23 +251,30 @@ impl EventStore {
     }
 
     fn delete_keys<K: AsRef<[u8]>>(&self, table: &fulgurite::Table, keys: &mut Vec<K>) -> Result<()> {
-        self.retry(|txn| keys.iter().try_for_each(|key| txn.delete(table, key).map(drop).map_err(Error::from)))?;
+        let db = &self.shared.db;
+        retry(db, |txn| keys.iter().try_for_each(|key| txn.delete(table, key).map(drop).map_err(Error::from)))?;
         keys.clear();
         Ok(())
     }
+}
 
-    /// As [`fulgurite::Database::update`], for changes of keys that no other transaction changes. A transaction that is
-    /// spilled conflicts with it nevertheless.
-    pub(crate) fn retry(&self, mut change: impl FnMut(&mut fulgurite::WriteTxn) -> Result<()>) -> Result<()> {
-        let mut attempt = 0;
-        loop {
-            let mut txn = self.shared.db.write_with(Isolation::Snapshot)?;
-            let changed = change(&mut txn).and_then(|()| Ok(txn.commit()?));
-            attempt += 1;
-            match changed {
-                Err(error) if error.is_retryable() && attempt < UPDATE_ATTEMPTS => thread::yield_now(),
-                changed => return changed.map(drop),
-            }
+/// As [`Database::update`], for changes of keys that no other transaction changes. A transaction that is spilled
+/// conflicts with it nevertheless.
+///
+/// # Errors
+/// Those of `change`; those of the engine.
+pub fn retry<T>(db: &Database, mut change: impl FnMut(&mut WriteTxn) -> Result<T>) -> Result<T> {
+    let mut attempt = 0;
+    loop {
+        let mut txn = db.write_with(Isolation::Snapshot)?;
+        let changed = match change(&mut txn) {
+            Ok(value) => txn.commit().map(|_| value).map_err(Error::from),
+            Err(error) => Err(error),
+        };
+        attempt += 1;
+        match changed {
+            Err(error) if error.is_retryable() && attempt < UPDATE_ATTEMPTS => thread::yield_now(),
+            changed => return changed,
         }
     }
 }

@@ -45,7 +45,7 @@ impl Shared {
     /// What the open handles of the store share, or the first of them if there is none.
     ///
     /// # Errors
-    /// [`Error::OtherOptions`], [`Error::NotEvents`]; those of the engine.
+    /// [`Error::OtherOptions`], [`Error::NotEvents`], [`Error::NewerLayout`]; those of the engine.
     pub fn open(db: &Database, options: &StoreOptions) -> Result<Arc<Self>> {
         let mut open = OPEN.get().lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|shared| shared.strong_count() > 0);
@@ -60,6 +60,23 @@ impl Shared {
         let shared = Arc::new(Self::read(db, options)?);
         open.push(Arc::downgrade(&shared));
         Ok(shared)
+    }
+
+    /// Does `work` while this process has no handle of the store. A thread that opens a store waits meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there is a handle; those of `work`.
+    pub fn while_closed<T>(db: &Database, name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let open = OPEN.get().lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = open.iter().filter_map(Weak::upgrade);
+        if known.any(|shared| shared.db.is_same(db) && shared.tables.name == name) {
+            let message = format!(
+                "the indexes of the event store `{name}` cannot be rebuilt while this process has it open; drop its \
+                 handles, followers and servers before"
+            );
+            return Err(Error::Invalid { message });
+        }
+        work()
     }
 
     fn read(db: &Database, options: &StoreOptions) -> Result<Self> {

@@ -116,10 +116,19 @@ impl Transaction<'_> {
     /// Stores the position of a consumer: the first that it has not processed.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the name is empty; errors of the disk.
+    /// [`Error::Invalid`] if the name is empty, or the position is above that of the next event: the consumer would
+    /// miss events. Errors of the disk.
     pub fn set_consumer_position(&mut self, consumer: &str, position: Position) -> Result<()> {
         if consumer.is_empty() {
             return Err(Error::Invalid { message: "the name of a consumer is empty; give it one".into() });
+        }
+        let next = self.batch.next;
+        if position > next {
+            let message = format!(
+                "cannot set the position of `{consumer}` to {position}: the next event gets position {next}; give a \
+                 position up to {next}"
+            );
+            return Err(Error::Invalid { message });
         }
         let tables = &self.shared.tables;
         Ok(self.parts().0.put(&tables.consumers, consumer, keys::number(position.0))?)

@@ -4,6 +4,7 @@
 
 mod appending;
 mod atomic;
+mod checking;
 mod codecs;
 mod concurrent;
 mod folding;

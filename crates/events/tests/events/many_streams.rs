@@ -214,5 +214,7 @@ fn a_store_without_blocks_is_read_and_its_layout_is_raised_by_the_commit_that_ne
     drop(store);
     db.update(|txn| txn.put(&meta, "layout", [3_u8])).unwrap();
     let newer = EventStore::options().durability(Durability::Log).open_in(&db);
-    assert!(matches!(newer, Err(Error::NotEvents { .. })));
+    let refused = newer.unwrap_err();
+    assert!(matches!(refused, Error::NewerLayout { layout: 3, known: 2, .. }));
+    assert!(refused.to_string().contains("open it with a newer version"), "{refused}");
 }

@@ -190,3 +190,31 @@ fn members_continue_after_the_rebuild_of_the_whole_view() {
     }
     assert_eq!(total(&store), 130);
 }
+
+/// The name of a consumer says how many members there are: so many that listing them would take minutes.
+#[test]
+fn a_view_is_dropped_with_the_positions_that_its_members_have_stored() {
+    let (_directory, store) = store();
+    fill(&store, 10);
+    store.run_view(&view(), count).unwrap();
+    store.set_consumer_position("counts#7/4000000000", Position(3)).unwrap();
+    store.drop_view(&view()).unwrap();
+    assert_eq!(store.snapshot().unwrap().consumers().unwrap(), []);
+}
+
+#[test]
+fn a_consumer_is_not_set_above_the_next_event_which_it_would_miss() {
+    let (_directory, store) = store();
+    fill(&store, 10);
+    store.set_consumer_position("reader", Position(10)).unwrap();
+    let refused = store.set_consumer_position("reader", Position(11)).unwrap_err();
+    assert!(matches!(refused, Error::Invalid { .. }));
+    assert!(refused.to_string().contains("a position up to 10"), "{refused}");
+    store
+        .transact(|t| {
+            t.append("s0", Expected::Any, &[event("x")])?;
+            t.set_consumer_position("reader", Position(11))
+        })
+        .unwrap();
+    assert_eq!(store.snapshot().unwrap().consumer_position("reader").unwrap(), Position(11));
+}

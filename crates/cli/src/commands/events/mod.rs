@@ -1,12 +1,14 @@
 //! `events`: the verbs for event stores, one file each.
 
 mod append;
+mod check;
 mod consumers;
 mod event_json;
 mod follow;
 mod input_event;
 mod opened;
 mod read;
+mod reindex;
 mod replay;
 mod run;
 mod stats;

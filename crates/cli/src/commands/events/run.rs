@@ -1,6 +1,6 @@
 //! Which function does which verb of `events`.
 
-use super::{append, consumers, follow, read, replay, stats, streams};
+use super::{append, check, consumers, follow, read, reindex, replay, stats, streams};
 use crate::arguments::events::EventsVerb;
 use crate::failure::Failure;
 
@@ -17,5 +17,7 @@ pub fn run(verb: &EventsVerb) -> Result<(), Failure> {
         EventsVerb::Consumers(arguments) => consumers::run(arguments),
         EventsVerb::Replay(arguments) => replay::run(arguments),
         EventsVerb::Stats(arguments) => stats::run(arguments),
+        EventsVerb::Check(arguments) => check::run(arguments),
+        EventsVerb::Reindex(arguments) => reindex::run(arguments),
     }
 }

@@ -36,6 +36,10 @@ impl Run {
         let mut backwards = backwards.take_recorded(&snapshot, usize::MAX).unwrap();
         backwards.reverse();
         assert_eq!(backwards, events);
+        let report = snapshot.check().unwrap();
+        assert!(report.is_sound(), "{:?}", report.defects);
+        let counted = (report.events, report.streams);
+        assert_eq!(counted, (events.len() as u64, self.model.streams.len() as u64));
         self.check_streams(&snapshot);
         self.check_consumers(&snapshot);
     }

@@ -82,6 +82,7 @@ impl Run {
         time.map_or(0, |time| Timestamp::now().0.saturating_sub(*time))
     }
 
+    /// Opens the store again. Rebuilds its indexes before, now and then.
     fn reopen(&mut self) {
         let path = self.path.clone();
         let db = self.store.database().clone();
@@ -92,12 +93,19 @@ impl Run {
         } else {
             drop(db)
         }
+        if self.random.one_in(3) {
+            EventStore::options().rebuild_indexes(&open_database(&path)).unwrap();
+        }
         self.store = open(&path);
     }
 }
 
+fn open_database(path: &Path) -> Database {
+    Database::options().create(true).delta_bytes(64 << 10).open(path).unwrap()
+}
+
 fn open(path: &Path) -> EventStore {
-    let db = Database::options().create(true).delta_bytes(64 << 10).open(path).unwrap();
+    let db = open_database(path);
     EventStore::options().durability(Durability::Log).open_in(&db).unwrap()
 }
 

@@ -1,0 +1,51 @@
+//! `events reindex`: writes the indexes of a store again.
+
+use std::io::Write as _;
+use std::time::Instant;
+
+use fulgurite_events::EventStore;
+
+use crate::arguments::events::Reindex;
+use crate::database::changing;
+use crate::failure::Failure;
+use crate::output::counted;
+use crate::progress::time;
+
+/// Rebuilds the indexes, checks the store, and prints a summary.
+pub fn run(arguments: &Reindex) -> Result<(), Failure> {
+    let (path, name) = (&arguments.store.file.path, &arguments.store.store);
+    let begun = Instant::now();
+    let (rebuilt, report) = changing(path, arguments.writing, |db| {
+        if db.open_table(&format!("{name}.meta")).is_err() {
+            let path = path.display();
+            let message = format!("{path}: the database has no event store `{name}`; check --store");
+            return Err(Failure::Message(message));
+        }
+        let rebuilt = EventStore::options().name(name).rebuild_indexes(db)?;
+        let store = EventStore::options().name(name).open_in(db)?;
+        let report = store.snapshot()?.check()?;
+        Ok((rebuilt, report))
+    })?;
+    let mut out = std::io::stderr();
+    let events = counted(rebuilt.events, "event", "events");
+    let _ = writeln!(out, "indexes of {events} rebuilt in {}", time(begun.elapsed()));
+    for name in rebuilt.unknown_ends.iter().take(NAMES_MAX) {
+        let name = String::from_utf8_lossy(name);
+        let name = name.escape_debug();
+        let _ = writeln!(out, "stream `{name}`: all its events were removed, and its last version is not known");
+    }
+    if rebuilt.unknown_ends.len() > NAMES_MAX {
+        let more = counted((rebuilt.unknown_ends.len() - NAMES_MAX) as u64, "stream", "streams");
+        let _ = writeln!(out, "and {more} more");
+    }
+    match report.defects.first() {
+        None => Ok(()),
+        Some(defect) => Err(Failure::damaged(format!(
+            "{}: damage is left that the log cannot repair, such as {defect}; restore a backup",
+            path.display()
+        ))),
+    }
+}
+
+/// Streams that are named.
+const NAMES_MAX: usize = 20;

@@ -1,0 +1,11 @@
+//! Checking a store: the log beside the tables that are derived from it, streams beside names.
+//!
+//! The engine's own check proves that pages are sound. This one finds entries that are missing or malformed, or that
+//! contradict the log. Reading order: `report` is the result, `checker` the order of the steps; `log`, `indexes` and
+//! `streams` do them.
+
+pub mod checker;
+mod indexes;
+mod log;
+pub mod report;
+mod streams;
