@@ -1,5 +1,7 @@
 //! [`Source`]: where the parts of an index come from.
 
+use std::collections::BTreeSet;
+
 use crate::error::Result;
 use crate::model::part::Part;
 
@@ -13,11 +15,21 @@ pub trait Source {
     /// # Errors
     /// [`Error::Index`](crate::Error::Index) with a place, if it is damaged or in another format; those of `visit`.
     fn each(&self, visit: &mut Visit<'_>) -> Result<()>;
+
+    /// The files that were changed while an indexer ran, as far as [`Source::each`] has come to them: their places may
+    /// be those of another text. They are left out of the index.
+    fn changed_files(&self) -> BTreeSet<String> {
+        BTreeSet::new()
+    }
 }
 
 /// Several sources, one after the other.
 impl Source for Vec<Box<dyn Source>> {
     fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
         self.iter().try_for_each(|source| source.each(visit))
+    }
+
+    fn changed_files(&self) -> BTreeSet<String> {
+        self.iter().flat_map(|source| source.changed_files()).collect()
     }
 }

@@ -39,6 +39,9 @@ pub struct Updated {
     pub removed: u64,
     /// How many facts were written.
     pub facts: u64,
+    /// The files that were left out, because they were changed while an indexer ran, in order. The next update has
+    /// them.
+    pub left_out: Vec<String>,
     /// The incremental database that was damaged, and was replaced or removed with those on it.
     pub damaged: Option<PathBuf>,
 }
@@ -56,6 +59,8 @@ impl IndexLock {
     /// on it. After [`INCREMENTS_MAX`] of these, or if more than half of the files have changed, or an earlier version
     /// wrote the index, or with `whole`, it writes all of them.
     ///
+    /// Files that were changed while an indexer ran are left out: see [`Source::changed_files`].
+    ///
     /// If it fails, or the process ends before, the index is as it was.
     ///
     /// # Errors
@@ -64,12 +69,15 @@ impl IndexLock {
     pub fn update(&self, source: &dyn Source, whole: bool, progress: &mut dyn FnMut(Step)) -> Result<Updated> {
         let path = self.path();
         let Before { digests: before, files, damaged, is_earlier } = before(path, whole)?;
-        let now = read_digests(source, progress)?;
+        let mut now = read_digests(source, progress)?;
+        let left_out = source.changed_files();
+        now.retain(|unit, _| !left_out.contains(unit));
         let change = Change::between(&before, &now);
         let mut updated = change.counted(&now);
         // Databases of a stack have one schema.
         let whole = whole || before.is_empty() || is_earlier;
         updated.damaged = damaged;
+        updated.left_out = left_out.into_iter().collect();
         if !whole && change.is_empty() {
             if updated.damaged.is_some() {
                 remove_increments(path, files.len() - 1)?;
@@ -166,6 +174,7 @@ impl<'u> Change<'u> {
             changed: outdated,
             removed: count(&mut self.removed.iter().copied()),
             facts: 0,
+            left_out: Vec::new(),
             damaged: None,
         }
     }

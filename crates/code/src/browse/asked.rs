@@ -31,7 +31,7 @@ impl CodeReader {
     fn nothing_at(&self, file: &IndexedFile, text: &str, line: u32) -> Result<Error> {
         let mut similar = Vec::new();
         for used in self.symbols_in_line(file, line - 1)?.iter().take(PLACES_NAMED) {
-            similar.push(format!("{}:{line}:{}", file.path, used.span.column + 1));
+            similar.push(format!("{}:{line}:{}", file.path, u64::from(used.span.column) + 1));
         }
         Ok(Error::NoSuchSymbol { symbol: format!("at {text}"), similar })
     }

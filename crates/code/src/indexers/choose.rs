@@ -1,5 +1,7 @@
 //! [`Plan`]: the indexers for a directory, those that are missing, and running them.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,6 +11,8 @@ use crate::ctags::{CTAGS_ARGUMENTS, CtagsFile};
 use crate::error::{Error, Result};
 use crate::indexers::languages::{INDEXERS, INSTALL_CTAGS, Indexer};
 use crate::indexers::run::{Run, Temporary, is_available, run};
+use crate::indexers::stamps::Stamps;
+use crate::model::part::Part;
 use crate::scip::reader::ScipFile;
 use crate::source::{Source, Visit};
 use crate::stack::IndexLock;
@@ -117,7 +121,8 @@ impl Plan {
             PathBuf::from(name)
         };
         let log = Temporary::at(named("-indexer.log"))?;
-        let mut indexed = Indexed { sources: Vec::new(), files: Vec::new() };
+        let stamps = Stamps::of(&self.directory);
+        let mut indexed = Indexed { sources: Vec::new(), files: Vec::new(), stamps, changed: RefCell::default() };
         for indexer in &self.scip {
             let output = Temporary::at(named(&format!("-{}.scip", indexer.name)))?;
             let mut command = Command::new(indexer.name);
@@ -178,18 +183,43 @@ fn cargo_target(directory: &Path, inherited: Option<OsString>) -> Option<PathBuf
 pub struct Indexed {
     sources: Vec<Box<dyn Source>>,
     files: Vec<Temporary>,
+    /// The directory before the indexers ran.
+    stamps: Stamps,
+    /// The files that were found to be changed.
+    changed: RefCell<BTreeSet<String>>,
 }
 
 impl Source for Indexed {
     fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
         debug_assert_eq!(self.sources.len(), self.files.len());
-        self.sources.each(visit)
+        self.sources.each(&mut |part| {
+            // The text was read for the part before this, if columns are counted in it.
+            if let Part::Document(document) = &part
+                && !self.stamps.is_unchanged(&document.path)
+            {
+                self.changed.borrow_mut().insert(document.path.clone());
+            }
+            visit(part)
+        })
+    }
+
+    fn changed_files(&self) -> BTreeSet<String> {
+        self.changed.borrow().clone()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
+    use protobuf::{Message as _, MessageField};
+    #[cfg(unix)]
+    use scip::types;
+
     use super::*;
+    #[cfg(unix)]
+    use crate::browse::reader::CodeReader;
+    #[cfg(unix)]
+    use crate::stack::open_index;
 
     #[test]
     fn indexers_are_chosen_by_files_and_programs() {
@@ -302,5 +332,58 @@ mod tests {
         // It is the only indexer.
         assert!(error.ends_with("the index was not changed"), "{error}");
         assert!(!directory.path().join("code.ful-true.scip").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_is_saved_while_an_indexer_runs_is_left_out_until_the_next_run() {
+        // Copies an index that is prepared, and does meanwhile what a user does.
+        static COPYING: Indexer = Indexer {
+            name: "sh",
+            language: "",
+            marks: &[],
+            arguments: &["-c", "cp prepared.scip \"$0\"; if [ -f edits ]; then . ./edits; fi", "{output}"],
+            install: "",
+            for_ctags: "",
+        };
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| directory.path().join(name);
+        let mut prepared = types::Index { metadata: MessageField::some(Default::default()), ..Default::default() };
+        for name in ["saved.rs", "removed.rs", "new.rs", "same.rs", "generated.rs"] {
+            prepared.documents.push(types::Document { relative_path: name.to_owned(), ..Default::default() });
+        }
+        std::fs::write(path("prepared.scip"), prepared.write_to_bytes().expect("it is small")).expect("a file");
+        for name in ["saved.rs", "removed.rs", "same.rs"] {
+            std::fs::write(path(name), "fn a() {}\n").expect("a file");
+        }
+        std::fs::write(path("edits"), "echo >> saved.rs; rm removed.rs; echo > new.rs\n").expect("a file");
+        let plan = Plan {
+            directory: directory.path().to_owned(),
+            scip: vec![&COPYING],
+            ctags: None,
+            skips_ctags: true,
+            missing: Vec::new(),
+        };
+        let lock = IndexLock::take(&path("code.ful")).expect("a lock");
+        let update = || {
+            let indexed = plan.run(&lock, &mut |_, _| {}).expect("it runs");
+            lock.update(&indexed, false, &mut |_| {}).expect("it is written")
+        };
+        let files = || {
+            let database = open_index(lock.path()).expect("it is there");
+            CodeReader::new(&database).expect("it is an index").files().expect("it is sound")
+        };
+        let updated = update();
+        assert_eq!(updated.left_out, ["new.rs", "removed.rs", "saved.rs"]);
+        assert_eq!((updated.files, updated.added), (2, 2));
+        assert_eq!(files(), ["generated.rs", "same.rs"]);
+        // A file of the index that is saved leaves it.
+        std::fs::write(path("edits"), "echo >> same.rs\n").expect("a file");
+        let updated = update();
+        assert_eq!((updated.left_out.as_slice(), updated.removed), (&["same.rs".to_owned()][..], 1));
+        assert_eq!(files(), ["generated.rs", "new.rs", "removed.rs", "saved.rs"]);
+        std::fs::remove_file(path("edits")).expect("it is there");
+        assert!(update().left_out.is_empty());
+        assert_eq!(files(), ["generated.rs", "new.rs", "removed.rs", "same.rs", "saved.rs"]);
     }
 }

@@ -3,3 +3,4 @@
 pub mod choose;
 pub mod languages;
 mod run;
+mod stamps;

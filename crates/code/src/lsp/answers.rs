@@ -82,8 +82,7 @@ impl Answers<'_> {
 
     /// The definitions of a file, those of members within those of what they are part of.
     fn nested_symbols(&self, uri: &Uri) -> Result<Vec<DocumentSymbol>> {
-        let Some(path) = self.places.path(uri) else { return Ok(Vec::new()) };
-        let Some(file) = self.reader.find_file(&path)? else { return Ok(Vec::new()) };
+        let Some(file) = self.file(uri)? else { return Ok(Vec::new()) };
         let mut outline: Vec<Definition> = self.reader.whole_outline(&file)?.collect::<Result<_>>()?;
         outline.retain(|Definition { what, .. }| !what.is_local && !what.name.is_empty());
         let mut symbols = Vec::with_capacity(outline.len());
@@ -157,14 +156,22 @@ impl Answers<'_> {
     /// The file of a position, and the symbols there. `None`, if the index does not have the file, or the text there is
     /// newer than the index.
     fn at(&self, parameters: &TextDocumentPositionParams) -> Result<Option<(IndexedFile, Vec<Use>)>> {
-        let Some(path) = self.places.path(&parameters.text_document.uri) else { return Ok(None) };
-        let Some(file) = self.reader.find_file(&path)? else { return Ok(None) };
+        let Some(file) = self.file(&parameters.text_document.uri)? else { return Ok(None) };
         let Position { line, character } = parameters.position;
         let indexed = self.documents.indexed(&file.path, (line, character), self.places.columns);
         let Some(place) = indexed else { return Ok(None) };
         let column = self.places.indexed_column(self.reader, &file, place)?;
         let uses = self.reader.symbols_at(&file, place.0, column)?;
         Ok(Some((file, uses)))
+    }
+
+    /// The file with a URI. `None`, if the index does not have it.
+    fn file(&self, uri: &Uri) -> Result<Option<IndexedFile>> {
+        let is_indexed = |path: &str| matches!(self.reader.find_file(path), Ok(Some(_)));
+        match self.places.path(uri, &is_indexed) {
+            Some(path) => self.reader.find_file(&path),
+            None => Ok(None),
+        }
     }
 
     /// A range of the editor's text. `None`, if what was there is gone.

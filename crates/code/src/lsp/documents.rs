@@ -1,15 +1,18 @@
 //! [`Documents`]: the files that an editor has open, as they are in the editor and as they were indexed.
 //!
 //! The index has no texts. The server takes for the indexed text of a file what the disk has when the editor opens the
-//! file, or at the first message after a change of the index, if the file is open then. If the file was saved after the
-//! indexer had read it and before that, its places can be wrong until it is indexed again.
+//! file, or at the first message after a change of the index, if the file is open then. A file that is saved while an
+//! indexer runs is not in the index. If it is saved after that and before the server reads it, its places can be wrong
+//! until it is indexed again.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use lsp_server::Notification;
-use lsp_types::{DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams, Position, Range};
+use lsp_types::{
+    DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams, Position, Range, Uri,
+};
 
 use crate::columns::Columns;
 use crate::lsp::places::Places;
@@ -58,7 +61,7 @@ impl Documents {
         match method.as_str() {
             OPENED => {
                 if let Ok(DidOpenTextDocumentParams { text_document: opened }) = serde_json::from_value(params)
-                    && let Some(path) = places.path(&opened.uri)
+                    && let Some(path) = places.path(&opened.uri, is_indexed)
                 {
                     let texts = self.texts.entry(path.clone()).or_default();
                     texts.edit(opened.text);
@@ -70,7 +73,7 @@ impl Documents {
             CHANGED => {
                 if let Ok(DidChangeTextDocumentParams { text_document, content_changes }) =
                     serde_json::from_value(params)
-                    && let Some(path) = places.path(&text_document.uri)
+                    && let Some(path) = self.open_path(places, &text_document.uri)
                     // The server asks for whole texts.
                     && let Some(change) = content_changes.into_iter().next_back()
                     && change.range.is_none()
@@ -81,7 +84,7 @@ impl Documents {
             }
             CLOSED => {
                 if let Ok(DidCloseTextDocumentParams { text_document }) = serde_json::from_value(params)
-                    && let Some(path) = places.path(&text_document.uri)
+                    && let Some(path) = self.open_path(places, &text_document.uri)
                 {
                     self.close(&path);
                 }
@@ -123,6 +126,11 @@ impl Documents {
             Shifted::Kept(line, character) => Some(Range { start, end: Position { line, character }.max(start) }),
             Shifted::Gone(..) => None,
         }
+    }
+
+    /// The path of a file that may be open.
+    fn open_path(&self, places: &Places, uri: &Uri) -> Option<String> {
+        places.path(uri, &|path| self.texts.contains_key(path))
     }
 
     fn shifts(&self, path: &str) -> Option<&Shifts> {

@@ -33,20 +33,21 @@ impl Places {
         Ok(Self { root, real_root, columns })
     }
 
-    /// The path of a file in the index. `None`, if it is outside of the directory.
-    pub fn path(&self, uri: &Uri) -> Option<String> {
+    /// The path of a file in the index, if `is_known` says so of the path that the URI names, or of that without links.
+    /// Otherwise the path that it would have. `None`, if it is outside of the directory.
+    pub fn path(&self, uri: &Uri, is_known: &dyn Fn(&str) -> bool) -> Option<String> {
         let path = path_of(uri.as_str())?;
-        let relative = match (path.strip_prefix(&self.root), &self.real_root) {
-            (Ok(relative), _) => relative.to_owned(),
-            (Err(_), Some(real_root)) => {
-                let real = path.canonicalize().ok();
-                let within = path.strip_prefix(real_root).ok();
-                within.or_else(|| real.as_deref()?.strip_prefix(real_root).ok())?.to_owned()
-            }
-            (Err(_), None) => return None,
-        };
-        let parts: Option<Vec<&str>> = relative.components().map(|part| part.as_os_str().to_str()).collect();
-        Some(parts?.join("/"))
+        let real_root = self.real_root.as_deref();
+        let named = within(&path, &self.root).or_else(|| within(&path, real_root?));
+        if named.as_deref().is_some_and(is_known) {
+            return named;
+        }
+        // An editor can open a file by a link outside of the directory, or within it.
+        let real = || within(&path.canonicalize().ok()?, real_root?);
+        match real() {
+            Some(real) if named.is_none() || is_known(&real) => Some(real),
+            _ => named,
+        }
     }
 
     /// The text of a file on the disk, if it can be read.
@@ -96,11 +97,33 @@ impl Places {
     }
 }
 
-/// The path of a `file:` URI.
+/// The path of a file from a directory on, as indexes have it. `None`, if the directory does not have the file.
+fn within(path: &Path, directory: &Path) -> Option<String> {
+    let relative = path.strip_prefix(directory).ok()?;
+    let parts: Option<Vec<&str>> = relative.components().map(|part| part.as_os_str().to_str()).collect();
+    Some(parts?.join("/"))
+}
+
+/// The path of a `file:` URI. `None`, if it is of another machine.
 pub fn path_of(uri: &str) -> Option<PathBuf> {
-    let encoded = uri.strip_prefix("file://")?;
-    // An authority would be another machine, unless it is this one.
-    let encoded = &encoded[encoded.find('/')?..];
+    let (scheme, rest) = uri.split_once(':')?;
+    if !scheme.eq_ignore_ascii_case("file") {
+        return None;
+    }
+    let encoded = match rest.strip_prefix("//") {
+        Some(rest) => {
+            let (authority, path) = rest.split_at(rest.find('/')?);
+            if !authority.is_empty() && !authority.eq_ignore_ascii_case("localhost") {
+                return None;
+            }
+            path
+        }
+        // `file:/a`, as Java writes it.
+        None => rest,
+    };
+    if !encoded.starts_with('/') {
+        return None;
+    }
     let mut bytes = Vec::with_capacity(encoded.len());
     let mut rest = encoded.as_bytes();
     while let [first, after @ ..] = rest {
@@ -144,7 +167,41 @@ mod tests {
             assert_eq!(path_of(uri.as_str()), Some(PathBuf::from(path)));
         }
         assert_eq!(path_of("file://localhost/a%2"), Some(PathBuf::from("/a%2")));
-        assert_eq!(path_of("http://a/b"), None);
-        assert_eq!(path_of("file:///%ff"), None);
+        for same in ["file:/a/b%20c.rs", "FILE:///a/b%20c.rs", "file:///a/b%20%63.rs"] {
+            assert_eq!(path_of(same), Some(PathBuf::from("/a/b c.rs")), "{same}");
+        }
+        let others =
+            ["http://a/b", "file:///%ff", "file://other/a.rs", "file:a.rs", "file://a", "untitled:Untitled-1", ""];
+        for other in others {
+            assert_eq!(path_of(other), None, "{other}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_behind_a_link_has_the_path_that_the_index_has() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = directory.path().join("project");
+        std::fs::create_dir_all(root.join("src")).expect("a directory");
+        for name in ["src/a.rs", "src/b.rs"] {
+            std::fs::write(root.join(name), "").expect("a file");
+        }
+        std::os::unix::fs::symlink("src", root.join("inner")).expect("a link");
+        std::os::unix::fs::symlink(&root, directory.path().join("outer")).expect("a link");
+        let places = Places::new(&root, Columns::Utf16).expect("the directory is there");
+        let path = |named: &Path, known: &[&str]| {
+            let uri = uri_of(named).expect("a path is a URI");
+            places.path(&uri, &|path| known.contains(&path))
+        };
+        let inner = root.join("inner/a.rs");
+        assert_eq!(path(&inner, &["src/a.rs"]).as_deref(), Some("src/a.rs"));
+        // The index can have the path with the link.
+        assert_eq!(path(&inner, &["src/a.rs", "inner/a.rs"]).as_deref(), Some("inner/a.rs"));
+        assert_eq!(path(&inner, &[]).as_deref(), Some("inner/a.rs"));
+        let outer = directory.path().join("outer/src/b.rs");
+        assert_eq!(path(&outer, &["src/b.rs"]).as_deref(), Some("src/b.rs"));
+        assert_eq!(path(&outer, &[]).as_deref(), Some("src/b.rs"));
+        assert_eq!(path(&root.join("src/../../a.rs"), &["src/a.rs"]).as_deref(), Some("src/../../a.rs"));
+        assert_eq!(path(Path::new("/elsewhere.rs"), &["elsewhere.rs"]), None);
     }
 }

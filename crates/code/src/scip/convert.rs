@@ -1,6 +1,6 @@
 //! A document of SCIP as a [`Document`] of ours.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use scip::types;
 use scip::types::symbol_information::Kind;
@@ -104,17 +104,21 @@ fn columns(read: &types::Document, unspecified: Columns) -> Columns {
     }
 }
 
-/// The lines of a text, and those of them that are wide.
+/// The lines of a text, and those of them that are wide. Sources that a program wrote can have all of their text in one
+/// line.
 struct Lines<'t> {
-    lines: Vec<&'t str>,
+    /// Each line, and whether it is wide.
+    lines: Vec<(&'t str, bool)>,
     columns: Columns,
     wide: BTreeMap<u32, String>,
+    /// Columns of wide lines, as the indexer counts them and in bytes, from the first column on.
+    known: HashMap<u32, Vec<(u32, usize)>>,
 }
 
 impl<'t> Lines<'t> {
     fn new(text: Option<&'t str>, columns: Columns) -> Self {
-        let lines = text.map(|text| text.lines().collect()).unwrap_or_default();
-        Self { lines, columns, wide: BTreeMap::new() }
+        let lines = text.map(|text| text.lines().map(|line| (line, !line.is_ascii())).collect()).unwrap_or_default();
+        Self { lines, columns, wide: BTreeMap::new(), known: HashMap::new() }
     }
 
     fn span(&mut self, span: Span) -> Span {
@@ -123,12 +127,54 @@ impl<'t> Lines<'t> {
     }
 
     fn column(&mut self, line: u32, column: u32) -> u32 {
-        match self.lines.get(line as usize) {
-            Some(text) if !text.is_ascii() => {
-                self.wide.entry(line).or_insert_with(|| (*text).to_owned());
-                convert(text, column, self.columns, Columns::Utf8)
+        let Some((text, true)) = self.lines.get(line as usize) else { return column };
+        self.wide.entry(line).or_insert_with(|| (*text).to_owned());
+        if self.columns == Columns::Utf8 {
+            return column;
+        }
+        let known = self.known.entry(line).or_insert_with(|| known_columns(text, self.columns));
+        let after = known.partition_point(|(counted, _)| *counted <= column);
+        let (counted, start) = known[after - 1];
+        let end = known.get(after).map_or(text.len(), |(_, end)| *end);
+        let within = convert(&text[start..end], column - counted, self.columns, Columns::Utf8);
+        u32::try_from(start).unwrap_or(u32::MAX).saturating_add(within)
+    }
+}
+
+/// Columns of a line, as they are counted and in bytes, at most [`KNOWN_BYTES`] and one character apart. The first is 0.
+fn known_columns(line: &str, columns: Columns) -> Vec<(u32, usize)> {
+    let (mut known, mut counted) = (vec![(0, 0)], 0_usize);
+    let mut next = KNOWN_BYTES;
+    for (at, character) in line.char_indices() {
+        if at >= next {
+            known.push((u32::try_from(counted).unwrap_or(u32::MAX), at));
+            next = at + KNOWN_BYTES;
+        }
+        counted += columns.width(character);
+    }
+    known
+}
+
+/// So many bytes of a line at most are read to convert one column.
+const KNOWN_BYTES: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_a_long_line_are_those_that_are_counted_from_its_beginning() {
+        let line = "let ä = \"🦀\"; plain text behind it ".repeat(200);
+        for columns in [Columns::Utf8, Columns::Utf16, Columns::Utf32] {
+            let mut lines = Lines::new(Some(line.as_str()), columns);
+            assert!(known_columns(&line, columns).len() > 5);
+            let end = u32::try_from(line.len()).expect("it is short") + 100;
+            for column in (0..end).rev().step_by(7) {
+                let expected = convert(&line, column, columns, Columns::Utf8);
+                assert_eq!(lines.column(0, column), expected, "{columns:?} {column}");
             }
-            _ => column,
+            assert_eq!(lines.column(0, u32::MAX), convert(&line, u32::MAX, columns, Columns::Utf8));
+            assert_eq!(lines.wide.len(), 1);
         }
     }
 }

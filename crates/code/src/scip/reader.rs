@@ -100,16 +100,15 @@ impl Reading<'_> {
         }
     }
 
-    fn document(&self, document: types::Document) -> std::result::Result<(Document, Details), Wrong> {
-        let path = Path::new(&document.relative_path);
-        let is_within = path.components().all(|part| matches!(part, Component::Normal(_)));
-        if document.relative_path.is_empty() || !is_within {
+    fn document(&self, mut document: types::Document) -> std::result::Result<(Document, Details), Wrong> {
+        let Some(path) = inner_path(&document.relative_path) else {
             return Err("the path of a document must lead into the indexed directory, without `.` and `..`".into());
-        }
+        };
+        document.relative_path = path;
         let text = match document.text.is_empty() {
             false => Some(document.text.clone()),
             // Without the text, columns stay as the indexer counts them.
-            true => std::fs::read_to_string(self.root.join(path)).ok(),
+            true => std::fs::read_to_string(self.root.join(&document.relative_path)).ok(),
         };
         // A byte order mark is not a character of the first line: indexers do not count it.
         let text = text.as_deref().map(|text| text.strip_prefix('\u{feff}').unwrap_or(text));
@@ -123,6 +122,17 @@ impl Reading<'_> {
             _ => Columns::Utf16,
         }
     }
+}
+
+/// A path from the indexed directory on as editors and users write it, also if an indexer writes `a//b` or `a/./b`.
+/// `None`, if it leads out of the directory, or to the directory itself.
+fn inner_path(path: &str) -> Option<String> {
+    let name = |part| match part {
+        Component::Normal(name) => name.to_str(),
+        _ => None,
+    };
+    let names: Option<Vec<&str>> = Path::new(path).components().map(name).collect();
+    names.filter(|names| !names.is_empty()).map(|names| names.join("/"))
 }
 
 /// A part, and what else is said of its unit, if anything is.

@@ -185,3 +185,21 @@ fn a_damaged_increment_is_an_error_to_readers_and_is_replaced_by_the_next_update
     project.try_update(false).unwrap_err();
     assert_eq!(std::fs::read(&increment).unwrap(), b"a text");
 }
+
+#[test]
+fn a_path_that_is_not_written_as_users_write_it_is_the_same_file() {
+    let project = Project::new();
+    let mut index = index();
+    for path in ["src//a.rs", "src/./b.rs", "src/c.rs/"] {
+        index.documents.push(scip::types::Document { relative_path: path.to_owned(), ..Default::default() });
+    }
+    std::fs::write(project.scip(), index.write_to_bytes().unwrap()).unwrap();
+    project.update();
+    assert_eq!(project.reader().files().unwrap(), ["src/a.rs", "src/b.rs", "src/c.rs"]);
+    for path in ["", ".", "./a.rs", "../a.rs", "src/../../a.rs", "/a.rs"] {
+        index.documents[0].relative_path = path.to_owned();
+        std::fs::write(project.scip(), index.write_to_bytes().unwrap()).unwrap();
+        let error = project.try_update(false).unwrap_err().to_string();
+        assert!(error.contains("must lead into the indexed directory"), "{path}: {error}");
+    }
+}

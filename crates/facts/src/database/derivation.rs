@@ -197,7 +197,8 @@ impl FactDatabase {
             if !is_of_base && recorded.insert((fact, sources.clone())) {
                 batch.derive(fact, sources);
             }
-            if batch.len() >= FACTS_PER_BATCH {
+            // Few facts can have many derivations.
+            if batch.len().max(recorded.len()) >= FACTS_PER_BATCH {
                 recorded.clear();
                 let full = std::mem::replace(&mut batch, self.store.batch()?);
                 new += self.commit_derived(full)?;
@@ -234,5 +235,5 @@ struct Once {
     outdated: u64,
 }
 
-/// So many facts are in memory at a time, and written together.
+/// So many facts, or derivations of facts, are in memory at a time, and written together.
 const FACTS_PER_BATCH: usize = 200_000;

@@ -316,7 +316,10 @@ impl<'a> Execution<'a> {
         let mut cursor = Cursor::new(&bytes);
         let from = self.resume_index();
         let mut flow = Flow::Continue;
-        for index in 0..cursor.nat()? {
+        let length = cursor.nat()?;
+        // There is nothing to skip before an element without bytes, and any number can be before it.
+        let first = if ty.is_without_bytes() { from } else { 0 };
+        for index in first..length {
             let start = cursor.offset();
             cursor.skip(ty)?;
             if index < from {

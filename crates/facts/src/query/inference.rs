@@ -3,6 +3,8 @@
 mod awaited;
 mod generators;
 
+use std::collections::HashSet;
+
 use crate::angle::diagnostic::Diagnostic;
 use crate::angle::source::Span;
 use crate::angle::tree::{Name, Pattern, PatternKind, Query, Statement};
@@ -10,7 +12,7 @@ use crate::ids::PredicateId;
 use crate::query::checker::{Awaited, Checker, Head, Mode, Part, Use};
 use crate::query::primitives::{PRIMITIVES, Primitive};
 use crate::query::typed::{Node, NodeKind, TypedQuery, TypedStatement};
-use crate::query::types::{Shape, Ty};
+use crate::query::types::{Mismatch, Shape, Ty};
 use crate::schema::scopes::Entry;
 use crate::schema::similar::did_you_mean;
 use crate::schema::typing::type_in_scope;
@@ -198,8 +200,11 @@ impl Checker<'_> {
             }
             PatternKind::FactId(predicate, id) => self.fact_id(predicate.as_ref(), *id, span),
             PatternKind::Signature(inner, ty) => {
-                let ty = known(type_in_scope(self.source, self.names, ty)?);
-                self.check(inner, &ty, place)
+                let (ty, of_type) = (type_in_scope(self.source, self.names, ty)?, ty.span);
+                self.unknowns.check_size(&ty).map_err(|Mismatch(message)| {
+                    self.error(of_type, message.unwrap_or_default(), "write a smaller type")
+                })?;
+                self.check(inner, &known(ty), place)
             }
             PatternKind::KeyValue(..) => {
                 let hint = "`key -> value` follows the name of a predicate, or is the head of a derivation";
@@ -302,8 +307,11 @@ impl Checker<'_> {
             let node = Node { kind: NodeKind::Fields(Vec::new()), ty: unit(), span };
             return Ok(self.promoted(node));
         }
-        let mut nodes = Vec::new();
+        let (mut nodes, mut names) = (Vec::new(), HashSet::new());
         for (name, pattern) in fields {
+            if !names.insert(&name.text) {
+                return Err(self.occurs_twice(name));
+            }
             nodes.push((name.text.clone(), self.infer(pattern, place)?));
         }
         let ty = if fields.len() == 1 && fields[0].0.text == "just" {
@@ -608,7 +616,7 @@ impl Checker<'_> {
         let mut nodes: Vec<(String, Node<Ty>)> = Vec::new();
         for (name, pattern) in fields {
             if nodes.iter().any(|(other, _)| *other == name.text) {
-                return Err(self.error(name.span, format!("`{}` occurs twice", name.text), "drop one of them"));
+                return Err(self.occurs_twice(name));
             }
             let of_field = self.unknowns.fresh();
             let wanted = vec![(name.text.clone(), of_field.clone())];
@@ -631,6 +639,10 @@ impl Checker<'_> {
         }
         let wildcard = Node { kind: NodeKind::Wildcard, ty: of_field, span };
         Ok(Node { kind: NodeKind::Fields(vec![(name.to_owned(), wildcard)]), ty: ty.clone(), span })
+    }
+
+    fn occurs_twice(&self, name: &Name) -> Diagnostic {
+        self.error(name.span, format!("`{}` occurs twice", name.text), "drop one of them")
     }
 
     fn no_field(&self, name: &str, span: Span, ty: &Ty) -> Diagnostic {

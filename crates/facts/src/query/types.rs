@@ -138,6 +138,28 @@ impl Unknowns {
         }
     }
 
+    /// Checks that a type which a query writes is not too large.
+    pub fn check_size(&self, ty: &Type) -> Same {
+        self.count_parts(ty, 1, &mut 0)
+    }
+
+    fn count_parts(&self, ty: &Type, level: usize, parts: &mut usize) -> Same {
+        self.walk()?;
+        *parts += 1;
+        if *parts > PARTS_MAX || level > DEPTH_MAX {
+            return Err(too_large());
+        }
+        match ty {
+            Type::Array(element) | Type::Set(element) | Type::Maybe(element) => {
+                self.count_parts(element, level + 1, parts)
+            }
+            Type::Record(fields) | Type::Sum(fields) => {
+                fields.iter().try_for_each(|field| self.count_parts(&field.ty, level + 1, parts))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The type, if all of it is known.
     ///
     /// # Errors

@@ -1,5 +1,8 @@
 //! Whether facts of a newer predicate can be read as those of an older one.
 
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+
 use crate::cancellation::Deadline;
 use crate::ids::PredicateId;
 use crate::schema::definition::Schema;
@@ -16,6 +19,28 @@ pub fn check_evolution(schema: &Schema, old: PredicateId, deadline: &Deadline) -
             .map_err(|message| format!("{to} cannot evolve {from}: {message}"))?;
     }
     Ok(())
+}
+
+/// The schemas that evolve themselves, by way of others. `newer` has the schema that evolved from each.
+pub fn on_cycles(newer: &HashMap<usize, usize>) -> HashSet<usize> {
+    let (mut walks, mut found) = (HashMap::new(), HashSet::new());
+    for start in newer.keys() {
+        let mut at = *start;
+        // Each schema is passed once: a walk ends where an earlier one has been.
+        while let Entry::Vacant(place) = walks.entry(at) {
+            place.insert(*start);
+            let Some(next) = newer.get(&at) else { break };
+            at = *next;
+        }
+        // Or where it has been itself, unless the chain ends there.
+        while walks.get(&at) == Some(start)
+            && let Some(next) = newer.get(&at)
+            && found.insert(at)
+        {
+            at = *next;
+        }
+    }
+    found
 }
 
 /// Checks that a predicate does not evolve from itself, by way of others. The error is a message.

@@ -9,7 +9,7 @@ use crate::angle::source::Source;
 use crate::angle::tree::{Declaration, Derivation, Name, SchemaDefinition, SourceType};
 use crate::cancellation::Deadline;
 use crate::ids::PredicateId;
-use crate::schema::compatibility::{check_evolution, check_no_cycle};
+use crate::schema::compatibility::{check_evolution, check_no_cycle, on_cycles};
 use crate::schema::definition::{Evolution, FIRST_PREDICATE_ID, NamedType, Predicate, PredicateDerivation, Schema};
 use crate::schema::names::{is_reserved, split_version};
 use crate::schema::scopes::{Entry, Scope};
@@ -109,6 +109,8 @@ struct DeclaredPredicate {
 struct Loading {
     schemas: Vec<Unresolved>,
     by_name: HashMap<String, usize>,
+    /// The newest of each name without a version.
+    newest: HashMap<String, usize>,
     types: Vec<DeclaredType>,
     predicates: Vec<DeclaredPredicate>,
     evolves: Vec<(Source, Name, Name)>,
@@ -130,7 +132,11 @@ impl Loading {
         }
         let name = name.text.clone();
         let (source, needs, exports) = (source.clone(), Vec::new(), HashMap::new());
-        self.schemas.push(Unresolved { source, name, base, version, definition, needs, exports });
+        self.schemas.push(Unresolved { source, name, base: base.clone(), version, definition, needs, exports });
+        let newest = self.newest.entry(base).or_insert(index);
+        if self.schemas[*newest].version <= version {
+            *newest = index;
+        }
         Ok(())
     }
 
@@ -143,9 +149,17 @@ impl Loading {
             self.declare(index)?;
         }
         let mut scopes: Vec<Scope> = (0..self.schemas.len()).map(|_| Scope::default()).collect();
+        let mut names = 0;
         for &index in &order {
             self.check_time(index)?;
             scopes[index] = self.scope(index);
+            names += scopes[index].count();
+            if names > NAMES_MAX {
+                let schema = &self.schemas[index];
+                let message = format!("the schemas see more than {NAMES_MAX} names in all");
+                let hint = "import and inherit fewer schemas";
+                return Err(schema.source.error(schema.definition.name.span, message, hint));
+            }
         }
         for (index, scope) in scopes.iter().enumerate() {
             self.attach_derivations(index, scope)?;
@@ -155,11 +169,8 @@ impl Loading {
 
     /// A schema by its name; without a version, the newest.
     fn find_schema(&self, source: &Source, name: &Name) -> Result<usize, Diagnostic> {
-        if let Some(&index) = self.by_name.get(&name.text) {
-            return Ok(index);
-        }
-        let newest = self.schemas.iter().enumerate().filter(|(_, schema)| schema.base == name.text);
-        newest.max_by_key(|(_, schema)| schema.version).map(|(index, _)| index).ok_or_else(|| {
+        let found = self.by_name.get(&name.text).or_else(|| self.newest.get(&name.text));
+        found.copied().ok_or_else(|| {
             let names = self.by_name.keys().map(String::as_str);
             let hint = did_you_mean(&name.text, names, "define it, or add its file");
             source.error(name.span, format!("there is no schema {}", name.text), hint)
@@ -269,8 +280,12 @@ impl Loading {
         let own = self.schemas[index].exports.clone();
         let mut scope = Scope::default();
         let mut exports = own.clone();
+        let mut seen = HashSet::new();
         // The first parent counts if two export the same name.
         for (position, &need) in self.schemas[index].needs.iter().enumerate() {
+            if !seen.insert(need) {
+                continue;
+            }
             let inherited = position < parents;
             let needed = &self.schemas[need];
             for (name, entry) in &needed.exports {
@@ -379,10 +394,10 @@ impl Loading {
     }
 
     fn evolve(&self, schema: &mut Schema) -> Result<(), Diagnostic> {
-        let mut evolved = HashSet::new();
+        let mut newer = HashMap::new();
         for (source, new, old) in &self.evolves {
             let (new_index, old_index) = (self.find_schema(source, new)?, self.find_schema(source, old)?);
-            if !evolved.insert(old_index) {
+            if newer.insert(old_index, new_index).is_some() {
                 let message = format!("schema {} evolves twice", old.text);
                 return Err(source.error(old.span, message, "let the newest evolve the one before it"));
             }
@@ -401,9 +416,14 @@ impl Loading {
             predicates.sort_unstable();
             schema.evolutions.push(Evolution { old: old_index, new: new_index, predicates });
         }
+        let cyclic = on_cycles(&newer);
         for (source, new, old) in &self.evolves {
-            self.check_cycle(source, new, old)?;
             let old_index = self.find_schema(source, old)?;
+            self.check_time(old_index)?;
+            if cyclic.contains(&old_index) {
+                let message = format!("schema {} evolves itself, by way of {}", old.text, new.text);
+                return Err(source.error(new.span, message, "the newer schema evolves the older, not the other way"));
+            }
             for entry in self.schemas[old_index].exports.values() {
                 let Entry::Predicate(old_id) = entry else { continue };
                 check_no_cycle(schema, *old_id).map_err(|message| {
@@ -429,24 +449,10 @@ impl Loading {
         let hint = "shorten the schema, or give it more time";
         Err(schema.source.error(schema.definition.name.span, "the time to read the schema is up", hint))
     }
-
-    fn check_cycle(&self, source: &Source, new: &Name, old: &Name) -> Result<(), Diagnostic> {
-        let (start, mut at) = (self.find_schema(source, old)?, self.find_schema(source, new)?);
-        for _ in 0..=self.evolves.len() {
-            if at == start {
-                let message = format!("schema {} evolves itself, by way of {}", old.text, new.text);
-                return Err(source.error(new.span, message, "the newer schema evolves the older, not the other way"));
-            }
-            let Some((source, next, _)) =
-                self.evolves.iter().find(|(source, _, old)| self.find_schema(source, old).ok() == Some(at))
-            else {
-                return Ok(());
-            };
-            at = self.find_schema(source, next)?;
-        }
-        Ok(())
-    }
 }
+
+/// The most names that all schemas see together. Each is in memory for each schema that sees it.
+const NAMES_MAX: usize = 1_000_000;
 
 impl Schema {
     fn add_predicate(

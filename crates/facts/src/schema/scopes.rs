@@ -41,6 +41,11 @@ impl Scope {
         self.entries.keys().map(String::as_str)
     }
 
+    /// How many names there are.
+    pub fn count(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Makes a name visible.
     pub fn insert(&mut self, name: String, entry: Entry) {
         self.entries.insert(name, entry);

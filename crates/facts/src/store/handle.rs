@@ -204,8 +204,9 @@ impl Store {
         }
         let view = self.inner.backing.view()?;
         let end = view.get(Side::Meta, FIRST_FREE_ID)?.map(|bytes| read_number(&bytes)).transpose()?;
-        let end = end.and_then(FactId::new).filter(|end| *end >= self.inner.first);
-        let end = end.ok_or_else(|| Error::Damaged { what: "the first free id is missing" })?;
+        let first = self.inner.first;
+        let end = end.and_then(FactId::new).filter(|end| (first..=first.plus(FACTS_MAX)).contains(end));
+        let end = end.ok_or_else(|| Error::Damaged { what: "the first free id is missing or out of range" })?;
         let root = self.root(&view)?;
         let complete = match &view {
             View::Engine { tables, .. } => matches!(tables.form, Form::Packed(_)),
@@ -277,6 +278,9 @@ impl Store {
         Ok(self.inner.backing.view()?.get(Side::Meta, name)?.map(|value| value.to_vec()))
     }
 }
+
+/// No database has more facts: when it is completed, each has a place, which is a number of 40 bits.
+const FACTS_MAX: u64 = 1 << 40;
 
 /// The state in an entry of a database.
 pub(super) fn read_state(entry: &[u8]) -> Result<State> {

@@ -149,6 +149,17 @@ fn a_query_whose_types_or_steps_are_too_many_is_refused() {
 }
 
 #[test]
+fn a_type_that_a_query_writes_is_as_large_as_one_of_a_schema_at_most() {
+    let fields = |count: usize, ty: &str| (0..count).map(|n| format!("f{n} : {ty}")).collect::<Vec<_>>().join(", ");
+    let schema = format!("schema p.1 {{ type Large = {{ {} }} predicate P : Large }}", fields(1_000, "nat"));
+    let database = Database::new(&schema, "[]");
+    let query = |count: usize| format!("X where X = ([] : [{{ {} }}])", fields(count, "p.Large"));
+    assert_eq!(database.page(&query(100)).results.len(), 1);
+    let error = database.error(&query(300));
+    assert!(error.contains("query:1:19: the type is too large: types have at most 200000 parts"), "{error}");
+}
+
+#[test]
 fn what_is_repeated_in_branches_does_not_make_a_query_too_deep() {
     let database = database(45);
     let statements = |count: usize| -> Vec<String> {
@@ -262,6 +273,29 @@ fn a_continuation_that_is_cut_off_changed_or_of_another_query_is_an_error() {
             let _ = compiled.continue_from(&database.memory, &limits, &changed);
         }
     }
+}
+
+#[test]
+fn a_continuation_far_within_an_array_without_content_goes_on_at_once() {
+    let marks = r#"[{ "predicate": "p.Marks.1", "facts": [{ "key": [{}, {}] }] }]"#;
+    let database = Database::new("schema p.1 { predicate Marks : [{}] }", marks);
+    // 2⁶⁰ elements, which take no memory.
+    let doubled: Vec<String> = (1..60).map(|n| format!("A{n} = prim.concat A{} A{}", n - 1, n - 1)).collect();
+    let query = format!("1 where p.Marks A0; {}; _ = A59[..]", doubled.join("; "));
+    let compiled = database.query(&query).expect("the query compiles");
+    let limits = QueryLimits { results_max: Some(1), ..QueryLimits::default() };
+    let mut continuation = compiled.run(&database.memory, &limits).unwrap().continuation.expect("there is more");
+    // It ends with the place in the array, and with the fact, whose id takes two bytes.
+    let at = continuation.len() - 5;
+    assert_eq!(continuation[at..at + 3], [0, 0, 1]);
+    // A client may change it. This is the number 0x0102_0408_1020_4080.
+    drop(continuation.splice(at + 1..at + 2, [0xFF, 0, 0, 0, 0, 0, 0, 0, 0]));
+    let page = compiled.continue_from(&database.memory, &limits, &continuation).expect("the place exists");
+    assert_eq!(page.results.len(), 1);
+    // Here is no element.
+    drop(continuation.splice(at + 1..at + 10, [0xFF, 0x10, 0, 0, 0, 0, 0, 0, 0]));
+    let page = compiled.continue_from(&database.memory, &limits, &continuation).expect("it is behind the last one");
+    assert!(page.results.is_empty() && page.continuation.is_none());
 }
 
 #[test]

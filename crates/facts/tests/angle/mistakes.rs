@@ -39,6 +39,9 @@ fn wrong_queries_are_errors_with_place_and_hint() {
         ("t.Pair { fst = \"a\",\n  third = 1 }", "query:2:3: { fst : string, snd : nat } has no `third`, at `third`"),
         ("t.Shape { circel = 1 }", "did you mean `circle`?"),
         ("t.Shape { circle = 1, square = _ }", "expected one alternative"),
+        ("t.Pair { snd = 1, snd = 2 }", "query:1:19: `snd` occurs twice, at `snd`; drop one of them"),
+        ("X where X = { a = 1, a = 2 }", "query:1:22: `a` occurs twice, at `a`; drop one of them"),
+        ("X where X = t.Pair _; Y = X.*; Y = { snd = 1, snd = 2 }", "query:1:47: `snd` occurs twice"),
         ("t.Name", "query:1:1: t.Name stands without a pattern, at `t.Name`; write `t.Name _` for all its facts"),
         ("t.Name X", "query:1:8: the variable X is mentioned only once, at `X`; write `_` for anything"),
         ("X where X = prim.toLower Y; Y = Y", "has no value"),
@@ -121,6 +124,7 @@ fn wrong_schemas_are_errors_with_place_and_hint() {
         ),
         ("schema a.1 { predicate P : nat } schema a.2 { } schema a.2 evolves a.1", "schema a.2 has no predicate P"),
         ("schema a.1 { } schema a.2 { } schema a.2 evolves a.1 schema a.1 evolves a.2", "evolves itself"),
+        ("schema a.1 { } schema a.1 evolves a.1", "schema a.1 evolves itself, by way of a.1"),
     ] {
         let error = schema_error(text);
         assert!(error.contains(expected), "{text}\n{error}");
@@ -151,6 +155,30 @@ fn hostile_nesting_and_size_are_errors_and_use_no_stack() {
     let schema = "schema a.1 { predicate P : nat N where Q N  predicate Q : nat N where P N }";
     let recursive = Database::new(schema, "[]");
     assert!(recursive.error("a.P _").contains("derived from itself: a.P.1 → a.Q.1 → a.P.1"));
+}
+
+#[test]
+fn schemas_that_see_more_names_than_memory_should_hold_are_refused() {
+    let types: String = (0..1_000).map(|n| format!("type T{n} = nat ")).collect();
+    let heirs: String = (1..300).map(|n| format!("schema s{n}.1 : s{}.1 {{ }} ", n - 1)).collect();
+    let error = schema_error(&format!("schema s0.1 {{ {types} }} {heirs}"));
+    assert!(error.contains("more than 1000000 names in all, at `s"), "{error}");
+    // A schema that is named twice is seen once.
+    let imports = "import s0 import s0.1 ".repeat(1_000);
+    let few = format!("schema s0.1 {{ {types} }} schema a.1 : s0.1, s0.1 {{ {imports} predicate P : T7 }}");
+    assert!(Schema::parse("s.angle", &few).expect("it is right").find("a.P.1").is_some());
+}
+
+#[test]
+fn a_long_chain_of_schemas_that_evolve_is_read_and_a_circle_is_found_in_it() {
+    const LENGTH: usize = 5_000;
+    let schemas: String = (0..LENGTH).map(|n| format!("schema a{n}.1 {{ }} ")).collect();
+    let evolves: String = (1..LENGTH).map(|n| format!("schema a{n}.1 evolves a{}.1 ", n - 1)).collect();
+    let chain = format!("{schemas}{evolves}");
+    Schema::parse("s.angle", &chain).expect("a chain is no circle");
+    let error = schema_error(&format!("{chain}schema a7.1 evolves a{}.1", LENGTH - 1));
+    // The first line of the circle.
+    assert!(error.contains("schema a7.1 evolves itself, by way of a8.1, at `a8.1`"), "{error}");
 }
 
 #[test]

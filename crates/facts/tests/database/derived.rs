@@ -193,3 +193,27 @@ fn a_query_is_cancelled_by_its_token() {
     let negated = reader.query(&format!("1 where !({})", query.split_once("where ").expect("it has one").1), &limits);
     assert!(matches!(negated, Err(Error::Cancelled)), "{negated:?}");
 }
+
+#[test]
+fn many_derivations_of_one_fact_are_written_in_parts() {
+    let directory = tempfile::tempdir().expect("a directory");
+    // Of 202,500 pairs, the last one derives another value.
+    let text = r#"
+schema d.1 {
+predicate Left : nat
+predicate Right : nat
+predicate Joined : string -> nat
+  stored "all" -> V where Left X; Right Y; V = (if X + Y > 897 then 2 else 1)
+}
+"#;
+    let database = FactDatabase::create(directory.path().join("a.ful"), schema(text)).expect("new");
+    let keys: Vec<String> = (0..450).map(|key| format!(r#"{{"key":{key}}}"#)).collect();
+    for name in ["Left", "Right"] {
+        let batch = format!(r#"[{{"predicate":"d.{name}.1","facts":[{}]}}]"#, keys.join(","));
+        database.write_json(batch.as_bytes(), None).expect("facts");
+    }
+    let error = database.derive_all().expect_err("a key has one value");
+    assert!(matches!(error, Error::DerivedValue { .. }), "{error}");
+    // The fact was committed with the first derivations, before memory held all of them.
+    assert_eq!(count(&database, "d.Joined _"), 1);
+}

@@ -27,6 +27,22 @@ fn missing_entries_are_errors() {
 }
 
 #[test]
+fn a_file_that_claims_more_facts_than_there_can_be_is_damaged() {
+    let directory = Directory::new();
+    let store = directory.store("a.ful");
+    add(&store, &[(0, b"a", b"")]);
+    let db = store.database().expect("a database of the engine");
+    let meta = db.open_table("facts.meta").expect("a table of the layout");
+    for claimed in [u64::MAX, 1 << 62, 1024 + (1 << 40) + 1, 1023] {
+        db.update(|txn| txn.put(&meta, "first free id", claimed.to_le_bytes())).expect("a commit");
+        let damaged = store.snapshot().err();
+        assert!(matches!(damaged, Some(Error::Damaged { what }) if what.contains("first free id")), "{claimed}");
+    }
+    db.update(|txn| txn.put(&meta, "first free id", 1025_u64.to_le_bytes())).expect("a commit");
+    assert!(store.snapshot().expect("it is sound again").has(id(1024)));
+}
+
+#[test]
 fn scan_that_is_broken_off_ends_before_later_damage() {
     let directory = Directory::new();
     let store = directory.store("a.ful");

@@ -139,7 +139,7 @@ pub fn facts(
 struct Maxima {
     results: usize,
     bytes: usize,
-    /// Of the facts of one result.
+    /// Of the value or the facts of one result, as they are stored.
     result_bytes: usize,
     memory_bytes: usize,
     time: Duration,

@@ -16,8 +16,8 @@ options! {
     /// The most results of a page. Default: 100,000.
     results_max: usize = 100_000;
 
-    /// The most bytes of a page's results as JSON. The page ends with the result that reaches it. The facts of one
-    /// result have at most as much memory while it is printed. Default: 16 MiB.
+    /// The most bytes of a page's results as JSON. The page ends with the result that reaches it. The value or
+    /// the facts of one result have at most as many bytes, as they are stored. Default: 16 MiB.
     bytes_max: usize = 16 << 20;
 
     /// The most memory of a query for derived facts, sets, values and results, in bytes, and of a list that a request

@@ -18,7 +18,7 @@ pub struct PrintLimits {
     pub until: Option<Instant>,
     /// Of the text, which ends with the result that reaches it.
     pub bytes_max: usize,
-    /// Of the facts of one result.
+    /// Of the value or the facts of one result, as they are stored.
     pub result_bytes_max: usize,
 }
 
@@ -142,6 +142,7 @@ impl<'p> Printing<'p> {
 
     fn value(&mut self, ty: &Type, bytes: &[u8], nesting: Nesting, derived: Option<&DerivedFacts>) -> Result<()> {
         self.begin_result()?;
+        self.take(bytes.len())?;
         let expansion = match nesting {
             Nesting::InPlace => Expansion::RECURSIVE,
             Nesting::Ids => Expansion::FLAT,
@@ -217,11 +218,17 @@ impl<'p> Printing<'p> {
     fn lookup(&self, id: FactId, derived: Option<&DerivedFacts>) -> Result<Option<StoredFact>> {
         let fact = self.find(id, derived)?;
         if let Some((_, key, value)) = &fact {
-            let left = self.bytes_left.get().checked_sub(key.len() + value.len() + BYTES_PER_FACT);
-            let too_large = Stopped::TooLarge { bytes_max: self.limits.result_bytes_max };
-            self.bytes_left.set(left.ok_or(too_large)?);
+            self.take(key.len() + value.len() + BYTES_PER_FACT)?;
         }
         Ok(fact)
+    }
+
+    /// Counts bytes of the result that is being printed.
+    fn take(&self, bytes: usize) -> Result<()> {
+        let left = self.bytes_left.get().checked_sub(bytes);
+        let too_large = Stopped::TooLarge { bytes_max: self.limits.result_bytes_max };
+        self.bytes_left.set(left.ok_or(too_large)?);
+        Ok(())
     }
 
     fn check(&self) -> Result<()> {
@@ -278,6 +285,23 @@ mod tests {
         reader.query_each(query, &limits, None, &mut |found| printing.result(&found, nesting))?;
         let printed = printing.printed();
         Ok((printed.results, String::from_utf8(printed.nested).expect("JSON is UTF-8")))
+    }
+
+    #[test]
+    fn a_value_that_is_larger_than_a_result_may_be_is_refused_before_it_is_printed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let schema = Schema::parse("a.angle", SCHEMA).expect("the schema is right");
+        let database = FactDatabase::create(directory.path().join("a.ful"), schema).expect("there is no file");
+        let doubled = |times: usize| {
+            let next: Vec<String> = (1..=times).map(|n| format!("A{n} = prim.concat A{} A{}", n - 1, n - 1)).collect();
+            format!("A{times} where A0 = [1, 2]; {}", next.join("; "))
+        };
+        for nesting in [Nesting::Ids, Nesting::InPlace, Nesting::Apart] {
+            // 2 MiB of numbers. As JSON, each takes more memory than its byte.
+            let error = page(&database, &doubled(20), nesting).expect_err("it is too large").to_string();
+            assert!(error.contains("a result has more than 1048576 bytes"), "{error}");
+            assert_eq!(page(&database, &doubled(10), nesting).expect("it is small").0, 1);
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use fulgurite_code::{IndexLock, Plan, ScipFile, Source, Step, Updated};
 use crate::arguments::code::Index;
 use crate::commands::facts::database::explain_code;
 use crate::failure::Failure;
+use crate::notation::printable;
 use crate::output::counted;
 use crate::progress::{Progress, time};
 
@@ -31,8 +32,24 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
         let done = if updated.written.is_some() { "replaced" } else { "removed" };
         let _ = writeln!(std::io::stderr(), "{}: was damaged, and was {done}", damaged.display());
     }
+    report_left_out(&updated.left_out);
     let _ = writeln!(std::io::stderr(), "{} in {}", report(arguments, &updated), time(elapsed));
     Ok(())
+}
+
+/// Says which files were left out, because their places could be wrong.
+fn report_left_out(paths: &[String]) {
+    let mut messages = std::io::stderr();
+    for path in paths.iter().take(NAMED_MAX) {
+        let _ = writeln!(messages, "{}: was changed while it was indexed, and was left out", printable(path));
+    }
+    if paths.len() > NAMED_MAX {
+        let others = counted((paths.len() - NAMED_MAX) as u64, "other file", "other files");
+        let _ = writeln!(messages, "left out for the same reason: {others}");
+    }
+    if !paths.is_empty() {
+        let _ = writeln!(messages, "run `fulgurite facts index` again to index what was left out");
+    }
 }
 
 /// What indexers have written, or write now.
@@ -65,3 +82,6 @@ fn report(arguments: &Index, updated: &Updated) -> String {
         }
     }
 }
+
+/// So many files that were left out are named.
+const NAMED_MAX: usize = 10;
