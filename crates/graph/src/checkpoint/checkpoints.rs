@@ -3,7 +3,7 @@
 //! Invariant: a checkpoint is committed if and only if `meta.ID/_commit` is stored. It is stored after all files of the
 //! checkpoint, and removed before any of them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{BufReader, BufWriter, Write as _};
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -99,7 +99,8 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         Self { storage, retained: RETAINED_DEFAULT, last: None, known: BTreeMap::new() }
     }
 
-    /// Keeps this many checkpoints, at least one.
+    /// Keeps this many checkpoints, at least one. Those with larger ids than the one that is created stay, and do not
+    /// count.
     #[must_use]
     pub fn retained(mut self, retained: usize) -> Self {
         self.retained = retained.max(1);
@@ -342,14 +343,20 @@ impl<S: CheckpointStorage> Checkpoints<S> {
 
     /// Removes the oldest checkpoints, those that were never committed, and files that no checkpoint has. `newest` was
     /// created after the listing of `names`.
+    ///
+    /// Checkpoints with larger ids than `newest` stay: they are of an earlier run, or of what was rolled back. If they
+    /// counted, each checkpoint of the new run would be removed as the oldest. A checkpoint without its manifest stays
+    /// too: it is of another program, or lost.
     fn remove_old(&mut self, newest: &Manifest, names: &[String], local: &LocalFile) -> Result<(), CheckpointError> {
-        let mut kept = committed(names);
-        kept.remove(&newest.id);
-        let mut discarded = HashSet::new();
-        while kept.len() >= self.retained {
-            let Some(oldest) = kept.pop_first() else { break };
+        let committed = committed(names);
+        let others = committed.iter().copied().filter(|&id| id != newest.id && names.contains(&manifest_name(id)));
+        let mut kept: BTreeSet<u64> = others.collect();
+        let older: Vec<u64> = kept.range(..newest.id).copied().collect();
+        // `newest` is one of those that are retained.
+        let excess = (older.len() + 1).saturating_sub(self.retained);
+        for oldest in older.into_iter().take(excess) {
             self.discard(oldest, names)?;
-            discarded.insert(oldest);
+            kept.remove(&oldest);
         }
         self.known.retain(|id, _| kept.contains(id));
         if has_others(names, self.known.values().chain([newest])) {
@@ -358,10 +365,9 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             self.known = read.collect::<Result<BTreeMap<_, _>, CheckpointError>>()?;
         }
         let needed = names_of(self.known.values().chain([newest]));
-        kept.insert(newest.id);
         for name in names {
             let is_left_over = match id_of_meta(name) {
-                Some(id) => !kept.contains(&id) && !discarded.contains(&id),
+                Some(id) => id != newest.id && !committed.contains(&id),
                 None => is_data(name) && !needed.contains(name.as_str()),
             };
             if is_left_over {

@@ -129,7 +129,7 @@ pub fn filled() -> (TempDir, DirectoryStorage, Database) {
     (directory, storage, db)
 }
 
-fn restored(storage: &DirectoryStorage, id: u64) -> Result<Content, CheckpointError> {
+pub fn restored(storage: &DirectoryStorage, id: u64) -> Result<Content, CheckpointError> {
     let directory = tempfile::tempdir().expect("a directory");
     let db = Checkpoints::new(storage).restore(id, directory.path().join("r.ful"), options())?;
     assert!(db.check().expect("checked").is_sound());

@@ -5,6 +5,7 @@ mod disks;
 mod model;
 mod power_cuts;
 mod queries;
+mod retention;
 mod state;
 mod versioned;
 

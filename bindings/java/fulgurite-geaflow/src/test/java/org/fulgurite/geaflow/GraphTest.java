@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.concurrent.CyclicBarrier;
@@ -26,6 +27,8 @@ import org.apache.geaflow.state.DataModel;
 import org.apache.geaflow.state.data.DataType;
 import org.apache.geaflow.state.data.OneDegreeGraph;
 import org.apache.geaflow.state.graph.encoder.EdgeAtom;
+import org.apache.geaflow.state.pushdown.filter.inner.EmptyGraphFilter;
+import org.apache.geaflow.state.pushdown.filter.inner.IGraphFilter;
 import org.apache.geaflow.state.pushdown.inner.CodeGenFilterConverter;
 import org.apache.geaflow.state.pushdown.inner.DirectFilterConverter;
 import org.apache.geaflow.store.api.graph.IDynamicGraphStore;
@@ -225,6 +228,31 @@ class GraphTest extends WithJob {
         store.init(context(0));
         assertEquals(DirectFilterConverter.class, store.getFilterConverter().getClass());
         assertEquals(DataModel.values().length, new FulguriteStoreBuilder().supportedDataModel().size());
+    }
+
+    @Test
+    void aCombinationOfNoConditionsKeepsEverything() {
+        List<IGraphFilter> combinations = Arrays.asList(
+                Conditions.and(),
+                Conditions.or(),
+                Conditions.and(Conditions.or(), EmptyGraphFilter.of()),
+                Conditions.or(Conditions.or(), Conditions.edgeLabels("other")));
+        for (String partitions : new String[] {"none", "label"}) {
+            configuration.put("geaflow.store.fulgurite.graph.store.partition.type", partitions);
+            IStaticGraphStore<String, String, String> store = graph(Elements.TEXTS);
+            store.addVertex(node("a"));
+            store.addEdge(link("a", "b"));
+            store.addEdge(link("a", "c"));
+            for (IGraphFilter filter : combinations) {
+                assertEquals("value of a", store.getVertex("a", Conditions.of(filter)).getValue());
+                assertEquals(2, store.getEdges("a", Conditions.of(filter)).size());
+                assertEquals(2, count(store.getEdgeIterator(Conditions.of(filter))));
+                assertEquals(1, count(store.getOneDegreeGraphIterator(Conditions.of(filter))));
+                assertEquals(Collections.singletonMap("a", 2L), store.getAggResult(Conditions.of(filter)));
+                assertEquals(1, store.getEdges("a", Conditions.of(filter).limit(1, 0)).size());
+            }
+            store.drop();
+        }
     }
 
     @Test

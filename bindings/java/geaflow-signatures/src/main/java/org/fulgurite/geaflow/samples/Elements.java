@@ -15,6 +15,7 @@ import org.apache.geaflow.model.graph.IGraphElementWithTimeField;
 import org.apache.geaflow.model.graph.edge.EdgeDirection;
 import org.apache.geaflow.model.graph.edge.IEdge;
 import org.apache.geaflow.model.graph.vertex.IVertex;
+import org.apache.geaflow.state.graph.encoder.DefaultBytesEncoder;
 import org.apache.geaflow.state.graph.encoder.EdgeAtom;
 import org.apache.geaflow.state.graph.encoder.EdgeKVEncoder;
 import org.apache.geaflow.state.graph.encoder.IEdgeKVEncoder;
@@ -262,7 +263,7 @@ public final class Elements {
         @Override
         public IEdgeKVEncoder<K, String> getEdgeEncoder() {
             IEdgeKVEncoder<K, String> own = new EdgeEncoder<>(ids);
-            return isOfGeaFlow ? new EdgeKVEncoder<>(own) : own;
+            return isOfGeaFlow ? new EdgeKVEncoder<>(own, new DefaultBytesEncoder()) : own;
         }
     }
 

@@ -7,9 +7,11 @@ import org.apache.geaflow.common.config.keys.StateConfigKeys;
 import org.apache.geaflow.common.type.IType;
 import org.apache.geaflow.model.graph.edge.EdgeDirection;
 import org.apache.geaflow.model.graph.edge.IEdge;
+import org.apache.geaflow.state.graph.encoder.DefaultBytesEncoder;
 import org.apache.geaflow.state.graph.encoder.EdgeAtom;
 import org.apache.geaflow.state.graph.encoder.EdgeKVEncoder;
 import org.apache.geaflow.state.graph.encoder.EdgeKVEncoderWithoutValue;
+import org.apache.geaflow.state.graph.encoder.IBytesEncoder;
 import org.apache.geaflow.state.graph.encoder.IEdgeKVEncoder;
 import org.apache.geaflow.state.schema.GraphDataSchema;
 
@@ -25,14 +27,21 @@ interface EdgeDecoder<K, EV> {
     IEdge<K, EV> decode(K source, byte[] key, byte[] value);
 
     /** The decoder of an encoder. GeaFlow's own encoder has one that skips the source and copies less. */
-    @SuppressWarnings("unchecked")
     static <K, EV> EdgeDecoder<K, EV> of(
             IEdgeKVEncoder<K, EV> encoder, IType<K> keyType, IdKeys ids, GraphDataSchema schema) {
+        return isOfGeaFlow(encoder)
+                ? new OfGeaFlow<>(keyType, ids, schema)
+                : (source, key, value) -> encoder.getEdge(ids.encodedEdge(key), value);
+    }
+
+    /** Whether an encoder is GeaFlow's, and its bytes too: a user can give it another encoder of bytes. */
+    static boolean isOfGeaFlow(IEdgeKVEncoder<?, ?> encoder) {
         Class<?> type = encoder.getClass();
-        if (type == EdgeKVEncoder.class || type == EdgeKVEncoderWithoutValue.class) {
-            return new OfGeaFlow<>(keyType, ids, schema);
+        if (type != EdgeKVEncoder.class && type != EdgeKVEncoderWithoutValue.class) {
+            return false;
         }
-        return (source, key, value) -> encoder.getEdge(ids.encodedEdge(key), value);
+        IBytesEncoder bytes = ((EdgeKVEncoderWithoutValue<?, ?>) encoder).getBytesEncoder();
+        return bytes.getClass() == DefaultBytesEncoder.class;
     }
 
     /**

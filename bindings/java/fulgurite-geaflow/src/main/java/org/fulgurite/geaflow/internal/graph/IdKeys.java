@@ -74,6 +74,11 @@ abstract class IdKeys {
 
         @Override
         byte[] beginning(byte[] id) {
+            if (id.length != length) {
+                throw new GeaflowRuntimeException("ids of the type " + name + " must have " + length
+                        + " bytes, and the type of ids of the graph makes " + id.length
+                        + "; use GeaFlow's type of ids, or one of another class");
+            }
             return id;
         }
 
@@ -99,7 +104,7 @@ abstract class IdKeys {
 
         @Override
         byte[] ofEdge(byte[] source, byte[] encoded) {
-            checkSource(source, encoded);
+            checkSource(beginning(source), encoded);
             return encoded;
         }
 

@@ -5,7 +5,9 @@ import java.util.Map;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.apache.geaflow.state.graph.encoder.EdgeAtom;
 import org.apache.geaflow.state.pushdown.IStatePushDown;
+import org.apache.geaflow.state.pushdown.filter.FilterType;
 import org.apache.geaflow.state.pushdown.filter.IFilter;
+import org.apache.geaflow.state.pushdown.filter.inner.BaseComposeGraphFilter;
 import org.apache.geaflow.state.pushdown.filter.inner.EmptyGraphFilter;
 import org.apache.geaflow.state.pushdown.filter.inner.GraphFilter;
 import org.apache.geaflow.state.pushdown.filter.inner.IGraphFilter;
@@ -60,7 +62,18 @@ final class PushDown<K> {
     }
 
     private static IGraphFilter filter(IFilter<?> given) {
-        return given == null ? KEEP_ALL : GraphFilter.of(given);
+        IGraphFilter filter = given == null ? KEEP_ALL : GraphFilter.of(given);
+        return keepsAll(filter) ? KEEP_ALL : filter;
+    }
+
+    /**
+     * Whether a condition is none, or a combination of none. GeaFlow's combination of no conditions keeps everything,
+     * but its dropAllRemaining ends a read before the first edge.
+     */
+    private static boolean keepsAll(IGraphFilter filter) {
+        return filter.getFilterType() == FilterType.EMPTY
+                || filter instanceof BaseComposeGraphFilter
+                        && ((BaseComposeGraphFilter) filter).getFilterList().stream().allMatch(PushDown::keepsAll);
     }
 
     /** The condition for all ids. */

@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.apache.geaflow.file.IPersistentIO;
 import org.fulgurite.checkpoints.CheckpointStorage;
 import org.slf4j.Logger;
@@ -48,7 +49,8 @@ public final class RemoteStorage implements CheckpointStorage {
                     return;
                 }
                 throw new IOException(remote(name) + " has " + remoteBytes + " bytes, and the local file " + localBytes);
-            } catch (IOException failed) {
+            } catch (IOException | RuntimeException failed) {
+                // Clients of object stores throw exceptions of their own.
                 if (attempt == ATTEMPTS) {
                     throw failed;
                 }
@@ -76,9 +78,14 @@ public final class RemoteStorage implements CheckpointStorage {
         }
     }
 
-    /** The names in a directory; none if it does not exist. */
+    /** The names in a directory, each of them once; none if it does not exist. */
     public List<String> list(String name) throws IOException {
-        return files.exists(remote(name)) ? files.listFileName(remote(name)) : Collections.emptyList();
+        return files.exists(remote(name)) ? listExisting(name) : Collections.emptyList();
+    }
+
+    /** GeaFlow's storages on object stores may list a directory as often as it has files. */
+    private List<String> listExisting(String name) throws IOException {
+        return files.listFileName(remote(name)).stream().distinct().collect(Collectors.toList());
     }
 
     /** The files in directories below the root. There are none elsewhere: every name has one directory. */
@@ -98,7 +105,7 @@ public final class RemoteStorage implements CheckpointStorage {
     /** The names in a directory that was found just now. Only if that fails is it looked for again: it may be gone. */
     private List<String> listFound(String name) throws IOException {
         try {
-            return files.listFileName(remote(name));
+            return listExisting(name);
         } catch (IOException | RuntimeException gone) {
             return list(name);
         }

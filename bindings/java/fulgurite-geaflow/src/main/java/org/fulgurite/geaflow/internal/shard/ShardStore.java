@@ -1,5 +1,6 @@
 package org.fulgurite.geaflow.internal.shard;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.Arrays;
@@ -29,6 +30,7 @@ public abstract class ShardStore implements IStatefulStore {
     private final List<String> tables;
     private StoreContext context;
     private StoreSettings settings;
+    private RemoteStorage storage;
     private Checkpoints checkpoints;
 
     /** The shard whose directories these are. GeaFlow sets another one in the context when it scales a job. */
@@ -106,8 +108,8 @@ public abstract class ShardStore implements IStatefulStore {
         if (checkpoints != null) {
             checkpoints.close();
         }
-        checkpoints = new Checkpoints(
-                new RemoteStorage(PersistentIOBuilder.build(configuration), remote(context, id)), settings.retained);
+        storage = new RemoteStorage(PersistentIOBuilder.build(configuration), remote(context, id));
+        checkpoints = new Checkpoints(storage, settings.retained);
     }
 
     /** Returns where checkpoints of a shard are. RocksDB's are there too. */
@@ -237,6 +239,7 @@ public abstract class ShardStore implements IStatefulStore {
             throw new GeaflowRuntimeException("the store " + context.getName() + ", shard " + shardId
                     + ", has no committed checkpoint " + checkpointId + "; it has " + Arrays.toString(ids));
         }
+        checkManifest(checkpointId);
         drop();
         int target = context.getShardId();
         try {
@@ -248,6 +251,21 @@ public abstract class ShardStore implements IStatefulStore {
         if (target != shardId) {
             // Later checkpoints are of this shard.
             use(target);
+        }
+    }
+
+    /** Other stores of GeaFlow have their checkpoints in the same directories, and commit them in the same way. */
+    private void checkManifest(long checkpointId) {
+        List<String> found;
+        try {
+            found = storage.list("meta." + checkpointId);
+        } catch (IOException | RuntimeException failed) {
+            throw failure("recover", checkpointId, failed);
+        }
+        if (!found.contains("manifest")) {
+            throw new GeaflowRuntimeException("checkpoint " + checkpointId + " of the store " + context.getName()
+                    + ", shard " + shardId + ", has no manifest: it is of another store, such as RocksDB's, or damaged;"
+                    + " migrate it with RocksdbMigration, or recover another one");
         }
     }
 
@@ -268,7 +286,7 @@ public abstract class ShardStore implements IStatefulStore {
         }
     }
 
-    private GeaflowRuntimeException failure(String action, long checkpointId, RuntimeException cause) {
+    private GeaflowRuntimeException failure(String action, long checkpointId, Exception cause) {
         return new GeaflowRuntimeException(
                 "cannot " + action + " checkpoint " + checkpointId + " of the store " + context.getName() + ", shard "
                         + shardId + ": " + cause.getMessage(),

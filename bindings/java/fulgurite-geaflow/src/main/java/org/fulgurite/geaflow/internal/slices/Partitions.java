@@ -83,8 +83,9 @@ public final class Partitions implements Slices {
                 return ((BaseComposeGraphFilter) filter)
                         .getFilterList().stream().allMatch(part -> mayKeep(slice, part, areVertices));
             case OR:
-                return ((BaseComposeGraphFilter) filter)
-                        .getFilterList().stream().anyMatch(part -> mayKeep(slice, part, areVertices));
+                List<IGraphFilter> parts = ((BaseComposeGraphFilter) filter).getFilterList();
+                // Without parts, GeaFlow's condition keeps everything.
+                return parts.isEmpty() || parts.stream().anyMatch(part -> mayKeep(slice, part, areVertices));
             case VERTEX_LABEL:
             case VERTEX_TS:
                 return !areVertices || partitioning.mayKeep(slice, filter.getFilter());

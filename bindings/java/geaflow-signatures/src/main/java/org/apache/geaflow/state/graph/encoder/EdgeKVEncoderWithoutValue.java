@@ -6,10 +6,16 @@ import org.apache.geaflow.model.graph.edge.IEdge;
 /** GeaFlow's own encoder of edges without values. */
 public class EdgeKVEncoderWithoutValue<K, EV> implements IEdgeKVEncoder<K, EV> {
     private final IEdgeKVEncoder<K, EV> same;
+    private final IBytesEncoder bytesEncoder;
 
     /** GeaFlow's constructor takes a schema. Tests give an encoder that does the same. */
-    public EdgeKVEncoderWithoutValue(IEdgeKVEncoder<K, EV> same) {
+    public EdgeKVEncoderWithoutValue(IEdgeKVEncoder<K, EV> same, IBytesEncoder bytesEncoder) {
         this.same = same;
+        this.bytesEncoder = bytesEncoder;
+    }
+
+    public IBytesEncoder getBytesEncoder() {
+        return bytesEncoder;
     }
 
     @Override

@@ -19,6 +19,12 @@ public abstract class BaseComposeGraphFilter extends BaseGraphFilter {
         return filters;
     }
 
+    /** As in GeaFlow, also without conditions. */
+    @Override
+    public boolean dropAllRemaining() {
+        return filters.stream().allMatch(IGraphFilter::dropAllRemaining);
+    }
+
     @Override
     public FilterType getFilterType() {
         return type;

@@ -6,7 +6,7 @@ import org.apache.geaflow.model.graph.vertex.IVertex;
 import org.apache.geaflow.state.data.OneDegreeGraph;
 import org.apache.geaflow.state.pushdown.filter.FilterType;
 
-/** One of several conditions. */
+/** One of several conditions. Without any, everything is kept. */
 @SuppressWarnings("rawtypes")
 public class OrGraphFilter extends BaseComposeGraphFilter {
     private static final long serialVersionUID = 1L;
@@ -17,16 +17,16 @@ public class OrGraphFilter extends BaseComposeGraphFilter {
 
     @Override
     public boolean filterEdge(IEdge edge) {
-        return filters.stream().anyMatch(filter -> filter.filterEdge(edge));
+        return filters.isEmpty() || filters.stream().anyMatch(filter -> filter.filterEdge(edge));
     }
 
     @Override
     public boolean filterVertex(IVertex vertex) {
-        return filters.stream().anyMatch(filter -> filter.filterVertex(vertex));
+        return filters.isEmpty() || filters.stream().anyMatch(filter -> filter.filterVertex(vertex));
     }
 
     @Override
     public boolean filterOneDegreeGraph(OneDegreeGraph graph) {
-        return filters.stream().anyMatch(filter -> filter.filterOneDegreeGraph(graph));
+        return filters.isEmpty() || filters.stream().anyMatch(filter -> filter.filterOneDegreeGraph(graph));
     }
 }

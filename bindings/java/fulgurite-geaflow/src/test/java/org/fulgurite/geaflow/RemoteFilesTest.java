@@ -1,0 +1,111 @@
+package org.fulgurite.geaflow;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import org.apache.geaflow.common.exception.GeaflowRuntimeException;
+import org.apache.geaflow.file.PersistentIOBuilder;
+import org.apache.geaflow.store.api.key.IKVStatefulStore;
+import org.apache.hadoop.fs.Path;
+import org.fulgurite.geaflow.samples.LocalFiles;
+import org.junit.jupiter.api.Test;
+
+/** Storages of files that are not empty, or do not behave as a local disk does. */
+class RemoteFilesTest extends WithJob {
+    /** A job changed its store from RocksDB to Fulgurite, and not the root of its checkpoints. */
+    @Test
+    void checkpointsOfAnotherStoreAreNamedAndStay() throws IOException {
+        java.nio.file.Path other = remote(0).resolve("meta.5");
+        Files.createDirectories(other);
+        for (String name : new String[] {"CURRENT", "FILES", "_commit"}) {
+            Files.createFile(other.resolve(name));
+        }
+        configuration.put("geaflow.batch.number.per.checkpoint", "0");
+        IKVStatefulStore<String, String> store = values();
+        store.put("a", "kept");
+        Runnable[] recoveries = {store::recoveryLatest, () -> store.recovery(5)};
+        for (Runnable recovery : recoveries) {
+            GeaflowRuntimeException refused = assertThrows(GeaflowRuntimeException.class, recovery::run);
+            String message = refused.getMessage();
+            assertTrue(message.contains("checkpoint 5 of the store state, shard 0, has no manifest"), message);
+            assertTrue(message.contains("RocksdbMigration"), message);
+            assertEquals("kept", store.get("a"));
+        }
+        store.archive(6);
+        store.put("a", "newer");
+        store.archive(7);
+        // One is retained.
+        assertFalse(Files.exists(remote(0).resolve("meta.6")));
+        for (String name : new String[] {"CURRENT", "FILES", "_commit"}) {
+            assertTrue(Files.exists(other.resolve(name)), name);
+        }
+        store.drop();
+        assertEquals(7, store.recoveryLatest());
+        assertEquals("newer", store.get("a"));
+    }
+
+    @Test
+    void aDirectoryThatIsListedOftenIsReadOnce() {
+        List<String> read = new ArrayList<>();
+        PersistentIOBuilder.STORAGE.set(new LocalFiles() {
+            @Override
+            public List<String> listFileName(Path path) {
+                read.add(path.toString());
+                List<String> names = new ArrayList<>(super.listFileName(path));
+                names.addAll(super.listFileName(path));
+                return names;
+            }
+        });
+        IKVStatefulStore<String, String> store = values();
+        store.put("a", "first");
+        store.archive(1);
+        store.put("a", "second");
+        read.clear();
+        store.archive(2);
+        // The root, meta.1 and data.
+        assertEquals(3, new HashSet<>(read).size(), read.toString());
+        assertEquals(3, read.size(), read.toString());
+        store.drop();
+        assertEquals(2, store.recoveryLatest());
+        assertEquals("second", store.get("a"));
+    }
+
+    @Test
+    void copiesThatThrowUncheckedExceptionsAreRepeated() {
+        int[] failures = {2, 2};
+        PersistentIOBuilder.STORAGE.set(new LocalFiles() {
+            @Override
+            public void copyFromLocalFile(Path from, Path to) throws IOException {
+                if (failures[0]-- > 0) {
+                    throw new IllegalStateException("planted");
+                }
+                super.copyFromLocalFile(from, to);
+            }
+
+            @Override
+            public void copyToLocalFile(Path from, Path to) throws IOException {
+                if (failures[1]-- > 0) {
+                    throw new IllegalStateException("planted");
+                }
+                super.copyToLocalFile(from, to);
+            }
+        });
+        IKVStatefulStore<String, String> store = values();
+        store.put("a", "first");
+        store.archive(1);
+        store.drop();
+        store.recovery(1);
+        assertEquals("first", store.get("a"));
+        failures[0] = 3;
+        store.put("a", "second");
+        GeaflowRuntimeException failed = assertThrows(GeaflowRuntimeException.class, () -> store.archive(2));
+        assertTrue(failed.getMessage().contains("cannot archive checkpoint 2"), failed.getMessage());
+    }
+}
