@@ -253,7 +253,8 @@ fn mutants_are_refused_or_behave_as_pages() {
     let (mut refused, mut accepted) = (0, 0);
     for (number, (page, keys)) in pages().into_iter().enumerate() {
         let mut random = Random(number as u64);
-        for round in 0..rounds {
+        // Of a page that keeps its checksum, Miri would interpret the checksum alone.
+        for round in usize::from(cfg!(miri))..rounds {
             let mut mutant = page.clone();
             seal_page(&mut mutant, &identity(), AT, BIRTH);
             let original = mutant.clone();
@@ -285,7 +286,7 @@ fn mutants_are_refused_or_behave_as_pages() {
 fn every_bit_of_a_header_matters() {
     for (number, (page, keys)) in pages().into_iter().enumerate() {
         let header = if [PageKind::Leaf as u8, PageKind::Packed as u8].contains(&page[0]) { 16 } else { 64 };
-        for bit in (0..header * 8).step_by(if cfg!(miri) { 251 } else { 1 }) {
+        for bit in (0..header * 8).step_by(if cfg!(miri) { 499 } else { 1 }) {
             let mut mutant = page.clone();
             mutant[bit / 8] ^= 1 << (bit % 8);
             seal_page(&mut mutant, &identity(), AT, BIRTH);
@@ -310,7 +311,7 @@ fn every_bit_of_a_header_matters() {
 fn random_bytes_are_refused() {
     let mut random = Random(3);
     for round in 0..if cfg!(miri) { 4 } else { 1000 } {
-        let mut page: Vec<u8> = (0..PAGE_SIZE.bytes()).map(|_| random.next() as u8).collect();
+        let mut page: Vec<u8> = (0..PAGE_SIZE.bytes() / 8).flat_map(|_| random.next().to_le_bytes()).collect();
         page[0] = (round % 8) as u8;
         if round % 2 == 0 {
             // Small numbers get further than large ones.
