@@ -319,6 +319,7 @@ fn a_plan_has_the_expressions_of_the_text() {
             "SELECT ?p { ?p :age ?a . ?q :age ?b FILTER(?a = ?b || ?a IN (1, ?b)) }",
             "Filter(((?a = ?b) || (?a IN (\"1\", ?b))))",
         ),
+        ("SELECT ?p { ?p :age ?a . ?q :age ?b FILTER(?a <= ?b) }", "Filter((?a <= ?b))"),
         ("SELECT (STR(?a) AS ?x) { ?p :age ?a }", "Extend(STR(?a) -> ?x)"),
         ("SELECT (DATATYPE(?a) AS ?x) { ?p :age ?a }", "Extend(DATATYPE(?a) -> ?x)"),
         ("SELECT (COALESCE(?a, 007) AS ?x) { ?p :age ?a }", "Extend(COALESCE(?a, \"007\") -> ?x)"),

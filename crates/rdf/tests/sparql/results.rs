@@ -168,7 +168,7 @@ fn damage_reaches_who_asks_wherever_the_evaluation_meets_it() {
         "SELECT (MAX(?o) AS ?x) { ?s :p ?o }",
         // On ids, terms are read where an aggregate compares them.
         "SELECT (MIN(?o) AS ?x) { ?s ?p ?o }",
-        "SELECT (1 AS ?x) { ?s :q ?t OPTIONAL { ?s :p ?o FILTER(STRLEN(?t) > 100) } }",
+        "SELECT (1 AS ?x) { ?s :q ?t OPTIONAL { ?s :q ?o FILTER(STRLEN(?t) > 100) } }",
         "SELECT (1 AS ?x) { ?s :q ?t MINUS { ?s :q ?t FILTER(STRLEN(?t) > 100) } }",
         "SELECT (1 AS ?x) { ?s :q ?t FILTER NOT EXISTS { ?s :q ?u FILTER(STRLEN(?u) > 100) } }",
     ] {
@@ -184,8 +184,7 @@ fn values_that_are_in_their_numbers_need_no_dictionary() {
     let fixture = Fixture::new(":a :v 1 . :b :v 2 . :c :v \"x\" . :d :v true .");
     let damaged = Damaged(fixture.snapshot());
     let counted = query("SELECT (COUNT(*) AS ?n) { ?s :v ?v FILTER(?v > 1 || ?v = \"x\" || ?v = true) }");
-    let QueryResults::Solutions(mut rows) = counted.evaluate(&damaged).expect("begun") else { panic!("no solutions") };
-    // The count itself is a term of the row, and asking for it fails.
-    assert!(matches!(rows.next(), Some(Err(Error::Damaged { .. }))));
+    let rows = rows_of(&counted, &damaged).expect("neither the filter nor the count reads the dictionary");
+    assert_eq!(rows, ["n=\"3\""]);
     assert!(query("ASK { ?s :v ?v FILTER(?v > 1) }").evaluate(&damaged).is_ok());
 }

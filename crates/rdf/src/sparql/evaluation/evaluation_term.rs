@@ -46,9 +46,11 @@ pub(crate) enum Form {
     IsTime,
     /// As whether it is a number.
     IsNumber,
+    /// As whether it is NaN.
+    IsNan,
 }
 
-const NAMED_FORMS: [(Form, &str); 11] = [
+const NAMED_FORMS: [(Form, &str); 12] = [
     (Form::Text, " text"),
     (Form::Truth, " truth"),
     (Form::Candidate, " candidate"),
@@ -60,6 +62,7 @@ const NAMED_FORMS: [(Form, &str); 11] = [
     (Form::Concatenated, " concatenated"),
     (Form::IsTime, " is time"),
     (Form::IsNumber, " is number"),
+    (Form::IsNan, " is nan"),
 ];
 const SORT: [(RankBy, &str); 2] = [(RankBy::Value, " sort by value "), (RankBy::Form, " sort by form ")];
 

@@ -322,6 +322,11 @@ impl EvaluationMonitor {
         result.map_err(|error| self.fail(error))
     }
 
+    /// The failure of a table that has as many entries as it can.
+    pub(crate) fn fail_full(&self, what: &'static str) -> Stopped {
+        self.fail(Error::LimitReached { what, limit: u64::from(u32::MAX) })
+    }
+
     /// What terms of the store may take that are kept.
     pub(crate) fn cached_bytes_max(&self) -> u64 {
         let limits = &self.0.limits;

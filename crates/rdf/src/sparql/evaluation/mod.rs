@@ -5,6 +5,7 @@ pub(crate) mod dataset;
 pub(crate) mod evaluation_term;
 pub(crate) mod heap;
 pub(crate) mod interrupt;
+pub(crate) mod known_terms;
 pub(crate) mod limits;
 pub(crate) mod memory;
 pub(crate) mod scope;

@@ -13,20 +13,26 @@ use std::cell::{Cell, RefCell};
 
 use oxrdf::Term;
 
-use crate::sparql::evaluation::best_rows;
 use crate::sparql::evaluation::evaluation_term::{EvaluationTerm, RankBy, Slot, SortKey};
 use crate::sparql::evaluation::interrupt;
 use crate::sparql::evaluation::limits::Stopped;
 use crate::sparql::evaluation::value::Value;
-use crate::sparql::expressions::order::{Key, compare_forms};
+use crate::sparql::expressions::order::{Key, compare_forms, id_order};
 
 /// The values of an evaluation's terms.
 pub(crate) trait TermValues {
-    /// The place of a term in the total order.
-    fn order_key(&self, term: EvaluationTerm) -> Result<Key, Stopped>;
-
     /// The term itself.
     fn externalize(&self, term: EvaluationTerm) -> Result<Term, Stopped>;
+
+    /// The place of a term in the total order.
+    fn order_key(&self, term: EvaluationTerm) -> Result<Key, Stopped> {
+        if let EvaluationTerm::Stored(id) = term
+            && let Some(key) = Key::of_id(id)
+        {
+            return Ok(key);
+        }
+        Ok(Key::of(self.externalize(term)?.as_ref()))
+    }
 }
 
 /// The tables of one evaluation.
@@ -107,9 +113,9 @@ fn signed(order: u64) -> i64 {
 }
 
 /// Terms of one of these classes order as their numbers do, forms of equal values too.
-fn id_class(term: Value) -> Option<(best_rows::Class, u64)> {
+fn id_class(term: Value) -> Option<(id_order::Class, u64)> {
     let id = term.id()?;
-    Some((best_rows::order(id)?.0, best_rows::form(id)))
+    Some((id_order::order(id)?.0, id_order::form(id)))
 }
 
 impl Ranks {
@@ -119,7 +125,7 @@ impl Ranks {
             (Self::Listed(ranks), RankBy::Value) => ranks[place].0.into(),
             (Self::Listed(ranks), RankBy::Form) => ranks[place].1.into(),
             (Self::Ids, RankBy::Value) => {
-                terms[place].id().and_then(best_rows::order).map_or(0, |(_, order)| signed(order))
+                terms[place].id().and_then(id_order::order).map_or(0, |(_, order)| signed(order))
             }
             (Self::Ids, RankBy::Form) => signed(terms[place].to_bits()),
         }

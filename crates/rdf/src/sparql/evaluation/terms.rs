@@ -4,8 +4,7 @@
 //! Invariant: a term has one [`EvaluationTerm`] in one evaluation, so that comparing these compares terms. A computed
 //! term whose number the store knows is held by its number.
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::cell::Cell;
 use std::rc::Rc;
 
 use oxrdf::vocab::{rdf, xsd};
@@ -13,9 +12,8 @@ use oxrdf::{Literal, LiteralRef, NamedNode, NamedNodeRef, Term, TermRef};
 use oxsdatatypes::Boolean;
 use spareval::ExpressionTerm;
 
-use super::heap::HeapBytes;
+use super::known_terms::KnownTerms;
 use super::limits::{EvaluationMonitor, Stopped};
-use super::term_cache::TermCache;
 use crate::InlineValue;
 use crate::Quads;
 use crate::TermId;
@@ -27,14 +25,13 @@ use crate::sparql::evaluation::sort_tables::{SortTables, TermValues};
 use crate::sparql::expressions::aggregates::{self, Named};
 use crate::sparql::expressions::ill_typed;
 use crate::sparql::expressions::numeric::Number;
-use crate::sparql::expressions::order::{Key, is_time_or_duration};
+use crate::sparql::expressions::order::is_time_or_duration;
 
 /// Translates terms of one evaluation. Clones share the table.
 pub(crate) struct Terms<Q> {
     quads: Q,
     watch: EvaluationMonitor,
-    computed: Rc<Computed>,
-    cache: Rc<RefCell<TermCache>>,
+    known: Rc<KnownTerms>,
     best: Option<Rc<Best>>,
     sorted: Rc<SortTables>,
     /// The text that an expression has taken last: neither a number nor a time, as is asked next where an operator has
@@ -44,31 +41,16 @@ pub(crate) struct Terms<Q> {
 
 impl<Q: Clone> Clone for Terms<Q> {
     fn clone(&self) -> Self {
-        let (computed, cache, sorted) = (Rc::clone(&self.computed), Rc::clone(&self.cache), Rc::clone(&self.sorted));
-        let (quads, watch, best) = (self.quads.clone(), self.watch.clone(), self.best.clone());
-        Self { quads, watch, computed, cache, best, sorted, last_text: Cell::default() }
+        let (known, sorted, best) = (Rc::clone(&self.known), Rc::clone(&self.sorted), self.best.clone());
+        let (quads, watch) = (self.quads.clone(), self.watch.clone());
+        Self { quads, watch, known, best, sorted, last_text: Cell::default() }
     }
-}
-
-#[derive(Default)]
-struct Computed {
-    terms: RefCell<Vec<Term>>,
-    places: RefCell<HashMap<Term, u32>>,
-    bytes: Cell<u64>,
 }
 
 impl<Q: Quads> Terms<Q> {
     pub(crate) fn new(quads: Q, watch: EvaluationMonitor) -> Self {
-        let cache = Rc::new(RefCell::new(TermCache::new(watch.cached_bytes_max())));
-        Self {
-            quads,
-            watch,
-            computed: Rc::default(),
-            cache,
-            best: None,
-            sorted: Rc::default(),
-            last_text: Cell::default(),
-        }
+        let known = Rc::new(KnownTerms::new(&watch));
+        Self { quads, watch, known, best: None, sorted: Rc::default(), last_text: Cell::default() }
     }
 
     /// With the best rows of a result that is cut off.
@@ -116,26 +98,7 @@ impl<Q: Quads> Terms<Q> {
         if let Some(id) = self.stored(&term)? {
             return Ok(EvaluationTerm::Stored(id));
         }
-        if let Some(place) = self.computed.places.borrow().get(&term) {
-            return Ok(EvaluationTerm::Computed(*place));
-        }
-        self.add_computed(term)
-    }
-
-    fn add_computed(&self, term: Term) -> Result<EvaluationTerm, Stopped> {
-        // Held twice, in the table and as a key, with the table's own overhead.
-        let bytes = self.computed.bytes.get() + 2 * (term.heap_bytes() + size_of::<Term>()) as u64;
-        self.computed.bytes.set(bytes);
-        self.watch.check_computed_bytes(bytes)?;
-        let mut terms = self.computed.terms.borrow_mut();
-        let Ok(place) = u32::try_from(terms.len()) else {
-            return Err(self
-                .watch
-                .fail(crate::Error::LimitReached { what: "computed terms", limit: u64::from(u32::MAX) }));
-        };
-        terms.push(term.clone());
-        self.computed.places.borrow_mut().insert(term, place);
-        Ok(EvaluationTerm::Computed(place))
+        self.known.place(term, &self.watch).map(EvaluationTerm::Computed)
     }
 
     /// As [`Terms::internalize`], of what an expression has computed.
@@ -194,9 +157,7 @@ impl<Q: Quads> Terms<Q> {
             Form::Candidate | Form::Reached => Ok(self.may_be_among_the_best(term, form).into()),
             Form::Sort(slot) => match self.sorted.add(slot, term) {
                 Some(()) => Ok(ExpressionTerm::IntegerLiteral(0.into())),
-                None => Err(self
-                    .watch
-                    .fail(crate::Error::LimitReached { what: "rows to sort", limit: u64::from(u32::MAX) })),
+                None => Err(self.watch.fail_full("rows to sort")),
             },
             Form::Named => self.named(term),
             Form::MustBeNumber => Ok(true_or_error(self.is_number(term)?)),
@@ -207,6 +168,7 @@ impl<Q: Quads> Terms<Q> {
             Form::Concatenated => self.concatenated(term),
             Form::IsTime => Ok(self.is_time(term)?.into()),
             Form::IsNumber => Ok(self.is_number(term)?.into()),
+            Form::IsNan => Ok(is_nan(term).into()),
         }
     }
 
@@ -289,8 +251,8 @@ impl<Q: Quads> Terms<Q> {
             if id.kind() != TermKind::Literal {
                 return Ok(false);
             }
-            if let Some(term) = self.cache.borrow().get(id) {
-                return Ok(of_term(term));
+            if let Some(is_one) = self.known.look_at(id, of_term) {
+                return Ok(is_one);
             }
         }
         Ok(of_term(&self.externalize(term)?))
@@ -315,6 +277,7 @@ impl<Q: Quads> Terms<Q> {
             Form::Candidate | Form::Reached => Ok(Some(self.may_be_among_the_best(term, form))),
             Form::IsTime => self.is_time(term).map(Some),
             Form::IsNumber => self.is_number(term).map(Some),
+            Form::IsNan => Ok(Some(is_nan(term))),
             _ => self.effective_boolean_value(term),
         }
     }
@@ -349,29 +312,11 @@ impl<Q: Quads> Terms<Q> {
 impl<Q: Quads> TermValues for Terms<Q> {
     fn externalize(&self, term: EvaluationTerm) -> Result<Term, Stopped> {
         match term {
-            EvaluationTerm::Stored(id) if id.is_inline() => self.watch.keep(self.quads.term(id)),
-            EvaluationTerm::Stored(id) => {
-                if let Some(term) = self.cache.borrow().get(id) {
-                    return Ok(term.clone());
-                }
-                let term = self.watch.keep(meter::uncounted(|| self.quads.term(id)))?;
-                meter::count(term.heap_bytes() as i64);
-                self.cache.borrow_mut().note(id, &term);
-                Ok(term)
-            }
-            EvaluationTerm::Computed(place) => Ok(self.computed.terms.borrow()[place as usize].clone()),
+            EvaluationTerm::Stored(id) => self.known.stored(id, &self.watch, |id| self.quads.term(id)),
+            EvaluationTerm::Computed(place) => Ok(self.known.computed(place)),
             EvaluationTerm::Form(form) => Ok(NamedNode::from(form).into()),
             EvaluationTerm::SortKey(key) => self.sorted.rank(key, self).map(|rank| Literal::from(rank).into()),
         }
-    }
-
-    fn order_key(&self, term: EvaluationTerm) -> Result<Key, Stopped> {
-        if let EvaluationTerm::Stored(id) = term
-            && let Some(key) = Key::of_id(id)
-        {
-            return Ok(key);
-        }
-        Ok(Key::of(self.externalize(term)?.as_ref()))
     }
 }
 
@@ -381,6 +326,14 @@ const OF_NO_TEXT: char = ' ';
 /// Whether its literals are texts, with languages or without.
 fn is_of_texts(datatype: NamedNodeRef<'_>) -> bool {
     [xsd::STRING, rdf::LANG_STRING, rdf::DIR_LANG_STRING].contains(&datatype)
+}
+
+/// Whether the term is NaN, which is always in its id.
+fn is_nan(term: EvaluationTerm) -> bool {
+    match term {
+        EvaluationTerm::Stored(id) => Number::of_inline(id).is_some_and(|number| number.is_nan()),
+        _ => false,
+    }
 }
 
 /// True, or what is not a truth value.

@@ -259,7 +259,10 @@ impl<'t> Reader<'t, '_> {
             (
                 "IF",
                 [
-                    Value { kind: Kind::InForm(Form::MustBeNumber | Form::MustBeOrdered | Form::IsTime), .. },
+                    Value {
+                        kind: Kind::InForm(Form::MustBeNumber | Form::MustBeOrdered | Form::IsTime | Form::IsNan),
+                        ..
+                    },
                     _,
                     otherwise,
                 ],

@@ -1,43 +1,22 @@
-//! `SUM`, `AVG`, `MIN` and `MAX` of our own: over numbers of any length, and by the total order.
+//! `SUM`, `AVG`, `MIN` and `MAX` of the library's evaluation: [accumulators](super::accumulator) of ours.
 //!
 //! A variable is handed to them by [names](name_of) of its values: of the id of a term that is in its id, so that no
 //! text is made or read for it, and of other literals with a datatype, lest the evaluator make its canonical form of
 //! them. What `MIN` and `MAX` return is wrapped in the same way. These names begin with a space, and so are no IRIs.
 
-use std::cmp::Ordering;
+use std::borrow::Cow;
+use std::convert::Infallible;
 
 use oxrdf::vocab::xsd;
 use oxrdf::{Literal, NamedNode, Term};
 use spareval::{AggregateFunctionAccumulator, QueryEvaluator};
-use spargebra::algebra::AggregateFunction;
 
-use super::numeric::Number;
-use super::order::{Key, compare_forms};
+use super::accumulator::{Accumulator, Aggregate, Elements, Outcome};
 use crate::TermId;
-
-/// Which aggregate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Aggregate {
-    Sum,
-    Average,
-    Least,
-    Greatest,
-}
 
 const AGGREGATES: [Aggregate; 4] = [Aggregate::Sum, Aggregate::Average, Aggregate::Least, Aggregate::Greatest];
 
 impl Aggregate {
-    /// The one that takes the place of one of the evaluator.
-    pub(crate) fn of(function: &AggregateFunction) -> Option<Self> {
-        Some(match function {
-            AggregateFunction::Sum => Self::Sum,
-            AggregateFunction::Avg => Self::Average,
-            AggregateFunction::Min => Self::Least,
-            AggregateFunction::Max => Self::Greatest,
-            _ => return None,
-        })
-    }
-
     /// What it is called by in planned patterns.
     pub(crate) fn name(self) -> NamedNode {
         NamedNode::new_unchecked(match self {
@@ -52,12 +31,8 @@ impl Aggregate {
 /// The evaluator with all of them.
 pub(crate) fn registered(mut evaluator: QueryEvaluator) -> QueryEvaluator {
     for aggregate in AGGREGATES {
-        evaluator = evaluator.with_custom_aggregate_function(aggregate.name(), move || match aggregate {
-            Aggregate::Sum => Box::new(Sum::default()),
-            Aggregate::Average => Box::new(Average::default()),
-            Aggregate::Least => Box::new(Extreme { is_greatest: false, best: None }),
-            Aggregate::Greatest => Box::new(Extreme { is_greatest: true, best: None }),
-        });
+        evaluator = evaluator
+            .with_custom_aggregate_function(aggregate.name(), move || Box::new(OfNames(Accumulator::new(aggregate))));
     }
     evaluator
 }
@@ -133,20 +108,6 @@ impl Named {
         }
     }
 
-    fn number(&self) -> Option<Number> {
-        match self {
-            Self::Id(id) => Number::of_inline(*id),
-            Self::Term(term) => Number::of(term),
-        }
-    }
-
-    fn key(&self) -> Option<Key> {
-        match self {
-            Self::Id(id) => Key::of_id(*id),
-            Self::Term(term) => Some(Key::of(term.as_ref())),
-        }
-    }
-
     fn to_term(&self) -> Option<Term> {
         match self {
             Self::Id(id) => id.inline_term(),
@@ -167,83 +128,41 @@ impl Named {
     }
 }
 
-/// The sum, and how many there are.
-struct Sum {
-    /// `None` after what is not a number.
-    sum: Option<Number>,
-    count: i64,
-}
+/// An aggregate of the evaluator's elements.
+struct OfNames(Accumulator<Named>);
 
-impl Default for Sum {
-    fn default() -> Self {
-        Self { sum: Some(Number::Integer(0)), count: 0 }
-    }
-}
+/// How these are read.
+struct Names;
 
-impl AggregateFunctionAccumulator for Sum {
-    fn accumulate(&mut self, element: Term) {
-        self.count += 1;
-        let Some(sum) = &self.sum else { return };
-        self.sum = Named::of(element).number().and_then(|number| sum.plus(&number));
-    }
+impl Elements for Names {
+    type Element = Named;
+    type Error = Infallible;
 
-    fn finish(&mut self) -> Option<Term> {
-        self.sum.take().map(Number::into_term)
-    }
-}
-
-#[derive(Default)]
-struct Average(Sum);
-
-impl AggregateFunctionAccumulator for Average {
-    fn accumulate(&mut self, element: Term) {
-        self.0.accumulate(element);
-    }
-
-    fn finish(&mut self) -> Option<Term> {
-        let sum = self.0.sum.take()?;
-        let average = if self.0.count == 0 { sum } else { sum.divided_by(&Number::Integer(self.0.count))? };
-        Some(average.into_term())
-    }
-}
-
-/// The first or last of the total order.
-struct Extreme {
-    is_greatest: bool,
-    best: Option<Candidate>,
-}
-
-/// A term, with its place in the order.
-struct Candidate {
-    term: Named,
-    key: Key,
-}
-
-impl Extreme {
-    fn is_better(&self, candidate: &Candidate, best: &Candidate) -> bool {
-        let order = candidate.key.compare_values(&best.key).then_with(|| match (&candidate.term, &best.term) {
-            (Named::Id(left), Named::Id(right)) if left == right => Ordering::Equal,
-            (left, right) => match (left.to_term(), right.to_term()) {
-                (Some(left), Some(right)) => compare_forms(&left, &right),
-                _ => Ordering::Equal,
-            },
-        });
-        if self.is_greatest { order.is_gt() } else { order.is_lt() }
-    }
-}
-
-impl AggregateFunctionAccumulator for Extreme {
-    fn accumulate(&mut self, element: Term) {
-        let term = Named::of(element);
-        let Some(key) = term.key() else { return };
-        let candidate = Candidate { term, key };
-        if self.best.as_ref().is_none_or(|best| self.is_better(&candidate, best)) {
-            self.best = Some(candidate);
+    fn id(&self, element: &Named) -> Option<TermId> {
+        match element {
+            Named::Id(id) => Some(*id),
+            Named::Term(_) => None,
         }
     }
 
+    fn term<'e>(&self, element: &'e Named) -> Result<Option<Cow<'e, Term>>, Infallible> {
+        Ok(match element {
+            Named::Id(id) => id.inline_term().map(Cow::Owned),
+            Named::Term(term) => Some(Cow::Borrowed(term)),
+        })
+    }
+}
+
+impl AggregateFunctionAccumulator for OfNames {
+    fn accumulate(&mut self, element: Term) {
+        let Ok(()) = self.0.add(Named::of(element), &Names);
+    }
+
     fn finish(&mut self) -> Option<Term> {
-        Some(self.best.take()?.term.wrapped())
+        Some(match self.0.finish()? {
+            Outcome::Element(element) => element.wrapped(),
+            Outcome::Number(number) => number.into_term(),
+        })
     }
 }
 

@@ -147,6 +147,14 @@ impl Number {
         }
     }
 
+    pub(crate) fn is_nan(&self) -> bool {
+        match self {
+            Self::Float(value) => value.is_nan(),
+            Self::Double(value) => value.is_nan(),
+            Self::Integer(_) | Self::Decimal(_) | Self::Long(_) => false,
+        }
+    }
+
     pub(crate) fn plus(&self, other: &Self) -> Option<Self> {
         Some(match self.with(other) {
             Pair::Integers(left, right) => match left.checked_add(right) {

@@ -1,21 +1,16 @@
 //! [`Context`]: what operators read terms by, and what ends them.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-
 use oxrdf::{Term, TermRef};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::meter;
 use crate::quads::joined::{JoinStep, Joined};
 use crate::sparql::evaluation::best_rows::Best;
 use crate::sparql::evaluation::evaluation_term::EvaluationTerm;
-use crate::sparql::evaluation::heap::HeapBytes;
+use crate::sparql::evaluation::known_terms::KnownTerms;
 use crate::sparql::evaluation::limits::{EvaluationMonitor, Stopped};
 use crate::sparql::evaluation::sort_tables::TermValues;
-use crate::sparql::evaluation::term_cache::TermCache;
 use crate::sparql::evaluation::value::Value;
-use crate::sparql::expressions::order::Key;
 use crate::{Quads, TermId};
 
 /// Keys of indexes, and rows, between two looks at the limits: some microseconds.
@@ -42,28 +37,19 @@ impl<Q: Quads> TermStore for Q {
 
 /// What an evaluation keeps beside its operators.
 pub(crate) struct Kept {
-    computed: RefCell<Computed>,
-    cache: RefCell<TermCache>,
+    known: KnownTerms,
     /// The best rows of a result that is sorted and cut off.
     pub(super) best: Option<Best>,
 }
 
-#[derive(Default)]
-struct Computed {
-    terms: Vec<Term>,
-    places: HashMap<Term, u32>,
-    bytes: u64,
-}
-
 impl Kept {
     pub(super) fn new(watch: &EvaluationMonitor) -> Self {
-        let cache = RefCell::new(TermCache::new(watch.cached_bytes_max()));
-        Self { computed: RefCell::default(), cache, best: None }
+        Self { known: KnownTerms::new(watch), best: None }
     }
 
     /// The computed term at a place.
     pub(crate) fn computed(&self, place: u32) -> Term {
-        self.computed.borrow().terms[place as usize].clone()
+        self.known.computed(place)
     }
 }
 
@@ -139,54 +125,20 @@ impl<'c> Context<'c> {
             Some(id) => Some(id),
             None => self.watch.keep(meter::uncounted(|| self.store.find_id(term.as_ref())))?,
         };
-        if let Some(id) = id {
-            return Ok(Value::stored(id));
+        match id {
+            Some(id) => Ok(Value::stored(id)),
+            None => self.kept.known.place(term, self.watch).map(Value::computed),
         }
-        let mut computed = self.kept.computed.borrow_mut();
-        if let Some(place) = computed.places.get(&term) {
-            return Ok(Value::computed(*place));
-        }
-        // Held twice, in the list and as a key.
-        computed.bytes += 2 * (term.heap_bytes() + size_of::<Term>()) as u64;
-        self.watch.check_computed_bytes(computed.bytes)?;
-        let place = u32::try_from(computed.terms.len()).map_err(|_| self.full("computed terms"))?;
-        computed.terms.push(term.clone());
-        computed.places.insert(term, place);
-        Ok(Value::computed(place))
-    }
-
-    /// The failure of a table that has no room for more.
-    pub(super) fn full(&self, what: &'static str) -> Stopped {
-        self.watch.fail(Error::LimitReached { what, limit: u64::from(u32::MAX) })
     }
 }
 
 impl TermValues for Context<'_> {
-    fn order_key(&self, term: EvaluationTerm) -> Result<Key, Stopped> {
-        if let EvaluationTerm::Stored(id) = term
-            && let Some(key) = Key::of_id(id)
-        {
-            return Ok(key);
-        }
-        Ok(Key::of(self.externalize(term)?.as_ref()))
-    }
-
     /// Requires: it is a stored or a computed term.
     fn externalize(&self, term: EvaluationTerm) -> Result<Term, Stopped> {
-        let id = match term {
-            EvaluationTerm::Stored(id) => id,
-            EvaluationTerm::Computed(place) => return Ok(self.kept.computed(place)),
+        match term {
+            EvaluationTerm::Stored(id) => self.kept.known.stored(id, self.watch, |id| self.store.read_term(id)),
+            EvaluationTerm::Computed(place) => Ok(self.kept.computed(place)),
             EvaluationTerm::Form(_) | EvaluationTerm::SortKey(_) => unreachable!("rows of ids have no such terms"),
-        };
-        if let Some(term) = id.inline_term() {
-            return Ok(term);
         }
-        if let Some(term) = self.kept.cache.borrow().get(id) {
-            return Ok(term.clone());
-        }
-        let term = self.watch.keep(meter::uncounted(|| self.store.read_term(id)))?;
-        meter::count(term.heap_bytes() as i64);
-        self.kept.cache.borrow_mut().note(id, &term);
-        Ok(term)
     }
 }

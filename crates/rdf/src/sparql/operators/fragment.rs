@@ -21,9 +21,7 @@ use super::scope::{Name, Names, PARTS_MAX, Places, Refused};
 use crate::sparql::evaluation::limits::EvaluationMonitor;
 use crate::sparql::evaluation::value::Value;
 use crate::sparql::plan::JoinOrder;
-
-/// `VALUES` with more rows are not compared with each row of what is before them.
-const COMPARED_ROWS_MAX: usize = 64;
+use crate::sparql::plan::counts::COMPARED_ROWS_MAX;
 
 /// The variables and the rows of a `VALUES`.
 type Values<'q> = (&'q [Variable], &'q [Vec<Option<GroundTerm>>]);

@@ -381,12 +381,13 @@ impl<'q, Q: Quads> Compiler<'q, '_, Q> {
         }
         let mut cells = Vec::with_capacity(variables.len() * bindings.len());
         for cell in bindings.iter().flatten() {
+            self.watch.step()?;
             match cell {
                 Some(GroundTerm::Triple(_)) | None => return Err(Refused::Outside),
                 Some(term) => cells.push(self.value(term.clone().into())?),
             }
         }
-        let sample = (0..bindings.len()).map(|number| {
+        let sampled = |number: usize| {
             let mut row = SampleRow::new();
             for (column, cell) in columns.iter().zip(&cells[number * columns.len()..]) {
                 if row.len() <= column.place {
@@ -395,8 +396,8 @@ impl<'q, Q: Quads> Compiler<'q, '_, Q> {
                 row[column.place] = cell.id();
             }
             row
-        });
-        let mut sample = far_apart(sample.collect());
+        };
+        let mut sample: Vec<SampleRow> = far_apart(bindings.len()).map(sampled).collect();
         if sample.is_empty() {
             sample.push(SampleRow::new());
         }

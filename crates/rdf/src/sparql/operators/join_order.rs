@@ -11,7 +11,8 @@ use super::scope::Places;
 use crate::quads::joined::{JoinGraph, JoinPattern, JoinTerm};
 use crate::sparql::evaluation::limits::{EvaluationMonitor, Stopped};
 use crate::sparql::plan::JoinOrder;
-use crate::{GraphPattern, IdPattern, IdQuad, QuadIds, Quads, TermId};
+use crate::sparql::plan::counts::{self, CUT_PASSES, FILTER_PASSES};
+use crate::{GraphPattern, IdPattern, IdQuad, Quads, TermId};
 
 /// Rows that are carried along.
 const SAMPLE: usize = 4;
@@ -24,13 +25,6 @@ const ALIKE: usize = 2;
 
 /// Quads that are looked at to see how many a value that is not known has.
 const TYPICAL: usize = 2;
-
-/// Where counting means reading quads, so many are read. If there are more, they count as [`MANY`].
-const COUNTED_MAX: usize = 256;
-const MANY: f64 = 100_000.0;
-
-/// The assumed share of rows that pass a filter, and of those that are read if they come in the order of the result.
-const PASSES: f64 = 0.5;
 
 /// A triple pattern, on ids.
 pub(super) struct Pattern<'q> {
@@ -169,6 +163,7 @@ impl<Q: Quads> Chooser<'_, '_, Q> {
         }
         let mut best: Option<(usize, f64, f64)> = None;
         for choice in candidates {
+            self.watch.step()?;
             let fanout = self.fanout(progress.left[choice], progress)?;
             let weight = fanout * self.passes(progress.left[choice], &progress.at.bound);
             if best.is_none_or(|(_, _, least)| weight < least) {
@@ -204,7 +199,7 @@ impl<Q: Quads> Chooser<'_, '_, Q> {
     fn passes(&self, pattern: usize, bound: &Places) -> f64 {
         let mut share = 1.0;
         if self.sorted_by == Some(pattern) && bound.iter().next().is_none() {
-            share *= PASSES;
+            share *= CUT_PASSES;
         }
         if self.filters.is_empty() {
             return share;
@@ -213,7 +208,7 @@ impl<Q: Quads> Chooser<'_, '_, Q> {
         self.patterns[pattern].places.iter().for_each(|place| with.add(*place));
         for filter in &self.filters {
             if with.has_all(filter) && !bound.has_all(filter) {
-                share *= PASSES;
+                share *= FILTER_PASSES;
             }
         }
         share
@@ -260,7 +255,7 @@ impl<Q: Quads> Chooser<'_, '_, Q> {
         let mut quads = self.quads.quads(&pattern);
         let (mut total, mut looked_at) = (0.0, 0.0);
         for _ in 0..TYPICAL {
-            let Some(quad) = self.next(&mut quads)? else { break };
+            let Some(quad) = counts::next(&mut quads, self.watch)? else { break };
             let mut known = pattern;
             let positions = [&mut known.subject, &mut known.predicate, &mut known.object];
             let ids = [quad.subject, quad.predicate, quad.object];
@@ -287,7 +282,7 @@ impl<Q: Quads> Chooser<'_, '_, Q> {
             for row in &progress.at.sample {
                 let mut quads = self.quads.quads(&narrowed(join, row));
                 for _ in 0..each {
-                    match self.next(&mut quads)? {
+                    match counts::next(&mut quads, self.watch)? {
                         Some(quad) => joined.extend(extended(join, row, &quad)),
                         None => break,
                     }
@@ -295,29 +290,14 @@ impl<Q: Quads> Chooser<'_, '_, Q> {
             }
             // Without a match, the values of the rows before are still typical ones.
             if !joined.is_empty() {
-                progress.at.sample = far_apart(joined);
+                progress.at.sample = far_apart(joined.len()).map(|row| std::mem::take(&mut joined[row])).collect();
             }
         }
         Ok(())
     }
 
     fn count(&self, pattern: &IdPattern) -> Result<f64, Stopped> {
-        self.watch.step()?;
-        if self.quads.counts_fast(pattern) {
-            return Ok(self.watch.keep(self.quads.count(pattern))? as f64);
-        }
-        let mut quads = self.quads.quads(pattern);
-        for counted in 0..COUNTED_MAX {
-            if self.next(&mut quads)?.is_none() {
-                return Ok(counted as f64);
-            }
-        }
-        Ok(MANY)
-    }
-
-    fn next(&self, quads: &mut QuadIds) -> Result<Option<IdQuad>, Stopped> {
-        self.watch.step()?;
-        self.watch.keep(quads.next().transpose())
+        counts::count(self.quads, pattern, self.watch)
     }
 }
 
@@ -360,8 +340,26 @@ fn extended(join: &JoinPattern, row: &[Option<TermId>], quad: &IdQuad) -> Option
     }
 }
 
-/// As many rows as a sample has, far from each other: rows that follow each other often come from one row.
-pub(super) fn far_apart(rows: Vec<SampleRow>) -> Vec<SampleRow> {
-    let step = rows.len().div_ceil(SAMPLE).max(1);
-    rows.into_iter().step_by(step).collect()
+/// The numbers of as many of the rows as a sample has, far from each other: rows that follow each other often come from
+/// one row.
+pub(super) fn far_apart(rows: usize) -> impl Iterator<Item = usize> {
+    (0..rows).step_by(rows.div_ceil(SAMPLE).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_of_few_rows_of_all_parts() {
+        for (rows, sampled) in [
+            (0, vec![]),
+            (1, vec![0]),
+            (4, vec![0, 1, 2, 3]),
+            (5, vec![0, 2, 4]),
+            (1 << 40, vec![0, 1 << 38, 2 << 38, 3 << 38]),
+        ] {
+            assert_eq!(far_apart(rows).collect::<Vec<_>>(), sampled, "of {rows} rows");
+        }
+    }
 }

@@ -5,6 +5,7 @@
 use std::hash::{BuildHasher, Hasher};
 
 use crate::dictionary::seeded_hash::SeededHash;
+use crate::sparql::evaluation::interrupt;
 use crate::sparql::evaluation::value::Value;
 
 /// See the module.
@@ -65,6 +66,7 @@ impl RowTable {
         self.places = Vec::new();
         self.places.resize(count, 0);
         for number in 0..self.rows {
+            interrupt::touch();
             let mut at = self.place(self.row(number as usize)) & (count - 1);
             while self.places[at] != 0 {
                 at = (at + 1) & (count - 1);
@@ -80,6 +82,9 @@ const PLACES_FIRST: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sparql::Limits;
+    use crate::sparql::evaluation::limits::EvaluationMonitor;
+    use crate::{CancellationToken, Error};
 
     #[test]
     fn a_row_is_new_once_and_keeps_its_number() {
@@ -96,5 +101,19 @@ mod tests {
             }
             assert_eq!(table.len(), if width == 0 { 1 } else { 1_000 });
         }
+    }
+
+    #[test]
+    fn limits_are_looked_at_while_a_table_grows() {
+        let token = CancellationToken::new();
+        token.cancel();
+        let watch = EvaluationMonitor::start(&Limits::new().cancellation(token));
+        let mut table = RowTable::new(1);
+        let grown = interrupt::run(&watch, || {
+            (0..10_000).for_each(|number| assert!(table.insert(&[Value::computed(number)]).is_some()));
+        });
+        let error = grown.expect_err("it was cancelled").into_failure(&watch);
+        assert!(matches!(error, Error::Cancelled), "{error}");
+        assert!(table.len() < 10_000);
     }
 }

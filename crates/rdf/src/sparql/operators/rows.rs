@@ -72,7 +72,9 @@ impl Output {
         self.row.extend(self.columns.iter().map(|place| place.map_or(Value::UNBOUND, |place| row[place])));
         let is_new = match &mut self.repeats {
             Repeats::Kept => true,
-            Repeats::Distinct(known) => known.insert(&self.row).ok_or_else(|| context.full("distinct rows"))?.1,
+            Repeats::Distinct(known) => {
+                known.insert(&self.row).ok_or_else(|| context.watch().fail_full("distinct rows"))?.1
+            }
             Repeats::Reduced(last) => {
                 let is_new = last.as_ref().is_none_or(|last| *last != self.row);
                 if is_new {

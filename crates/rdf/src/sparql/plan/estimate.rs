@@ -12,6 +12,7 @@ use oxrdf::{Term, Triple as RdfTriple};
 use spargebra::algebra::PropertyPathExpression;
 use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 
+use super::counts;
 use super::names::{Name, Names};
 use crate::GraphPattern;
 use crate::IdPattern;
@@ -33,10 +34,6 @@ const TYPICAL: usize = 4;
 /// If so many rows of the sample, far from each other, all have the same number of quads, the others are taken to have
 /// it too.
 const ALIKE: usize = 4;
-
-/// Where counting means going over quads, so many are gone over; if there are more, they are taken for [`MANY`].
-const COUNTED_MAX: usize = 256;
-const MANY: f64 = 100_000.0;
 
 /// A triple pattern within its graph, its constants translated.
 #[derive(Clone, Debug)]
@@ -267,12 +264,12 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
             for pattern in self.patterns(slots, row) {
                 let mut quads = self.terms.quads().quads(&pattern);
                 for _ in 0..each {
-                    match self.next(&mut quads)? {
+                    match counts::next(&mut quads, self.watch())? {
                         Some(quad) => sample.extend(extended(slots, row, quad)),
                         None => break,
                     }
                 }
-                cut |= self.next(&mut quads)?.is_some();
+                cut |= counts::next(&mut quads, self.watch())?.is_some();
             }
         }
         progress.advance_to(sample, cut);
@@ -369,7 +366,7 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         let mut quads = self.terms.quads().quads(pattern);
         let (mut total, mut looked_at) = (0.0, 0.0);
         for _ in 0..TYPICAL {
-            let Some(quad) = self.next(&mut quads)? else { break };
+            let Some(quad) = counts::next(&mut quads, self.watch())? else { break };
             let mut narrowed = *pattern;
             for place in unknown {
                 match place {
@@ -442,7 +439,7 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
     /// Whether there is a quad of the pattern.
     pub(super) fn is_there(&self, slots: &Slots) -> Result<bool, Stopped> {
         for pattern in self.patterns(slots, &Row::new()) {
-            if self.next(&mut self.terms.quads().quads(&pattern))?.is_some() {
+            if counts::next(&mut self.terms.quads().quads(&pattern), self.watch())?.is_some() {
                 return Ok(true);
             }
         }
@@ -454,30 +451,9 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         if let Some(count) = self.counted.borrow().get(&key) {
             return Ok(*count);
         }
-        let count = self.count_anew(pattern)?;
+        let count = counts::count(self.terms.quads(), pattern, self.watch())?;
         self.counted.borrow_mut().insert(key, count);
         Ok(count)
-    }
-
-    fn count_anew(&self, pattern: &IdPattern) -> Result<f64, Stopped> {
-        let watch = self.terms.watch();
-        watch.step()?;
-        let quads = self.terms.quads();
-        if quads.counts_fast(pattern) {
-            return Ok(watch.keep(quads.count(pattern))? as f64);
-        }
-        let mut quads = quads.quads(pattern);
-        for counted in 0..COUNTED_MAX {
-            if self.next(&mut quads)?.is_none() {
-                return Ok(counted as f64);
-            }
-        }
-        Ok(MANY)
-    }
-
-    fn next(&self, quads: &mut crate::QuadIds) -> Result<Option<IdQuad>, Stopped> {
-        self.terms.watch().step()?;
-        self.terms.watch().keep(quads.next().transpose())
     }
 
     /// Rows that a property path adds to one row of a join. A rule of thumb on exact counts: a closure reaches more

@@ -6,6 +6,7 @@
 use spargebra::algebra::{GraphPattern, PropertyPathExpression};
 use spargebra::term::{NamedNodePattern, TermPattern};
 
+use super::counts::{COMPARED_ROWS_MAX, CUT_PASSES, FILTER_PASSES};
 use super::estimate::{Estimator, Progress, Slots};
 use super::first_rows::Cut;
 use super::names::Names;
@@ -22,15 +23,6 @@ pub enum JoinOrder {
     /// As the text has them.
     Written,
 }
-
-/// `VALUES` with more rows are joined first: later, all of them would be compared with each row.
-const VALUES_IN_PLACE_MAX: usize = 64;
-
-/// The assumed share of rows that pass a filter.
-pub const FILTER_PASSES: f64 = 0.5;
-
-/// The assumed share of rows that are read, if they come in the order of `ORDER BY` and `LIMIT` cuts them off.
-const CUT_PASSES: f64 = 0.5;
 
 /// The assumed rows of a pattern that cannot be counted.
 pub const UNKNOWN_ROWS: f64 = 1_000.0;
@@ -117,8 +109,9 @@ impl<Q: Quads> Chooser<'_, '_, Q> {
         if self.skips_counts_without_choice && (elements.len() == 1 || self.order == JoinOrder::Written) {
             return Ok((0, 1.0));
         }
+        // Joined later, all of their rows would be compared with each row.
         let large_values = |element: &Element| match &element.pattern {
-            GraphPattern::Values { bindings, .. } => bindings.len() > VALUES_IN_PLACE_MAX,
+            GraphPattern::Values { bindings, .. } => bindings.len() > COMPARED_ROWS_MAX,
             _ => false,
         };
         let forced = match self.order {

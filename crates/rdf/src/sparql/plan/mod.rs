@@ -1,5 +1,6 @@
 //! Planning: joins in a good order, and expressions in the form in which the evaluator computes what SPARQL says.
 
+pub(crate) mod counts;
 mod estimate;
 pub(crate) mod expressions;
 pub(crate) mod first_rows;

@@ -20,9 +20,10 @@ use spargebra::Query;
 use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression, PropertyPathExpression};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 
+use super::counts::FILTER_PASSES;
 use super::estimate::{Estimator, Progress};
 use super::first_rows::Cut;
-use super::join_order::{Body, Chooser, Context, Element, FILTER_PASSES, JoinOrder, UNKNOWN_ROWS};
+use super::join_order::{Body, Chooser, Context, Element, JoinOrder, UNKNOWN_ROWS};
 use super::names::{Names, certain, endpoints, joins_by_substitution, read_by_conjuncts};
 use crate::Quads;
 use crate::sparql::evaluation::limits::Stopped;

@@ -295,6 +295,26 @@ fn long_numbers_of_the_data_are_filtered_summed_and_counted_as_true() {
 }
 
 #[test]
+fn nan_is_neither_less_nor_equal_nor_greater_than_itself() {
+    let fixture = Fixture::new(
+        ":s :is :one . :nan :v \"NaN\"^^xsd:double . :float :v \"NaN\"^^xsd:float . :text :v \"x\" . \
+         :one :v 1.5e0 . :two :v 2 .",
+    );
+    let pairs =
+        |operator: &str| fixture.rows(&format!("SELECT ?x ?y {{ ?x :v ?a . ?y :v ?b FILTER(?a {operator} ?b) }}"));
+    assert_eq!(pairs(">="), ["x=one y=one", "x=text y=text", "x=two y=one", "x=two y=two"]);
+    assert_eq!(pairs("<="), ["x=one y=one", "x=one y=two", "x=text y=text", "x=two y=two"]);
+    for operator in ["<", "<=", ">", ">=", "="] {
+        let with_constant = format!("SELECT ?x {{ ?x :v ?a FILTER(?a {operator} \"NaN\"^^xsd:double) }}");
+        assert_eq!(fixture.rows(&with_constant), [""; 0], "{operator}");
+        for nan in ["\"NaN\"^^xsd:double", "\"NaN\"^^xsd:float", "(0e0 / 0e0)", "IF(BOUND(?s), 0e0 / 0e0, RAND())"] {
+            let expression = format!("STR({nan} {operator} {nan})");
+            assert_eq!(value(&fixture, &expression), "x=\"false\"", "{expression}");
+        }
+    }
+}
+
+#[test]
 fn times_of_the_data_of_which_one_has_no_zone_are_neither_equal_nor_unequal() {
     let fixture = Fixture::new(
         ":a :v \"2006-08-23T10:00:00\"^^xsd:dateTime . :b :w \"2006-08-23T10:00:00Z\"^^xsd:dateTime .

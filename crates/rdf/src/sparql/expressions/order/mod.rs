@@ -19,6 +19,7 @@
 //! characters are other literals: what they stand for is not computed.
 
 mod duration;
+pub(crate) mod id_order;
 mod number;
 mod time;
 

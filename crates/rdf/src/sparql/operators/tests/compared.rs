@@ -40,7 +40,7 @@ impl Chance {
 }
 
 /// Literals of many kinds. Sums of the numbers are exact in any order.
-const LITERALS: [&str; 22] = [
+const LITERALS: [&str; 26] = [
     "0",
     "1",
     "2",
@@ -54,6 +54,10 @@ const LITERALS: [&str; 22] = [
     "2.0",
     "2.5e0",
     "\"0.5\"^^xsd:float",
+    "\"-0.0\"^^xsd:double",
+    "\"NaN\"^^xsd:double",
+    "\"INF\"^^xsd:float",
+    "\"inf\"^^xsd:double",
     "\"x\"",
     "\"a text that is too long to be in a number\"",
     "\"x\"@en",
@@ -120,9 +124,11 @@ fn triple(chance: &mut Chance) -> String {
         _ => variable(chance).to_owned(),
     };
     let triple = format!("{subject} {predicate} {object} . ");
-    match chance.below(12) {
+    match chance.below(16) {
         0 => format!("GRAPH ?g {{ {triple} }} "),
         1 => format!("GRAPH :g{} {{ {triple} }} ", chance.below(3)),
+        2 => format!("GRAPH {} {{ {triple} }} ", variable(chance)),
+        3 => format!("GRAPH ?g {{ {triple} ?a ?p ?b . }} "),
         _ => triple,
     }
 }
@@ -131,7 +137,14 @@ fn condition(chance: &mut Chance, depth: u64) -> String {
     let variable = if chance.below(10) == 0 { "?c" } else { bound(chance) };
     match chance.below(if depth == 0 { 5 } else { 8 }) {
         0 => format!("BOUND({variable})"),
-        1 => format!("sameTerm({variable}, {})", if chance.in_ten(5) { node(chance) } else { "?b".to_owned() }),
+        1 => {
+            let other = match chance.below(3) {
+                0 => node(chance),
+                1 => chance.one_of(&LITERALS).to_owned(),
+                _ => "?b".to_owned(),
+            };
+            format!("sameTerm({variable}, {other})")
+        }
         2 => format!("{variable} = {}", node(chance)),
         3 => format!("{variable} != {}", node(chance)),
         5 => format!("!({})", condition(chance, depth - 1)),
@@ -139,7 +152,19 @@ fn condition(chance: &mut Chance, depth: u64) -> String {
         7 => format!("({} || {})", condition(chance, depth - 1), condition(chance, depth - 1)),
         _ => {
             let operator = chance.one_of(&["<", "<=", ">", ">=", "=", "!="]);
-            let number = chance.one_of(&["1", "2", "2.0", "1.5", "2.5e0", "123456789012345678901234567890"]);
+            let number = chance.one_of(&[
+                "1",
+                "2",
+                "2.0",
+                "1.5",
+                "2.5e0",
+                "0",
+                "\"NaN\"^^xsd:double",
+                "\"INF\"^^xsd:float",
+                "\"inf\"^^xsd:double",
+                "\"300\"^^xsd:byte",
+                "123456789012345678901234567890",
+            ]);
             match chance.in_ten(7) {
                 true => format!("{variable} {operator} {number}"),
                 false => format!("{number} {operator} {variable}"),
@@ -156,7 +181,14 @@ fn optional(chance: &mut Chance) -> String {
 /// What is evaluated before the patterns of a group, or without any.
 fn source(chance: &mut Chance) -> String {
     let pattern = format!("?a {} ?b . ", predicate(chance));
-    match chance.below(8) {
+    match chance.below(11) {
+        // Terms that the store does not have, and one of them twice.
+        7 => {
+            let unknown = "\"a text that no store has\"";
+            format!("VALUES (?a ?b) {{ ({unknown} {unknown}) ({} 2) (:unknown {unknown}) }} ", chance.one_of(&LITERALS))
+        }
+        8 => format!("{pattern} VALUES {} {{ }} ", variable(chance)),
+        9 => format!("?a {} ?a . ", predicate(chance)),
         0 => format!("{pattern} VALUES ?a {{ {} {} {} }} ", node(chance), node(chance), chance.one_of(&LITERALS)),
         1 => format!("{pattern} VALUES (?a ?b) {{ ({} {}) (:unknown 1) }} ", node(chance), node(chance)),
         2 => format!("{} {}+ ?a . OPTIONAL {{ ?a {} ?b }} ", node(chance), predicate(chance), predicate(chance)),
@@ -213,8 +245,21 @@ fn random_query(chance: &mut Chance) -> (String, By) {
         let distinct = if chance.in_ten(3) { "DISTINCT " } else { "" };
         format!("{function}({distinct}{})", possible(chance))
     };
-    let (one, other, key) = (aggregate(chance), aggregate(chance), possible(chance));
-    match chance.below(11) {
+    let (one, other) = (aggregate(chance), aggregate(chance));
+    let (key, other_key) = (possible(chance), possible(chance));
+    match chance.below(14) {
+        11 => (format!("SELECT DISTINCT ({one} AS ?x) {{ {pattern} }} GROUP BY {key} ?d"), By::Rows),
+        // Groups differ in the key.
+        12 => {
+            let (limit, offset, direction) = (1 + chance.below(4), chance.below(3), chance.one_of(&["ASC", "DESC"]));
+            let order = format!("ORDER BY {direction}({key}) LIMIT {limit} OFFSET {offset}");
+            (format!("SELECT {key} (COUNT({other_key}) AS ?x) {{ {pattern} }} GROUP BY {key} {order}"), By::Order)
+        }
+        13 => {
+            let (limit, offset) = (chance.below(3), chance.below(300));
+            let text = format!("SELECT DISTINCT {key} ?b {{ {pattern} }} LIMIT {limit} OFFSET {offset}");
+            (text.replace("?b ?b", "?b"), By::Count)
+        }
         0 => (format!("SELECT DISTINCT ?a {key} {{ {pattern} }}").replace("?a ?a", "?a"), By::Rows),
         1 => (format!("ASK {{ {pattern} }}"), By::Rows),
         2 => {

@@ -34,6 +34,15 @@ fn a_time_out_ends_operators_that_return_no_rows() {
 }
 
 #[test]
+fn a_time_out_ends_the_planning_of_long_values() {
+    let place = many();
+    let nodes: String = (0..50_000).map(|number| format!(":unknown{number} ")).collect();
+    let timed = query(&format!("SELECT * {{ VALUES ?a {{ {nodes} }} }}")).with_timeout(Duration::from_millis(1));
+    let error = timed.evaluate_on_ids(&place.snapshot()).expect_err("terms are looked up for longer");
+    assert!(matches!(error, Error::TimedOut { .. }), "{error}");
+}
+
+#[test]
 fn a_token_and_a_time_out_end_an_answer_that_takes_few_keys() {
     let place = many();
     let token = CancellationToken::new();

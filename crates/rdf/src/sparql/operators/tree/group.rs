@@ -1,6 +1,6 @@
 //! [`Group`]: groups of rows, with their aggregates.
 
-use super::aggregate::{Accumulator, Aggregate};
+use super::aggregate::{Aggregate, GroupValue};
 use super::operator::{Operator, node};
 use crate::quads::joined::JoinStep;
 use crate::sparql::evaluation::limits::Stopped;
@@ -17,7 +17,7 @@ pub struct Group {
     aggregates: Vec<Aggregate>,
     groups: RowTable,
     /// Those of a group follow each other, in the order of the groups.
-    accumulators: Vec<Accumulator>,
+    values: Vec<GroupValue>,
     /// For each aggregate of distinct values: group and value.
     seen: Vec<Option<RowTable>>,
     key: Vec<Value>,
@@ -35,7 +35,7 @@ impl Group {
             key: vec![Value::UNBOUND; keys.len()],
             keys,
             aggregates,
-            accumulators: Vec::new(),
+            values: Vec::new(),
             seen,
             next: None,
             name,
@@ -44,9 +44,9 @@ impl Group {
 
     /// The group of the key at hand, which is new if it is the first one of it.
     fn group(&mut self, context: &Context<'_>) -> Result<usize, Stopped> {
-        let (group, is_new) = self.groups.insert(&self.key).ok_or_else(|| context.full("groups"))?;
+        let (group, is_new) = self.groups.insert(&self.key).ok_or_else(|| context.watch().fail_full("groups"))?;
         if is_new {
-            self.accumulators.extend(self.aggregates.iter().map(|aggregate| aggregate.function.begin()));
+            self.values.extend(self.aggregates.iter().map(|aggregate| aggregate.function.begin()));
         }
         Ok(group)
     }
@@ -55,28 +55,27 @@ impl Group {
         self.key.iter_mut().zip(&self.keys).for_each(|(value, place)| *value = row[*place]);
         let group = self.group(context)?;
         let first = group * self.aggregates.len();
-        let accumulators = &mut self.accumulators[first..];
-        for ((aggregate, accumulator), seen) in self.aggregates.iter().zip(accumulators).zip(&mut self.seen) {
-            let function = aggregate.function;
+        let values = &mut self.values[first..];
+        for ((aggregate, of_group), seen) in self.aggregates.iter().zip(values).zip(&mut self.seen) {
             let Some(argument) = aggregate.argument else {
-                accumulator.add(function, Value::UNBOUND, context)?;
+                of_group.add(Value::UNBOUND, context)?;
                 continue;
             };
             let value = row[argument];
-            if !value.is_bound() && matches!(accumulator, Accumulator::Count(_)) {
+            if !value.is_bound() && matches!(of_group, GroupValue::Count(_)) {
                 continue;
             }
             let is_repeated = match seen {
                 Some(seen) => {
-                    let number = u32::try_from(group).map_err(|_| context.full("groups"))?;
+                    let number = u32::try_from(group).map_err(|_| context.watch().fail_full("groups"))?;
                     let pair = [Value::computed(number), value];
-                    let (_, is_new) = seen.insert(&pair).ok_or_else(|| context.full("distinct values"))?;
+                    let (_, is_new) = seen.insert(&pair).ok_or_else(|| context.watch().fail_full("distinct values"))?;
                     !is_new
                 }
                 None => false,
             };
             if !is_repeated {
-                accumulator.add(function, value, context)?;
+                of_group.add(value, context)?;
             }
         }
         Ok(())
@@ -86,8 +85,8 @@ impl Group {
     fn put(&mut self, group: usize, row: &mut [Value], context: &Context<'_>) -> Result<(), Stopped> {
         self.keys.iter().zip(self.groups.row(group)).for_each(|(place, value)| row[*place] = *value);
         let first = group * self.aggregates.len();
-        for (aggregate, accumulator) in self.aggregates.iter().zip(&mut self.accumulators[first..]) {
-            row[aggregate.place] = accumulator.finish(aggregate.function, context)?;
+        for (aggregate, value) in self.aggregates.iter().zip(&mut self.values[first..]) {
+            row[aggregate.place] = value.finish(context)?;
         }
         Ok(())
     }

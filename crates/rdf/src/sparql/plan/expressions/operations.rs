@@ -8,6 +8,7 @@
 //! | `SUM(?v)` | `sum(?v)` | has no numbers beyond 64 bits |
 //! | `MIN(?v)` | `least(?v)` | compares by no total order |
 //! | `?a < ?b` | as numbers | compares no truth values, and no long dates and durations |
+//! | `?a <= ?b` | `IF(?a is NaN, less or equal(?a, ?b), COALESCE(?a <= ?b, …))` | takes NaN for equal to itself |
 //! | `SUBSTR(?a, ?b)` | `substring(?a, ?b)` | adds in 64 bits |
 //! | `SAMPLE(?v)` | `SAMPLE` of a name of the term | keeps the value of a number, not how it was written |
 //! | `GROUP_CONCAT(?v)` | `GROUP_CONCAT` of the text of the term | concatenates only texts |
@@ -29,9 +30,10 @@ use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Fun
 use super::forms::in_form;
 use super::kinds::{Kind, kind, operation_of};
 use crate::sparql::evaluation::evaluation_term::Form;
-use crate::sparql::expressions::aggregates::Aggregate;
+use crate::sparql::expressions::accumulator::Aggregate;
 use crate::sparql::expressions::functions::{Mode, Operation};
 use crate::sparql::expressions::ill_typed::Typed;
+use crate::sparql::expressions::numeric::Number;
 use crate::sparql::expressions::order::is_time_or_duration;
 use crate::sparql::parse::shape::{Operand, map_children, map_operands, visit_operands};
 
@@ -99,7 +101,10 @@ impl Operations {
             return self.with_operands(expression);
         }
         if matches!(operation, Operation::Equal | Operation::In) && may_compare_times(&expression) {
-            return self.equal(operation, expression);
+            return self.unless_in_form(Form::IsTime, operation, expression);
+        }
+        if may_order_nan(&expression) {
+            return self.unless_in_form(Form::IsNan, operation, expression);
         }
         if !matches!(operation, Operation::IsNumeric | Operation::ToString) && can_be_written_twice(&expression) {
             return self.twice(expression);
@@ -184,22 +189,24 @@ impl Operations {
         Expression::FunctionCall(Function::Custom(operation.name(mode)), arguments)
     }
 
-    /// An equality whose sides may be times.
-    fn equal(&self, operation: Operation, expression: Expression) -> Expression {
+    /// A comparison that the evaluator's own operator does not make rightly of values in this form.
+    fn unless_in_form(&self, form: Form, operation: Operation, expression: Expression) -> Expression {
         let sides = match &expression {
-            Expression::Equal(left, right) => [&**left, &**right],
+            Expression::Equal(left, right)
+            | Expression::LessOrEqual(left, right)
+            | Expression::GreaterOrEqual(left, right) => [&**left, &**right],
             _ => return self.calls(expression),
         };
         let variable = sides.into_iter().find(|side| matches!(side, Expression::Variable(_))).cloned();
         match variable {
             Some(variable) if can_be_written_twice(&expression) => {
                 let operands = operands_of(expression.clone());
-                let times = self.call(operation, Mode::Any, operands, |operand| match operation_of(&operand) {
+                let ours = self.call(operation, Mode::Any, operands, |operand| match operation_of(&operand) {
                     Some(inner) if inner.is_arithmetic() => self.calls(operand),
                     _ => operand,
                 });
                 let others = self.twice(expression);
-                Expression::If(in_form(variable, Form::IsTime).into(), times.into(), others.into())
+                Expression::If(in_form(variable, form).into(), ours.into(), others.into())
             }
             _ => self.calls(expression),
         }
@@ -296,6 +303,20 @@ fn may_compare_times(expression: &Expression) -> bool {
     match expression {
         Expression::Equal(left, right) => may_be_time(left) && may_be_time(right),
         Expression::In(value, list) => may_be_time(value) && list.iter().any(may_be_time),
+        _ => false,
+    }
+}
+
+/// Whether NaN may meet itself in an order: the evaluator's `<=` and `>=` take it for equal to itself.
+fn may_order_nan(expression: &Expression) -> bool {
+    let may_be_nan = |side: &Expression| match side {
+        Expression::Literal(literal) => Number::of_literal(literal.as_ref()).is_some_and(|number| number.is_nan()),
+        other => matches!(kind(other), Kind::Number | Kind::Unknown),
+    };
+    match expression {
+        Expression::LessOrEqual(left, right) | Expression::GreaterOrEqual(left, right) => {
+            may_be_nan(left) && may_be_nan(right)
+        }
         _ => false,
     }
 }
