@@ -10,4 +10,5 @@ pub(crate) mod quad_ids;
 pub(crate) mod reading;
 pub(crate) mod shared;
 pub(crate) mod statements;
+pub(crate) mod stored_terms;
 pub(crate) mod view;

@@ -132,6 +132,7 @@ pub trait Quads: Clone + Send + Sync + 'static {
     fn term(&self, id: TermId) -> Result<Term>;
 
     /// Calls `each` with the terms of these ids, in their order. This is faster than [`Quads::term`] for each of them.
+    /// If it fails, `each` may have received some of the terms.
     ///
     /// # Errors
     /// As [`Quads::term`].

@@ -297,6 +297,6 @@ impl<'k> KeyRange<'k> {
 /// Quads for which there is room at once.
 const QUADS_FIRST: usize = 32;
 /// As many terms as the engine reads side by side.
-const TERMS_AT_ONCE: usize = 32;
+pub(super) const TERMS_AT_ONCE: usize = 32;
 /// Reads of up to this many terms use an array of this size.
-const FEW_TERMS: usize = 8;
+pub(super) const FEW_TERMS: usize = 8;

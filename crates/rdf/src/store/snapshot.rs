@@ -13,9 +13,10 @@ use crate::model::pattern::{GraphPattern, IdPattern, IdQuad, Position};
 use crate::quads::graph_names::GraphNames;
 use crate::quads::index_choice::{Steps, is_a_range};
 use crate::quads::inferred;
-use crate::quads::quad_ids::{QuadIds, Reached, Source, Wanted, read_terms};
+use crate::quads::quad_ids::{QuadIds, Reached, Source, Wanted};
 use crate::quads::reading::Quads;
 use crate::quads::shared::Shared;
+use crate::quads::stored_terms::for_each_term;
 use crate::quads::view::View;
 use crate::tables::StatementKinds;
 use crate::tables::Tables;
@@ -181,7 +182,7 @@ impl Quads for Snapshot {
     }
 
     fn terms(&self, ids: &[TermId], each: &mut dyn FnMut(TermRef<'_>)) -> Result<()> {
-        read_terms(&*self.state, ids, each)
+        for_each_term(&self.view(), ids, each)
     }
 
     fn term(&self, id: TermId) -> Result<Term> {

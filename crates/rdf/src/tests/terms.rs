@@ -11,7 +11,9 @@ use super::quad;
 use super::texts;
 use crate::Quads;
 use crate::StoreOptions;
+use crate::TermId;
 use crate::TermKind;
+use crate::model::id::Tag;
 use crate::tables::TermHasher;
 
 fn terms() -> Vec<Term> {
@@ -69,6 +71,38 @@ fn terms_of_any_kind_and_length_come_back_exactly_after_reopening() {
     assert!(terms().iter().all(|term| lent.contains(term)));
     let absent = Literal::new_simple_literal("a text that is not there");
     assert_eq!(snapshot.id(absent.as_ref().into()).expect("it is looked up"), None);
+}
+
+#[test]
+fn terms_of_ids_are_read_in_groups_of_every_size_and_mixture() {
+    let place = TestStore::new(StoreOptions::new());
+    for term in terms() {
+        place.store.update(|txn| txn.insert(&quad("s", "p", term.clone(), None))).expect("it is committed");
+    }
+    let snapshot = place.store.snapshot().expect("a snapshot");
+    let id = |term: &Term| snapshot.id(term.as_ref()).expect("it is looked up").expect("the term is there");
+    // Every kind follows every other: those of the dictionary, and those that are in their ids.
+    let all = terms();
+    let mixed: Vec<Term> = (1..all.len()).flat_map(|step| all.iter().step_by(step).cloned()).collect();
+    let ids: Vec<TermId> = mixed.iter().map(id).collect();
+    for size in [1, 2, 8, 9, 32, 33, ids.len()] {
+        let mut read = Vec::new();
+        for group in ids.chunks(size) {
+            snapshot.terms(group, &mut |term| read.push(term.into_owned())).expect("they are read");
+        }
+        assert!(read == mixed, "{size}");
+    }
+    snapshot.terms(&[], &mut |term| panic!("{term} was not asked for")).expect("nothing is read");
+    let missing = [TermId::new(Tag::IRI, 1 << 40), TermId::new(Tag::LITERAL, 1 << 40), TermId::DEFAULT_GRAPH];
+    for missing in missing {
+        for (before, after) in [(0, 0), (1, 0), (0, 1), (40, 40)] {
+            let group = [&ids[..before], &[missing], &ids[..after]].concat();
+            let mut read = 0;
+            let outcome = snapshot.terms(&group, &mut |_| read += 1);
+            assert!(matches!(outcome, Err(crate::Error::Damaged { .. })), "{missing:?} {before} {after}");
+            assert!(read <= before, "no term stands for {missing:?}");
+        }
+    }
 }
 
 #[test]

@@ -133,7 +133,11 @@ impl Scratch {
                 terms.position(quad.object),
                 if quad.graph == TermId::DEFAULT_GRAPH { DEFAULT_GRAPH } else { terms.position(quad.graph) },
             ];
-            bytes.extend_from_slice(bytemuck::cast_slice(&positions.map(u32::to_le)));
+            let mut row = [0; ROW_BYTES];
+            for (place, position) in row.as_chunks_mut::<4>().0.iter_mut().zip(positions) {
+                *place = position.to_le_bytes();
+            }
+            bytes.extend_from_slice(&row);
         }
         for (number, at) in [(quads.len(), 8), (terms.ids.len(), 12), (predicates.ids.len(), 16)] {
             bytes[at..at + 4].copy_from_slice(&(number as u32).to_le_bytes());
@@ -152,45 +156,32 @@ impl Scratch {
 #[derive(Default)]
 struct Distinct {
     ids: Vec<TermId>,
-    /// By the hashes of ids. Empty before the first batch.
-    places: Vec<Place>,
-    /// The number of the batch.
-    batch: u32,
+    /// By the hashes of ids, the position of the id that was met last. It may be one of an earlier batch, so a position
+    /// counts only if it has the id. Empty before the first batch.
+    positions: Vec<u32>,
 }
 
-/// An id that was met, if it was met in the current batch.
-#[derive(Clone, Copy, Default)]
-struct Place {
-    id: u64,
-    batch: u32,
-    position: u32,
-}
-
-/// The number of hashes is a power of two, with this many bits.
-const HASH_BITS: u32 = 10;
+/// The number of hashes is a power of two, with this many bits. Java asks for as many statements at most, and these
+/// have about as many terms.
+const HASH_BITS: u32 = 12;
 
 impl Distinct {
     /// Begins another batch.
     fn begin(&mut self) {
         self.ids.clear();
-        self.batch = self.batch.wrapping_add(1);
-        if self.places.is_empty() || self.batch == 0 {
-            self.places.clear();
-            self.places.resize(1 << HASH_BITS, Place::default());
-            self.batch = 1;
-        }
+        self.positions.resize(1 << HASH_BITS, 0);
     }
 
     /// The position of an id, which is added if it is not found. Requires: a batch has begun.
+    #[inline]
     fn position(&mut self, id: TermId) -> u32 {
-        let bits = id.to_bits();
-        let hash = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HASH_BITS);
-        let place = &mut self.places[hash as usize];
-        if place.id != bits || place.batch != self.batch {
-            *place = Place { id: bits, batch: self.batch, position: self.ids.len() as u32 };
+        let hash = id.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HASH_BITS);
+        let position = &mut self.positions[hash as usize];
+        if self.ids.get(*position as usize) != Some(&id) {
+            *position = self.ids.len() as u32;
             self.ids.push(id);
         }
-        place.position
+        *position
     }
 }
 
@@ -278,22 +269,22 @@ mod tests {
 
     #[test]
     fn ids_with_one_hash_keep_their_positions_in_the_rows_they_are_in() {
+        const COUNT: u64 = 2 << HASH_BITS;
         let id = |number: u64| TermId::from_bits(1 << 56 | number).unwrap();
         let mut ids = Distinct::default();
-        ids.begin();
-        // Three batches, over the end of their numbers.
-        ids.batch = u32::MAX - 2;
-        for _ in 0..3 {
+        // Later batches find the positions of earlier ones.
+        for first in [0, 0, 7, 1 << 20] {
             ids.begin();
             for round in 0..2 {
-                for number in 0..5000 {
-                    let position = ids.position(id(number)) as usize;
-                    assert_eq!(ids.ids[position], id(number));
+                for number in 0..COUNT {
+                    let position = ids.position(id(first + number)) as usize;
+                    assert_eq!(ids.ids[position], id(first + number));
                     assert!(round == 1 || position == number as usize);
                 }
             }
-            let last = ids.position(id(4999));
-            assert_eq!(ids.position(id(4999)), last);
+            assert!(ids.ids.len() > COUNT as usize, "some ids have one hash");
+            let last = ids.position(id(first + COUNT - 1));
+            assert_eq!(ids.position(id(first + COUNT - 1)), last);
         }
     }
 }

@@ -187,11 +187,17 @@ fn of_triple(place: &str, allowed: &str) -> Failure {
 
 /// Appends a text.
 pub fn push_text(bytes: &mut Vec<u8>, text: &str) {
+    bytes.reserve(size_of::<u32>() + text.len());
+    bytes.extend_from_slice(&length_of(text));
+    bytes.extend_from_slice(text.as_bytes());
+}
+
+/// The length of a text, and whether it is ASCII.
+#[inline]
+fn length_of(text: &str) -> [u8; 4] {
     // No array of Java has 2 GiB. A longer text makes the result too long for one, whatever is here.
     let flag = if text.is_ascii() { 0 } else { NOT_ASCII };
-    bytes.reserve(size_of::<u32>() + text.len());
-    bytes.extend_from_slice(&(text.len() as u32 | flag).to_le_bytes());
-    bytes.extend_from_slice(text.as_bytes());
+    (text.len() as u32 | flag).to_le_bytes()
 }
 
 /// Appends a term.
@@ -226,9 +232,13 @@ fn push_typed(bytes: &mut Vec<u8>, datatype: &str, value: &str) {
     push_text(bytes, value);
 }
 
+#[inline]
 fn push_kind(bytes: &mut Vec<u8>, kind: u8, text: &str) {
-    bytes.push(kind);
-    push_text(bytes, text);
+    let [first, second, third, fourth] = length_of(text);
+    let head = [kind, first, second, third, fourth];
+    bytes.reserve(head.len() + text.len());
+    bytes.extend_from_slice(&head);
+    bytes.extend_from_slice(text.as_bytes());
 }
 
 #[cfg(test)]

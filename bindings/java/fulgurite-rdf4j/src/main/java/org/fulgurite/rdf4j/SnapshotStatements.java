@@ -18,13 +18,15 @@ import org.fulgurite.rdf4j.values.TermBytes;
 
 /**
  * The statements of a pattern in the newest state, for a caller that reads all terms. One native call looks up the terms
- * of the pattern, and reads the first statements and their terms. Batches grow from 32 statements to 512.
+ * of the pattern, and reads the first statements and their terms. Batches grow from 32 statements to 4096: a batch has
+ * each term once, so larger ones have fewer terms.
  *
  * <p>One thread reads it. Another thread may close it: then the reading thread gets no more statements, or an exception.
  */
 final class SnapshotStatements implements CloseableIteration<Statement> {
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
     private static final int FIRST_ROWS = 32;
+    private static final int ROWS_MAX = 4096;
 
     /** A batch with more bytes is not followed by a larger one. */
     private static final int BATCH_BYTES = 1 << 20;
@@ -164,7 +166,7 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
     }
 
     private void fetch() {
-        if (rows < IdRows.ROWS_MAX && batch.length() < BATCH_BYTES) {
+        if (rows < ROWS_MAX && batch.length() < BATCH_BYTES) {
             rows *= 2;
         }
         row = 0;

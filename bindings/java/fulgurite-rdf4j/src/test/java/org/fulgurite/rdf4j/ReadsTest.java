@@ -8,8 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.eclipse.rdf4j.common.iteration.CloseableIteration;
@@ -19,10 +21,12 @@ import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Literal;
 import org.eclipse.rdf4j.model.Statement;
 import org.eclipse.rdf4j.model.Value;
+import org.eclipse.rdf4j.model.util.Statements;
 import org.eclipse.rdf4j.model.util.Values;
 import org.eclipse.rdf4j.query.BindingSet;
 import org.eclipse.rdf4j.query.QueryResults;
 import org.eclipse.rdf4j.query.TupleQueryResult;
+import org.eclipse.rdf4j.repository.RepositoryResult;
 import org.eclipse.rdf4j.repository.sail.SailRepository;
 import org.eclipse.rdf4j.repository.sail.SailRepositoryConnection;
 import org.eclipse.rdf4j.sail.memory.MemoryStore;
@@ -145,6 +149,33 @@ class ReadsTest {
                 assertEquals(LONG + number % 2000, rows.get(at).getValue("o").stringValue());
             }
         }
+    }
+
+    @Test
+    void statementsOfLargeResultsAreThoseThatWereAdded() {
+        Set<String> added = new HashSet<>();
+        connection.begin(IsolationLevels.NONE);
+        for (int number = 0; number < 20_000; number++) {
+            // Some terms repeat in every batch, others come once.
+            Value object = number % 3 == 0 ? Values.literal(LONG + number) : Values.iri(EX, "o" + number % 700);
+            IRI graph = number % 5 == 0 ? GRAPH : null;
+            Statement statement = Statements.statement(Values.iri(EX, "s" + number / 4), NAME, object, graph);
+            // Statements are equal if they differ in their graphs only; their texts are not.
+            assertTrue(added.add(statement.toString()));
+            connection.add(statement);
+        }
+        connection.commit();
+        List<String> read = connection.getStatements(null, null, null, false).stream()
+                .map(Statement::toString)
+                .collect(Collectors.toList());
+        assertEquals(added.size(), read.size());
+        assertTrue(added.equals(new HashSet<>(read)));
+        try (RepositoryResult<Statement> some = connection.getStatements(null, NAME, null, false)) {
+            for (int row = 0; row < 9_000; row++) {
+                assertTrue(added.contains(some.next().toString()));
+            }
+        }
+        assertEquals(added.size(), connection.size());
     }
 
     @Test
