@@ -3,6 +3,7 @@
 //! Numbers are 4 bytes, little-endian. A key or value has its length before it, except that both lengths of an entry
 //! come first: `key length, value length, key, value`. A change is an entry after a byte that says what it does.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use crate::error::{Failure, Result};
@@ -110,7 +111,9 @@ pub struct Entries {
 impl Entries {
     /// None yet, with room for so many bytes.
     pub fn new(capacity: usize) -> Self {
-        Self { bytes: Vec::new(), capacity, rejected: None }
+        let mut bytes = SPARE.take();
+        bytes.reserve(capacity.min(SPARE_BYTES_MAX));
+        Self { bytes, capacity, rejected: None }
     }
 
     /// Appends an entry. Returns whether it fits.
@@ -142,6 +145,23 @@ impl Entries {
         self.rejected.filter(|_| self.bytes.is_empty())
     }
 }
+
+impl Drop for Entries {
+    fn drop(&mut self) {
+        if self.bytes.capacity() <= SPARE_BYTES_MAX {
+            self.bytes.clear();
+            SPARE.set(std::mem::take(&mut self.bytes));
+        }
+    }
+}
+
+thread_local! {
+    /// Memory for the entries of the thread's next scan.
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// What a thread keeps for its next scan: more than most batches have.
+const SPARE_BYTES_MAX: usize = 256 << 10;
 
 #[cfg(test)]
 mod tests {

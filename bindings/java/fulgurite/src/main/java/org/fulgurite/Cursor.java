@@ -7,7 +7,7 @@ import org.fulgurite.internal.Native;
 
 /**
  * A scan of a range of keys, in ascending or descending order. It fetches entries in batches, which grow from 4 KiB to
- * 256 KiB.
+ * 64 KiB.
  *
  * <pre>{@code
  * try (Cursor cursor = txn.scan(table, KeyRange.all())) {
@@ -22,7 +22,9 @@ import org.fulgurite.internal.Native;
  */
 public final class Cursor implements AutoCloseable {
     private static final int FIRST_BATCH_BYTES = 4 << 10;
-    private static final int BATCH_BYTES_MAX = 256 << 10;
+
+    /** Larger batches save little, and a scan that ends early has read more for nothing. */
+    private static final int BATCH_BYTES_MAX = 64 << 10;
 
     /** Set in the result of {@link Native#scan} if there are no more entries. */
     private static final long LAST = 1L << 32;
@@ -37,11 +39,18 @@ public final class Cursor implements AutoCloseable {
     /** The database of a cursor that has its own snapshot, otherwise null. */
     private final Database database;
 
-    /** What is not fetched yet; null if nothing is left. */
+    /** What was not fetched before the batch; null if nothing is left. */
     private KeyRange rest;
 
-    private byte[] batch = new byte[FIRST_BATCH_BYTES];
-    private ByteBuffer numbers = wrap(batch);
+    /** No entries follow those of the batch. */
+    private boolean isLast;
+
+    private byte[] batch;
+    private ByteBuffer numbers;
+
+    /** The batch for callers, who must not write to it. */
+    private ByteBuffer readOnly;
+
     private int end;
 
     /** The beginning of the current entry's key; negative if there is no current entry. */
@@ -58,10 +67,7 @@ public final class Cursor implements AutoCloseable {
         this.reverse = reverse;
         this.whole = range;
         this.rest = range;
-    }
-
-    private static ByteBuffer wrap(byte[] bytes) {
-        return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        resize(FIRST_BATCH_BYTES);
     }
 
     /**
@@ -90,6 +96,10 @@ public final class Cursor implements AutoCloseable {
     /** Fetches the next batch into the beginning of the buffer. Returns whether it has entries. */
     private boolean fetch() {
         boolean isFirst = end == 0;
+        if (!isFirst) {
+            // The current entry is the last one of the batch.
+            rest = isLast ? null : rest(key());
+        }
         // If the scan fails, there is no current entry.
         end = 0;
         at = -1;
@@ -106,9 +116,12 @@ public final class Cursor implements AutoCloseable {
             found = scanWhole();
         }
         end = (int) found;
-        rest = (found & LAST) != 0 || end == 0 ? null : rest(lastKey());
-        if (rest == null) {
+        isLast = (found & LAST) != 0;
+        if (isLast) {
             closeOwn();
+        }
+        if (end == 0) {
+            rest = null;
         }
         return end > 0;
     }
@@ -138,19 +151,10 @@ public final class Cursor implements AutoCloseable {
         return reverse ? rest.before(last) : rest.after(last);
     }
 
-    private byte[] lastKey() {
-        int position = 0;
-        int last = 0;
-        while (position < end) {
-            last = position;
-            position += 8 + numbers.getInt(position) + numbers.getInt(position + 4);
-        }
-        return Arrays.copyOfRange(batch, last + 8, last + 8 + numbers.getInt(last));
-    }
-
     private void resize(int bytes) {
         batch = new byte[bytes];
-        numbers = wrap(batch);
+        numbers = ByteBuffer.wrap(batch).order(ByteOrder.LITTLE_ENDIAN);
+        readOnly = ByteBuffer.wrap(batch).asReadOnlyBuffer();
     }
 
     private long scan() {
@@ -213,7 +217,7 @@ public final class Cursor implements AutoCloseable {
      */
     public ByteBuffer keyBuffer() {
         checkEntry();
-        return ByteBuffer.wrap(batch, at, keyLength).slice().asReadOnlyBuffer();
+        return part(at, keyLength);
     }
 
     /**
@@ -224,7 +228,14 @@ public final class Cursor implements AutoCloseable {
      */
     public ByteBuffer valueBuffer() {
         checkEntry();
-        return ByteBuffer.wrap(batch, at + keyLength, valueLength).slice().asReadOnlyBuffer();
+        return part(at + keyLength, valueLength);
+    }
+
+    private ByteBuffer part(int position, int length) {
+        ByteBuffer part = readOnly.duplicate();
+        part.limit(position + length);
+        part.position(position);
+        return part.slice();
     }
 
     private void checkEntry() {
@@ -240,7 +251,6 @@ public final class Cursor implements AutoCloseable {
         rest = null;
         end = 0;
         at = -1;
-        batch = new byte[0];
-        numbers = wrap(batch);
+        resize(0);
     }
 }
