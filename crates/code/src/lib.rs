@@ -41,6 +41,8 @@ mod schema;
 mod scip;
 mod source;
 mod stack;
+#[cfg(test)]
+mod tests;
 mod update;
 mod writing;
 

@@ -36,6 +36,13 @@ enum Ctags {
 }
 
 impl Plan {
+    /// A plan that runs this indexer alone.
+    #[cfg(all(test, unix))]
+    pub(crate) fn of_one(directory: &Path, indexer: &'static Indexer) -> Self {
+        let (scip, missing) = (vec![indexer], Vec::new());
+        Self { directory: directory.to_owned(), scip, ctags: None, skips_ctags: true, missing }
+    }
+
     /// Looks at the files of `directory`, and at what this machine has.
     ///
     /// # Errors
@@ -210,16 +217,7 @@ impl Source for Indexed {
 
 #[cfg(test)]
 mod tests {
-    #[cfg(unix)]
-    use protobuf::{Message as _, MessageField};
-    #[cfg(unix)]
-    use scip::types;
-
     use super::*;
-    #[cfg(unix)]
-    use crate::browse::reader::CodeReader;
-    #[cfg(unix)]
-    use crate::stack::open_index;
 
     #[test]
     fn indexers_are_chosen_by_files_and_programs() {
@@ -319,71 +317,12 @@ mod tests {
         let index = directory.path().join("code.ful");
         // Metadata only: an empty index.
         std::fs::write(directory.path().join("code.ful-true.scip"), [0x0a, 0]).expect("a file");
-        let plan = Plan {
-            directory: directory.path().to_owned(),
-            scip: vec![&SILENT],
-            ctags: None,
-            skips_ctags: true,
-            missing: Vec::new(),
-        };
+        let plan = Plan::of_one(directory.path(), &SILENT);
         let run = plan.run(&IndexLock::take(&index).expect("a lock"), &mut |_, _| {});
         let error = run.err().expect("the indexer wrote nothing").to_string();
         assert!(error.contains("true failed: it ended without an error, and wrote no index"), "{error}");
         // It is the only indexer.
         assert!(error.ends_with("the index was not changed"), "{error}");
         assert!(!directory.path().join("code.ful-true.scip").exists());
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_file_that_is_saved_while_an_indexer_runs_is_left_out_until_the_next_run() {
-        // Copies an index that is prepared, and does meanwhile what a user does.
-        static COPYING: Indexer = Indexer {
-            name: "sh",
-            language: "",
-            marks: &[],
-            arguments: &["-c", "cp prepared.scip \"$0\"; if [ -f edits ]; then . ./edits; fi", "{output}"],
-            install: "",
-            for_ctags: "",
-        };
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = |name: &str| directory.path().join(name);
-        let mut prepared = types::Index { metadata: MessageField::some(Default::default()), ..Default::default() };
-        for name in ["saved.rs", "removed.rs", "new.rs", "same.rs", "generated.rs"] {
-            prepared.documents.push(types::Document { relative_path: name.to_owned(), ..Default::default() });
-        }
-        std::fs::write(path("prepared.scip"), prepared.write_to_bytes().expect("it is small")).expect("a file");
-        for name in ["saved.rs", "removed.rs", "same.rs"] {
-            std::fs::write(path(name), "fn a() {}\n").expect("a file");
-        }
-        std::fs::write(path("edits"), "echo >> saved.rs; rm removed.rs; echo > new.rs\n").expect("a file");
-        let plan = Plan {
-            directory: directory.path().to_owned(),
-            scip: vec![&COPYING],
-            ctags: None,
-            skips_ctags: true,
-            missing: Vec::new(),
-        };
-        let lock = IndexLock::take(&path("code.ful")).expect("a lock");
-        let update = || {
-            let indexed = plan.run(&lock, &mut |_, _| {}).expect("it runs");
-            lock.update(&indexed, false, &mut |_| {}).expect("it is written")
-        };
-        let files = || {
-            let database = open_index(lock.path()).expect("it is there");
-            CodeReader::new(&database).expect("it is an index").files().expect("it is sound")
-        };
-        let updated = update();
-        assert_eq!(updated.left_out, ["new.rs", "removed.rs", "saved.rs"]);
-        assert_eq!((updated.files, updated.added), (2, 2));
-        assert_eq!(files(), ["generated.rs", "same.rs"]);
-        // A file of the index that is saved leaves it.
-        std::fs::write(path("edits"), "echo >> same.rs\n").expect("a file");
-        let updated = update();
-        assert_eq!((updated.left_out.as_slice(), updated.removed), (&["same.rs".to_owned()][..], 1));
-        assert_eq!(files(), ["generated.rs", "new.rs", "removed.rs", "saved.rs"]);
-        std::fs::remove_file(path("edits")).expect("it is there");
-        assert!(update().left_out.is_empty());
-        assert_eq!(files(), ["generated.rs", "new.rs", "removed.rs", "same.rs", "saved.rs"]);
     }
 }

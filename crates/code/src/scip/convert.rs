@@ -141,7 +141,8 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// Columns of a line, as they are counted and in bytes, at most [`KNOWN_BYTES`] and one character apart. The first is 0.
+/// Columns of a line, as they are counted and in bytes, at most [`KNOWN_BYTES`] and one character apart. The first is
+/// 0.
 fn known_columns(line: &str, columns: Columns) -> Vec<(u32, usize)> {
     let (mut known, mut counted) = (vec![(0, 0)], 0_usize);
     let mut next = KNOWN_BYTES;

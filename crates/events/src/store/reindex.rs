@@ -176,7 +176,7 @@ struct Ends<'e> {
     start: Position,
     /// The last parts in blocks that could be read.
     in_blocks: HashMap<StreamId, Part>,
-    /// The versions after the last events of which the log has ids below its start.
+    /// The versions after the last events whose ids the log has below its start.
     in_husks: HashMap<StreamId, Version>,
 }
 

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::lines;
 use crate::story::Story;
 
-/// The layouts of which there is a store.
+/// There is a store of each of these layouts.
 const LAYOUTS: [u8; 2] = [1, 2];
 
 /// The unpacked store of a layout, its path, and the lines of what it holds.

@@ -89,9 +89,9 @@ impl Story {
                 version: stream.next,
                 kind: kind.to_owned(),
                 schema,
-                id: (position % 2 == 0).then(|| u128::from(position).to_le_bytes()),
+                id: position.is_multiple_of(2).then(|| u128::from(position).to_le_bytes()),
                 payload: vec![position as u8; bytes],
-                metadata: if position % 5 == 0 { b"by a test".to_vec() } else { Vec::new() },
+                metadata: if position.is_multiple_of(5) { b"by a test".to_vec() } else { Vec::new() },
                 tags: (0..position % 3).map(|tag| format!("tag {tag}")).collect(),
             });
             stream.next += 1;

@@ -132,6 +132,7 @@ const CODE_LAYERS: &[&[&str]] = &[
     &["browse", "indexers", "writing"],
     &["live", "update"],
     &["lsp"],
+    &["tests"],
 ];
 
 /// See [`Layered::layers`].
