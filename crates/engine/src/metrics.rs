@@ -11,10 +11,10 @@ use crate::error::{ConflictReason, Error};
 #[inline]
 pub fn commit(log_bytes: usize) {
     #[cfg(feature = "metrics")]
-    {
+    record(|| {
         metrics::counter!("fulgurite_commits_total").increment(1);
         metrics::counter!("fulgurite_log_bytes_total").increment(log_bytes as u64);
-    }
+    });
     let _ = log_bytes;
 }
 
@@ -22,7 +22,7 @@ pub fn commit(log_bytes: usize) {
 #[inline]
 pub fn spilled(bytes: u64) {
     #[cfg(feature = "metrics")]
-    metrics::counter!("fulgurite_spilled_bytes_total").increment(bytes);
+    record(|| metrics::counter!("fulgurite_spilled_bytes_total").increment(bytes));
     let _ = bytes;
 }
 
@@ -31,7 +31,7 @@ pub fn spilled(bytes: u64) {
 pub fn conflict(error: &Error) {
     #[cfg(feature = "metrics")]
     if let Some(reason) = reason(error) {
-        metrics::counter!("fulgurite_conflicts_total", "reason" => reason).increment(1);
+        record(|| metrics::counter!("fulgurite_conflicts_total", "reason" => reason).increment(1));
     }
     let _ = error;
 }
@@ -40,10 +40,10 @@ pub fn conflict(error: &Error) {
 #[inline]
 pub fn flush(took: Duration, commits: u64) {
     #[cfg(feature = "metrics")]
-    {
+    record(|| {
         metrics::histogram!("fulgurite_flush_seconds").record(took);
         metrics::histogram!("fulgurite_flush_commits").record(commits as f64);
-    }
+    });
     let _ = (took, commits);
 }
 
@@ -51,11 +51,11 @@ pub fn flush(took: Duration, commits: u64) {
 #[inline]
 pub fn checkpoint(took: Duration, failed: bool, oldest_snapshot: Duration) {
     #[cfg(feature = "metrics")]
-    {
+    record(|| {
         metrics::histogram!("fulgurite_checkpoint_seconds").record(took);
         metrics::counter!("fulgurite_checkpoint_failures_total").increment(u64::from(failed));
         metrics::gauge!("fulgurite_oldest_snapshot_seconds").set(oldest_snapshot);
-    }
+    });
     let _ = (took, failed, oldest_snapshot);
 }
 
@@ -63,8 +63,15 @@ pub fn checkpoint(took: Duration, failed: bool, oldest_snapshot: Duration) {
 #[inline]
 pub fn delta_bytes(bytes: u64) {
     #[cfg(feature = "metrics")]
-    metrics::gauge!("fulgurite_delta_bytes").set(bytes as f64);
+    record(|| metrics::gauge!("fulgurite_delta_bytes").set(bytes as f64));
     let _ = bytes;
+}
+
+/// Calls the recorder, which is the program's. A panic there ends nothing of the engine and poisons no lock that the
+/// caller holds: the value is lost.
+#[cfg(feature = "metrics")]
+fn record(call: impl FnOnce()) {
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));
 }
 
 #[cfg(feature = "metrics")]
@@ -116,5 +123,49 @@ impl Conflicts {
     /// All of them.
     pub fn total(&self) -> u64 {
         self.read + self.range + self.write + self.tables + self.bulk_load + self.too_old
+    }
+}
+
+#[cfg(all(test, feature = "metrics"))]
+mod tests {
+    use metrics::{
+        Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit, with_local_recorder,
+    };
+
+    use super::*;
+
+    struct Panicking;
+
+    impl Recorder for Panicking {
+        fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+        fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+        fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+        fn register_counter(&self, _: &Key, _: &Metadata<'_>) -> Counter {
+            panic!("no counter")
+        }
+
+        fn register_gauge(&self, _: &Key, _: &Metadata<'_>) -> Gauge {
+            panic!("no gauge")
+        }
+
+        fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
+            panic!("no histogram")
+        }
+    }
+
+    #[test]
+    fn a_recorder_that_panics_ends_nothing() {
+        let calls: [fn(); 6] = [
+            || commit(1),
+            || spilled(1),
+            || conflict(&Error::TransactionTooOld),
+            || flush(Duration::ZERO, 1),
+            || checkpoint(Duration::ZERO, false, Duration::ZERO),
+            || delta_bytes(1),
+        ];
+        with_local_recorder(&Panicking, || calls.iter().for_each(|call| call()));
     }
 }

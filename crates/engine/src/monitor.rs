@@ -14,9 +14,9 @@ use crate::sync::{Arc, Instant, LockRank, Mutex};
 /// [`Database::write_image_with`](crate::Database::write_image_with) or
 /// [`Database::close_with`](crate::Database::close_with).
 ///
-/// Stopping an operation loses nothing. The operation stops before its next write to the file. It does not interrupt a
-/// running sync, or the wait for another checkpoint or a bulk load before the operation begins. Use one monitor for one
-/// operation: its timeout counts from its creation, and it cannot be restarted.
+/// Stopping an operation loses nothing. The operation stops before its next write to the file, or while it waits for
+/// another checkpoint or a bulk load. A running sync is not interrupted. Use one monitor for one operation: its timeout
+/// counts from its creation, and it cannot be restarted.
 #[derive(Clone, Debug, Default)]
 pub struct Monitor {
     shared: Arc<Shared>,

@@ -139,7 +139,7 @@ impl Options {
 
     /// Sets the memory that commits use before a checkpoint writes them to the trees of the file, in bytes. Default: a
     /// 64th of the memory of the machine or of the process's control group, but at least 64 MiB and at most 384 MiB.
-    /// 384 MiB are about 2,000,000 changes of 130 bytes.
+    /// 384 MiB are about 2,000,000 changes of 130 bytes. At least 64 KiB; at most 8 GiB.
     ///
     /// Scattered changes to a large table are first written as runs, and the table is rewritten once for every few
     /// deltas. Doubling this memory halves that work.
@@ -159,6 +159,8 @@ impl Options {
     /// So a transaction may have any size. Until its commit ends, a spilled transaction needs disk space for its
     /// changes twice. Reading spilled changes is as fast as reading stored entries, unless the file is not
     /// [mapped](Options::map): then filters are not used, and each key is looked up in all spilled parts.
+    ///
+    /// A transaction is also spilled when it commits, if the results of its merges take more memory than this.
     ///
     /// Committing a spilled transaction is like a bulk load. Other commits wait meanwhile. It is durable on disk when
     /// the commit returns, at every durability level. Transactions that began before it and used the same tables
@@ -332,6 +334,10 @@ impl Options {
             let message = format!("delta_bytes is at least {DELTA_BYTES_MIN}, not {}", self.delta_bytes);
             return Err(Error::Invalid { message });
         }
+        if self.delta_bytes > DELTA_BYTES_MAX {
+            let message = format!("delta_bytes is at most {DELTA_BYTES_MAX}, not {}", self.delta_bytes);
+            return Err(Error::Invalid { message });
+        }
         if self.write_set_bytes < WRITE_SET_BYTES_MIN {
             let message = format!("write_set_bytes is at least {WRITE_SET_BYTES_MIN}, not {}", self.write_set_bytes);
             return Err(Error::Invalid { message });
@@ -486,6 +492,8 @@ fn default_delta_bytes() -> u64 {
 pub(crate) const PAGE_SIZE_BYTES_DEFAULT: u32 = 16384;
 /// Enough for a commit of moderate size.
 const DELTA_BYTES_MIN: u64 = 64 << 10;
+/// A delta may become twice as large before commits wait, and its references reach 32 GiB.
+const DELTA_BYTES_MAX: u64 = 8 << 30;
 /// Memory of a transaction's changes before they are spilled.
 const WRITE_SET_BYTES_DEFAULT: u64 = 64 << 20;
 /// Less would spill almost every change.

@@ -7,6 +7,7 @@
 //! it by its sequence alone.
 
 use std::collections::VecDeque;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::read_back::Commit;
@@ -67,7 +68,12 @@ impl FeedSource {
         if after < through {
             let mut start = None;
             for (index, &number) in segments.iter().enumerate().rev() {
-                if first_sequence(&*disk, &database, uuid, number)?.is_some_and(|first| first.0 - 1 <= after.0) {
+                let first = match first_sequence(&*disk, &database, uuid, number) {
+                    // Another process has removed it since the segments were listed, and so all before it.
+                    Err(error) if pin.is_none() && is_gone(&error) => break,
+                    first => first?,
+                };
+                if first.is_some_and(|first| first.0 - 1 <= after.0) {
                     start = Some(index);
                     break;
                 }
@@ -96,9 +102,11 @@ impl FeedSource {
     /// Of the first segments; the disk's.
     pub fn oldest(&self) -> Result<Option<Sequence>> {
         for &number in &self.segments {
-            let first = first_sequence(&*self.disk, &self.database, self.uuid, number)?;
-            if first.is_some() {
-                return Ok(first);
+            match first_sequence(&*self.disk, &self.database, self.uuid, number) {
+                Ok(None) => {}
+                // It was removed since the segments were listed.
+                Err(error) if is_gone(&error) => {}
+                first => return first,
             }
         }
         Ok(None)
@@ -214,10 +222,21 @@ pub fn first_readable(
 ) -> Result<SegmentNumber> {
     let mut first = segments.last().map_or(needed, |last| SegmentNumber(last.0 + 1).max(needed));
     for &number in segments.iter().rev() {
-        if number.0 + 1 < first.0 || names_another(disk, database, number)? {
+        if number.0 + 1 < first.0 {
             break;
         }
-        first = number;
+        match names_another(disk, database, number) {
+            Ok(false) => first = number,
+            Ok(true) => break,
+            // Another process has removed it since it was listed, and so all before it.
+            Err(error) if is_gone(&error) => break,
+            Err(error) => return Err(error),
+        }
     }
     Ok(first)
+}
+
+/// Whether a segment could not be read because there is none.
+fn is_gone(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
 }

@@ -359,13 +359,34 @@ impl SegmentReader {
             Bytes::Window(window) => window.load(&*self.file, start, end, self.length),
             Bytes::Image(image) => image.load(end),
         };
-        if let Err(error) = loaded {
-            return Err(Error::io("read log segment", &self.path, error));
+        match loaded {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && matches!(self.bytes, Bytes::Window(_)) => {
+                if !self.load_of_shorter(start, end)? {
+                    return Ok(None);
+                }
+            }
+            Err(error) => return Err(Error::io("read log segment", &self.path, error)),
         }
         Ok(Some(match &self.bytes {
             Bytes::Window(window) => &window.bytes[(start - window.start) as usize..][..(end - start) as usize],
             Bytes::Image(image) => &image.bytes()[start as usize..end as usize],
         }))
+    }
+
+    /// Loads no more than the bytes from `start` to `end` of a file that has become shorter: on a full disk a commit
+    /// that fails cuts off what was prepared behind the records. `false` if the file ends before `end` now.
+    #[cold]
+    fn load_of_shorter(&mut self, start: u64, end: u64) -> Result<bool> {
+        let measured = self.file.len().map_err(|error| Error::io("measure log segment", &self.path, error))?;
+        self.length = self.length.min(measured);
+        match &mut self.bytes {
+            Bytes::Window(window) if end <= self.length => {
+                let loaded = window.load(&*self.file, start, end, end);
+                loaded.map(|()| true).map_err(|error| Error::io("read log segment", &self.path, error))
+            }
+            _ => Ok(false),
+        }
     }
 }
 

@@ -86,6 +86,11 @@ impl ExtentMap {
         self.page_count
     }
 
+    /// Number of pages up to the last live one: a reader keeps only these from being cut off.
+    pub fn live_end(&self) -> u64 {
+        self.entries.iter().flat_map(live_runs).map(|(first, count)| first + count).max().unwrap_or(0)
+    }
+
     /// All entries, by number.
     pub fn entries(&self) -> &[ExtentEntry] {
         &self.entries

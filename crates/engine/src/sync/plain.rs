@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::{Deref, DerefMut};
+use std::sync::TryLockError;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -49,6 +50,23 @@ impl<T> Mutex<T> {
             poisoned.into_inner()
         });
         MutexGuard { inner, held }
+    }
+
+    /// Takes the lock, unless a thread has it.
+    ///
+    /// # Panics
+    /// As [`Mutex::lock`].
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        let held = self.rank.hold();
+        let inner = match self.inner.try_lock() {
+            Ok(inner) => inner,
+            Err(TryLockError::WouldBlock) => return None,
+            Err(TryLockError::Poisoned(poisoned)) => {
+                assert!(std::thread::panicking(), "a thread panicked while it held an engine lock");
+                poisoned.into_inner()
+            }
+        };
+        Some(MutexGuard { inner, held })
     }
 
     /// The value, which nobody else can reach now.

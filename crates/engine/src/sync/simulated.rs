@@ -51,6 +51,24 @@ impl<T> Mutex<T> {
         self.guard(guard, held)
     }
 
+    /// Takes the lock, unless a thread has it.
+    ///
+    /// # Panics
+    /// As [`Mutex::lock`].
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        let held = self.rank.hold();
+        with(|task| task.step());
+        let guard = match self.inner.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::WouldBlock) => return None,
+            Err(TryLockError::Poisoned(poisoned)) => {
+                assert!(std::thread::panicking(), "a thread panicked while it held an engine lock");
+                poisoned.into_inner()
+            }
+        };
+        Some(self.guard(guard, held))
+    }
+
     /// The value, which nobody else can reach now.
     ///
     /// # Panics

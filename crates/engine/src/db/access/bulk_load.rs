@@ -3,8 +3,10 @@
 //! A load is one checkpoint: all of it is there after it, or nothing, of all its tables. No transaction commits
 //! beside it.
 
+use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use crate::db::checkpoint::job::{Job, LoadJob, LoadSource};
@@ -36,8 +38,11 @@ type Infallible<K, V> = std::result::Result<(K, V), std::convert::Infallible>;
 
 impl Database {
     /// Puts `entries` into a table; their keys must be in strictly ascending order. A load is several times faster than
-    /// transactions, uses constant memory, and is atomic. It is durable when this returns. Commits of other
-    /// transactions wait until it ends, so the iterator must not commit to the same database.
+    /// transactions, uses constant memory, and is atomic. It is durable when this returns.
+    ///
+    /// Commits of other transactions, checkpoints, compactions and other loads wait until it ends. So the iterator must
+    /// not begin a write transaction, load, checkpoint, compact or close the same database: its thread would wait for
+    /// itself. It may read, and call [`Database::stats`].
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
@@ -52,6 +57,9 @@ impl Database {
     /// # Errors
     /// [`Error::OutOfOrder`], [`Error::KeyTooLong`], [`Error::ValueTooLong`], and errors of the disk. Nothing is loaded
     /// in these cases. After [`Error::Indeterminate`] the outcome is unknown until the database is reopened.
+    ///
+    /// # Panics
+    /// If the iterator panics. Nothing is loaded then, and the database can be used as before.
     pub fn bulk_load<K, V>(&self, table: &Table, entries: impl IntoIterator<Item = (K, V)>) -> Result<LoadSummary>
     where
         K: AsRef<[u8]>,
@@ -180,7 +188,8 @@ impl Database {
 /// Dropping it discards the load.
 ///
 /// While it exists, write transactions, other loads and [`Database::close`] wait. Do not call them on the thread that
-/// holds the load: that thread would wait for itself.
+/// holds the load: that thread would wait for itself. While [`BulkLoad::commit`] runs, [`Database::checkpoint`] and
+/// [`Database::compact`] wait too, so the iterators must not call them either.
 pub struct BulkLoad<'l> {
     db: Database,
     tables: Vec<TableId>,
@@ -260,10 +269,17 @@ impl<'l> BulkLoad<'l> {
     ///
     /// # Errors
     /// As [`Database::try_bulk_load`]. Nothing is loaded into any table, unless the error is [`Error::Indeterminate`].
+    ///
+    /// # Panics
+    /// If an iterator panics. Nothing is loaded then, and the database can be used as before.
     pub fn commit(mut self) -> Result<Vec<LoadSummary>> {
         let sources = self.sources.iter_mut().map(|source| &mut **source as &mut dyn LoadSource).collect();
         let job = Job::Load(LoadJob::new(&self.tables, sources));
-        self.db.checkpointer()?.lock().run_with(job)?;
+        let outcome = self.db.checkpointer()?.lock().run_with(job);
+        if let Some(panic) = self.sources.iter_mut().find_map(|source| source.take_panic()) {
+            resume_unwind(panic);
+        }
+        outcome?;
         let summary = |outcome: MergeOutcome| LoadSummary { inserted: outcome.inserted, replaced: outcome.replaced };
         Ok(self.sources.iter().map(|source| summary(source.outcome())).collect())
     }
@@ -282,7 +298,8 @@ impl<'l> BulkLoad<'l> {
             });
         }
         self.tables.push(id);
-        self.sources.push(Box::new(Load { changes, form: table.info.form(), outcome: MergeOutcome::default() }));
+        let (form, outcome) = (table.info.form(), MergeOutcome::default());
+        self.sources.push(Box::new(Load { changes, form, outcome, panic: None }));
         Ok(())
     }
 }
@@ -298,16 +315,31 @@ struct Load<C> {
     changes: C,
     form: LeafForm,
     outcome: MergeOutcome,
+    panic: Option<Box<dyn Any + Send>>,
 }
 
 impl<C: Changes> LoadSource for Load<C> {
     fn merge(&mut self, pages: &Pages, root: Option<&Root>, writer: &mut PageWriter<'_>) -> Result<Option<Root>> {
-        self.outcome = tree::merge(pages, root, &mut self.changes, writer, self.form, &mut || Ok(()))?;
+        let Self { changes, form, .. } = self;
+        let merge = AssertUnwindSafe(|| tree::merge(pages, root, changes, writer, *form, &mut || Ok(())));
+        // The iterator is the program's. A panic must not poison the lock of the checkpointer, which is held here. What
+        // was placed is released, as after an error.
+        match catch_unwind(merge) {
+            Ok(outcome) => self.outcome = outcome?,
+            Err(panic) => {
+                self.panic = Some(panic);
+                return Err(Error::Input { source: "the iterator panicked".into() });
+            }
+        }
         Ok(self.outcome.root)
     }
 
     fn outcome(&self) -> MergeOutcome {
         self.outcome
+    }
+
+    fn take_panic(&mut self) -> Option<Box<dyn Any + Send>> {
+        self.panic.take()
     }
 }
 

@@ -54,10 +54,12 @@ pub struct Commit {
 /// The table of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedTable {
-    /// Its number: see [`Table::id`]. None for a dropped table that was created before the feed begins.
+    /// Its number: see [`Table::id`]. None for a dropped table that was created before the feed begins, or by a
+    /// transaction that had spilled, or for which the feed has a [`Change::BulkLoaded`].
     pub id: Option<TableId>,
-    /// Its name. None for a table that was created before the first commit of the feed and dropped before the feed
-    /// was begun. A later commit of the same feed drops it, so its changes can be skipped.
+    /// Its name. None for a table that was dropped before the feed was begun, if it was created before the first commit
+    /// of the feed or by a transaction that had spilled, or after a [`Change::BulkLoaded`] of it. A later commit of the
+    /// same feed drops it, by a [`Change::TableDropped`] or a [`Change::BulkLoaded`], so its changes can be skipped.
     pub name: Option<Arc<str>>,
 }
 
@@ -210,7 +212,8 @@ impl Database {
         let now = Instant::now();
         let deadline = now.checked_add(timeout).unwrap_or(now + FAR_AWAY);
         core.writer()?;
-        let newest = core.published.visible();
+        // A snapshot shows the note of a load a moment before the note counts as visible.
+        let newest = core.snapshot()?.sequence.max(core.published.visible());
         if after > newest {
             let message = format!(
                 "cannot wait for a commit after {}: the newest commit is {}; wait after one that was read or written here",
@@ -366,7 +369,7 @@ impl Reader<'_> {
                 Operation::Renamed { table, before, after } => {
                     self.renamed(table, before, after).map_err(|offence| commit.damaged(offence))?
                 }
-                Operation::Loaded { table } => Change::BulkLoaded { table: self.table(table) },
+                Operation::Loaded { table } => self.loaded(table),
             };
             changes.push(change);
         }
@@ -387,6 +390,17 @@ impl Reader<'_> {
         let (before, after) = (catalog::name_of(before)?.into(), catalog::name_of(after)?.into());
         self.names.insert(id, after);
         Ok(Change::TableRenamed { table: self.table(id), before })
+    }
+
+    /// A transaction that had spilled may also have renamed or dropped the table. From now on the table has the name
+    /// that it has at the end of the feed, or none.
+    fn loaded(&mut self, id: TableId) -> Change {
+        let change = Change::BulkLoaded { table: self.table(id) };
+        match self.last.snapshot.state.view_of(id) {
+            Some(view) => self.names.insert(id, Arc::clone(&view.info.name)),
+            None => self.names.remove(&id),
+        };
+        change
     }
 
     fn dropped(&mut self, name: &[u8]) -> Option<Change> {

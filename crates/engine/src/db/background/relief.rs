@@ -1,6 +1,7 @@
 //! What commits call when memory fills or the disk is nearly full: it wakes the background thread, or does its work
 //! on the spot.
 
+use std::io;
 use std::time::Duration;
 
 use crate::db::background::tasks::{Requests, Signals, ThreadEnd};
@@ -65,16 +66,20 @@ impl MemoryRelief for WorkerRelief {
     }
 
     fn begin_log(&self) -> Result<()> {
-        // A database that is being closed needs no log any more: the commit gets an error.
-        self.checkpointer.upgrade().map_or(Ok(()), |checkpointer| checkpointer.lock().begin_log())
+        match self.checkpointer() {
+            Ok(checkpointer) => checkpointer.lock().begin_log(),
+            // The last handle has begun it when it was dropped. If that failed, this commit fails.
+            Err(closed) => {
+                let core = self.core.upgrade();
+                let writer = core.as_deref().map(Core::writer).transpose()?;
+                let has_begun = writer.is_some_and(|writer| writer.log_begun.load(Ordering::Acquire));
+                if has_begun { Ok(()) } else { Err(closed) }
+            }
+        }
     }
 
     fn commit_spilled(&self, incoming: &SpilledProposal<'_>) -> Result<()> {
-        match (self.checkpointer.upgrade(), self.core.upgrade()) {
-            (Some(checkpointer), _) => checkpointer.lock().run_with(Job::CommitSpilled(incoming)),
-            (None, Some(core)) => Err(Error::Closed { path: core.path.clone() }),
-            (None, None) => unreachable!("the transaction holds the database"),
-        }
+        self.checkpointer()?.lock().run_with(Job::CommitSpilled(incoming))
     }
 
     fn write_behind(&self) {
@@ -107,6 +112,18 @@ impl MemoryRelief for WorkerRelief {
 }
 
 impl WorkerRelief {
+    /// The checkpointer, for a transaction that commits.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] if the transaction has outlived all handles, with which the checkpointer ends.
+    fn checkpointer(&self) -> Result<Arc<Mutex<Checkpointer>>> {
+        match (self.checkpointer.upgrade(), self.core.upgrade()) {
+            (Some(checkpointer), _) => Ok(checkpointer),
+            (None, Some(core)) => Err(Error::Closed { path: core.path.clone() }),
+            (None, None) => unreachable!("the transaction holds the database"),
+        }
+    }
+
     /// Measures the disk, and allows what it has room for. If that is too little, the log may be what takes it: then
     /// a checkpoint is tried first.
     fn make_room(&self, core: &Core, budget: &Budget) -> Result<()> {
@@ -154,7 +171,7 @@ impl WorkerRelief {
     /// refuse a transaction that may delete, as long as there is memory for it: one that adds is refused when it
     /// commits.
     fn checkpoint(&self, core: &Core, budget: &Budget) -> Result<()> {
-        let outcome = if self.background { self.await_checkpoint() } else { self.checkpoint_here() };
+        let outcome = if self.background { self.await_checkpoint(core) } else { self.checkpoint_here() };
         let is_full = matches!(outcome, Err(Error::DiskFull { .. }));
         *self.failed.lock() = None;
         let held = self.measure(core, budget);
@@ -185,11 +202,16 @@ impl WorkerRelief {
     }
 
     /// Waits for the end of the next checkpoint that ends.
-    fn await_checkpoint(&self) -> Result<()> {
+    fn await_checkpoint(&self, core: &Core) -> Result<()> {
         let mut requests = self.ask(|requests| requests.checkpoint = true)?;
         let before = requests.ended;
         while requests.ended == before && !requests.stop {
             requests = self.signals.changed.wait(requests);
+        }
+        if requests.panicked {
+            // Nothing frees memory any more.
+            let panic = io::Error::other("the background thread panicked; close the database and open it again");
+            return Err(Error::io("checkpoint", &core.path, panic));
         }
         requests.failure.take().map_or(Ok(()), Err)
     }

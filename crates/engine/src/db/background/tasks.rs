@@ -46,6 +46,8 @@ pub struct Requests {
     /// Bytes of the last flush, and how long that has taken with what it owed so far.
     pub(super) flush: Option<(u64, Duration)>,
     pub(super) stop: bool,
+    /// The thread has ended by a panic.
+    pub(super) panicked: bool,
     /// Checkpoints that have ended, well or not.
     pub(super) ended: u64,
     /// Why the last checkpoint failed, for a thread that waits for it.
@@ -58,7 +60,10 @@ pub struct ThreadEnd<'s>(pub(super) &'s Signals);
 
 impl Drop for ThreadEnd<'_> {
     fn drop(&mut self) {
-        self.0.requests.lock_after_panic().stop = true;
+        let mut requests = self.0.requests.lock_after_panic();
+        requests.stop = true;
+        requests.panicked = std::thread::panicking();
+        drop(requests);
         self.0.changed.notify_all();
     }
 }

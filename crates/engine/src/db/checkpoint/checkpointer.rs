@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Weak;
-use std::time::Duration;
 
 use crate::db::storage::presence::Presence;
 use crate::db::storage::stored::Stored;
@@ -12,6 +11,7 @@ use crate::format::Meta;
 use crate::ids::TableId;
 use crate::monitor::Watchers;
 use crate::pager::{PageFile, Placing, Space};
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex};
 use crate::tree::Root;
 use crate::txn::commit::core::{Core, Writer};
@@ -28,6 +28,8 @@ pub struct Checkpointer {
     pub(super) presence: Weak<Presence>,
     /// The newest durable meta.
     pub(super) meta: Meta,
+    /// Its number, for statistics, which do not wait for the checkpointer.
+    pub meta_number: Arc<AtomicU64>,
     /// The tables of the newest durable checkpoint.
     pub(super) stored: BTreeMap<TableId, Stored>,
     pub(super) catalog: Option<Root>,
@@ -69,6 +71,7 @@ impl Checkpointer {
             file,
             pins,
             presence,
+            meta_number: Arc::new(AtomicU64::new(meta.number)),
             meta,
             stored,
             catalog,
@@ -80,19 +83,11 @@ impl Checkpointer {
         }
     }
 
-    /// The newest durable meta.
-    pub fn meta(&self) -> &Meta {
-        &self.meta
-    }
-
-    /// See [`Pins::oldest_age`].
-    pub fn oldest_snapshot(&self) -> Option<Duration> {
-        self.pins.oldest_age()
-    }
-
-    /// The space of the file.
-    pub fn space(&self) -> &Mutex<Space> {
-        &self.space
+    /// Holds a meta to be the newest. Requires: it is durable.
+    pub(super) fn hold(&mut self, meta: Meta) {
+        // Relaxed: it orders nothing.
+        self.meta_number.store(meta.number, Ordering::Relaxed);
+        self.meta = meta;
     }
 
     pub(super) fn sync_file(&self) -> Result<()> {

@@ -14,6 +14,11 @@ impl Checkpointer {
     /// # Errors
     /// As [`Checkpointer::run`]; nothing is lost then. That there is no room to move anything is none.
     pub fn compact(&mut self) -> Result<u64> {
+        // The first commit after an opening begins the log, and would wait until all of this has ended.
+        match self.begin_log() {
+            Err(Error::DiskFull { .. }) => {}
+            outcome => outcome?,
+        }
         let before = self.file.length_bytes()?;
         if self.pending.is_none() && self.space.lock().is_cramped() {
             // What can be merged makes room for what cannot be flushed yet.

@@ -3,12 +3,13 @@
 //! If a delta has changes all over a much larger tree, merging it would rewrite the whole tree. It is cut into runs
 //! instead, one for each range, and a range is merged when it has several runs: so each byte of the tree is written
 //! once for all of them. A delta whose keys are close together, or of a small tree, is merged at once and leaves no
-//! run.
+//! run. Changes that recovery read back become runs too: there may be no room for all of a tree once more.
 
 use std::ops::Bound;
 
 use crate::db::checkpoint::flush_source::{Slice, Source};
 use crate::db::checkpoint::table_trees::merge_into_tree;
+use crate::db::recovery::volume::Volume;
 use crate::error::Result;
 use crate::pager::{PageWriter, Pages};
 use crate::planted::{Situation, met};
@@ -59,7 +60,7 @@ pub fn flush(
         met(Situation::FlushedIntoTree);
         return Ok(Flushed { trees: Trees { base, stack: None }, runs: 0 });
     }
-    let costs = Costs::new(source, shape);
+    let costs = Costs::new(source.entries(), source.bytes(), shape);
     let mut ranges = cut_again(pages, root, trees.stack.as_deref(), &costs)?;
     let plans = plan(pages, root, &ranges, source, &costs)?;
     let merged: Vec<_> = (0..ranges.len()).filter(|&index| plans[index] == Plan::Merge).collect();
@@ -94,8 +95,9 @@ pub fn flush(
     Ok(Flushed { trees: Trees { base, stack }, runs })
 }
 
-/// Brings changes that recovery read back into a table's trees. If the table has runs, the changes become runs too:
-/// older runs must not be above newer changes.
+/// Brings changes that recovery read back, so many as `volume` says, into a table's trees. If the table has runs, the
+/// changes become runs too: older runs must not be above newer changes. Otherwise they become runs where [`flush`]
+/// would make some, except that all of them are merged, or none.
 ///
 /// # Errors
 /// As [`flush`].
@@ -103,21 +105,33 @@ pub fn flush_replayed(
     pages: &Pages,
     info: &TableInfo,
     trees: &Trees,
-    changes: &mut impl Changes,
+    (changes, volume): (&mut impl Changes, &Volume),
     writer: &mut PageWriter<'_>,
+    shape: Shape,
 ) -> Result<Trees> {
-    let Some(stack) = &trees.stack else {
-        let base = merge_into_tree(pages, trees.base.as_ref(), changes, writer, info.form())?;
-        return Ok(Trees { base, stack: None });
+    let root = trees.base.as_deref();
+    let mut ranges = match &trees.stack {
+        Some(stack) => stack.ranges().to_vec(),
+        None => {
+            let costs = Costs::new(volume.changes, volume.bytes, shape);
+            let is_small = entries_of(root) <= SMALL_TREE_DELTAS.saturating_mul(costs.changes);
+            let (first, last) = (Bound::Included(&*volume.first), Bound::Included(&*volume.last));
+            if is_small || costs.is_merged(costs.changes, count(pages, root, first, last)?) {
+                let base = merge_into_tree(pages, trees.base.as_ref(), changes, writer, info.form())?;
+                return Ok(Trees { base, stack: None });
+            }
+            cut_again(pages, root, None, &costs)?
+        }
     };
-    let mut ranges = stack.ranges().to_vec();
-    for (index, range) in ranges.iter_mut().enumerate() {
-        let (_, end) = stack.bounds(index);
-        let beneath = LayersBelow::new(pages, &range.runs, trees.base.as_deref());
+    for index in 0..ranges.len() {
+        let (_, end) = bounds_of(&ranges, index);
+        let beneath = LayersBelow::new(pages, &ranges[index].runs, root);
         let beneath = info.descriptor.counted.then_some(&beneath);
-        if let Some(run) = build_run(pages, &mut Until::new(changes, end), writer, info.align(), beneath)? {
-            range.runs.insert(0, run);
-            met(Situation::ReplayedAboveRuns);
+        if let Some(run) = build_run(pages, &mut Until::new(changes, end.as_deref()), writer, info.align(), beneath)? {
+            ranges[index].runs.insert(0, run);
+            if trees.stack.is_some() {
+                met(Situation::ReplayedAboveRuns);
+            }
         }
     }
     Ok(Trees { base: trees.base.clone(), stack: Stack::new(ranges, info.descriptor.counted).map(Arc::new) })
@@ -145,9 +159,10 @@ struct Costs {
 }
 
 impl Costs {
-    fn new(source: &impl Source, shape: Shape) -> Self {
-        let changes = source.entries().max(1);
-        let entry_bytes = (source.bytes() / changes).max(1);
+    /// Of so many changes that take so many bytes.
+    fn new(changes: u64, bytes: u64, shape: Shape) -> Self {
+        let changes = changes.max(1);
+        let entry_bytes = (bytes / changes).max(1);
         let Shape { delta_bytes, page_bytes, tables } = shape;
         let small_bytes = delta_bytes / (SMALL_MERGE_DIVISOR * tables.max(1));
         Self { changes, entry_bytes, page_bytes, delta_bytes, small_bytes }

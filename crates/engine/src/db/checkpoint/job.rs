@@ -1,5 +1,7 @@
 //! What a checkpoint does beside flushing the frozen deltas: one [`Job`], and all that depends on which it is.
 
+use std::any::Any;
+
 use crate::db::checkpoint::new_trees::NewTrees;
 use crate::db::checkpoint::table_trees::Mergeable;
 use crate::db::recovery::replayed::Replayed;
@@ -193,9 +195,12 @@ pub trait LoadSource {
     /// Merges the stream into the tree at `root`.
     ///
     /// # Errors
-    /// The stream's own, and the merge's.
+    /// The stream's own, and the merge's. An error too if the stream panics, as the caller holds locks.
     fn merge(&mut self, pages: &Pages, root: Option<&Root>, writer: &mut PageWriter<'_>) -> Result<Option<Root>>;
 
     /// What the merge inserted and replaced.
     fn outcome(&self) -> MergeOutcome;
+
+    /// What the stream panicked with, if it did.
+    fn take_panic(&mut self) -> Option<Box<dyn Any + Send>>;
 }

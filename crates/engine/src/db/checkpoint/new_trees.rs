@@ -115,10 +115,13 @@ impl<'n, 's> NewTrees<'n, 's> {
     /// # Errors
     /// As [`flush_replayed`](crate::db::checkpoint::flush::flush_replayed).
     pub fn flush_replayed(&mut self, replayed: &mut Replayed) -> Result<()> {
+        let shape = self.shape(replayed.tables())?;
         while let Some(id) = replayed.next_table()? {
             match self.stored.get_mut(&id) {
                 Some(Stored { info, trees }) => {
-                    *trees = flush_replayed(self.pages, info, trees, &mut replayed.of_table(id), self.writer)?;
+                    let volume = replayed.volume(id);
+                    let changes = (&mut replayed.of_table(id), &volume);
+                    *trees = flush_replayed(self.pages, info, trees, changes, self.writer, shape)?;
                 }
                 None => replayed.skip_table(id)?,
             }

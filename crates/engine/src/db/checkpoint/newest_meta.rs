@@ -62,7 +62,7 @@ impl Checkpointer {
             return Err(error);
         }
         self.sync_file()?;
-        self.meta = meta;
+        self.hold(meta);
         Ok(())
     }
 
@@ -76,7 +76,7 @@ impl Checkpointer {
         let meta = Meta { number: self.meta.number + 1, ..self.meta.clone() };
         metas::write(&**self.file.file(), self.file.path(), &meta)?;
         self.sync_file()?;
-        self.meta = meta;
+        self.hold(meta);
         Ok(())
     }
 

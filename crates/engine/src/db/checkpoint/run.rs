@@ -21,6 +21,7 @@ use crate::planted::{Fault, Situation, met, planted};
 use crate::sync::{Arc, Instant, outside_locks};
 use crate::txn::commit::journal::LogStart;
 use crate::txn::commit::rotation::Rotation;
+use crate::txn::coordination::budget::{Allowance, DeltaUsage};
 
 impl Checkpointer {
     /// Flushes what recovery read back, before anything else is committed.
@@ -28,12 +29,23 @@ impl Checkpointer {
     /// # Errors
     /// See [`crate::Database::checkpoint`]. Only the next opening can try again.
     pub fn run_replay(&mut self, rotation: Rotation, replayed: Replayed) -> Result<()> {
-        self.merge_all_runs(RunsToMerge::Full)?;
+        // As in `run`: a disk that was too full for that before may be still.
+        self.merge_full_ranges()?;
+        self.measure_disk()?;
         self.pending = Some(rotation);
         let outcome = self.checkpoint(Job::Replay(replayed));
         // Without what was replayed, a later checkpoint must not claim to hold it.
         self.pending = None;
         outcome
+    }
+
+    /// Has the budget allow no more than the disk has room for: that decides how large ranges are.
+    fn measure_disk(&self) -> Result<()> {
+        let budget = &self.core.writer()?.budget;
+        if let Some(room) = self.space.lock().room() {
+            budget.allow(Some(Allowance::of(DeltaUsage { active: 0, frozen: 0, room }, budget.bytes_max())), 0);
+        }
+        Ok(())
     }
 
     /// Flushes everything committed so far. Does nothing if there is nothing.

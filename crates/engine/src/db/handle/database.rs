@@ -14,7 +14,7 @@ use crate::merge_functions::check_not_merging;
 use crate::monitor::Monitor;
 use crate::options::{Isolation, Options, TableOptions};
 use crate::sync::atomic::Ordering;
-use crate::sync::{Arc, Instant, Mutex, sleep, yield_now};
+use crate::sync::{Arc, Instant, Mutex, MutexGuard, sleep, yield_now};
 use crate::txn::commit::begin::Reading;
 use crate::txn::commit::exclusive::Exclusive;
 use crate::txn::snapshot::table::Table;
@@ -290,16 +290,21 @@ impl Database {
     /// Errors of the disk: nothing is lost, and the next checkpoint tries again. [`Error::Stopped`] if another thread
     /// closes the database with a deadline, or [discards](Self::discard) it.
     pub fn checkpoint(&self) -> Result<()> {
-        self.checkpoint_with(&Monitor::new())
+        self.run_checkpoint(&mut self.checkpointer()?.lock())
     }
 
-    /// As [`Database::checkpoint`], with a monitor that receives progress and can stop it.
+    /// As [`Database::checkpoint`], with a monitor that receives progress and can stop it, also while it waits for
+    /// another checkpoint or a bulk load.
     ///
     /// # Errors
     /// [`Error::Stopped`] if the monitor stopped it, and as [`Database::checkpoint`].
     pub fn checkpoint_with(&self, monitor: &Monitor) -> Result<()> {
-        let mut checkpointer = self.checkpointer()?.lock();
+        let mut checkpointer = self.lock_checkpointer(monitor)?;
         let _watching = self.inner.watchers.add(monitor);
+        self.run_checkpoint(&mut checkpointer)
+    }
+
+    fn run_checkpoint(&self, checkpointer: &mut Checkpointer) -> Result<()> {
         checkpointer.run()?;
         // With a thread in the background that does it, and more.
         if self.inner.options.background { Ok(()) } else { checkpointer.merge_all_runs(RunsToMerge::Owed) }
@@ -392,6 +397,23 @@ impl Database {
         check_not_merging()?;
         if self.inner.is_closed() { Err(Error::Closed { path: path() }) } else { Ok(checkpointer) }
     }
+
+    /// Waits for the checkpointer until `monitor` stops the wait.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`], and as [`Database::checkpoint`].
+    pub(crate) fn lock_checkpointer(&self, monitor: &Monitor) -> Result<MutexGuard<'_, Checkpointer>> {
+        let checkpointer = self.checkpointer()?;
+        loop {
+            if let Some(locked) = checkpointer.try_lock() {
+                return Ok(locked);
+            }
+            if monitor.is_stopped() {
+                return Err(Error::Stopped { path: self.path().to_path_buf() });
+            }
+            sleep(BETWEEN_TRIES);
+        }
+    }
 }
 
 /// Lets others go first: longer with each attempt, and by chance, so that two that are in step get out of it.
@@ -403,6 +425,10 @@ fn pause(attempt: u32) {
     let chance = RandomState::new().hash_one(attempt) % 1000;
     sleep(most.mul_f64(0.5 + chance as f64 / 2000.0));
 }
+
+/// A thread with a monitor tries so often to lock the checkpointer: the background thread leaves it to others for a
+/// millisecond between two merges of runs.
+const BETWEEN_TRIES: Duration = Duration::from_micros(500);
 
 /// Attempts of [`Database::update`] before it returns the conflict.
 pub const UPDATE_ATTEMPTS: u32 = 64;

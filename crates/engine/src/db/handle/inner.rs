@@ -1,5 +1,6 @@
 //! What the clones of a [`Database`](crate::Database) share.
 
+use std::fmt;
 use std::mem;
 
 use crate::db::background::worker::Worker;
@@ -8,7 +9,7 @@ use crate::format::Meta;
 use crate::io::File;
 use crate::monitor::Watchers;
 use crate::options::Options;
-use crate::sync::atomic::Ordering;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex};
 use crate::txn::commit::core::Core;
 
@@ -24,6 +25,8 @@ pub struct Inner {
     pub(crate) read: Option<Arc<dyn File>>,
     /// The meta that was found at opening.
     pub(crate) meta: Meta,
+    /// The number of the newest meta that is known here.
+    pub(crate) meta_number: Arc<AtomicU64>,
     /// Whether the file is an image.
     pub(crate) is_image: bool,
     /// Held while the database is being closed: other closing threads wait for it, and return the same outcome.
@@ -33,6 +36,14 @@ pub struct Inner {
     pub(crate) watchers: Watchers,
     /// The monitors of threads that close the database, which may stop all waiting for that.
     pub(crate) closers: Watchers,
+    /// Its entry among the databases that this process has open. Dropped last.
+    pub(crate) registered: Option<Box<dyn Entry>>,
+}
+
+/// The entry of an open database among those of the process. It removes itself when it is dropped.
+pub trait Entry: fmt::Debug + Send + Sync {
+    /// Notes that this thread drops the last handle.
+    fn note_closing(&self);
 }
 
 impl Inner {
@@ -47,6 +58,18 @@ impl Inner {
         let is_replaced = |file: &Arc<dyn File>| matches!(file.is_named(&self.core.path), Ok(false));
         self.is_closed() || self.read.as_ref().is_some_and(is_replaced)
     }
+
+    /// Begins the log if a transaction that may write outlives the handles: its commit needs the log, and the
+    /// checkpointer, which begins the log, ends with the handles.
+    fn begin_log(&self) {
+        let (Some(writer), Some(checkpointer)) = (&self.core.writer, &self.checkpointer) else { return };
+        // Nothing is committed before there is a log, so all transactions began in the present epoch.
+        let is_needed = !writer.log_begun.load(Ordering::Acquire) && !self.core.published.state().epoch.is_left();
+        if is_needed && !self.is_closed() {
+            // If this fails, the commit fails. The meta is whole even if a thread panicked while it held the lock.
+            let _ = checkpointer.lock_after_panic().begin_log();
+        }
+    }
 }
 
 impl Drop for Inner {
@@ -57,7 +80,11 @@ impl Drop for Inner {
             mem::forget((Arc::clone(&self.core), self.checkpointer.clone(), self.worker.take()));
             return;
         }
+        if let Some(registered) = &self.registered {
+            registered.note_closing();
+        }
         self.core.published.close_slots();
+        self.begin_log();
     }
 }
 

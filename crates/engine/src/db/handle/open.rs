@@ -22,7 +22,7 @@ use crate::db::handle::inner::Inner;
 use crate::db::handle::opened::read_tables;
 use crate::db::handle::registry::{Key, open_once};
 use crate::db::recovery::recover::{Recovered, recover, show};
-use crate::db::storage::create::{canonical, create, lock_path, locked, refuse_orphaned_log};
+use crate::db::storage::create::{canonical, create, lock_path, locked, refuse_orphaned_log, refuse_reserved};
 use crate::db::storage::metas;
 use crate::db::storage::presence::Presence;
 use crate::error::{Error, Place, Result};
@@ -55,7 +55,9 @@ impl Options {
     /// [`Error::NotADatabase`], [`Error::Corrupt`], and errors of the disk. [`Error::IsAnImage`] if the file is an
     /// image and is not opened for reading only. [`Error::NotAnImage`] if it is none and [`Options::image`] is set.
     /// [`Error::Locked`] if another process has the database open, or this process under another name of the file.
-    /// [`Error::AlreadyOpen`] if this process has it open with other options.
+    /// [`Error::AlreadyOpen`] if this process has it open with other options. [`Error::Invalid`] if it is to be created
+    /// and its name ends in `-new`, `-lock`, `-log.spare`, `-log.N` or `-sort.N`; [`Error::FileExists`] if a file has
+    /// the name with `-new` behind it, and no interrupted creation left it.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         self.validate()?;
         open(self, path.as_ref())
@@ -66,27 +68,25 @@ impl Options {
 pub fn open(mut options: Options, path: &Path) -> Result<Database> {
     crate::format::selected()?;
     options.read_only |= options.image;
-    let disk = Arc::clone(&options.disk);
-    let path = canonical(&*disk, path)?;
-    let key = Key::new(&options, path.clone());
-    let must_be_image = options.image;
-    let open = |options: Options| match options.read_only {
-        true => open_for_reading(options, path),
-        false => open_when_unlocked(options, path),
-    };
-    let db = Database { inner: open_once(key, options, open)? };
-    match must_be_image && !db.is_image() {
+    let path = canonical(&*options.disk, path)?;
+    let db = Database { inner: open_when_unlocked(&options, &path)? };
+    match options.image && !db.is_image() {
         true => Err(Error::NotAnImage { path: db.path().to_path_buf() }),
         false => Ok(db),
     }
 }
 
-/// As [`open_for_writing`], which is tried again while the database is locked, for as long as the options say.
-fn open_when_unlocked(options: Options, path: PathBuf) -> Result<Inner> {
+/// The database at a canonical path. While it is locked, opening it is tried again, for as long as the options say.
+/// Between attempts other threads can try too: one that does not wait is not held up by one that does.
+fn open_when_unlocked(options: &Options, path: &Path) -> Result<Arc<Inner>> {
     let deadline = Instant::now().checked_add(options.wait_for_lock);
     let mut pause = LOCK_PAUSE_MIN;
     loop {
-        let opened = open_for_writing(options.clone(), path.clone());
+        let key = Key::new(options, path.to_path_buf());
+        let opened = open_once(key, options.clone(), |options| match options.read_only {
+            true => open_for_reading(options, path.to_path_buf()),
+            false => open_for_writing(options, path.to_path_buf()),
+        });
         let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
         if !matches!(opened, Err(Error::Locked { .. })) || left.is_zero() {
             return opened;
@@ -99,8 +99,11 @@ fn open_when_unlocked(options: Options, path: PathBuf) -> Result<Inner> {
 fn open_for_writing(options: Options, path: PathBuf) -> Result<Inner> {
     let disk = Arc::clone(&options.disk);
     let exists = disk.exists(&path).map_err(|error| Error::io("look for", &path, error))?;
-    if !exists && !options.create {
-        return Err(Error::DatabaseNotFound { path });
+    if !exists {
+        if !options.create {
+            return Err(Error::DatabaseNotFound { path });
+        }
+        refuse_reserved(&path)?;
     }
     // Another process may have removed it; that is found out when the lock is ours.
     if exists && let Ok(file) = open_file(&*disk, &path, Access::Read) {
@@ -217,7 +220,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, file: Arc<dy
 
 /// Lets a database be used that is open for writing.
 fn start(core: Arc<Core>, options: Options, checkpointer: Checkpointer, meta: Meta) -> Result<Inner> {
-    let watchers = checkpointer.watchers.clone();
+    let (watchers, meta_number) = (checkpointer.watchers.clone(), Arc::clone(&checkpointer.meta_number));
     let checkpointer = Arc::new(Mutex::ranked(LockRank::Checkpointer, checkpointer));
     let worker = Worker::start(&core, &checkpointer, options.background)?;
     Ok(Inner {
@@ -227,10 +230,12 @@ fn start(core: Arc<Core>, options: Options, checkpointer: Checkpointer, meta: Me
         worker: Some(worker),
         read: None,
         meta,
+        meta_number,
         is_image: false,
         closing: Mutex::ranked(LockRank::Closing, None),
         watchers,
         closers: Watchers::default(),
+        registered: None,
     })
 }
 
@@ -279,8 +284,12 @@ fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
         let found = pin_newest(&*file, &path, &presence)?;
         let read = |meta: &Meta| read_tables(&options, &path, Arc::clone(&file), meta.clone(), Arc::clone(&presence));
         if writer_lives()? {
-            let opened = read(&found.meta)?;
-            break (found.meta, opened.state);
+            match read(&found.meta) {
+                Ok(opened) => break (found.meta, opened.state),
+                // The writer may have published another one, and cut off the end of the file, which this one names.
+                Err(_) if metas::read(&*file, &path)?.meta.number != found.meta.number => continue,
+                Err(error) => return Err(error),
+            }
         }
         let shown = read(&found.meta).and_then(|opened| show(&disk, &path, &found, &opened.state));
         // A writer that has begun meanwhile takes the log away: what was found, or missed, of it means nothing then.
@@ -308,11 +317,13 @@ fn show_only(options: Options, path: &Path, file: Arc<dyn File>, meta: Meta, sta
         options,
         checkpointer: None,
         worker: None,
+        meta_number: Arc::new(AtomicU64::new(meta.number)),
         meta,
         is_image,
         closing: Mutex::ranked(LockRank::Closing, None),
         watchers: Watchers::default(),
         closers: Watchers::default(),
+        registered: None,
     }
 }
 

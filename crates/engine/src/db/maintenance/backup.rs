@@ -8,19 +8,19 @@
 //!     (1) is about the end of the process alone.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::db::handle::database::Database;
 use crate::db::storage::catalog::{CatalogChanges, store_catalog, store_root};
 use crate::db::storage::create::{
-    canonical, empty_meta, lock_path, locked, refuse_orphaned_log, sync_directory, with_suffix,
+    FIRST_METAS, begin_file, canonical, empty_meta, lock_path, locked, refuse_orphaned_log, refuse_reserved,
+    sync_directory,
 };
 use crate::db::storage::metas;
 use crate::error::{Error, Result};
 use crate::format::{FeatureBits, LeafForm, Meta, ValueAlign};
 use crate::ids::{Birth, TableId};
-use crate::io::{Access, Disk, File, WriterAttempt, WriterLock};
+use crate::io::{Disk, File, WriterAttempt, WriterLock};
 use crate::monitor::{Monitor, Phase, Watchers};
 use crate::options::Durability;
 use crate::pager::{ExtentMap, Need, PageFile, PageWriter, Pages, ReadOptions, Space};
@@ -59,10 +59,11 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::FileExists`] if there is a file at `path`; [`Error::LogWithoutDatabase`] if a log is there;
-    /// [`Error::Locked`] if another backup or opening uses `path`; [`Error::Corrupt`] if the database is damaged;
-    /// errors of the disk, such as [`Error::DiskFull`]. On the database's own file system a backup does not use the
-    /// disk reserve. After an error no file is left.
+    /// [`Error::FileExists`] if there is a file at `path`, or one with the suffix `-new` that no interrupted backup
+    /// left; [`Error::LogWithoutDatabase`] if a log is there; [`Error::Invalid`] if the name ends in `-new`, `-lock`,
+    /// `-log.spare`, `-log.N` or `-sort.N`; [`Error::Locked`] if another backup or opening uses `path`;
+    /// [`Error::Corrupt`] if the database is damaged; errors of the disk, such as [`Error::DiskFull`]. On the file
+    /// system of the database a backup does not use the disk reserve. After an error no file is left.
     pub fn backup_to(&self, path: impl AsRef<Path>) -> Result<()> {
         self.backup_to_with(path, &Monitor::new())
     }
@@ -170,6 +171,7 @@ struct Reserved {
 
 impl Reserved {
     fn take(disk: &Arc<dyn Disk>, path: PathBuf) -> Result<Self> {
+        refuse_reserved(&path)?;
         refuse_existing(&**disk, &path)?;
         let lock = match disk.lock_writer(&lock_path(&path)).map_err(|error| Error::io("lock", &path, error))? {
             WriterAttempt::Held(lock) => lock,
@@ -186,12 +188,7 @@ impl Reserved {
     /// durable before it gets the name, and the name is durable at the end.
     fn fill(&self, durability: Durability, write: impl FnOnce(Arc<dyn File>) -> Result<()>) -> Result<()> {
         let survives_power_cuts = durability == Durability::Disk;
-        let fresh = with_suffix(&self.path, "-new");
-        match self.disk.remove(&fresh) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", &fresh, error)),
-            _ => {}
-        }
-        let file = self.disk.open(&fresh, Access::CreateNew).map_err(|error| Error::io("create", &fresh, error))?;
+        let (fresh, file) = begin_file(&*self.disk, &self.path)?;
         let written = write(Arc::clone(&file)).and_then(|()| {
             if survives_power_cuts {
                 file.sync_all().map_err(|error| Error::failed_sync("sync", &fresh, error))?;
@@ -296,7 +293,7 @@ impl<'c> Copy<'c> {
         };
         // A copy that survives power cuts gets its name after the sync of all of it, and from another copy nothing is
         // read after a cut. So the order of what is written does not matter.
-        [1, 2].into_iter().try_for_each(|number| {
+        FIRST_METAS.into_iter().try_for_each(|number| {
             metas::write(&**self.file.file(), self.file.path(), &Meta { number, ..meta.clone() })
         })
     }
@@ -327,7 +324,7 @@ impl<'c> Copy<'c> {
 mod tests {
     use super::*;
     use crate::format::MergeOperator;
-    use crate::io::MemoryDisk;
+    use crate::io::{Access, MemoryDisk};
     use crate::options::TableOptions;
 
     #[test]

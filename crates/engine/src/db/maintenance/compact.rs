@@ -18,16 +18,16 @@ impl Database {
     /// Errors of the disk; nothing is lost. [`Error::Stopped`](crate::Error::Stopped) if another thread closes the
     /// database with a deadline.
     pub fn compact(&self) -> Result<u64> {
-        self.compact_with(&Monitor::new())
+        self.checkpointer()?.lock().compact()
     }
 
-    /// As [`Database::compact`], with a monitor that receives progress and can stop it. The file then keeps the size
-    /// reached so far.
+    /// As [`Database::compact`], with a monitor that receives progress and can stop it, also while it waits for a
+    /// checkpoint or a bulk load. The file then keeps the size reached so far.
     ///
     /// # Errors
     /// [`Error::Stopped`](crate::Error::Stopped) if the monitor stopped it, and as [`Database::compact`].
     pub fn compact_with(&self, monitor: &Monitor) -> Result<u64> {
-        let mut checkpointer = self.checkpointer()?.lock();
+        let mut checkpointer = self.lock_checkpointer(monitor)?;
         let _watching = self.inner.watchers.add(monitor);
         checkpointer.compact()
     }

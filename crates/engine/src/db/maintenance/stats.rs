@@ -153,7 +153,7 @@ impl Database {
         let snapshot = self.inner.core.snapshot()?;
         let state = &snapshot.state;
         let file = state.pages.file();
-        let (space, file_bytes, checkpoints, oldest_snapshot) = self.space_stats(state)?;
+        let (space, file_bytes) = self.space_stats(state)?;
         let writing = self.inner.core.writer.as_ref().map(WritingStats::of).unwrap_or_default();
         let deltas = state.tables.iter().flatten().flat_map(|view| [Some(&view.active), view.frozen.as_ref()]);
         let page = file.page_size().bytes() as u64;
@@ -187,8 +187,9 @@ impl Database {
             flushed_commits: writing.flushes.commits,
             log_written_bytes: writing.log_bytes,
             spilled_bytes: writing.spilled_bytes,
-            oldest_snapshot,
-            checkpoints,
+            oldest_snapshot: state.pin.oldest_age(),
+            // Relaxed: it orders nothing.
+            checkpoints: self.inner.meta_number.load(Ordering::Relaxed),
             checkpoint_sequence: state.checkpoint.0,
             mapped: file.window().is_some(),
             search: crate::format::selected().map_or("none", Isa::name),
@@ -213,20 +214,22 @@ impl Database {
         Ok(Some(MapMemory { resident_bytes: pages.resident_bytes, huge_page_bytes: pages.huge_bytes }))
     }
 
-    /// The pages of the file by use, its length, the number of the newest meta, and the age of the oldest snapshot.
-    fn space_stats(&self, state: &State) -> Result<(SpaceStats, u64, u64, Option<Duration>)> {
+    /// The pages of the file by use, and its length. It does not wait for checkpoints and loads.
+    fn space_stats(&self, state: &State) -> Result<(SpaceStats, u64)> {
         let file = state.pages.file();
-        let Some(checkpointer) = &self.inner.checkpointer else {
+        let Some(writer) = &self.inner.core.writer else {
             let meta = &self.inner.meta;
-            let entries = state.pages.extents().entries().to_vec();
-            let mut space = Space::open(Arc::clone(file), entries, meta.page_count, meta.birth, None)?;
+            let extents = state.pages.extents();
+            let open = |end| Space::open(Arc::clone(file), extents.entries().to_vec(), end, meta.birth, None);
+            // A writer may have cut off what this checkpoint had behind its last page in use.
+            let mut space = open(meta.page_count).or_else(|_| open(extents.live_end()))?;
             // Pages that are not live count as free: a reader does not know which other readers keep them.
             space.reclaim(Pins::default());
-            return Ok((space.stats(), file.length_bytes()?, meta.number, None));
+            return Ok((space.stats(), file.length_bytes()?));
         };
-        let checkpointer = checkpointer.lock();
-        let space = checkpointer.space().lock();
-        Ok((space.stats(), file.length_bytes()?, checkpointer.meta().number, checkpointer.oldest_snapshot()))
+        // The file changes its length under this lock alone.
+        let space = writer.large.space().lock();
+        Ok((space.stats(), file.length_bytes()?))
     }
 
     /// Length of all segments of the log.

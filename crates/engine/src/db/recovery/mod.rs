@@ -2,3 +2,4 @@
 
 pub mod recover;
 pub mod replayed;
+pub mod volume;

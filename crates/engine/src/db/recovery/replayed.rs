@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::db::recovery::volume::Volume;
 use crate::delta;
 use crate::error::{Error, Place, Result};
 use crate::format::{LargeValue, Operation as LogOperation, OverflowRef};
@@ -33,9 +34,10 @@ pub struct Gathered {
 
 #[derive(Debug)]
 enum Unsorted {
-    InPlace(BTreeMap<TableId, Order>),
+    /// Each with the bytes of its keys and values.
+    InPlace(BTreeMap<TableId, (Order, u64)>),
     /// The sorter's keys are the number of the table, and the key; its values the kind of the change, and the value.
-    Apart(Box<Sorter>),
+    Apart(Box<Sorter>, BTreeMap<TableId, Volume>),
 }
 
 /// The extents of the large values that the log refers to: the number in the log, and the number that the values have
@@ -46,6 +48,7 @@ type TakenExtents = BTreeMap<ExtentId, ExtentId>;
 #[derive(Debug)]
 pub struct Replayed {
     changes: InOrder,
+    volumes: BTreeMap<TableId, Volume>,
     large: TakenExtents,
     /// The extents of the large values that were returned: they are the newest values of their keys.
     newest: HashSet<ExtentId>,
@@ -91,7 +94,7 @@ impl Gathered {
     /// Nothing yet, of a log that does not.
     pub fn apart(database: &Path, sorter: Sorter) -> Self {
         Self {
-            changes: Unsorted::Apart(Box::new(sorter)),
+            changes: Unsorted::Apart(Box::new(sorter), BTreeMap::new()),
             large: TakenExtents::new(),
             database: database.to_path_buf(),
         }
@@ -105,10 +108,13 @@ impl Gathered {
     pub fn push(&mut self, table: TableId, key: &[u8], change: delta::Change<'_>, place: OperationPlace) -> Result<()> {
         match &mut self.changes {
             Unsorted::InPlace(orders) => {
-                orders.entry(table).or_default().push(key, place.0);
+                let (order, bytes) = orders.entry(table).or_default();
+                order.push(key, place.0);
+                *bytes += bytes_of(key, &change);
                 Ok(())
             }
-            Unsorted::Apart(sorter) => {
+            Unsorted::Apart(sorter, volumes) => {
+                volumes.entry(table).or_default().add(key, bytes_of(key, &change));
                 let (bytes, length) = table_bytes(table);
                 let key = [&bytes[..length], key];
                 match change {
@@ -138,20 +144,21 @@ impl Gathered {
     /// As [`Sorter::finish`].
     pub fn sort(self, images: Images) -> Result<Replayed> {
         let Self { changes, large, database } = self;
-        let changes = match changes {
+        let (changes, volumes) = match changes {
             Unsorted::InPlace(orders) => {
-                let changes = orders.values().map(Order::count).sum::<usize>();
+                let changes = orders.values().map(|(order, _)| order.count()).sum::<usize>();
                 let change_bytes = images.len_bytes() / changes.max(1);
-                let sorted = |(table, mut order): (TableId, Order)| {
+                let (mut volumes, mut tables) = (BTreeMap::new(), VecDeque::new());
+                for (table, (mut order, bytes)) in orders {
                     order.sort(&Logged(&images));
-                    (table, order, Walk::new(change_bytes))
-                };
-                let tables = orders.into_iter().map(sorted).collect();
-                InOrder::InPlace { images, tables }
+                    volumes.insert(table, volume_of(&order, &Logged(&images), bytes));
+                    tables.push_back((table, order, Walk::new(change_bytes)));
+                }
+                (InOrder::InPlace { images, tables }, volumes)
             }
-            Unsorted::Apart(sorter) => InOrder::Apart(Box::new(sorter.finish()?)),
+            Unsorted::Apart(sorter, volumes) => (InOrder::Apart(Box::new(sorter.finish()?)), volumes),
         };
-        Ok(Replayed { changes, large, newest: HashSet::new(), database })
+        Ok(Replayed { changes, volumes, large, newest: HashSet::new(), database })
     }
 }
 
@@ -176,6 +183,16 @@ impl Replayed {
                 table_of(key).map(Some).ok_or_else(|| damaged(&self.database))
             }
         }
+    }
+
+    /// The number of tables that have changes.
+    pub fn tables(&self) -> usize {
+        self.volumes.len()
+    }
+
+    /// How much of all is about a table.
+    pub fn volume(&self, table: TableId) -> Volume {
+        self.volumes.get(&table).cloned().unwrap_or_default()
     }
 
     /// The changes of the next table, if it is this one. They must be used up before those of the table after it.
@@ -262,6 +279,25 @@ impl Changes for TableChanges<'_> {
             Source::Apart(sorted, _) => sorted.advance(),
             Source::Nothing => {}
         }
+    }
+}
+
+/// Bytes of a key and a value, without a large value.
+#[inline]
+fn bytes_of(key: &[u8], change: &delta::Change<'_>) -> u64 {
+    let value_bytes = match change {
+        delta::Change::Put(value) => value.len(),
+        delta::Change::PutLarge(_) | delta::Change::Delete => 0,
+    };
+    (key.len() + value_bytes) as u64
+}
+
+/// What records that are sorted change, whose keys and values take so many bytes.
+fn volume_of(order: &Order, records: &impl Records, bytes: u64) -> Volume {
+    let key = |position: usize| records.key(order.place(position)).to_vec();
+    match order.count() {
+        0 => Volume::default(),
+        count => Volume { changes: count as u64, bytes, first: key(0), last: key(count - 1) },
     }
 }
 
@@ -444,6 +480,23 @@ mod tests {
         ];
         for way in WAYS {
             assert_eq!(all(&mut replay(&made, way)), expected.concat(), "{way:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_of_a_table_is_the_same_however_its_changes_are_sorted() {
+        let made = [
+            Made::Put(1, b"m", &[1; 20]),
+            Made::Delete(1, b"z"),
+            Made::Put(2, b"k", b"v"),
+            Made::Put(1, b"m", b""),
+            Made::Large(1, b"a", 5),
+        ];
+        let expected = Volume { changes: 4, bytes: 24, first: b"a".to_vec(), last: b"z".to_vec() };
+        for way in WAYS {
+            let replayed = replay(&made, way);
+            assert_eq!((replayed.tables(), replayed.volume(TableId(1))), (2, expected.clone()), "{way:?}");
+            assert_eq!(replayed.volume(TableId(3)), Volume::default());
         }
     }
 

@@ -8,11 +8,11 @@ use crate::db::storage::metas;
 use crate::error::{Error, Result};
 use crate::format::{ExtentTableRef, FeatureBits, Meta, PageSize};
 use crate::ids::{Birth, SegmentNumber, Sequence, TableId};
-use crate::io::{Access, Disk, LinkTarget, LockHolder};
+use crate::io::{Access, Disk, File, ImageFile, LinkTarget, LockHolder};
 use crate::log::segment_paths;
 use crate::options::Options;
 use crate::planted::{Fault, planted};
-use crate::sync::fill_random;
+use crate::sync::{Arc, fill_random};
 
 /// The path by which the disk knows a file, which need not exist.
 ///
@@ -58,20 +58,85 @@ pub fn refuse_orphaned_log(disk: &dyn Disk, path: &Path) -> Result<()> {
     if segments.is_empty() { Ok(()) } else { Err(Error::LogWithoutDatabase { path: path.to_path_buf(), segments }) }
 }
 
+/// Refuses to make a database whose file would pass for one that belongs to another database, as the log and the lock
+/// file of that do. Where there is one of such a name already, it is opened like any other.
+///
+/// # Errors
+/// [`Error::Invalid`].
+pub fn refuse_reserved(path: &Path) -> Result<()> {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let (start, number) = name.split_at(name.len() - digits);
+    let is_numbered = !number.is_empty() && (start.ends_with(b"-log.") || start.ends_with(b"-sort."));
+    let suffixes: [&[u8]; 3] = [b"-new", b"-lock", b"-log.spare"];
+    if !is_numbered && !suffixes.iter().any(|suffix| name.ends_with(suffix)) {
+        return Ok(());
+    }
+    let message = format!(
+        "{}: names that end in -new, -lock, -log.spare, -log.N or -sort.N are reserved for files beside a database; \
+         choose another name",
+        path.display()
+    );
+    Err(Error::Invalid { message })
+}
+
+/// A new file under the name that the file at `path` has until it is complete. What an interrupted call left there is
+/// removed.
+///
+/// # Errors
+/// [`Error::FileExists`] if something else has that name; the disk's.
+pub fn begin_file(disk: &dyn Disk, path: &Path) -> Result<(PathBuf, Arc<dyn File>)> {
+    let fresh = with_suffix(path, "-new");
+    match disk.open(&fresh, Access::Read) {
+        Ok(file) => {
+            if !is_left_over(&*file, &fresh)? {
+                return Err(Error::FileExists { path: fresh });
+            }
+            drop(file);
+            disk.remove(&fresh).map_err(|error| Error::io("remove", &fresh, error))?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(Error::io("open", &fresh, error)),
+    }
+    let file = disk.open(&fresh, Access::CreateNew).map_err(|error| Error::io("create", &fresh, error))?;
+    Ok((fresh, file))
+}
+
+/// Whether a file may be what an interrupted creation or copy left: nobody uses it, and no commit has changed it.
+fn is_left_over(file: &dyn File, path: &Path) -> Result<bool> {
+    let failed = |error| Error::io("read", path, error);
+    let locks = file.locks();
+    if locks.writer_lives().map_err(failed)? || locks.oldest_pinned().map_err(failed)?.is_some() {
+        return Ok(false);
+    }
+    if ImageFile::is_in(file).map_err(failed)? {
+        return Ok(true);
+    }
+    match metas::read(file, path) {
+        Ok(found) => Ok(found.meta.number <= FIRST_METAS[1]),
+        // Of one of the two, or of both, only a part was written.
+        Err(Error::Corrupt { .. }) => Ok(true),
+        Err(Error::UnsupportedFormat { .. }) => Ok(false),
+        // The metas of a database, and the header of an image, are written last.
+        Err(Error::NotADatabase { .. }) => {
+            let length = file.len().map_err(failed)?.min(Meta::BYTES as u64);
+            let mut bytes = [0; Meta::BYTES];
+            file.read_at(0, &mut bytes[..length as usize]).map_err(failed)?;
+            Ok(bytes.iter().all(|&byte| byte == 0))
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Creates an empty database under another name, and gives it its own once it is durable: a crash leaves all or
 /// nothing.
 pub fn create(disk: &dyn Disk, path: &Path, options: &Options) -> Result<()> {
-    let fresh = with_suffix(path, "-new");
-    match disk.remove(&fresh) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", &fresh, error)),
-        _ => {}
-    }
-    let file = disk.open(&fresh, Access::CreateNew).map_err(|error| Error::io("create", &fresh, error))?;
+    let (fresh, file) = begin_file(disk, path)?;
     let page_size = PageSize::from_bytes(options.page_size_bytes as usize).expect("options were checked");
     let meta = empty_meta(page_size)?;
     let written = (|| {
         file.allocate(0, u64::from(options.page_size_bytes)).map_err(|error| Error::io("create", &fresh, error))?;
-        for number in [1, 2] {
+        for number in FIRST_METAS {
             metas::write(&*file, &fresh, &Meta { number, ..meta.clone() })?;
         }
         file.sync_all().map_err(|error| Error::io("sync", &fresh, error))?;
@@ -122,10 +187,24 @@ pub fn empty_meta(page_size: PageSize) -> Result<Meta> {
     })
 }
 
+/// The numbers of the metas of a database that nothing has changed yet.
+pub const FIRST_METAS: [u64; 2] = [1, 2];
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::io::MemoryDisk;
+
+    #[test]
+    fn names_of_files_beside_a_database_are_reserved() {
+        for name in ["a-new", "a.ful-lock", "a-log.spare", "a-log.0", "a-log.17", "a.ful-sort.3", "/d/-new"] {
+            let refused = refuse_reserved(Path::new(name)).unwrap_err();
+            assert!(matches!(&refused, Error::Invalid { message } if message.contains(name)), "{refused}");
+        }
+        for name in ["new", "a-new.ful", "a-lock2", "a-log.", "a-log.1a", "a-log1", "1", "log.1", "a-sort.x"] {
+            refuse_reserved(Path::new(name)).unwrap();
+        }
+    }
 
     /// So often that between the two slots of some of them a millisecond begins.
     #[test]

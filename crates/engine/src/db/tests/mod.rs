@@ -1,6 +1,8 @@
 //! Tests that look at what an open database holds.
 
 mod flush;
+mod notes;
+mod panics;
 mod recovery;
 mod shortcuts;
 mod slots;

@@ -12,6 +12,8 @@
 //! | 0 | exclusively, by the writer | |
 //! | 16..48 | | pid of the writer: decimal digits, then a line feed |
 //!
+//! All other bytes are zero, and so are those of the pid while there is no writer. Another file is left as it is.
+//!
 //! Invariants: (1) Only the holder of byte 0 removes the file. (2) A lock counts only if the path still names the
 //! locked file after the lock was taken: otherwise the holder before has removed it, and another process may hold a
 //! newer one.
@@ -42,6 +44,11 @@ use crate::sync::Mutex;
 
 /// See [`crate::io::Disk::lock_writer`].
 pub(super) fn lock_writer(path: &Path) -> io::Result<WriterAttempt> {
+    lock_and_sign(path, |lock_file| lock_file.write_pid(std::process::id()))
+}
+
+/// Becomes the writer, and has `sign` write who that is, which is for messages only: a full disk does not matter.
+fn lock_and_sign(path: &Path, sign: impl Fn(&LockFile) -> io::Result<()>) -> io::Result<WriterAttempt> {
     loop {
         let file = open_regular(path, OpenOptions::new().read(true).write(true).create(true).truncate(false))?;
         refuse_network_file_system(&file)?;
@@ -52,7 +59,11 @@ pub(super) fn lock_writer(path: &Path) -> io::Result<WriterAttempt> {
         if !is_named(&lock_file.file, path)? {
             continue;
         }
-        lock_file.write_pid(std::process::id())?;
+        lock_file.refuse_foreign()?;
+        match sign(&lock_file) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {}
+            signed => signed?,
+        }
         held_here().lock().insert(lock_file.identity);
         return Ok(WriterAttempt::Held(Box::new(FileWriterLock { lock_file })));
     }
@@ -107,6 +118,23 @@ impl LockFile {
         let digits = text[..length].split(|byte| *byte == b'\n').next();
         let pid = digits.and_then(|digits| std::str::from_utf8(digits).ok()).and_then(|digits| digits.parse().ok());
         Ok(LockHolder::OtherProcess(pid))
+    }
+
+    /// Refuses a file of another program. Requires: it is locked, so that nobody writes a pid meanwhile.
+    fn refuse_foreign(&self) -> io::Result<()> {
+        let mut bytes = [0; LOCK_FILE_BYTES + 1];
+        let length = read_at_most(&self.file, &mut bytes, 0)?;
+        let (start, pid) = bytes.split_at(PID_AT as usize);
+        let digits = pid.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let rest = &pid[digits..];
+        let rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+        if length <= LOCK_FILE_BYTES && start.iter().chain(rest).all(|&byte| byte == 0) {
+            return Ok(());
+        }
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "is not a lock file of a database; move it away, or give the database another name",
+        ))
     }
 
     fn write_pid(&self, pid: u32) -> io::Result<()> {
@@ -299,6 +327,7 @@ fn range(code: libc::c_int, first: i64, count: i64) -> libc::flock {
 const WRITER_BYTE: i64 = 0;
 const PID_AT: u64 = 16;
 const PID_BYTES: usize = 32;
+const LOCK_FILE_BYTES: usize = PID_AT as usize + PID_BYTES;
 /// In the data file. No file is that long: pages have numbers of 32 bits.
 const DATA_WRITER_BYTE: i64 = 1 << 62;
 const PIN_LIMIT: u64 = 1 << 62;
@@ -344,6 +373,43 @@ mod tests {
         assert!(path.exists());
         other.close().unwrap();
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_file_of_another_program_is_refused_and_left_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let foreign: [&[u8]; 5] = [b"1", b"theirs", &[0; LOCK_FILE_BYTES + 1], &[1; LOCK_FILE_BYTES], &[9; 8192]];
+        for content in foreign {
+            fs::write(&path, content).unwrap();
+            for _ in 0..2 {
+                let error = lock_writer(&path).unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{error}");
+                assert_eq!(fs::read(&path).unwrap(), content);
+            }
+        }
+        // What writers leave that die at any moment, or have written no pid.
+        let pid = |text: &str| [&[0; PID_AT as usize][..], text.as_bytes()].concat();
+        for content in [vec![], pid(""), pid("123"), pid("123\n"), pid("123\n\0\0"), vec![0; LOCK_FILE_BYTES]] {
+            fs::write(&path, content).unwrap();
+            hold(&path).close().unwrap();
+            assert!(!path.exists());
+        }
+    }
+
+    #[test]
+    fn a_writer_whose_pid_finds_no_room_on_the_disk_has_the_lock() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        for full in [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded] {
+            let attempt = lock_and_sign(&path, |_| Err(full.into())).unwrap();
+            let WriterAttempt::Held(lock) = attempt else { panic!("nobody else holds it") };
+            assert!(matches!(lock_writer(&path).unwrap(), WriterAttempt::Busy(LockHolder::ThisProcess)));
+            lock.close().unwrap();
+            assert!(!path.exists());
+        }
+        let failed = lock_and_sign(&path, |_| Err(io::ErrorKind::PermissionDenied.into())).unwrap_err();
+        assert_eq!(failed.kind(), io::ErrorKind::PermissionDenied);
     }
 
     /// The file is removed and made again all the time here, so that a check left out shows as two writers.

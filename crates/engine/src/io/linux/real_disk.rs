@@ -56,7 +56,7 @@ impl Disk for RealDisk {
         let mut paths = Vec::new();
         for entry in retry_interrupted(|| fs::read_dir(or_current(directory)))? {
             let entry = entry?;
-            if !entry.file_type()?.is_dir() {
+            if is_listed(entry.file_type())? {
                 paths.push(directory.join(entry.file_name()));
             }
         }
@@ -237,6 +237,16 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "is a symbolic link that leads back to itself"))
 }
 
+/// Whether an entry of a directory is there and no directory. Some file systems do not say what an entry is: then its
+/// type is asked for by its name, which may be gone by then.
+fn is_listed(kind: io::Result<fs::FileType>) -> io::Result<bool> {
+    match kind {
+        Ok(kind) => Ok(!kind.is_dir()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// For the calls that std does not repeat itself when a signal interrupts them.
 fn retry_interrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
@@ -327,5 +337,17 @@ mod tests {
         let paths = [directory.path().join("a"), directory.path().join("b")];
         assert_eq!(RealDisk.list(directory.path()).unwrap(), paths);
         assert_eq!(RealDisk.list(&directory.path().join("c")).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn an_entry_that_is_gone_when_its_type_is_asked_for_is_not_listed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, gone) = (directory.path().join("file"), directory.path().join("gone"));
+        RealDisk.open(&file, Access::CreateNew).unwrap();
+        let kind = |path: &Path| fs::symlink_metadata(path).map(|metadata| metadata.file_type());
+        assert!(is_listed(kind(&file)).unwrap() && !is_listed(kind(&gone)).unwrap());
+        assert!(!is_listed(kind(directory.path())).unwrap());
+        let refused = is_listed(Err(io::ErrorKind::PermissionDenied.into())).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
     }
 }

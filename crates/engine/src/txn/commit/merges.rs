@@ -36,6 +36,8 @@ pub struct Results<'c> {
     outdated: Vec<usize>,
     /// The log may refer to large values among them.
     may_be_logged: bool,
+    /// They would take more memory than a transaction may use, and some are missing.
+    is_cut_short: bool,
 }
 
 /// Whether results hold, under the log's lock.
@@ -53,6 +55,11 @@ impl Results<'_> {
     /// Puts in place of the merges, in the order of the set.
     pub fn puts(&self) -> &[Pending] {
         &self.puts
+    }
+
+    /// Whether the results would take more memory than a transaction may use. Then some of them are missing.
+    pub fn is_cut_short(&self) -> bool {
+        self.is_cut_short
     }
 
     /// The large values among them, with their keys.
@@ -185,7 +192,8 @@ impl Drop for Results<'_> {
 }
 
 impl Core {
-    /// The results of a proposal's merges as of now; `None` if it has none.
+    /// The results of a proposal's merges as of now; `None` if it has none. They are
+    /// [cut short](Results::is_cut_short) if they would take much memory.
     ///
     /// # Errors
     /// Why a value cannot be read or merged.
@@ -200,9 +208,16 @@ impl Core {
         let newer = (!self.published.is_newest(held)).then(|| self.published.state());
         let seen = newer.as_ref().map_or(seen, |newer| seen.max(newer.floor));
         let (before, puts, outdated) = (Vec::new(), Vec::new(), Vec::new());
-        let mut results = Results { writer, seen, newer, before, puts, outdated, may_be_logged: false };
+        let (may_be_logged, is_cut_short) = (false, false);
+        let mut results = Results { writer, seen, newer, before, puts, outdated, may_be_logged, is_cut_short };
+        let mut bytes = 0;
         for merge in proposal.set.merges() {
+            if bytes > writer.write_set_bytes {
+                results.is_cut_short = true;
+                return Ok(Some(results));
+            }
             let put = results.result(proposal, merge)?;
+            bytes += put.weight();
             results.puts.push(put);
         }
         if results.puts.iter().any(is_large) {

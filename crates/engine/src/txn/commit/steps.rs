@@ -1,4 +1,4 @@
-//! Committing, top down: [`Core::commit`] names the steps.
+//! Committing, top down: [`Core::try_commit`] names the steps.
 //!
 //! Invariants:
 //! (1) A commit has its place in the log before any of it is in a delta, and is in the deltas and in the log, or its
@@ -169,14 +169,27 @@ impl Logged {
 }
 
 impl Core {
-    /// Commits, and waits until the commit is visible and as durable as asked. Requires: the set or the schema has
-    /// changes.
+    /// As [`Core::try_commit`]. Requires: the results of merges take little memory.
     ///
     /// # Errors
     /// As [`crate::WriteTxn::commit`].
+    #[cfg(model_checked)]
     pub fn commit(&self, proposal: &Proposal<'_>, durability: Durability) -> Result<Sequence> {
+        self.try_commit(proposal, durability).map(|committed| committed.expect("the results are small"))
+    }
+
+    /// Commits, and waits until the commit is visible and as durable as asked. `None`, and nothing has changed, if the
+    /// results of its merges would take more memory than a transaction may use: it must be spilled before. Requires:
+    /// the set or the schema has changes, and all of them are in memory.
+    ///
+    /// # Errors
+    /// As [`crate::WriteTxn::commit`].
+    pub fn try_commit(&self, proposal: &Proposal<'_>, durability: Durability) -> Result<Option<Sequence>> {
         let writer = self.writer()?;
         let results = self.precompute_merges(writer, proposal)?;
+        if results.as_ref().is_some_and(Results::is_cut_short) {
+            return Ok(None);
+        }
         if proposal.lacks_room(writer, results.as_ref().map_or(&[], Results::puts)) {
             return Err(no_room(&self.path));
         }
@@ -193,7 +206,7 @@ impl Core {
         keep_encoder(mem::take(&mut draft.encoder));
         self.show(&mut placed);
         metrics::commit(placed.log_bytes);
-        self.settle(writer, &placed, durability)
+        self.settle(writer, &placed, durability).map(Some)
     }
 
     /// Checks the commit, and assigns its number and its place in the log: in between no other commit gets a number
@@ -309,8 +322,8 @@ impl Core {
         place.iter().for_each(InPlace::approach);
         insert(state, proposal, placed.sequence, draft, approaches);
         if let Some(place) = place {
-            // SAFETY: the commit is not finished: `Core::show` finishes it, which `Core::commit` calls after this. If
-            // it is abandoned, it is never finished: then `Visible::arrives` returns false for it, and a thread that
+            // SAFETY: the commit is not finished: `Core::show` finishes it, which `Core::try_commit` calls after this.
+            // If it is abandoned, it is never finished: then `Visible::arrives` returns false for it, and a thread that
             // would remove the file gets an error.
             unsafe { place.write(&draft.encoder) };
         }

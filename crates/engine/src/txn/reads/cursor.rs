@@ -10,10 +10,12 @@ use crate::txn::writes::run_walk::Start;
 
 /// A cursor over a table that moves in both directions.
 ///
-/// Its position is an entry, before the first entry (where it starts), or after the last.
+/// Its position is an entry, before the first entry (where it starts), or after the last. A call that returns an error
+/// does not move it.
 #[derive(Debug)]
 pub struct Cursor<'t> {
     layers: Layers<'t>,
+    /// The walk that is at `place`. None after an error: then the next move begins another one.
     walk: Option<Walk>,
     upward: bool,
     place: CursorState<'t>,
@@ -69,11 +71,8 @@ impl<'t> Cursor<'t> {
         match (&self.place, &mut self.walk) {
             (CursorState::AfterLast, _) => Ok(None),
             (_, Some(walk)) if self.upward => {
-                let entry = walk.next(&self.layers)?;
-                if let Some(reads) = &mut self.reads {
-                    reads.step(self.upward, entry.as_ref().map(|(key, _)| &**key));
-                }
-                Ok(self.stand(entry))
+                let entry = walk.next(&self.layers);
+                self.arrive(entry)
             }
             (CursorState::BeforeFirst, _) => self.start(Start::First),
             (CursorState::At(key), _) => {
@@ -92,11 +91,8 @@ impl<'t> Cursor<'t> {
         match (&self.place, &mut self.walk) {
             (CursorState::BeforeFirst, _) => Ok(None),
             (_, Some(walk)) if !self.upward => {
-                let entry = walk.next(&self.layers)?;
-                if let Some(reads) = &mut self.reads {
-                    reads.step(self.upward, entry.as_ref().map(|(key, _)| &**key));
-                }
-                Ok(self.stand(entry))
+                let entry = walk.next(&self.layers);
+                self.arrive(entry)
             }
             (CursorState::AfterLast, _) => self.start(Start::Last),
             (CursorState::At(key), _) => {
@@ -108,25 +104,29 @@ impl<'t> Cursor<'t> {
 
     fn start(&mut self, start: Start<'_>) -> Result<Option<Pair<'t>>> {
         self.layers.state.check_process()?;
+        self.walk = None;
         self.upward = matches!(start, Start::First | Start::From(_) | Start::Above(_));
         if let Some(reads) = &mut self.reads {
             // Should what follows fail, it counts as gone over whole.
             reads.jump(start.bound(), self.upward, None);
         }
         let walk = self.walk.insert(Walk::new(&self.layers, start)?);
-        let entry = walk.next(&self.layers)?;
+        let entry = walk.next(&self.layers);
+        self.arrive(entry)
+    }
+
+    /// The walk has read the next entry, or failed.
+    fn arrive(&mut self, entry: Result<Option<Pair<'t>>>) -> Result<Option<Pair<'t>>> {
+        // A walk that has failed may be past the entry that could not be read.
+        let entry = entry.inspect_err(|_| self.walk = None)?;
         if let Some(reads) = &mut self.reads {
             reads.step(self.upward, entry.as_ref().map(|(key, _)| &**key));
         }
-        Ok(self.stand(entry))
-    }
-
-    fn stand(&mut self, entry: Option<Pair<'t>>) -> Option<Pair<'t>> {
         self.place = match &entry {
             Some((key, _)) => CursorState::At(key.clone()),
             None if self.upward => CursorState::AfterLast,
             None => CursorState::BeforeFirst,
         };
-        entry
+        Ok(entry)
     }
 }

@@ -54,6 +54,11 @@ impl Pin {
     pub fn birth(&self) -> Birth {
         self.birth
     }
+
+    /// See [`Pins::oldest_age`].
+    pub fn oldest_age(&self) -> Option<Duration> {
+        self.pins.oldest_age()
+    }
 }
 
 impl Drop for Pin {

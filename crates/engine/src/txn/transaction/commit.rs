@@ -8,7 +8,9 @@ use crate::format::LargeValue;
 use crate::ids::Sequence;
 use crate::merge_functions::check_not_merging;
 use crate::options::Durability;
+use crate::sync::Arc;
 use crate::txn::commit::commit_spilled::SpilledCommit;
+use crate::txn::commit::core::Core;
 use crate::txn::commit::proposal::{Checks, Proposal};
 use crate::txn::reads::read_set::ReadSet;
 use crate::txn::transaction::write_txn::WriteTxn;
@@ -18,9 +20,10 @@ impl WriteTxn {
     /// Commits with the durability of [`Options::durability`](crate::Options::durability). Returns the sequence of the
     /// commit.
     ///
-    /// A transaction that has spilled ([`Options::write_set_bytes`](crate::Options::write_set_bytes)) is always durable
-    /// when this returns. It waits for running commits, for an exclusive transaction and for a checkpoint, and other
-    /// commits wait for it. The database must still be open: a [`Database`](crate::Database) handle must exist.
+    /// A transaction that has spilled ([`Options::write_set_bytes`](crate::Options::write_set_bytes)), or whose merges
+    /// have results that take more memory than that, is always durable when this returns. It waits for running commits,
+    /// for an exclusive transaction and for a checkpoint, and other commits wait for it. The database must still be
+    /// open: a [`Database`](crate::Database) handle must exist.
     ///
     /// # Errors
     /// [`Error::Conflict`] and [`Error::TransactionTooOld`]: run the transaction again. [`Error::Closed`],
@@ -45,6 +48,39 @@ impl WriteTxn {
             self.held.core.harden(self.held.snapshot.sequence, durability)?;
             return Ok(self.held.snapshot.sequence);
         }
+        if self.set.spilled().is_none() {
+            if let Some(sequence) = self.commit_in_memory(durability)? {
+                return Ok(sequence);
+            }
+            self.spill()?;
+        }
+        // If this thread panics during the commit, the space of large values that trees may have is not freed.
+        let (schema, large) = (mem::take(&mut self.schema), mem::take(&mut self.large));
+        let outcome = self.propose(&schema, |core, proposal| core.commit_spilled(proposal));
+        self.finish_spilled(outcome, schema, large)
+    }
+
+    /// Commits changes that are all in memory. `None`, and nothing has changed, if the results of its merges would take
+    /// too much memory.
+    fn commit_in_memory(&mut self, durability: Durability) -> Result<Option<Sequence>> {
+        // If this thread panics during the commit, the space of large values that may be in the log is not freed.
+        let (schema, large) = (mem::take(&mut self.schema), mem::take(&mut self.large));
+        let outcome = self.propose(&schema, |core, proposal| core.try_commit(proposal, durability));
+        self.large = large;
+        match &outcome {
+            // What the set still holds belongs to the trees now; what was overwritten on the way was never published.
+            Ok(Some(_)) | Err(Error::Indeterminate { .. }) if !self.large.is_empty() => {
+                let kept: HashSet<_> = self.set.large().map(|(_, _, large)| large.value.extent).collect();
+                self.large.retain(|large| !kept.contains(&large.value.extent));
+            }
+            Ok(Some(_)) | Err(Error::Indeterminate { .. }) => {}
+            Ok(None) | Err(_) => self.schema = schema,
+        }
+        outcome
+    }
+
+    /// Calls `commit` with the changes, and with what must not have changed since the snapshot.
+    fn propose<T>(&mut self, schema: &Schema, commit: impl FnOnce(&Arc<Core>, &Proposal<'_>) -> T) -> T {
         let guarded = self.guarded.as_mut().map(|guarded| guarded.reads());
         let checks = match self.reads.as_mut().map(ReadSet::reads) {
             _ if self.exclusive.is_some() => Checks::Nothing,
@@ -53,33 +89,15 @@ impl WriteTxn {
             None if guarded.is_none() && self.set.is_merges_alone() => Checks::Nothing,
             None => Checks::Writes(guarded),
         };
-        let is_spilled = self.set.spilled().is_some();
-        // If this thread panics during the commit, the space of large values that may be in the log is not freed.
-        let (schema, large) = (mem::take(&mut self.schema), mem::take(&mut self.large));
         let proposal = Proposal {
             snapshot: &self.held.snapshot,
             set: &self.set,
-            schema: &schema,
+            schema,
             checks,
             is_exclusive: self.exclusive.is_some(),
             begun: self.begun.as_ref(),
         };
-        if is_spilled {
-            let outcome = self.held.core.commit_spilled(&proposal);
-            return self.finish_spilled(outcome, schema, large);
-        }
-        let outcome = self.held.core.commit(&proposal, durability);
-        self.large = large;
-        match &outcome {
-            // What the set still holds belongs to the trees now; what was overwritten on the way was never published.
-            Ok(_) | Err(Error::Indeterminate { .. }) if !self.large.is_empty() => {
-                let kept: HashSet<_> = self.set.large().map(|(_, _, large)| large.value.extent).collect();
-                self.large.retain(|large| !kept.contains(&large.value.extent));
-            }
-            Ok(_) | Err(Error::Indeterminate { .. }) => {}
-            Err(_) => self.schema = schema,
-        }
-        outcome
+        commit(&self.held.core, &proposal)
     }
 
     /// Frees what a commit of spilled changes does not keep.

@@ -367,7 +367,11 @@ impl WriteTxn {
 
     #[cold]
     #[inline(never)]
-    fn spill(&mut self) -> Result<()> {
+    pub(super) fn spill(&mut self) -> Result<()> {
+        // Savepoints alone leave nothing to write.
+        if !self.set.has_memory() {
+            return Ok(());
+        }
         let writer = self.held.core.writer()?;
         let entry_bytes_max = entry_bytes_max(self.memory_bytes_max);
         let spilled = self.set.spill(&self.held.snapshot.state.pages, writer.large.space(), entry_bytes_max)?;
@@ -400,8 +404,9 @@ impl WriteTxn {
     /// Returns a savepoint: the current state of the transaction.
     ///
     /// Changes after a savepoint keep the earlier state, which counts towards
-    /// [`Options::write_set_bytes`](crate::Options::write_set_bytes). Each [`WriteTxn::merge`] after it copies the
-    /// pending operands of its key once, so combine many short appends to one key into one operand.
+    /// [`Options::write_set_bytes`](crate::Options::write_set_bytes), as does the savepoint itself. Each
+    /// [`WriteTxn::merge`] after it copies the pending operands of its key once, so combine many short appends to one
+    /// key into one operand.
     pub fn savepoint(&mut self) -> Savepoint {
         let mark = self.set.mark();
         self.savepoints.push((mark, self.schema.len()));
@@ -414,7 +419,7 @@ impl WriteTxn {
     /// [`Error::Invalid`] if the transaction was rolled back to an earlier savepoint, or `savepoint` belongs to another
     /// transaction.
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
-        let known = self.savepoints.iter().position(|(mark, _)| *mark == savepoint.0);
+        let known = self.savepoints.iter().rposition(|(mark, _)| *mark == savepoint.0);
         let Some(at) = known.filter(|_| planted(Fault::RollbackIgnored) || self.set.roll_back(savepoint.0)) else {
             return Err(Error::Invalid {
                 message: "this savepoint is not valid: the transaction was rolled back to an earlier one, or it belongs to another \

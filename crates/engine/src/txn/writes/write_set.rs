@@ -31,6 +31,8 @@ pub struct WriteSet {
     /// What the undo list takes of memory, about.
     undo_bytes: usize,
     marks: Vec<Mark>,
+    /// What the marks since the last spill take of memory, about.
+    mark_bytes: usize,
     /// Whether a mark was made since the last spill: only those need an undo list.
     is_marked: bool,
     /// Keys that were changed, of those in memory.
@@ -65,10 +67,16 @@ impl WriteSet {
         self.bytes
     }
 
-    /// Bytes of memory that all of it takes, about.
+    /// Bytes of memory that all of it takes, about. Marks from before the last spill do not count: a spill frees no
+    /// marks, so each change would be spilled by itself.
     #[inline]
     pub fn memory_bytes(&self) -> usize {
-        self.bytes + self.entries * ENTRY_BYTES + self.undo_bytes
+        self.bytes + self.entries * ENTRY_BYTES + self.undo_bytes + self.mark_bytes
+    }
+
+    /// Whether a spill would write anything.
+    pub fn has_memory(&self) -> bool {
+        self.entries > 0 || !self.undo.is_empty()
     }
 
     /// What was spilled, if anything was.
@@ -109,7 +117,7 @@ impl WriteSet {
     /// Empties the memory, whose changes were spilled or undone.
     fn forget_memory(&mut self) {
         (self.tables, self.undo) = (Vec::new(), Vec::new());
-        (self.bytes, self.entries, self.undo_bytes) = (0, 0, 0);
+        (self.bytes, self.entries, self.undo_bytes, self.mark_bytes) = (0, 0, 0, 0);
         self.spills += 1;
         self.is_marked = false;
         self.first_stage = self.stage;
@@ -345,6 +353,7 @@ impl WriteSet {
         self.stage += 1;
         let mark = Mark { spills: self.spills, undo_length: self.undo.len(), number, stage: self.stage };
         self.marks.push(mark);
+        self.mark_bytes += MARK_BYTES;
         self.is_marked = true;
         mark
     }
@@ -352,12 +361,15 @@ impl WriteSet {
     /// Returns to the state of `mark`, which stays valid; later marks do not. False if the mark is not valid.
     #[must_use]
     pub fn roll_back(&mut self, mark: Mark) -> bool {
-        let Some(at) = self.marks.iter().position(|&held| held == mark) else { return false };
+        // Most rollbacks return to one of the last marks.
+        let Some(at) = self.marks.iter().rposition(|&held| held == mark) else { return false };
+        let later = self.marks.len() - (at + 1);
         self.marks.truncate(at + 1);
         if mark.spills < self.spills {
             self.roll_back_spilled(mark);
             return true;
         }
+        self.mark_bytes -= later * MARK_BYTES;
         while self.undo.len() > mark.undo_length {
             let Some(undo) = self.undo.pop() else { break };
             self.undo_bytes -= undo.weight();
@@ -415,6 +427,9 @@ static MARKS_MADE: AtomicU64 = AtomicU64::new(0);
 
 /// Memory that a changed key takes beyond key and value, about: an entry of 72 bytes in nodes that are two thirds full.
 pub const ENTRY_BYTES: usize = 110;
+
+/// Memory that a mark takes here, and in the list of its transaction.
+const MARK_BYTES: usize = size_of::<Mark>() + size_of::<(Mark, usize)>();
 
 /// Skipping an entry costs so many times less than setting one.
 const PASSED_PER_PUT: usize = 8;
@@ -565,6 +580,19 @@ mod tests {
             }
         }
         assert_eq!((found, part), (stages, 5));
+    }
+
+    #[test]
+    fn marks_take_memory_until_they_are_rolled_back() {
+        let mut set = WriteSet::default();
+        set.set(TABLE, b"a", put(b"1"));
+        let (before, first) = (set.memory_bytes(), set.mark());
+        let marks: Vec<Mark> = (0..100).map(|_| set.mark()).collect();
+        assert_eq!(set.memory_bytes(), before + 101 * MARK_BYTES);
+        assert!(set.roll_back(marks[40]) && !set.roll_back(marks[41]));
+        assert_eq!(set.memory_bytes(), before + 42 * MARK_BYTES);
+        assert!(set.roll_back(first) && set.roll_back(first) && !set.roll_back(marks[0]));
+        assert_eq!((set.memory_bytes(), set.has_memory()), (before + MARK_BYTES, true));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! A disk that lets tests do something amid a sync or a write of the data file, and that may have no room for the log.
+//! A disk that lets tests do something amid a sync or a write of the data file, whose reads may fail, and that may have
+//! no room for the log.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 
@@ -25,6 +26,8 @@ pub struct Hooks {
     pub in_next_write: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     /// There is no room for the log.
     pub log_is_full: AtomicBool,
+    /// The data file cannot be read.
+    pub reads_fail: AtomicBool,
 }
 
 /// Told how many syncs there were with this one.
@@ -57,6 +60,13 @@ struct DataFile {
 impl ForwardFile for DataFile {
     fn inner(&self) -> &dyn File {
         &*self.file
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        if self.hooks.reads_fail.load(Ordering::SeqCst) {
+            return Err(io::Error::other("the medium fails"));
+        }
+        self.file.read_at(offset, buffer)
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {

@@ -1,4 +1,6 @@
-//! Disks that are full, and disks whose syncs fail.
+//! Disks that are full, disks whose syncs fail, and logs that lose parts while they are read.
 
 mod failed_sync;
+mod feeds;
 mod full_disk;
+mod full_recovery;

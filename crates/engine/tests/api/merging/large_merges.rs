@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use fulgurite::io::MemoryDisk;
 use fulgurite::{Database, Durability, MergeOperator, Table, TableOptions};
 
 use crate::disks::hooked_disk::{HookedDisk, SyncHook};
@@ -162,4 +163,48 @@ fn what_was_written_and_not_used_is_given_back() {
     let stats = fixture.db.stats().unwrap();
     assert_eq!((stats.value_bytes, stats.placed_bytes), (0, 0), "nothing stays taken");
     assert!(fixture.db.check().unwrap().is_sound());
+}
+
+/// All of them were in memory at once, however many there were.
+#[test]
+fn results_that_take_more_memory_than_a_transaction_may_use_are_spilled() {
+    const KEYS: u8 = 20;
+    const VALUE_BYTES: usize = 1 << 20;
+    let options = Database::options().create(true).durability(Durability::Log).background(false);
+    let db = options.write_set_bytes(4 << 20).disk(Arc::new(MemoryDisk::new())).open("a.ful").unwrap();
+    let lists = db.create_table("lists", TableOptions::new().merge(MergeOperator::Append)).unwrap();
+    for key in 0..KEYS {
+        db.update(|txn| txn.put(&lists, [key], vec![key; VALUE_BYTES])).unwrap();
+    }
+    let spilled_bytes = || db.stats().unwrap().spilled_bytes;
+    db.update(|txn| (0..3_u8).try_for_each(|key| txn.merge(&lists, [key], b"few "))).unwrap();
+    assert_eq!(spilled_bytes(), 0, "their results are within the bound");
+
+    let mut txn = db.write().unwrap();
+    (0..KEYS).for_each(|key| txn.merge(&lists, [key], b"end").unwrap());
+    let plain: [(&[u8], Vec<u8>); 2] = [(b"plain", b"1".to_vec()), (b"too large for the log", vec![1; LARGE])];
+    plain.iter().for_each(|(key, value)| txn.put(&lists, key, value).unwrap());
+    assert_eq!((txn.spilled_bytes(), spilled_bytes()), (0, 0));
+    db.update(|txn| txn.merge(&lists, [3_u8], b"other ")).unwrap();
+    let sequence = txn.commit().unwrap();
+    assert!(spilled_bytes() > 0);
+
+    let read = db.read().unwrap();
+    assert_eq!(read.sequence(), sequence);
+    for key in 0..KEYS {
+        let added: &[u8] = match key {
+            0..3 => b"few end",
+            3 => b"other end",
+            _ => b"end",
+        };
+        let value = read.get(&lists, [key]).unwrap().unwrap();
+        assert!(value[..VALUE_BYTES] == vec![key; VALUE_BYTES] && &value[VALUE_BYTES..] == added, "key {key}");
+    }
+    for (key, value) in plain {
+        assert!(read.get(&lists, key).unwrap().as_deref() == Some(&*value));
+    }
+    drop(read);
+    db.checkpoint().unwrap();
+    assert_eq!(db.stats().unwrap().placed_bytes, 0);
+    assert!(db.check().unwrap().is_sound());
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
 use fulgurite::{
-    Change, ConflictReason, Database, Durability, Error, Isolation, Monitor, Options, Read, Sequence, TableOptions,
+    Change, ConflictReason, Database, Durability, Error, Isolation, Monitor, Options, Read, Sequence, Table,
+    TableOptions, WriteTxn,
 };
 
 fn options(disk: &MemoryDisk) -> Options {
@@ -230,4 +231,63 @@ fn the_feed_tells_of_renames() {
         })
         .collect();
     assert_eq!(told, ["create a", "a k", "rename a to b", "b l"]);
+}
+
+/// Commits a transaction so large that the log does not contain its changes.
+fn spilled(db: &Database, change: impl FnOnce(&mut WriteTxn) -> Table) -> Table {
+    let mut txn = db.write().unwrap();
+    let table = change(&mut txn);
+    (0..200_u32).for_each(|number| txn.put(&table, number.to_be_bytes(), [7_u8; 50]).unwrap());
+    assert!(txn.spilled_bytes() > 0);
+    txn.commit().unwrap();
+    table
+}
+
+/// It returned the number of the table that the large transaction had dropped.
+#[test]
+fn the_feed_does_not_guess_the_number_of_a_table_that_a_spilled_transaction_replaced() {
+    let disk = MemoryDisk::new();
+    let db = options(&disk).write_set_bytes(1 << 10).open("a.ful").unwrap();
+    let create = || db.create_table("a", TableOptions::new()).unwrap();
+    let first = create();
+    let second = spilled(&db, |txn| {
+        txn.drop_table(&first).unwrap();
+        txn.create_table("a", TableOptions::new()).unwrap()
+    });
+    db.drop_table(&second).unwrap();
+    let third = create();
+    db.drop_table(&third).unwrap();
+    db.sync().unwrap();
+    let changes = db.changes(Sequence(0)).unwrap().flat_map(|commit| commit.unwrap().changes);
+    let dropped: Vec<_> = changes
+        .filter_map(|change| match change {
+            Change::TableDropped { table } => Some((table.id, table.name.unwrap().to_string())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(dropped, [(None, "a".to_owned()), (Some(third.id()), "a".to_owned())]);
+}
+
+/// It returned the earlier name.
+#[test]
+fn the_feed_names_a_table_as_a_spilled_transaction_has_renamed_it() {
+    let disk = MemoryDisk::new();
+    let db = options(&disk).write_set_bytes(1 << 10).open("a.ful").unwrap();
+    let table = db.create_table("a", TableOptions::new()).unwrap();
+    db.update(|txn| txn.put(&table, "k", "v")).unwrap();
+    let renamed = spilled(&db, |txn| txn.rename_table(&table, "b").unwrap());
+    db.update(|txn| txn.put(&renamed, "l", "w")).unwrap();
+    db.sync().unwrap();
+    let named: Vec<_> = db
+        .changes(Sequence(0))
+        .unwrap()
+        .flat_map(|commit| commit.unwrap().changes)
+        .map(|change| match change {
+            Change::TableCreated { table } | Change::BulkLoaded { table } | Change::Put { table, .. } => {
+                (table.id, table.name.unwrap().to_string())
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(named, ["a", "a", "a", "b"].map(|name| (Some(table.id()), name.to_owned())));
 }

@@ -5,9 +5,12 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fulgurite::io::MemoryDisk;
 use fulgurite::{Database, Durability, Options, Read, ReadTxn, Table, TableOptions};
+
+use crate::disks::hooked_disk::{HookedDisk, SyncHook};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -230,4 +233,35 @@ fn a_compaction_beside_a_transaction_that_has_spilled_leaves_it_whole() {
     db.compact().unwrap();
     compare(&db.read().unwrap(), &table, &model);
     assert_sound(&db);
+}
+
+#[test]
+fn the_first_commit_after_an_opening_does_not_wait_for_a_compaction() {
+    let disk = HookedDisk::default();
+    let open = || {
+        let options = Database::options().create(true).durability(Durability::Log).background(false);
+        options.disk(Arc::new(disk.clone())).open("a.ful").unwrap()
+    };
+    let db = open();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    db.update(|txn| (0..1_000_u64).try_for_each(|number| txn.put(&table, &number.to_be_bytes(), &[7; 100]))).unwrap();
+    db.close().unwrap();
+    let db = open();
+    let table = db.open_table("t").unwrap();
+    let committed = Arc::new(AtomicBool::new(false));
+    let (amid, into, noted) = (db.clone(), table.clone(), Arc::clone(&committed));
+    let hook: SyncHook = Arc::new(move |count| {
+        // The first sync is of the meta that says that there is a log.
+        if count == 2 {
+            amid.update(|txn| txn.put(&into, b"amid", b"v")).unwrap();
+            noted.store(true, Ordering::SeqCst);
+        }
+    });
+    disk.hooks.syncs.store(0, Ordering::SeqCst);
+    *disk.hooks.in_syncs.lock().unwrap() = Some(hook);
+    db.compact().unwrap();
+    *disk.hooks.in_syncs.lock().unwrap() = None;
+    assert!(committed.load(Ordering::SeqCst));
+    assert_eq!(db.read().unwrap().get(&table, b"amid").unwrap().as_deref(), Some(&b"v"[..]));
+    db.close().unwrap();
 }

@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use fulgurite::io::Disk;
@@ -211,4 +211,31 @@ fn a_compaction_that_is_stopped_leaves_what_can_be_used_and_compacted() {
     assert!(monitor.written_bytes() > 0 && monitor.written_bytes() < written);
     assert_whole(&fixture.db);
     fixture.assert_whole_after_opening();
+}
+
+#[test]
+fn a_monitor_ends_the_wait_for_a_load_before_the_load_ends() {
+    let fixture = Fixture::new();
+    let (db, (outcomes, outcome)) = (fixture.db.clone(), mpsc::channel());
+    // The load is amid its input, and has all that a checkpoint needs, when it is asked for the second entry.
+    let entries = (0..2_u64).map(|number| {
+        if number == 1 {
+            let (db, outcomes) = (db.clone(), outcomes.clone());
+            // Another thread's, so that the test fails, and does not hang, if a call waits for the load.
+            std::thread::spawn(move || {
+                let _ = outcomes.send(db.checkpoint_with(&Monitor::with_timeout(Duration::from_millis(20))));
+                let stopped = Monitor::new();
+                stopped.stop();
+                let _ = outcomes.send(db.compact_with(&stopped).map(drop));
+            });
+            for _ in 0..2 {
+                let stopped = outcome.recv_timeout(Duration::from_secs(60)).expect("it does not wait for the load");
+                assert!(matches!(&stopped, Err(Error::Stopped { path }) if path.ends_with(PATH)), "{stopped:?}");
+            }
+        }
+        (number.to_be_bytes(), [number as u8; VALUE_BYTES])
+    });
+    fixture.db.bulk_load(&fixture.table, entries).unwrap();
+    fixture.db.checkpoint_with(&Monitor::with_timeout(Duration::from_secs(3600))).unwrap();
+    assert_whole(&fixture.db);
 }

@@ -224,6 +224,51 @@ fn a_write_transaction_that_outlives_its_handles_commits() {
     assert_eq!(db.read().unwrap().get(&table, b"k").unwrap().as_deref(), Some(&b"v"[..]));
 }
 
+/// The meta did not say that there is a log: without it the file passed for a complete database.
+#[test]
+fn a_first_commit_that_outlives_the_handles_is_missed_if_the_log_is() {
+    let disk = MemoryDisk::new();
+    let db = options(&disk).open("a.ful").unwrap();
+    db.create_table("t", TableOptions::new()).unwrap();
+    db.close().unwrap();
+    let db = options(&disk).open("a.ful").unwrap();
+    let (table, mut txn) = (db.open_table("t").unwrap(), db.write().unwrap());
+    drop(db);
+    txn.put(&table, b"k", b"v").unwrap();
+    txn.commit_with(Durability::Disk).unwrap();
+    let files = disk.list(Path::new("")).unwrap();
+    let log: Vec<_> = files.iter().filter(|path| path.to_string_lossy().contains("-log.")).collect();
+    assert!(!log.is_empty(), "{files:?}");
+    let db = options(&disk).read_only(true).create(false).open("a.ful").unwrap();
+    assert_eq!(db.read().unwrap().get(&db.open_table("t").unwrap(), b"k").unwrap().as_deref(), Some(&b"v"[..]));
+    drop(db);
+    log.into_iter().for_each(|path| disk.remove(path).unwrap());
+    let opened = options(&disk).open("a.ful");
+    assert!(matches!(opened, Err(Error::LogMissing { .. })), "{opened:?}");
+}
+
+#[test]
+fn a_write_transaction_that_has_ended_before_the_handles_leaves_no_log() {
+    let disk = MemoryDisk::new();
+    options(&disk).open("a.ful").unwrap().close().unwrap();
+    let db = options(&disk).open("a.ful").unwrap();
+    drop(db.write().unwrap());
+    drop(db);
+    let files = disk.list(Path::new("")).unwrap();
+    assert!(files.iter().all(|path| !path.to_string_lossy().contains("-log.")), "{files:?}");
+}
+
+#[test]
+fn a_delta_that_would_outgrow_its_references_is_refused() {
+    let disk = MemoryDisk::new();
+    for bytes in [(8 << 30) + 1, 1 << 40, u64::MAX] {
+        let error = options(&disk).delta_bytes(bytes).open("a.ful").unwrap_err();
+        assert!(matches!(error, Error::Invalid { .. }), "{error}");
+        assert_eq!(error.to_string(), format!("delta_bytes is at most 8589934592, not {bytes}"));
+    }
+    options(&disk).delta_bytes(8 << 30).open("a.ful").unwrap();
+}
+
 #[test]
 fn a_closed_database_stays_locked_until_its_last_transaction_has_ended() {
     for (drops_handle, keeps_clone) in [(false, false), (false, true), (true, false)] {

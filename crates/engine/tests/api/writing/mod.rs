@@ -1,5 +1,6 @@
 //! Write transactions: what they see, what conflicts, and what they leave.
 
+mod cursors;
 mod edits;
 mod guards;
 mod large_values;
