@@ -239,6 +239,8 @@ impl Meta {
     /// Length of the stored form: one sector, so that a power cut never tears it on most disks; the checksum detects
     /// a torn one.
     pub const BYTES: usize = 512;
+    /// Length of the magic number, with which a meta begins.
+    pub const MAGIC_BYTES: usize = MAGIC.len();
     /// Byte offsets of the two slots in the file.
     pub const SLOT_OFFSETS: [u64; 2] = [0, 4096];
 

@@ -117,12 +117,13 @@ fn is_left_over(file: &dyn File, path: &Path) -> Result<bool> {
         // Of one of the two, or of both, only a part was written.
         Err(Error::Corrupt { .. }) => Ok(true),
         Err(Error::UnsupportedFormat { .. }) => Ok(false),
-        // The metas of a database, and the header of an image, are written last.
+        // The metas of a database, and the header of an image, are written last. Of a meta that is torn at its
+        // beginning, zeros are in place of the magic bytes.
         Err(Error::NotADatabase { .. }) => {
-            let length = file.len().map_err(failed)?.min(Meta::BYTES as u64);
-            let mut bytes = [0; Meta::BYTES];
+            let mut bytes = [0; Meta::MAGIC_BYTES];
+            let length = file.len().map_err(failed)?.min(bytes.len() as u64);
             file.read_at(0, &mut bytes[..length as usize]).map_err(failed)?;
-            Ok(bytes.iter().all(|&byte| byte == 0))
+            Ok(bytes == [0; Meta::MAGIC_BYTES])
         }
         Err(error) => Err(error),
     }

@@ -71,7 +71,9 @@ fn making_a_database_removes_nothing_but_what_an_interrupted_call_left() {
     drop(reader);
     write(&disk, "d.ful-new", b"");
     write(&disk, "e.ful-new", &[0; 20_000]);
-    for name in ["b.ful", "d.ful", "e.ful"] {
+    // A power cut kept a part of the first meta that does not include its beginning.
+    write(&disk, "f.ful-new", &[&[0; 64][..], &[7; 448]].concat());
+    for name in ["b.ful", "d.ful", "e.ful", "f.ful"] {
         source.backup_to(name).unwrap();
         options(&disk).create(false).open(name).unwrap().close().unwrap();
         assert!(!names(&disk).contains(&format!("{name}-new")));
