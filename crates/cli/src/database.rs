@@ -143,6 +143,8 @@ pub fn refuse_table_of_events(txn: &ReadTxn, name: &str) -> Result<(), Failure> 
         Err(Error::TableNotFound { .. }) => return Ok(()),
         opened => opened?,
     };
+    // An interrupted `events reindex` leaves indexes of this name.
+    let part = part.strip_suffix("~rebuild").unwrap_or(part);
     // The version of the layout is a byte.
     if !PARTS_OF_EVENTS.contains(&part) || txn.get(&meta, b"layout")?.is_none_or(|layout| layout.len() != 1) {
         return Ok(());

@@ -221,7 +221,8 @@ impl Options {
     }
 
     /// Sets how long opening for writing waits for another process or handle that has the database open for writing.
-    /// Default: zero, so that opening returns [`Error::Locked`] at once.
+    /// Default: zero, so that opening returns [`Error::Locked`] at once. An opening always waits while another thread
+    /// of this process drops the last handle of the database.
     #[must_use]
     pub fn wait_for_lock(mut self, at_most: Duration) -> Self {
         self.wait_for_lock = at_most;

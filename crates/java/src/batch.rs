@@ -112,7 +112,7 @@ impl Entries {
     /// None yet, with room for so many bytes.
     pub fn new(capacity: usize) -> Self {
         let mut bytes = SPARE.take();
-        bytes.reserve(capacity.min(SPARE_BYTES_MAX));
+        bytes.reserve_exact(capacity.min(SPARE_BYTES_MAX));
         Self { bytes, capacity, rejected: None }
     }
 
@@ -160,8 +160,8 @@ thread_local! {
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// What a thread keeps for its next scan: more than most batches have.
-const SPARE_BYTES_MAX: usize = 256 << 10;
+/// What a thread keeps for its next scan: the largest batch of a Java cursor, unless it has a larger entry.
+const SPARE_BYTES_MAX: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
@@ -189,6 +189,20 @@ mod tests {
         assert!(
             (1..entries.len()).filter(|length| *length != 11).all(|length| entry_places(&entries[..length]).is_err())
         );
+    }
+
+    #[test]
+    fn a_thread_keeps_the_memory_of_batches_up_to_the_largest_of_a_cursor() {
+        for capacity in [4 << 10, SPARE_BYTES_MAX / 2 + 1, SPARE_BYTES_MAX] {
+            drop(Entries::new(capacity));
+            let kept = SPARE.take();
+            assert!((capacity..=SPARE_BYTES_MAX).contains(&kept.capacity()), "{capacity} {}", kept.capacity());
+            SPARE.set(kept);
+        }
+        let mut large = Entries::new(2 * SPARE_BYTES_MAX);
+        assert!(large.push(b"key", "x".repeat(SPARE_BYTES_MAX).as_bytes()));
+        drop(large);
+        assert_eq!(SPARE.take().capacity(), 0, "a larger batch is freed");
     }
 
     #[test]

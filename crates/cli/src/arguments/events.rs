@@ -41,7 +41,7 @@ pub enum EventsVerb {
     Stats(EventStats),
     /// Verify a store: pages, log, indexes, streams and their names.
     Check(EventCheck),
-    /// Write the indexes of streams, types and tags again, from the log.
+    /// Write the indexes of streams, types and tags again, from the log. Refused if other tables are damaged.
     Reindex(Reindex),
 }
 

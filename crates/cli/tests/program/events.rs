@@ -172,6 +172,8 @@ fn plain_verbs_do_not_change_the_tables_of_events_and_change_others() {
     for name in &names {
         refused(&directory.run(&["put", "a.ful", name, "k", "v"]), 1, "is of the event store `events`");
     }
+    let left = ["put", "a.ful", "events.index~rebuild", "k", "v", "--create"];
+    refused(&directory.run(&left), 1, "is of the event store `events`");
     for verb in [
         &["put", "a.ful", "events.meta", "layout", "2", "--create"][..],
         &["import", "a.ful", "events.names", "in.csv"],
@@ -323,5 +325,5 @@ fn damaged_indexes_are_found_by_check_and_repaired_by_reindex() {
     refused(&directory.run(&["events", "reindex", "a.ful", "--store", "other"]), 1, "no event store `other`");
     clear("events.log");
     refused(&check(), 3, "restore a backup");
-    refused(&directory.run(&["events", "reindex", "a.ful"]), 3, "that the log cannot repair");
+    refused(&directory.run(&["events", "reindex", "a.ful"]), 3, "`events.log` is damaged");
 }

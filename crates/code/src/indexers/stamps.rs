@@ -20,11 +20,12 @@ pub struct Stamps {
 }
 
 /// What differs between a file and its changed form.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Stamp {
     bytes: u64,
     modified: Option<SystemTime>,
-    /// Of a file that was modified just before: the next change can have the same time.
+    /// Of a file that was modified just before: the next change can have the same time. Also of a file that a build
+    /// may write again with the same text.
     digest: Option<u128>,
 }
 
@@ -58,7 +59,7 @@ impl Stamps {
     pub fn is_unchanged(&self, path: &str) -> bool {
         let path = Path::new(path);
         match (self.files.get(path), self.stamp(path)) {
-            (Some(before), now) => now.as_ref() == Some(before),
+            (Some(before), now) => now.is_some_and(|now| before.is_same(&now)),
             // It is in a cache or behind a link to a directory, or was written since.
             (None, Some(now)) => now.modified.is_some_and(|time| self.is_old(time)),
             // It was never there: the indexer has its text from elsewhere.
@@ -67,11 +68,13 @@ impl Stamps {
     }
 
     fn stamp(&self, path: &Path) -> Option<Stamp> {
+        let is_built = is_built(path);
         let path = self.directory.join(path);
         let metadata = fs::metadata(&path).ok().filter(Metadata::is_file)?;
         let (bytes, modified) = (metadata.len(), metadata.modified().ok());
-        let is_exact = modified.is_some_and(|time| self.is_old(time)) || bytes > DIGESTED_BYTES_MAX;
-        let text = if is_exact { None } else { fs::read(&path).ok() };
+        let is_recent = !modified.is_some_and(|time| self.is_old(time));
+        let is_digested = (is_recent && bytes <= DIGESTED_BYTES_MAX) || (is_built && bytes <= BUILT_BYTES_MAX);
+        let text = if is_digested { fs::read(&path).ok() } else { None };
         Some(Stamp { bytes, modified, digest: text.map(|text| xxh3_128(&text)) })
     }
 
@@ -81,8 +84,28 @@ impl Stamps {
     }
 }
 
+impl Stamp {
+    /// Whether the file has the same text. If both texts are known, a new time is no change.
+    fn is_same(&self, now: &Self) -> bool {
+        self.bytes == now.bytes
+            && match (self.digest, now.digest) {
+                (None, None) => self.modified == now.modified,
+                (before, after) => before == after,
+            }
+    }
+}
+
+/// Whether a file, by its path from the directory on, is below a directory into which builds write.
+fn is_built(path: &Path) -> bool {
+    path.parent().is_some_and(|below| below.iter().any(|name| BUILT.iter().any(|built| name == *built)))
+}
+
 /// Directories with many files that are no sources of the project.
 const CACHES: [&str; 2] = [".git", "node_modules"];
+/// Directories into which builds write. A build that an indexer runs writes sources there again, mostly the same ones.
+const BUILT: [&str; 6] = ["build", "target", "out", "generated", "bin", "obj"];
+/// Generated sources are smaller. What else builds write is not read.
+const BUILT_BYTES_MAX: u64 = 4 << 20;
 /// A file in other directories of this kind, such as those in which cargo builds (<https://bford.info/cachedir>).
 const CACHE_MARK: &str = "CACHEDIR.TAG";
 /// The times of files have steps of at most this length: those of FAT have it.
@@ -105,7 +128,9 @@ mod tests {
     #[test]
     fn a_change_of_the_same_size_within_a_step_of_the_clock_is_found() {
         let directory = tempfile::tempdir().expect("a directory");
-        let (now, path) = (SystemTime::now(), directory.path().join("a.rs"));
+        // A time in the future is never old, however long the test pauses.
+        let now = SystemTime::now() + Duration::from_secs(3600);
+        let path = directory.path().join("a.rs");
         write(&path, "fn a() {}", now);
         let stamps = Stamps::of(directory.path());
         assert!(stamps.is_unchanged("a.rs"));
@@ -132,6 +157,26 @@ mod tests {
         let names = ["same", "longer", "later", "gone", "new", "never"];
         let unchanged = names.map(|name| stamps.is_unchanged(&format!("src/{name}.rs")));
         assert_eq!(unchanged, [true, false, false, false, false, true]);
+    }
+
+    /// A build that an indexer runs writes generated sources each time. They left the index for good.
+    #[test]
+    fn a_source_that_a_build_writes_again_with_the_same_text_is_unchanged() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let long_ago = SystemTime::now() - Duration::from_secs(3600);
+        let names = ["target/generated-sources/a/A.java", "app/build/generated/A.kt", "src/A.java", "build.rs"];
+        for name in names {
+            let path = directory.path().join(name);
+            fs::create_dir_all(path.parent().expect("a file has a directory")).expect("a directory");
+            write(&path, "class A {}", long_ago);
+        }
+        let stamps = Stamps::of(directory.path());
+        for later in [Duration::from_secs(60), Duration::from_secs(7200)] {
+            names.iter().for_each(|name| write(&directory.path().join(name), "class A {}", long_ago + later));
+            assert_eq!(names.map(|name| stamps.is_unchanged(name)), [true, true, false, false], "{later:?}");
+        }
+        names.iter().for_each(|name| write(&directory.path().join(name), "class B {}", long_ago));
+        assert_eq!(names.map(|name| stamps.is_unchanged(name))[..2], [false, false]);
     }
 
     #[test]

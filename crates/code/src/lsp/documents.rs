@@ -29,6 +29,8 @@ pub struct Documents {
 /// The texts of a file. Equal ones are held once.
 #[derive(Default)]
 struct Texts {
+    /// The name by which the editor has opened the file last.
+    uri: Option<Uri>,
     /// None, if the index does not have the file.
     indexed: Option<Arc<str>>,
     /// None, if the editor has closed the file. What is saved may differ from what was indexed.
@@ -64,6 +66,7 @@ impl Documents {
                     && let Some(path) = places.path(&opened.uri, is_indexed)
                 {
                     let texts = self.texts.entry(path.clone()).or_default();
+                    texts.uri = Some(opened.uri);
                     texts.edit(opened.text);
                     if texts.indexed.is_none() && is_indexed(&path) {
                         texts.index(places.text(&path));
@@ -99,14 +102,19 @@ impl Documents {
             return;
         }
         self.index = index;
-        self.texts.retain(|path, texts| {
+        for (path, mut texts) in std::mem::take(&mut self.texts) {
+            if texts.edited.is_none() {
+                continue;
+            }
+            // A file that was opened by a link has the path of the link until it is indexed.
+            let path = texts.uri.as_ref().and_then(|uri| places.path(uri, is_indexed)).unwrap_or(path);
             texts.indexed = None;
             texts.shifts = OnceCell::new();
-            if texts.edited.is_some() && is_indexed(path) {
-                texts.index(places.text(path));
+            if is_indexed(&path) {
+                texts.index(places.text(&path));
             }
-            texts.edited.is_some()
-        });
+            self.texts.insert(path, texts);
+        }
     }
 
     /// Where a place of the editor was when the file was indexed. `None`, if the text there is new.
@@ -179,3 +187,31 @@ impl Texts {
 pub(super) const OPENED: &str = "textDocument/didOpen";
 pub(super) const CHANGED: &str = "textDocument/didChange";
 pub(super) const CLOSED: &str = "textDocument/didClose";
+
+#[cfg(all(test, unix))]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Its texts kept the path of the link, by which no place of the index was found.
+    #[test]
+    fn a_file_that_was_opened_by_a_link_before_it_was_indexed_has_its_own_path_afterwards() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = directory.path().canonicalize().expect("it exists");
+        std::fs::create_dir(root.join("src")).expect("a directory");
+        std::fs::write(root.join("src/a.rs"), "fn a() {}\n").expect("a file");
+        std::os::unix::fs::symlink(root.join("src"), root.join("link")).expect("a link");
+        let places = Places::new(&root, Columns::Utf8).expect("the root is absolute");
+        let uri = places.uri("link/a.rs").expect("a path has a URI");
+        let mut documents = Documents::new(1);
+        let text = json!({"uri": uri, "languageId": "rust", "version": 1, "text": "fn new() {}\nfn a() {}\n"});
+        documents.note(&places, Notification::new(OPENED.to_owned(), json!({"textDocument": text})), &|_| false);
+        let is_indexed = |path: &str| path == "src/a.rs";
+        documents.refresh(&places, 2, &is_indexed);
+        assert_eq!(documents.indexed("src/a.rs", (1, 3), Columns::Utf8), Some((0, 3)));
+        let closed = json!({"textDocument": {"uri": uri}});
+        documents.note(&places, Notification::new(CLOSED.to_owned(), closed), &is_indexed);
+        assert_eq!(documents.indexed("src/a.rs", (1, 3), Columns::Utf8), Some((1, 3)), "it is closed");
+    }
+}

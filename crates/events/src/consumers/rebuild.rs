@@ -6,7 +6,7 @@ use std::thread;
 use fulgurite::{Read, UPDATE_ATTEMPTS, WriteTxn};
 
 use crate::consumers::view::{View, ViewContext, ViewProgress};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::ids::Position;
 use crate::layout::keys;
@@ -25,15 +25,18 @@ impl EventStore {
     /// afterwards: open them by name.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) if the view is that of one member, because the tables have events of
-    /// the others too. As [`EventStore::run_view`]; the old view stays.
+    /// [`Error::Invalid`] if the view is that of one member, because the tables have events of the others too, or if a
+    /// consumer is of a group of more than 10,000 members. As [`EventStore::run_view`]; the old view stays.
     pub fn rebuild_view<F>(&self, view: &View, mut fold: F) -> Result<ViewProgress>
     where
         F: FnMut(&mut WriteTxn, &ViewContext<'_>, &Event<'_>) -> Result<()>,
     {
         view.check_whole("rebuild")?;
         let beside = view.beside();
-        self.repeat(|txn| self.drop_view_in(txn, &beside).map(|()| true))?;
+        self.repeat(|txn| {
+            self.group_sizes(txn, view)?;
+            self.drop_view_in(txn, &beside).map(|()| true)
+        })?;
         let mut progress = ViewProgress::default();
         loop {
             let run = self.run_view(&beside, &mut fold)?;
@@ -87,11 +90,27 @@ impl EventStore {
     /// The positions of the members of a view's group: of groups of all sizes that have stored any, with those members
     /// that have not stored theirs.
     fn members(&self, txn: &WriteTxn, view: &View) -> Result<Vec<(String, Position)>> {
-        let counts: BTreeSet<u32> = self.stored_members(txn, view)?.into_iter().map(|(_, count)| count).collect();
+        let counts = self.group_sizes(txn, view)?;
         let members = counts.iter().flat_map(|&count| (0..count).filter_map(move |index| Partition::new(index, count)));
         let consumers = members.map(|member| member.consumer(view.group()));
         let position = |consumer: String| self.position_in(txn, &consumer).map(|position| (consumer, position));
         consumers.map(position).collect()
+    }
+
+    /// The sizes of a view's groups whose members have stored positions.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if a group is so large that the positions of all its members should not be put.
+    fn group_sizes(&self, txn: &WriteTxn, view: &View) -> Result<BTreeSet<u32>> {
+        let members = self.stored_members(txn, view)?;
+        if let Some((member, count)) = members.iter().find(|(_, count)| *count > MEMBERS_MAX) {
+            let message = format!(
+                "cannot rebuild the view: the consumer `{member}` is of a group of {count} members, and a rebuild sets \
+                 the positions of at most {MEMBERS_MAX}; drop the view, and run it from the first event"
+            );
+            return Err(Error::Invalid { message });
+        }
+        Ok(members.into_iter().map(|(_, count)| count).collect())
     }
 
     /// Puts the new tables in the place of the old ones, unless the old view is further.
@@ -133,3 +152,6 @@ impl EventStore {
         }
     }
 }
+
+/// A rebuild puts a position for each member of a group of at most so many.
+const MEMBERS_MAX: u32 = 10_000;

@@ -4,7 +4,8 @@
 //! Invariants: (1) The new indexes are filled beside the old ones, and exchanged in one transaction. A rebuild that is
 //! interrupted changes nothing; the next one drops what it has left. (2) No handle of the store exists meanwhile, so
 //! the log does not change, and no handle keeps the old tables. (3) A stream never continues below a version that an
-//! event, a truncation, a deletion or a state of an aggregate shows.
+//! event, a truncation, a deletion or a state of an aggregate shows. (4) Nothing is rebuilt if the log has lost events:
+//! the old indexes can be all that shows these.
 
 use std::collections::HashMap;
 
@@ -14,10 +15,12 @@ use crate::error::{Error, Result};
 use crate::ids::{Position, StreamId, TypeId, Version};
 use crate::layout::chunk::{Chunk, Slot};
 use crate::layout::keys;
-use crate::layout::parts::{self, Block, Entries, Part};
-use crate::layout::stream::{StreamMetadata, StreamRecord};
+use crate::layout::parts::{self, Block, Entries, Entry, Part};
+use crate::layout::stream::StreamRecord;
 use crate::layout::tables::Tables;
+use crate::reading::check::checker;
 use crate::reading::locate;
+use crate::reading::types::Types;
 use crate::store::folding::PARTS_MAX;
 use crate::store::options::StoreOptions;
 use crate::store::retention::retry;
@@ -29,8 +32,10 @@ use crate::store::shared::Shared;
 pub struct IndexReport {
     /// The number of events in the new indexes, without removed ones.
     pub events: u64,
-    /// Names of streams whose last version is not known: retention has removed all their events, and the old index had
-    /// no entry of them that could be read. They continue at the highest version that is known.
+    /// Names of streams that may have had events, and whose last version is not known: retention has removed events,
+    /// the log has none of the stream, and the last entry of it in the old index is missing or cannot be read. They
+    /// continue at the highest version that is known. A stream that never had events is named too: the old index does
+    /// not show that.
     pub unknown_ends: Vec<Vec<u8>>,
 }
 
@@ -39,8 +44,9 @@ impl StoreOptions {
     /// [`StoreReport::is_repairable`](crate::StoreReport::is_repairable) returns true. Events, streams, consumers and
     /// states of aggregates do not change. Only the name of the options matters.
     ///
-    /// It reads the whole log. Until the last transaction, which exchanges the indexes, the old ones stay; so the file
-    /// grows by the size of the indexes. Threads that open any store wait meanwhile.
+    /// It checks the store first, so it reads the whole log twice. Until the last transaction, which exchanges the
+    /// indexes, the old ones stay; so the file grows by the size of the indexes. Threads that open any store wait
+    /// meanwhile.
     ///
     /// ```
     /// # use fulgurite::Database;
@@ -58,12 +64,13 @@ impl StoreOptions {
     ///
     /// # Errors
     /// [`Error::Invalid`] if this process has the store open; [`Error::NotEvents`], [`Error::NewerLayout`];
-    /// [`Error::Damaged`] if a table is damaged that cannot be rebuilt; errors of the disk. The indexes are as before
-    /// then.
+    /// [`Error::Damaged`] if a table is damaged that cannot be rebuilt, or the log has lost events that an index or a
+    /// consumer shows; errors of the disk. The indexes are as before then.
     pub fn rebuild_indexes(self, db: &Database) -> Result<IndexReport> {
         Shared::while_closed(db, &self.name, || {
             let missing = || Error::NotEvents { name: self.name.clone() };
             let tables = Tables::open(&db.read()?, &self.name)?.ok_or_else(missing)?;
+            refuse_loss(&db.read()?, &tables)?;
             let rebuilt = rebuild(db, &tables);
             if rebuilt.is_err() {
                 // If this fails too, the next call drops them.
@@ -71,6 +78,21 @@ impl StoreOptions {
             }
             rebuilt
         })
+    }
+}
+
+/// Refuses a store that is not repairable.
+fn refuse_loss(txn: &ReadTxn, tables: &Tables) -> Result<()> {
+    let types = Types::load(txn, tables)?.len();
+    match checker::check(txn, tables, types) {
+        Ok(report) => match report.lost() {
+            Some(defect) => Err(Error::Damaged { table: defect.table.clone(), what: defect.what }),
+            None => Ok(()),
+        },
+        // A page that cannot be read ends the check. The rebuild replaces pages of old indexes. If a page of the log or
+        // of the table of streams cannot be read, it fails too.
+        Err(Error::Engine(_)) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 
@@ -215,17 +237,18 @@ impl<'e> Ends<'e> {
             if locate::entries_end(&new, filling.beside, stream)? > Version(0) {
                 continue;
             }
-            let at_least = self.at_least(stream, &record)?;
-            let known = self.last_part(stream).filter(|part| part.end() >= Some(at_least));
+            let (part, is_last) = self.last_part(stream);
+            let end = part.as_ref().and_then(Part::end).unwrap_or_default();
+            let at_least = self.at_least(stream, &record)?.max(end);
+            let known = part.filter(|_| is_last && end == at_least);
             let first = at_least.0.checked_sub(1).filter(|_| known.is_none() && self.start > Position::START);
             // The log has nothing at this position: it only carries the version.
             let lowest = first.map(|first| {
                 let chunk = Position(self.start.0 - 1);
                 Part { stream, version: Version(first), chunk, count: 1 }
             });
-            // A stream that was created for its metadata may have no event.
-            let had_events = at_least > Version(0) || record.metadata == StreamMetadata::default();
-            if known.is_none() && self.start > Position::START && had_events {
+            // A stream that was created for its metadata may have no event. That its entry is lost looks the same.
+            if known.is_none() && self.start > Position::START {
                 unknown.push(record.name);
             }
             filling.batch.parts.extend(known.or(lowest));
@@ -236,16 +259,27 @@ impl<'e> Ends<'e> {
         Ok(unknown)
     }
 
-    /// The last part that the old index has of a stream, if it can be read and is below the start of the log.
-    fn last_part(&self, stream: StreamId) -> Option<Part> {
-        let entries = self.txn.prefix(&self.tables.index, stream.0.to_be_bytes()).ok();
-        let last = entries.and_then(|mut entries| entries.next_back()).and_then(std::result::Result::ok);
-        let in_entry = last.and_then(|(key, value)| {
-            let part = locate::parse_entry(self.tables, &key, &value).ok()?.parts().last()?;
-            (part.chunk < self.start && part.end().is_some()).then_some(part)
-        });
+    /// The last part of a stream that can be read in the old index and is below the start of the log, and whether no
+    /// later entry is malformed.
+    fn last_part(&self, stream: StreamId) -> (Option<Part>, bool) {
         let in_block = self.in_blocks.get(&stream).copied();
-        [in_entry, in_block].into_iter().flatten().max_by_key(|part| part.version)
+        let Ok(entries) = self.txn.prefix(&self.tables.index, stream.0.to_be_bytes()) else { return (in_block, false) };
+        let (mut in_entry, mut is_last) = (None, true);
+        for entry in entries.rev() {
+            // A page that cannot be read ends this early: then fewer parts are known.
+            let Ok((key, value)) = entry else {
+                is_last = false;
+                break;
+            };
+            let last = Entry::parse(&key, &value).and_then(|entry| entry.parts().last());
+            in_entry = last.filter(|part| part.chunk < self.start && part.end().is_some());
+            if in_entry.is_some() {
+                break;
+            }
+            is_last = false;
+        }
+        let part = [in_entry, in_block].into_iter().flatten().max_by_key(|part| part.version);
+        (part, is_last)
     }
 
     /// The version that the next event of a stream gets at least.

@@ -231,7 +231,9 @@ fn every_damage_of_an_index_is_found_and_repaired_from_the_log() {
         assert!(report.is_repairable(), "an {what} of {table} {how}: {:?}", report.defects);
         assert!(report.defects.iter().any(|defect| defect.table == format!("events.{table}")), "{:?}", report.defects);
         let rebuilt = EventStore::options().rebuild_indexes(&db).unwrap();
-        assert_eq!((rebuilt.events, rebuilt.unknown_ends), (truth.log.len() as u64, Vec::new()), "{what} {how}");
+        // It never had an event, but an entry of it could be lost too.
+        let unknown = vec![b"empty".to_vec()];
+        assert_eq!((rebuilt.events, rebuilt.unknown_ends), (truth.log.len() as u64, unknown), "{what} {how}");
         let report = check(&db);
         assert!(report.is_sound(), "an {what} of {table} {how}: {:?}", report.defects);
         assert!(db.tables().unwrap().iter().all(|table| !table.name().contains('~')));
@@ -257,7 +259,7 @@ fn without_the_old_index_streams_whose_events_were_removed_are_named_and_continu
     }
     assert!(check(&db).is_repairable());
     let rebuilt = EventStore::options().rebuild_indexes(&db).unwrap();
-    assert_eq!(rebuilt.unknown_ends, [&b"gone"[..], b"husk"]);
+    assert_eq!(rebuilt.unknown_ends, [&b"gone"[..], b"husk", b"empty"]);
     let report = check(&db);
     assert!(report.is_sound(), "{:?}", report.defects);
     // A state shows that "gone" had version 2, and an id that "husk" had version 0.
@@ -287,6 +289,8 @@ fn damage_of_other_tables_is_found_and_is_not_repairable() {
             let (key, mut value) = entries[entries.len() / 2].clone();
             match how {
                 "is missing" => drop(txn.delete(&damaged, &key).unwrap()),
+                "last is missing" => drop(txn.delete(&damaged, &entries[entries.len() - 1].0).unwrap()),
+                "all are missing" => drop(txn.delete_range(&damaged, ..).unwrap()),
                 "is cut" => {
                     value.truncate(value.len() - 1);
                     txn.put(&damaged, &key, value).unwrap();
@@ -308,7 +312,82 @@ fn damage_of_other_tables_is_found_and_is_not_repairable() {
         let report = check(&db);
         assert!(!report.is_sound() && !report.is_repairable(), "{table} {how}: {report:?}");
         assert!(report.defects.iter().any(|defect| !defect.is_in_index), "{:?}", report.defects);
+        let refused = EventStore::options().rebuild_indexes(&db).unwrap_err();
+        assert!(matches!(refused, Error::Damaged { .. }), "{table} {how}: {refused}");
+        assert!(!check(&db).is_repairable(), "{table} {how}");
     }
+}
+
+/// A rebuild would remove the entries that show the lost events, and the store would give their positions again.
+#[test]
+fn a_log_without_its_last_events_is_not_repairable_if_an_index_or_a_consumer_shows_them() {
+    let directory = tempfile::tempdir().unwrap();
+    for (number, shown_by) in ["index", "consumers"].into_iter().enumerate() {
+        for kept in 0..3 {
+            let db = Database::options().create(true).background(false);
+            let db = db.open(directory.path().join(format!("{number}-{kept}.ful"))).unwrap();
+            let store = store_in(&db);
+            for _ in 0..3 {
+                store.append("a", Expected::Any, &[event("x")]).unwrap();
+            }
+            store.set_consumer_position("reader", Position(3)).unwrap();
+            drop(store);
+            assert!(check(&db).is_sound());
+            let tables = ["log", "index", "consumers"].map(|table| db.open_table(&format!("events.{table}")).unwrap());
+            let [log, index, consumers] = &tables;
+            change(&db, |txn| {
+                for (key, _) in stored(txn, log).split_off(kept) {
+                    txn.delete(log, &key).unwrap();
+                }
+                txn.delete_range(if shown_by == "index" { consumers } else { index }, ..).unwrap();
+            });
+            let report = check(&db);
+            assert!(!report.is_repairable(), "{shown_by}, {kept}: {report:?}");
+            let refused = EventStore::options().rebuild_indexes(&db).unwrap_err();
+            let is_of_log = matches!(&refused, Error::Damaged { table, .. } if table == "events.log");
+            assert!(is_of_log && refused.to_string().contains("the log ends before"), "{refused}");
+            assert_eq!(check(&db), report);
+            db.close().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_stream_whose_last_entry_is_malformed_continues_after_the_entry_before_it_and_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.ful");
+    let truth = fill(&path);
+    let db = Database::options().background(false).open(&path).unwrap();
+    let names = db.open_table("events.names").unwrap();
+    let index = db.open_table("events.index").unwrap();
+    change(&db, |txn| {
+        let number = stored(txn, &names).into_iter().find(|(name, _)| name == b"gone").unwrap().1;
+        txn.put(&index, [&number[..], &NOWHERE.to_be_bytes()].concat(), b"malformed").unwrap();
+    });
+    assert!(check(&db).is_repairable());
+    let rebuilt = EventStore::options().rebuild_indexes(&db).unwrap();
+    assert_eq!(rebuilt.unknown_ends, [&b"gone"[..], b"empty"]);
+    let store = store_in(&db);
+    expect_whole(&store, &truth);
+    expect_to_go_on(&store, &truth);
+}
+
+#[test]
+fn a_check_does_not_count_events_below_the_start_of_the_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.ful");
+    let db = Database::options().create(true).background(false).open(&path).unwrap();
+    let store = store_in(&db);
+    for _ in 0..3 {
+        store.append("a", Expected::Any, &[event("x")]).unwrap();
+    }
+    drop(store);
+    // So far `apply_retention` comes before it removes events.
+    let meta = db.open_table("events.meta").unwrap();
+    change(&db, |txn| txn.put(&meta, "start", 1_u64.to_be_bytes()).unwrap());
+    let report = check(&db);
+    assert!(report.is_sound(), "{:?}", report.defects);
+    assert_eq!((report.events, report.chunks), (2, 3));
 }
 
 #[test]
@@ -385,8 +464,10 @@ const BLOCK_DAMAGES: &[&str] = &[
 ];
 const LANE_DAMAGES: &[&str] = &["is missing", "has no such chunk", "has a cut key"];
 /// What happens to an entry of a table that is not an index.
-const LOST: [(&str, &str); 10] = [
+const LOST: [(&str, &str); 12] = [
     ("log", "is missing"),
+    ("log", "last is missing"),
+    ("log", "all are missing"),
     ("log", "is cut"),
     ("log", "has another version"),
     ("log", "has an earlier time"),

@@ -193,11 +193,15 @@ fn members_continue_after_the_rebuild_of_the_whole_view() {
 
 /// The name of a consumer says how many members there are: so many that listing them would take minutes.
 #[test]
-fn a_view_is_dropped_with_the_positions_that_its_members_have_stored() {
+fn a_view_of_a_group_without_bound_is_not_rebuilt_and_is_dropped_with_stored_positions() {
     let (_directory, store) = store();
     fill(&store, 10);
     store.run_view(&view(), count).unwrap();
     store.set_consumer_position("counts#7/4000000000", Position(3)).unwrap();
+    let refused = store.rebuild_view(&view(), count).unwrap_err();
+    assert!(matches!(refused, Error::Invalid { .. }));
+    assert!(refused.to_string().contains("4000000000 members"), "{refused}");
+    assert_eq!(total(&store), 10);
     store.drop_view(&view()).unwrap();
     assert_eq!(store.snapshot().unwrap().consumers().unwrap(), []);
 }

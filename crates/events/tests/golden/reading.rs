@@ -169,7 +169,8 @@ fn a_golden_store_holds_what_it_held_after_its_indexes_were_rebuilt() {
         let (_directory, path, lines) = unpacked(layout);
         let db = Database::options().background(false).open(&path).unwrap();
         let rebuilt = EventStore::options().rebuild_indexes(&db).unwrap();
-        assert_eq!(rebuilt.unknown_ends, Vec::<Vec<u8>>::new(), "layout {layout}");
+        // It has no event: the index does not show whether it had one.
+        assert_eq!(rebuilt.unknown_ends, [b"limited"], "layout {layout}");
         db.close().unwrap();
         let store = open(&path, true);
         assert_eq!(lines::of_store(&store), lines, "layout {layout}");

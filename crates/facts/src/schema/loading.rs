@@ -30,7 +30,12 @@ impl Schema {
 
     /// As [`Schema::from_sources`], until a deadline. An error after it may be any.
     pub(crate) fn load(sources: &[Source], deadline: &Deadline) -> Result<Schema, Diagnostic> {
-        let mut loading = Loading { deadline: deadline.clone(), ..Loading::default() };
+        Schema::load_names(sources, deadline, NAMES_MAX)
+    }
+
+    /// As [`Schema::load`], if the schemas see at most `names_max` names in all.
+    fn load_names(sources: &[Source], deadline: &Deadline, names_max: usize) -> Result<Schema, Diagnostic> {
+        let mut loading = Loading { deadline: deadline.clone(), names_max, ..Loading::default() };
         for source in sources {
             let file = parse_schemas(source)?;
             for definition in file.schemas {
@@ -50,7 +55,8 @@ impl Schema {
         Schema::from_sources(&[Source::new(file, text)?])
     }
 
-    /// Reads what [`Schema::text`] returned.
+    /// Reads what [`Schema::text`] returned. The number of names is not limited: a database keeps the schema that it
+    /// was created with.
     ///
     /// # Errors
     ///
@@ -79,7 +85,7 @@ impl Schema {
             sources.push(Source::new(name, body)?);
             rest = next;
         }
-        Schema::from_sources(&sources)
+        Schema::load_names(&sources, &Deadline::default(), usize::MAX)
     }
 }
 
@@ -115,6 +121,8 @@ struct Loading {
     predicates: Vec<DeclaredPredicate>,
     evolves: Vec<(Source, Name, Name)>,
     deadline: Deadline,
+    /// The most names that all schemas may see together.
+    names_max: usize,
 }
 
 impl Loading {
@@ -154,9 +162,9 @@ impl Loading {
             self.check_time(index)?;
             scopes[index] = self.scope(index);
             names += scopes[index].count();
-            if names > NAMES_MAX {
+            if names > self.names_max {
                 let schema = &self.schemas[index];
-                let message = format!("the schemas see more than {NAMES_MAX} names in all");
+                let message = format!("the schemas see more than {} names in all", self.names_max);
                 let hint = "import and inherit fewer schemas";
                 return Err(schema.source.error(schema.definition.name.span, message, hint));
             }
@@ -451,7 +459,8 @@ impl Loading {
     }
 }
 
-/// The most names that all schemas see together. Each is in memory for each schema that sees it.
+/// The most names that all schemas of a user see together. Each form of a name is in memory for each schema that sees
+/// it: with the schema that exports it, with the one that declares it, with the version too, and alone.
 const NAMES_MAX: usize = 1_000_000;
 
 impl Schema {

@@ -12,9 +12,7 @@ use crate::model::id::{IdKey, InlineForm, TermId};
 use crate::quads::view::{FEW_TERMS, TERMS_AT_ONCE, View};
 use crate::tables::Reads;
 
-/// Calls `each` with the terms of these ids, in their order. If it fails, `each` may have had some.
-///
-/// Requires: `each` does not use the transaction that is read.
+/// Calls `each` with the terms of these ids, in their order. If it fails, `each` may have received some of the terms.
 ///
 /// # Errors
 /// As [`Quads::term`](crate::Quads::term).

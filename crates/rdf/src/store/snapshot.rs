@@ -13,10 +13,10 @@ use crate::model::pattern::{GraphPattern, IdPattern, IdQuad, Position};
 use crate::quads::graph_names::GraphNames;
 use crate::quads::index_choice::{Steps, is_a_range};
 use crate::quads::inferred;
-use crate::quads::quad_ids::{QuadIds, Reached, Source, Wanted};
+use crate::quads::quad_ids::{QuadIds, Reached, Source, Wanted, read_terms};
 use crate::quads::reading::Quads;
 use crate::quads::shared::Shared;
-use crate::quads::stored_terms::for_each_term;
+use crate::quads::stored_terms;
 use crate::quads::view::View;
 use crate::tables::StatementKinds;
 use crate::tables::Tables;
@@ -78,6 +78,15 @@ impl Snapshot {
     /// As [`Quads::term`].
     pub fn is_inferred(&self, quad: &IdQuad) -> Result<bool> {
         View { tables: &self.state.all, ..self.view() }.is_inferred(quad)
+    }
+
+    /// As [`Quads::terms`], for distinct ids. Most terms are passed on from where they are stored, without a copy. A
+    /// repeated id is read again. If it fails, `each` may have received some of the terms.
+    ///
+    /// # Errors
+    /// As [`Quads::term`].
+    pub fn for_each_term(&self, ids: &[TermId], each: &mut dyn FnMut(TermRef<'_>)) -> Result<()> {
+        stored_terms::for_each_term(&self.view(), ids, each)
     }
 
     pub(crate) fn read(&self) -> &ReadTxn {
@@ -182,7 +191,7 @@ impl Quads for Snapshot {
     }
 
     fn terms(&self, ids: &[TermId], each: &mut dyn FnMut(TermRef<'_>)) -> Result<()> {
-        for_each_term(&self.view(), ids, each)
+        read_terms(&*self.state, ids, each)
     }
 
     fn term(&self, id: TermId) -> Result<Term> {

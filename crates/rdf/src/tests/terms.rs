@@ -86,21 +86,25 @@ fn terms_of_ids_are_read_in_groups_of_every_size_and_mixture() {
     let mixed: Vec<Term> = (1..all.len()).flat_map(|step| all.iter().step_by(step).cloned()).collect();
     let ids: Vec<TermId> = mixed.iter().map(id).collect();
     for size in [1, 2, 8, 9, 32, 33, ids.len()] {
-        let mut read = Vec::new();
+        let (mut passed, mut read) = (Vec::new(), Vec::new());
         for group in ids.chunks(size) {
+            snapshot.for_each_term(group, &mut |term| passed.push(term.into_owned())).expect("they are passed on");
             snapshot.terms(group, &mut |term| read.push(term.into_owned())).expect("they are read");
         }
-        assert!(read == mixed, "{size}");
+        assert!(passed == mixed && read == mixed, "{size}");
     }
+    snapshot.for_each_term(&[], &mut |term| panic!("{term} was not asked for")).expect("nothing is passed on");
     snapshot.terms(&[], &mut |term| panic!("{term} was not asked for")).expect("nothing is read");
     let missing = [TermId::new(Tag::IRI, 1 << 40), TermId::new(Tag::LITERAL, 1 << 40), TermId::DEFAULT_GRAPH];
     for missing in missing {
         for (before, after) in [(0, 0), (1, 0), (0, 1), (40, 40)] {
             let group = [&ids[..before], &[missing], &ids[..after]].concat();
-            let mut read = 0;
-            let outcome = snapshot.terms(&group, &mut |_| read += 1);
+            let (mut passed, mut read) = (0, 0);
+            let outcome = snapshot.for_each_term(&group, &mut |_| passed += 1);
             assert!(matches!(outcome, Err(crate::Error::Damaged { .. })), "{missing:?} {before} {after}");
-            assert!(read <= before, "no term stands for {missing:?}");
+            assert!(passed <= before, "no term stands for {missing:?}");
+            assert!(snapshot.terms(&group, &mut |_| read += 1).is_err(), "{missing:?} {before} {after}");
+            assert_eq!(read, 0, "no term stands for {missing:?}");
         }
     }
 }

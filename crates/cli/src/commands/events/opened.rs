@@ -1,6 +1,6 @@
 //! Opening and closing databases with event stores.
 
-use fulgurite::Database;
+use fulgurite::{Database, Error};
 use fulgurite_events::{EventStore, Snapshot};
 
 use crate::arguments::WriteArguments;
@@ -36,22 +36,33 @@ pub fn changing_store<T>(
     let (path, name) = (&argument.file.path, &argument.store);
     let (may_create, create) = (create.is_some(), create.unwrap_or(false));
     let db = to_write(writing).create(create).open(path).map_err(|error| explain(error, may_create))?;
-    let is_missing = db.open_table(&format!("{name}.meta")).is_err();
-    let opened = match is_missing {
-        true if !create => {
+    let opened = has_store(&db, name).and_then(|has_store| match has_store {
+        false if !create => {
             let remedy = if may_create { ", or create it with --create" } else { "" };
             let path = path.display();
             let message = format!("{path}: the database has no event store `{name}`; check --store{remedy}");
             Err(Failure::Message(message))
         }
         // A store of quads or facts is the whole of its file.
-        true => refuse_store(&db),
-        false => Ok(()),
-    };
+        false => refuse_store(&db),
+        true => Ok(()),
+    });
     let store = opened.and_then(|()| Ok(EventStore::options().name(name).open_in(&db)?));
     let outcome = store.and_then(|store| work(&store));
     let closed = db.close();
     let value = outcome?;
     closed?;
     Ok(value)
+}
+
+/// Whether the database has an event store of this name.
+///
+/// # Errors
+/// What the engine reports.
+pub fn has_store(db: &Database, name: &str) -> Result<bool, Failure> {
+    match db.open_table(&format!("{name}.meta")) {
+        Ok(_) => Ok(true),
+        Err(Error::TableNotFound { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }

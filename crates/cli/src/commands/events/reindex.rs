@@ -5,18 +5,19 @@ use std::time::Instant;
 
 use fulgurite_events::EventStore;
 
+use super::opened::has_store;
 use crate::arguments::events::Reindex;
 use crate::database::changing;
 use crate::failure::Failure;
 use crate::output::counted;
 use crate::progress::time;
 
-/// Rebuilds the indexes, checks the store, and prints a summary.
+/// Rebuilds the indexes, which refuses a log that has lost events; checks the store, and prints a summary.
 pub fn run(arguments: &Reindex) -> Result<(), Failure> {
     let (path, name) = (&arguments.store.file.path, &arguments.store.store);
     let begun = Instant::now();
     let (rebuilt, report) = changing(path, arguments.writing, |db| {
-        if db.open_table(&format!("{name}.meta")).is_err() {
+        if !has_store(db, name)? {
             let path = path.display();
             let message = format!("{path}: the database has no event store `{name}`; check --store");
             return Err(Failure::Message(message));
@@ -32,7 +33,8 @@ pub fn run(arguments: &Reindex) -> Result<(), Failure> {
     for name in rebuilt.unknown_ends.iter().take(NAMES_MAX) {
         let name = String::from_utf8_lossy(name);
         let name = name.escape_debug();
-        let _ = writeln!(out, "stream `{name}`: all its events were removed, and its last version is not known");
+        let what = "it may have had events that were removed, and its last version is not known";
+        let _ = writeln!(out, "stream `{name}`: {what}");
     }
     if rebuilt.unknown_ends.len() > NAMES_MAX {
         let more = counted((rebuilt.unknown_ends.len() - NAMES_MAX) as u64, "stream", "streams");

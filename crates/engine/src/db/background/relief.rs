@@ -210,7 +210,8 @@ impl WorkerRelief {
         }
         if requests.panicked {
             // Nothing frees memory any more.
-            let panic = io::Error::other("the background thread panicked; close the database and open it again");
+            let panic =
+                io::Error::other("the background thread panicked; drop all handles of the database, and open it again");
             return Err(Error::io("checkpoint", &core.path, panic));
         }
         requests.failure.take().map_or(Ok(()), Err)

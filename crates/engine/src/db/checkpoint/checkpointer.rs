@@ -83,7 +83,7 @@ impl Checkpointer {
         }
     }
 
-    /// Holds a meta to be the newest. Requires: it is durable.
+    /// Makes `meta` the newest one. Requires: it is durable.
     pub(super) fn hold(&mut self, meta: Meta) {
         // Relaxed: it orders nothing.
         self.meta_number.store(meta.number, Ordering::Relaxed);

@@ -12,7 +12,7 @@ impl Database {
     /// free pages before them. If large values do not fit into the free pages, the file may grow to twice its size
     /// before it shrinks; if the disk is too full for that, the file is left as it is. Pages of open snapshots stay
     /// until the snapshots end. Commits wait if they use up [`Options::delta_bytes`](crate::Options::delta_bytes)
-    /// meanwhile.
+    /// meanwhile. The database has a log afterwards, until it is closed.
     ///
     /// # Errors
     /// Errors of the disk; nothing is lost. [`Error::Stopped`](crate::Error::Stopped) if another thread closes the

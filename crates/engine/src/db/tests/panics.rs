@@ -24,5 +24,5 @@ fn commits_get_an_error_when_the_background_thread_has_panicked() {
     let put = |number: u32| db.update(|txn| txn.put(&table, number.to_be_bytes(), [7_u8; 1000]));
     let error = (0..10_000).find_map(|number| put(number).err()).expect("memory is bounded");
     assert!(matches!(error, Error::Io { operation: "checkpoint", .. }), "{error}");
-    assert!(error.to_string().contains("close the database and open it again"), "{error}");
+    assert!(error.to_string().contains("drop all handles of the database, and open it again"), "{error}");
 }

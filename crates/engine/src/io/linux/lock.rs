@@ -47,7 +47,8 @@ pub(super) fn lock_writer(path: &Path) -> io::Result<WriterAttempt> {
     lock_and_sign(path, |lock_file| lock_file.write_pid(std::process::id()))
 }
 
-/// Becomes the writer, and has `sign` write who that is, which is for messages only: a full disk does not matter.
+/// Becomes the writer. `sign` writes the number of the process, which is for messages only: a full disk does not
+/// matter.
 fn lock_and_sign(path: &Path, sign: impl Fn(&LockFile) -> io::Result<()>) -> io::Result<WriterAttempt> {
     loop {
         let file = open_regular(path, OpenOptions::new().read(true).write(true).create(true).truncate(false))?;

@@ -21,6 +21,8 @@ pub struct Checker<'s> {
     /// The first position that retention has kept. Chunks below it have no events that count, and indexes need not
     /// name them.
     pub(super) start: Position,
+    /// The position after the last event of the log.
+    pub(super) log_end: Position,
     /// The ends of streams, as the log has them.
     pub(super) ends: HashMap<StreamId, End>,
     /// The parts of blocks.
@@ -41,7 +43,8 @@ pub(super) struct End {
 
 impl Snapshot {
     /// Compares the log with the indexes of streams, types and tags, and streams with their names. Finds entries that
-    /// are missing or malformed, or that contradict the log. [`Database::check`](fulgurite::Database::check) finds
+    /// are missing or malformed, or that contradict the log. It also finds that the log has lost its last events, if an
+    /// index or a consumer still shows them. [`Database::check`](fulgurite::Database::check) finds
     /// damaged bytes by their checksums.
     ///
     /// It reads the whole log, and looks up every part of a stream in the index. For each stream it takes about 50
@@ -63,25 +66,34 @@ impl Snapshot {
     /// Only what prevents the check: errors of the disk, damaged pages, a start of the log that is malformed. Other
     /// damage is part of the report.
     pub fn check(&self) -> Result<StoreReport> {
-        let mut checker = Checker {
-            txn: self.txn(),
-            tables: self.tables(),
-            types: self.event_types().len(),
-            start: locate::start_of_log(self.txn(), self.tables())?,
-            ends: HashMap::new(),
-            in_blocks: HashMap::new(),
-            parts_matched: 0,
-            report: StoreReport::default(),
-        };
-        checker.read_blocks()?;
-        checker.check_log()?;
-        checker.check_index()?;
-        checker.check_lanes()?;
-        checker.check_streams()?;
-        checker.check_names()?;
-        checker.check_consumers_and_states()?;
-        Ok(checker.report)
+        check(self.txn(), self.tables(), self.event_types().len())
     }
+}
+
+/// As [`Snapshot::check`], of a store that need not be open and has `types` types.
+///
+/// # Errors
+/// As there.
+pub fn check(txn: &ReadTxn, tables: &Tables, types: usize) -> Result<StoreReport> {
+    let mut checker = Checker {
+        txn,
+        tables,
+        types,
+        start: locate::start_of_log(txn, tables)?,
+        log_end: Position::START,
+        ends: HashMap::new(),
+        in_blocks: HashMap::new(),
+        parts_matched: 0,
+        report: StoreReport::default(),
+    };
+    checker.read_blocks()?;
+    checker.check_log()?;
+    checker.check_index()?;
+    checker.check_lanes()?;
+    checker.check_streams()?;
+    checker.check_names()?;
+    checker.check_consumers_and_states()?;
+    Ok(checker.report)
 }
 
 impl Checker<'_> {

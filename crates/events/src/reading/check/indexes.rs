@@ -3,6 +3,9 @@
 //! Each event of the log has to be in exactly one part of the index of streams, and the parts of a stream have to end
 //! where it ends. Removed events may be in a part or not: retention removes entries that have no others. If there are
 //! more parts than those that were found for events, the others are looked up in the log.
+//!
+//! A part after the end of the log that continues its stream shows events that the log has lost. A part there whose
+//! versions the log has elsewhere is damage of the index.
 
 use std::ops::Range;
 
@@ -132,6 +135,10 @@ impl Checker<'_> {
             self.in_index(&tables.index, place(), "a part has no events");
         } else if is_beyond {
             self.in_index(&tables.index, place(), "a part ends after the last event of its stream");
+        }
+        let continues = self.kept_end(part.stream).is_none_or(|end| part.version == end);
+        if part.count > 0 && continues && part.chunk >= self.start.max(self.log_end) {
+            self.lost(&tables.log, place(), "the log ends before these events, which the index has");
         }
         part.chunk >= self.start
     }

@@ -25,7 +25,8 @@ impl Checker<'_> {
             (end, time) = (Some(chunk.end()), chunk.time);
             self.check_chunk(&chunk)?;
         }
-        if end.unwrap_or_default() < self.start {
+        self.log_end = end.unwrap_or_default();
+        if self.log_end < self.start {
             self.lost(&tables.log, format!("position {}", self.start), "the log ends before its start");
         }
         Ok(())
@@ -58,7 +59,7 @@ impl Checker<'_> {
             let part = Part { stream: event.stream, version: event.version, chunk: chunk.first, count: 1 };
             runs.push(part);
             if slot.event().is_some() {
-                self.report.events += 1;
+                self.report.events += u64::from(is_kept);
                 live.push(part);
                 kinds.push(event.kind);
                 tags.extend(event.tags.map(keys::tag_hash));

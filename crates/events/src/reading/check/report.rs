@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreReport {
-    /// The number of events in the log, without removed ones.
+    /// The number of events in the log, without removed ones and those below its start.
     pub events: u64,
     /// The number of chunks of the log.
     pub chunks: u64,
@@ -16,8 +16,8 @@ pub struct StoreReport {
     pub defects: Vec<Defect>,
     /// The number of defects that `defects` does not list.
     pub more_defects: u64,
-    /// Defects that are not in an index.
-    lost: u64,
+    /// The first defect that is not in an index.
+    lost: Option<Defect>,
 }
 
 /// A damaged place. `Display` says where it is and what is wrong.
@@ -44,12 +44,19 @@ impl StoreReport {
     /// Whether all defects are in indexes. Then
     /// [`StoreOptions::rebuild_indexes`](crate::StoreOptions::rebuild_indexes) repairs the store.
     pub fn is_repairable(&self) -> bool {
-        self.lost == 0
+        self.lost.is_none()
+    }
+
+    /// The first defect that is not in an index.
+    pub(crate) fn lost(&self) -> Option<&Defect> {
+        self.lost.as_ref()
     }
 
     /// Adds a defect.
     pub(super) fn add(&mut self, defect: Defect) {
-        self.lost += u64::from(!defect.is_in_index);
+        if self.lost.is_none() && !defect.is_in_index {
+            self.lost = Some(defect.clone());
+        }
         if self.defects.len() < DEFECTS_MAX {
             self.defects.push(defect);
         } else {
@@ -80,6 +87,7 @@ mod tests {
         assert!(!report.is_sound() && report.is_repairable());
         report.add(defect(false));
         assert_eq!((report.defects.len(), report.more_defects, report.is_repairable()), (DEFECTS_MAX, 1, false));
+        assert_eq!(report.lost(), Some(&defect(false)), "it is known, though not listed");
         assert_eq!(report.defects[0].to_string(), "table `t`, p: w");
     }
 }

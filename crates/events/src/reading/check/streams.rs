@@ -47,13 +47,18 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Checks the forms of positions of consumers and of states of aggregates.
+    /// Checks positions of consumers, and the forms of states of aggregates.
     pub(super) fn check_consumers_and_states(&mut self) -> Result<()> {
         let (txn, tables) = (self.txn, self.tables);
         for entry in txn.range(&tables.consumers, ..)? {
             let (name, position) = entry?;
-            if position.len() != NUMBER_BYTES {
-                self.lost(&tables.consumers, key_in_words(&name), "the position of a consumer is malformed");
+            match keys::chunk_of(&position).filter(|_| position.len() == NUMBER_BYTES) {
+                None => self.lost(&tables.consumers, key_in_words(&name), "the position of a consumer is malformed"),
+                Some(position) if position > self.log_end => {
+                    let place = format!("position {}", self.log_end);
+                    self.lost(&tables.log, place, "the log ends before the position of a consumer");
+                }
+                Some(_) => {}
             }
         }
         for entry in txn.range(&tables.snapshots, ..)? {

@@ -39,6 +39,9 @@ const ROW_BYTES: usize = 16;
 /// Batches with more bytes are split, down to one statement.
 const BYTES_MAX: usize = 64 << 20;
 
+/// So many terms are read before the bytes are looked at.
+const TERMS_AT_ONCE: usize = 256;
+
 /// Larger buffers are freed after a batch.
 const KEPT_BYTES: usize = 1 << 20;
 
@@ -49,6 +52,8 @@ pub struct Statements {
     /// Quads that were read and did not fit into the last batch.
     left: Vec<IdQuad>,
     pattern: IdPattern,
+    /// [`BYTES_MAX`], except in tests.
+    bytes_max: usize,
 }
 
 /// What batches are made in. Batches of a thread share it, to save allocations.
@@ -70,7 +75,7 @@ impl Statements {
             StatementKinds::All => snapshot.quads(pattern),
             kinds => snapshot.of_kinds(kinds).quads(pattern),
         };
-        Self { snapshot: snapshot.clone(), rows, left: Vec::new(), pattern: *pattern }
+        Self { snapshot: snapshot.clone(), rows, left: Vec::new(), pattern: *pattern, bytes_max: BYTES_MAX }
     }
 
     /// Puts at most `count` statements into `scratch.bytes`, and returns whether more may follow.
@@ -79,13 +84,13 @@ impl Statements {
     /// Errors of the store.
     pub fn next(&mut self, count: usize, scratch: &mut Scratch) -> Result<bool> {
         scratch.quads.clear();
-        scratch.quads.append(&mut self.left);
+        scratch.quads.extend(self.left.drain(..count.min(self.left.len())));
         for quad in self.rows.by_ref().take(count.saturating_sub(scratch.quads.len())) {
             scratch.quads.push(quad?);
         }
         let is_end = scratch.quads.len() < count;
         self.write(scratch)?;
-        while scratch.bytes.len() > BYTES_MAX && scratch.quads.len() > 1 {
+        while scratch.bytes.len() > self.bytes_max && scratch.quads.len() > 1 {
             let half = scratch.quads.split_off(scratch.quads.len() / 2);
             self.left.splice(..0, half);
             self.write(scratch)?;
@@ -93,10 +98,23 @@ impl Statements {
         Ok(!is_end || !self.left.is_empty())
     }
 
+    /// Writes the batch of the quads in `scratch`. A batch that is to be split lacks the terms after the first one that
+    /// makes it too large.
     fn write(&self, scratch: &mut Scratch) -> Result<()> {
         scratch.write_rows(&self.pattern);
-        let Scratch { bytes, terms, .. } = scratch;
-        Ok(self.snapshot.terms(&terms.ids, &mut |term| push_term(bytes, term))?)
+        let Scratch { bytes, quads, terms, .. } = scratch;
+        let bytes_max = if quads.len() > 1 { self.bytes_max } else { usize::MAX };
+        for ids in terms.ids.chunks(TERMS_AT_ONCE) {
+            if bytes.len() > bytes_max {
+                break;
+            }
+            self.snapshot.for_each_term(ids, &mut |term| {
+                if bytes.len() <= bytes_max {
+                    push_term(bytes, term);
+                }
+            })?;
+        }
+        Ok(())
     }
 }
 
@@ -230,6 +248,48 @@ mod tests {
         }
         assert_eq!(rows, 10);
         assert!(batches > 1);
+    }
+
+    #[test]
+    fn large_terms_after_many_small_ones_are_returned_in_small_batches_and_little_memory() {
+        const BYTES_MAX: usize = 256 << 10;
+        let (small, large) = (3000, 400);
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::create(directory.path().join("a.ful"), StoreOptions::new()).unwrap();
+        store
+            .update(|txn| {
+                for number in 0..small + large {
+                    let length = if number < small { 0 } else { 4096 };
+                    let object = Literal::from(format!("{number:05} {}", "x".repeat(length)));
+                    txn.insert(&Quad::new(iri("s"), iri("p"), object, GraphName::DefaultGraph))?;
+                }
+                Ok(())
+            })
+            .unwrap();
+        let snapshot = store.snapshot().unwrap();
+        let quads: Vec<IdQuad> = snapshot.quads(&IdPattern::ALL).map(|quad| quad.unwrap()).collect();
+        assert_eq!(quads.len(), small + large);
+        let mut scratch = Scratch::default();
+        let mut statements = Statements::new(&snapshot, &IdPattern::ALL, StatementKinds::All);
+        statements.bytes_max = BYTES_MAX;
+        let (mut read, mut count, mut follows) = (Vec::new(), 4096, true);
+        while follows {
+            follows = statements.next(count, &mut scratch).unwrap();
+            assert!(scratch.quads.len() <= count && scratch.bytes.len() <= BYTES_MAX);
+            // A buffer grows to twice its bytes at most.
+            assert!(scratch.bytes.capacity() <= 3 * BYTES_MAX, "{}", scratch.bytes.capacity());
+            let mut terms = Vec::new();
+            for id in &scratch.terms.ids {
+                push_term(&mut terms, snapshot.term(*id).unwrap().as_ref());
+            }
+            let ids = scratch.terms.ids.len() + scratch.predicates.ids.len();
+            let head = HEAD_BYTES + ROW_BYTES * scratch.quads.len() + 8 * ids;
+            assert!(scratch.bytes[head..] == terms, "a batch has all of its terms");
+            read.extend_from_slice(&scratch.quads);
+            // Fewer statements than are left from the batch before.
+            count = (count / 2).max(32);
+        }
+        assert!(read == quads);
     }
 
     #[test]

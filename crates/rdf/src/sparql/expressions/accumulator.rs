@@ -42,6 +42,7 @@ impl Aggregate {
 
 /// How an evaluation reads the elements of aggregates.
 pub(crate) trait Elements {
+    /// Equal elements have equal terms.
     type Element;
     type Error;
 
@@ -95,7 +96,7 @@ pub(crate) enum Outcome<E> {
     Number(Number),
 }
 
-impl<E> Accumulator<E> {
+impl<E: PartialEq> Accumulator<E> {
     pub(crate) fn new(aggregate: Aggregate) -> Self {
         match aggregate {
             Aggregate::Sum | Aggregate::Average => {
@@ -141,13 +142,17 @@ impl<E> Accumulator<E> {
     }
 }
 
-impl<E> Extreme<E> {
+impl<E: PartialEq> Extreme<E> {
     /// Keeps the element if it is better than the best one. `None`: it has no place in the order.
     fn offer<S: Elements<Element = E>>(&mut self, element: E, elements: &S) -> Result<Option<()>, S::Error> {
         let Some(best) = &self.best else {
             self.best = Some(element);
             return Ok(Some(()));
         };
+        // Groups often repeat a value, whose key is costly.
+        if element == *best {
+            return Ok(Some(()));
+        }
         if let Some(order) = order_of_ids(elements.id(&element), elements.id(best)) {
             if self.is_better(order) {
                 (self.best, self.key) = (Some(element), None);
@@ -181,11 +186,7 @@ impl<E> Extreme<E> {
 
 /// The order of two terms, where their ids decide it.
 fn order_of_ids(left: Option<TermId>, right: Option<TermId>) -> Option<Ordering> {
-    let (left, right) = (left?, right?);
-    if left == right {
-        return Some(Ordering::Equal);
-    }
-    let ((class, left), (other, right)) = (id_order::order(left)?, id_order::order(right)?);
+    let ((class, left), (other, right)) = (id_order::order(left?)?, id_order::order(right?)?);
     // Forms decide between equal values.
     (class == other && left != right).then(|| left.cmp(&right))
 }
@@ -206,6 +207,7 @@ mod tests {
         looked_at: Cell<u32>,
     }
 
+    #[derive(PartialEq)]
     enum Element {
         Id(TermId),
         Term(Term),
@@ -353,5 +355,7 @@ mod tests {
         assert_eq!(held.looked_at.get(), 0);
         (0..100).for_each(|value| add(Literal::from(format!("a text that is too long: {value:03}")).into()));
         assert_eq!(held.looked_at.get(), 100);
+        (0..100).for_each(|_| add(Literal::from("a text that is too long: 099").into()));
+        assert_eq!(held.looked_at.get(), 100, "the best one, again");
     }
 }

@@ -54,6 +54,7 @@ pub(crate) fn text_of_name(name: &str) -> Option<String> {
 }
 
 /// A term that a name stands for.
+#[derive(PartialEq)]
 pub(crate) enum Named {
     Id(TermId),
     Term(Term),

@@ -49,6 +49,7 @@ fn report_left_out(paths: &[String]) {
     }
     if !paths.is_empty() {
         let _ = writeln!(messages, "run `fulgurite facts index` again to index what was left out");
+        let _ = writeln!(messages, "files that the build changes each time stay out");
     }
 }
 

@@ -48,6 +48,22 @@ pub(crate) fn may_compute_double(expression: &Expression) -> bool {
         || operation_of(expression).is_some_and(Operation::is_arithmetic)
 }
 
+/// Whether the value is an integer or a decimal, or an error: a number that is never NaN.
+pub(super) fn makes_exact_numbers(expression: &Expression) -> bool {
+    let Expression::FunctionCall(function, _) = expression else { return false };
+    match function {
+        Function::StrLen
+        | Function::Year
+        | Function::Month
+        | Function::Day
+        | Function::Hours
+        | Function::Minutes
+        | Function::Seconds => true,
+        Function::Custom(name) => name.as_ref() == xsd::DECIMAL || is_integer_type(name.as_ref()),
+        _ => false,
+    }
+}
+
 /// Whether the value is a text, with a language or without, or an error.
 pub(crate) fn makes_texts(expression: &Expression) -> bool {
     match expression {

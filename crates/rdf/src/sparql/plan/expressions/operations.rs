@@ -28,7 +28,7 @@ use spareval::ExpressionTerm;
 use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Function, GraphPattern};
 
 use super::forms::in_form;
-use super::kinds::{Kind, kind, operation_of};
+use super::kinds::{Kind, kind, makes_exact_numbers, operation_of};
 use crate::sparql::evaluation::evaluation_term::Form;
 use crate::sparql::expressions::accumulator::Aggregate;
 use crate::sparql::expressions::functions::{Mode, Operation};
@@ -311,7 +311,7 @@ fn may_compare_times(expression: &Expression) -> bool {
 fn may_order_nan(expression: &Expression) -> bool {
     let may_be_nan = |side: &Expression| match side {
         Expression::Literal(literal) => Number::of_literal(literal.as_ref()).is_some_and(|number| number.is_nan()),
-        other => matches!(kind(other), Kind::Number | Kind::Unknown),
+        other => matches!(kind(other), Kind::Number | Kind::Unknown) && !makes_exact_numbers(other),
     };
     match expression {
         Expression::LessOrEqual(left, right) | Expression::GreaterOrEqual(left, right) => {
@@ -355,4 +355,43 @@ fn may_be_repeated(expression: &Expression, left: &mut usize) -> bool {
         Operand::Pattern(_) => may_be = false,
     });
     may_be
+}
+
+#[cfg(test)]
+mod tests {
+    use oxrdf::{Literal, NamedNode};
+
+    use super::*;
+    use crate::sparql::parse::text::{Prologue, parse_query};
+
+    /// Whether the filter, in that form, asks a variable whether it is NaN.
+    fn asks_for_nan(filter: &str) -> bool {
+        let text = format!("SELECT * {{ ?s ?p ?a, ?b FILTER({filter}) }}");
+        let spargebra::Query::Select { pattern, .. } = parse_query(&text, &Prologue::default()).expect("a query")
+        else {
+            panic!("no SELECT");
+        };
+        let name = NamedNode::from(Form::IsNan);
+        with_operations(pattern).0.to_string().contains(name.as_str())
+    }
+
+    #[test]
+    fn orders_ask_for_nan_only_if_both_sides_may_be_it() {
+        for side in ["?a", "ABS(?a)", "?a / 2", "\"NaN\"^^<http://www.w3.org/2001/XMLSchema#double>"] {
+            assert!(asks_for_nan(&format!("{side} <= ?b")) && asks_for_nan(&format!("?b >= {side}")), "{side}");
+            assert!(!asks_for_nan(&format!("{side} < ?b")), "{side}");
+        }
+        for name in ["STRLEN", "YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS"] {
+            assert!(
+                !asks_for_nan(&format!("{name}(?a) <= ?b")) && !asks_for_nan(&format!("?b >= {name}(?a)")),
+                "{name}"
+            );
+        }
+        for (datatype, is_exact) in [(xsd::BYTE, true), (xsd::DECIMAL, true), (xsd::DOUBLE, false), (xsd::FLOAT, false)]
+        {
+            let cast = Expression::FunctionCall(Function::Custom(datatype.into_owned()), vec![Literal::from(7).into()]);
+            let order = Expression::LessOrEqual(cast.clone().into(), cast.into());
+            assert_eq!(may_order_nan(&order), !is_exact, "{datatype}");
+        }
+    }
 }

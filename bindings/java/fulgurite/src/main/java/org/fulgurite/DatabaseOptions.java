@@ -81,7 +81,7 @@ public final class DatabaseOptions {
      * Sets the memory that commits use before a checkpoint writes them to the file. Default: a 64th of the memory of
      * the machine, at least 64 MiB and at most 384 MiB.
      *
-     * @param bytes the memory in bytes
+     * @param bytes the memory in bytes, at most 8 GiB
      * @return this
      */
     public DatabaseOptions deltaBytes(long bytes) {

@@ -19,7 +19,7 @@ import org.fulgurite.rdf4j.values.TermBytes;
 /**
  * The statements of a pattern in the newest state, for a caller that reads all terms. One native call looks up the terms
  * of the pattern, and reads the first statements and their terms. Batches grow from 32 statements to 4096: a batch has
- * each term once, so larger ones have fewer terms.
+ * each term once, so larger ones have fewer terms. They shrink while their terms are large.
  *
  * <p>One thread reads it. Another thread may close it: then the reading thread gets no more statements, or an exception.
  */
@@ -28,7 +28,7 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
     private static final int FIRST_ROWS = 32;
     private static final int ROWS_MAX = 4096;
 
-    /** A batch with more bytes is not followed by a larger one. */
+    /** A batch with as many bytes is followed by a smaller one, and only one with less than half by a larger one. */
     private static final int BATCH_BYTES = 1 << 20;
 
     private static final int ROOM_BYTES = 1 << 14;
@@ -166,8 +166,11 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
     }
 
     private void fetch() {
-        if (rows < ROWS_MAX && batch.length() < BATCH_BYTES) {
-            rows *= 2;
+        if (batch.length() >= BATCH_BYTES) {
+            // The batch may have fewer statements than it was asked for.
+            rows = Math.max(FIRST_ROWS, batch.count() / 2);
+        } else if (batch.length() < BATCH_BYTES / 2) {
+            rows = Math.min(ROWS_MAX, rows * 2);
         }
         row = 0;
         byte[] found = SailErrors.convert(() -> NativeQuads.nextStatements(following.raw(), rows, room));

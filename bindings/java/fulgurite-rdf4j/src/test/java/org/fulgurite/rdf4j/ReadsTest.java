@@ -179,6 +179,26 @@ class ReadsTest {
     }
 
     @Test
+    void statementsWithLargeTermsBetweenSmallOnesAreThoseThatWereAdded() {
+        String large = "x".repeat(20_000);
+        Set<String> added = new HashSet<>();
+        connection.begin(IsolationLevels.NONE);
+        for (int number = 0; number < 9_000; number++) {
+            boolean isLarge = number >= 5_000 && number < 5_400;
+            Value object = Values.literal(LONG + number + (isLarge ? large : ""));
+            Statement statement = Statements.statement(ANN, NAME, object, null);
+            assertTrue(added.add(statement.toString()));
+            connection.add(statement);
+        }
+        connection.commit();
+        List<String> read = connection.getStatements(null, null, null, false).stream()
+                .map(Statement::toString)
+                .collect(Collectors.toList());
+        assertEquals(added.size(), read.size());
+        assertTrue(added.equals(new HashSet<>(read)));
+    }
+
+    @Test
     void lookupsThatFindNothingAreEmptyAtOnce() {
         connection.add(ANN, NAME, Values.literal("Ann"));
         connection.add(ANN, NAME, Values.literal("Ann"), GRAPH);
