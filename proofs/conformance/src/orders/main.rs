@@ -23,7 +23,8 @@ Usage: orders [--worlds N] [--seed S]
   --seed S    the seed of the terms [default: drawn, and printed]
 
 The order must not depend on the order of the input, DESC must reverse it, and no term may come before one that is less
-for Oxigraph. Where Oxigraph has a result of =, !=, <, <=, > or >=, the store must have the same.
+for Oxigraph. Where Oxigraph has a result of =, !=, <, <=, > or >=, the store must have the same, but for two cases:
+times with and without a zone by = and !=, and NaN beside itself by <= and >=, which must be false.
 ";
 
 /// What the command line asks for.

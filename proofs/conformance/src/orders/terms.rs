@@ -140,6 +140,11 @@ pub fn differ_in_zones(left: &str, right: &str) -> bool {
     matches!((zone(left), zone(right)), (Some(left), Some(right)) if left != right)
 }
 
+/// Whether it is the float or double that is no number.
+pub fn is_nan(term: &str) -> bool {
+    ["float", "double"].iter().any(|name| term == typed("NaN", name))
+}
+
 fn typed(form: &str, name: &str) -> String {
     format!("\"{form}\"^^<http://www.w3.org/2001/XMLSchema#{name}>")
 }
