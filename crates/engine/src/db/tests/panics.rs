@@ -1,4 +1,4 @@
-//! What is left after a thread panicked while it had the checkpointer: errors, and no endless growth of memory.
+//! After a thread has panicked while it held the checkpointer's lock, commits fail, and memory does not grow.
 
 use std::thread;
 

@@ -165,17 +165,22 @@ class ReadsTest {
             connection.add(statement);
         }
         connection.commit();
-        List<String> read = connection.getStatements(null, null, null, false).stream()
-                .map(Statement::toString)
-                .collect(Collectors.toList());
-        assertEquals(added.size(), read.size());
-        assertTrue(added.equals(new HashSet<>(read)));
+        assertAllAreRead(added);
         try (RepositoryResult<Statement> some = connection.getStatements(null, NAME, null, false)) {
             for (int row = 0; row < 9_000; row++) {
                 assertTrue(added.contains(some.next().toString()));
             }
         }
         assertEquals(added.size(), connection.size());
+    }
+
+    /** Compares all statements with these texts. */
+    private void assertAllAreRead(Set<String> added) {
+        List<String> read = connection.getStatements(null, null, null, false).stream()
+                .map(Statement::toString)
+                .collect(Collectors.toList());
+        assertEquals(added.size(), read.size());
+        assertTrue(added.equals(new HashSet<>(read)));
     }
 
     @Test
@@ -191,11 +196,7 @@ class ReadsTest {
             connection.add(statement);
         }
         connection.commit();
-        List<String> read = connection.getStatements(null, null, null, false).stream()
-                .map(Statement::toString)
-                .collect(Collectors.toList());
-        assertEquals(added.size(), read.size());
-        assertTrue(added.equals(new HashSet<>(read)));
+        assertAllAreRead(added);
     }
 
     @Test
