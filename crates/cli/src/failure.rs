@@ -65,6 +65,12 @@ impl Failure {
         }
     }
 
+    /// Whether the file is damaged.
+    #[cfg(feature = "events")]
+    pub fn is_damage(&self) -> bool {
+        self.exit_code() == DAMAGED
+    }
+
     /// The failure in other words. Its exit code stays.
     #[cfg(any(feature = "events", feature = "facts", feature = "rdf"))]
     pub fn reworded(self, message: String) -> Self {

@@ -49,6 +49,17 @@ impl<'a> Members<'a> {
     }
 }
 
+/// What the parser has found wrong with a line, without the place: it says line 1 always.
+pub fn fault(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    match text.strip_suffix(&place).unwrap_or(&text) {
+        // A word that begins as `true`, `false` or `null` does.
+        "expected ident" => "expected a value, or a text in double quotes".to_owned(),
+        fault => fault.to_owned(),
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Each;

@@ -16,7 +16,6 @@ mod records;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
 use notation::printable;
 
 /// Counts memory for `rdf query --memory-max` and similar limits.
@@ -25,8 +24,10 @@ use notation::printable;
 static ALLOCATOR: fulgurite_rdf::MeteringAllocator = fulgurite_rdf::MeteringAllocator::system();
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    block_file_size_signal();
     internal_error::report_panics();
-    match internal_error::catch(|| commands::run(arguments::Arguments::parse().verb)) {
+    match internal_error::catch(|| commands::run(arguments::Arguments::of_process().verb)) {
         Err(internal_error) => ExitCode::from(internal_error.exit_code()),
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(failure)) => {
@@ -38,4 +39,16 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// Blocks the signal of a file that would exceed the limit of the system (`ulimit -f`). The write then returns an
+/// error, which the program prints. Threads and programs that are started later inherit this.
+#[cfg(unix)]
+fn block_file_size_signal() {
+    use nix::sys::signal::{SigSet, Signal};
+
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGXFSZ);
+    // If it fails, the signal ends the program.
+    let _ = signals.thread_block();
 }

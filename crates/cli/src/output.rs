@@ -3,6 +3,7 @@
 //! A table's columns are as wide as its first rows want; nothing waits for the last row.
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr;
 
@@ -84,6 +85,48 @@ pub fn standard_output() -> Output {
 /// Whether people read standard output as it is written.
 pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
+}
+
+/// Waits this long. If the reader of standard output closes it meanwhile, it returns the error that a write would
+/// return: without it, the program would find out only when there is something to print.
+///
+/// # Errors
+/// If the reader has closed standard output.
+#[cfg(unix)]
+pub fn pause(time: Duration) -> Result<(), Failure> {
+    use std::time::Instant;
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::io::Errno;
+
+    let (begun, out) = (Instant::now(), io::stdout());
+    loop {
+        let left = time.saturating_sub(begun.elapsed()).min(POLL_MAX);
+        if left.is_zero() {
+            return Ok(());
+        }
+        let limit = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
+        // Errors and hang-ups are reported without being asked for.
+        let mut outputs = [PollFd::new(&out, PollFlags::empty())];
+        match poll(&mut outputs, Some(&limit)) {
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) if outputs[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) => {
+                return Err(Failure::Output(io::ErrorKind::BrokenPipe.into()));
+            }
+            // Standard output is something that cannot be watched.
+            _ => std::thread::sleep(left),
+        }
+    }
+}
+
+/// Waits this long.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn pause(time: Duration) -> Result<(), Failure> {
+    std::thread::sleep(time);
+    Ok(())
 }
 
 /// Prints rows. Call [`Printer::finish`] after the last.
@@ -310,6 +353,9 @@ pub fn cut(line: &mut String, columns: usize) {
 
 /// Bytes that gather before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
+/// A longer pause is several waits.
+#[cfg(unix)]
+const POLL_MAX: Duration = Duration::from_secs(3600);
 /// So many rows decide how wide columns are.
 const ROWS_MEASURED: usize = 500;
 /// A longer cell does not push the next column away from all others.

@@ -1,7 +1,7 @@
 //! [`Error`], the one error type of the crate.
 
-use std::fmt;
 use std::path::PathBuf;
+use std::{fmt, io};
 
 use crate::event::Expected;
 use crate::ids::{Position, Version};
@@ -90,7 +90,7 @@ pub enum Error {
         /// The file of the socket.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// A function that the program gave failed.
     Program(Box<dyn std::error::Error + Send + Sync>),
@@ -109,6 +109,15 @@ impl Error {
              events, or check that it is the same store, and that a power cut has not lost events"
         );
         Self::Invalid { message }
+    }
+
+    /// Whether bytes of the store are not what was written.
+    pub(crate) fn is_damage(&self) -> bool {
+        match self {
+            Self::Damaged { .. } => true,
+            Self::Engine(error) => error.is_corruption(),
+            _ => false,
+        }
     }
 
     /// Whether the transaction can be tried again: another one conflicted with it.
@@ -157,7 +166,7 @@ impl fmt::Display for Error {
             ),
             Self::NotEvents { name } => {
                 let remedy = "check the name, or open the database for writing to create it";
-                write!(out, "the database has no event store `{name}`; {remedy}")
+                write!(out, "the database has no event store `{name}`; {remedy}; {NOT_MERGED}")
             }
             Self::NewerLayout { name, layout, known } => write!(
                 out,
@@ -176,8 +185,9 @@ impl fmt::Display for Error {
             Self::Codec { source } => write!(out, "a payload does not fit its codec or upcaster: {source}"),
             Self::Socket { path, source } => write!(
                 out,
-                "{}: the socket of an event store: {source}; check that a process serves the store there",
-                path.display()
+                "{}: the socket of an event store: {source}; {}",
+                path.display(),
+                remedy_of_socket(source.kind())
             ),
             Self::Program(error) => error.fmt(out),
         }
@@ -195,6 +205,16 @@ impl std::error::Error for Error {
     }
 }
 
+/// What to do after an error of a socket: that of a server or of a follower.
+fn remedy_of_socket(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::AddrInUse => "choose another path",
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => "choose a shorter path",
+        io::ErrorKind::PermissionDenied => "check who may use the socket and its directory",
+        _ => "check the path; to follow, check that a process serves the store there",
+    }
+}
+
 /// The beginning of a name, for messages.
 struct Name<'n>(&'n [u8]);
 
@@ -209,6 +229,8 @@ impl fmt::Display for Name<'_> {
     }
 }
 
+/// Why a reader may not see a store that another process has created.
+const NOT_MERGED: &str = "if another process has created it, it appears with the next checkpoint of that process";
 /// The ends of the names of tables that the log can replace.
 const INDEXES: [&str; 3] = [".index", ".by_type", ".by_tag"];
 /// As much as fits a line.

@@ -31,6 +31,7 @@
 //! | follow from another process (Unix) | `EventStore::serve`, `RemoteFollower` |
 //! | truncate, delete, keep a part | [`EventStore::delete_stream`], [`EventStore::apply_retention`] |
 //! | check a store, and repair its indexes | [`Snapshot::check`], [`StoreOptions::rebuild_indexes`] |
+//! | copy what a damaged store still has | [`Snapshot::salvage`] |
 //! | encode payloads | [`Codec`] |
 //! | change a FlatBuffer of a view without encoding it again | [`FlatTable`] |
 //!
@@ -76,6 +77,7 @@ pub use reading::check::report::{Defect, StoreReport};
 pub use reading::events::Events;
 pub use reading::partition::Partition;
 pub use reading::query::{EventQuery, QueryItem};
+pub use reading::salvage::{Salvage, Salvaged};
 pub use reading::snapshot::{AggregateState, Snapshot, StreamInfo};
 pub use reading::upcasters::Upcasters;
 pub use store::append::AppendCondition;

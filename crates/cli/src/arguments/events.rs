@@ -29,7 +29,9 @@ pub enum EventsVerb {
     Append(Append),
     /// Print events as NDJSON: all, or those of a stream.
     Read(Read),
-    /// Print events as NDJSON, then print new events as they are appended.
+    /// Print events as NDJSON, then print new events as they appear in the file.
+    ///
+    /// Events of another process appear when that process writes its next checkpoint, or closes the database.
     Follow(Follow),
     /// List the streams.
     Streams(Streams),
@@ -96,8 +98,8 @@ pub struct Append {
 pub struct Read {
     #[command(flatten)]
     pub store: StoreArgument,
-    /// The stream, as `events streams` prints it in a table: text, or hex:00ff for bytes that are no text and for names
-    /// that begin with hex:. Without it, all events are printed.
+    /// The stream, as `events streams` prints it in a table: text, or hex:00ff for names that are no text, have control
+    /// characters or begin with hex:. Without it, all events are printed.
     pub stream: Option<StreamName>,
     /// Begin at this position; of a stream, at this version.
     #[arg(long, value_name = "NUMBER")]
@@ -117,6 +119,10 @@ pub struct Read {
     /// Only events that have all of these tags.
     #[arg(long = "tag", value_name = "TAG", conflicts_with = "stream")]
     pub tags: Vec<String>,
+    /// Read a damaged store: leave out what cannot be read, print which positions that is to standard error, and end
+    /// with exit code 3 if there is any. Indexes are not read.
+    #[arg(long, conflicts_with_all = ["stream", "since", "backwards"])]
+    pub skip_damaged: bool,
 }
 
 /// Arguments of `events follow`.

@@ -1,6 +1,6 @@
 //! The program and its verbs.
 
-use clap::{Parser, Subcommand};
+use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[cfg(feature = "events")]
 use crate::arguments::events;
@@ -27,6 +27,24 @@ pub struct Arguments {
     /// The verb.
     #[command(subcommand)]
     pub verb: Verb,
+}
+
+impl Arguments {
+    /// The arguments of this process. If they cannot be parsed, it prints why, and ends the process.
+    pub fn of_process() -> Self {
+        let matches = with_negative_values(Self::command()).get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut Self::command()).exit())
+    }
+}
+
+/// The command line with options that take negative numbers. Most refuse them, but as values: otherwise a number would
+/// be taken for an unknown option, with the advice to write `--` before it.
+fn with_negative_values(command: Command) -> Command {
+    let command = command.mut_args(|argument| match argument.is_positional() {
+        false if argument.get_action().takes_values() => argument.allow_negative_numbers(true),
+        _ => argument,
+    });
+    command.mut_subcommands(with_negative_values)
 }
 
 /// The verbs.
@@ -85,8 +103,6 @@ pub enum Verb {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
@@ -99,6 +115,16 @@ mod tests {
         let arguments = Arguments::try_parse_from(["fulgurite", "put", "a.ful", "t", "-7", "-1.5"]).unwrap();
         let Verb::Put(put) = arguments.verb else { panic!("put was given") };
         assert_eq!((put.key_text.as_str(), put.value_text.as_str()), ("-7", "-1.5"));
+    }
+
+    #[test]
+    fn negative_numbers_are_values_of_options_and_refused_as_such() {
+        with_negative_values(Arguments::command()).debug_assert();
+        let given = ["scan", "a.ful", "t", "--limit", "-1"];
+        let arguments = std::iter::once("fulgurite").chain(given);
+        let error = with_negative_values(Arguments::command()).try_get_matches_from(arguments).unwrap_err().to_string();
+        assert!(error.contains("invalid value '-1' for '--limit <"), "{error}");
+        assert!(!error.contains("-- -1"), "{error}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::lines::Lines;
 use super::record::{FieldNames, Offence, Pair, Place, RecordReader};
 use crate::column::{KEY, VALUE};
 use crate::entries::EntryForm;
-use crate::json::Members;
+use crate::json::{self, Members};
 
 /// Reads NDJSON.
 pub struct NdjsonReader {
@@ -75,12 +75,9 @@ fn option(fields: &FieldNames, name: &str) -> &'static str {
 
 /// The parser's message, whose line would be 1 always.
 fn without_line(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    match text.strip_suffix(&place) {
-        Some(message) => format!("no JSON object: {message} at column {}", error.column()),
-        None => format!("no JSON object: {text}"),
-    }
+    // Not all errors have a place.
+    let place = if error.line() > 0 { format!(" at column {}", error.column()) } else { String::new() };
+    format!("no JSON object: {}{place}", json::fault(error))
 }
 
 /// So many members a message names.

@@ -223,9 +223,9 @@ fn fill_up(ballast: &Path) {
 fn a_limit_of_file_size_fails_like_a_full_disk() {
     let place = TestDirectory::new();
     let loaded = fill(|arguments, input| {
-        // The signal would kill the program before it sees the error.
+        // The signal of this limit would kill a program that does not block it.
         let mut shell = Command::new("sh");
-        shell.args(["-c", "trap '' XFSZ; ulimit -f 8192; exec \"$0\" \"$@\"", PROGRAM]);
+        shell.args(["-c", "ulimit -f 8192; exec \"$0\" \"$@\"", PROGRAM]);
         run_in(&mut shell, place.root(), arguments, input)
     });
     let unlimited =
@@ -326,4 +326,18 @@ fn an_indexer_that_fails_on_a_full_disk_without_a_message_names_the_file_that_ca
     let run = run_in(&mut program, &small, &["facts", "index", &source, "--database", "code.ful"], b"");
     let expected = "code.ful-indexer.log: cannot be written: No space left";
     assert!(run.code == 1 && run.messages.contains(expected), "{run:?}");
+}
+
+/// The signal of the limit ended the program without a message.
+#[test]
+fn a_file_above_the_limit_of_the_system_is_an_error_and_no_signal() {
+    let place = TestDirectory::new().with_fruit("a.ful");
+    let input = place.file("in.ndjson", lines(0, 20_000));
+    // 1 MiB, or 2 MiB in a shell that counts blocks of 1024 bytes: less than the input.
+    let mut shell = place.command("sh");
+    let limited = "ulimit -f 2048; exec \"$0\" \"$@\"";
+    shell.arg("-c").arg(limited).arg(PROGRAM).args(["import", "a.ful", "t", input, "--create", "--key", "u64"]);
+    let message = Run::of(shell.output().unwrap()).fails(1);
+    assert!(message.contains("file size limit"), "{message}");
+    assert_eq!(place.run(&["get", "a.ful", "fruit", "apple"]).ok(), "red\n");
 }

@@ -65,9 +65,11 @@ fn events_are_read_by_stream_type_tag_and_position_both_ways() {
     let time = serde_json::from_str::<serde_json::Value>(first).unwrap()["time"].as_str().unwrap().to_owned();
     assert_eq!(read(&["--since", &time]).len(), 9);
     refused(&directory.run(&["events", "read", "a.ful", "--since", "nan"]), 2, "not a time since 1970");
-    refused(&directory.run(&["events", "read", "a.ful", "s9"]), 1, "stream `s9` does not exist");
+    refused(&directory.run(&["events", "read", "a.ful", "s9"]), 1, "a.ful: stream `s9` does not exist");
     refused(&directory.run(&["events", "read", "b.ful"]), 1, "no such database");
-    refused(&directory.run(&["events", "read", "a.ful", "--store", "other"]), 1, "no event store `other`");
+    let other = directory.run(&["events", "read", "a.ful", "--store", "other"]);
+    refused(&other, 1, "a.ful: the database has no event store `other`; check --store");
+    refused(&other, 1, "next checkpoint");
 }
 
 #[test]
@@ -129,6 +131,16 @@ fn a_stream_whose_name_is_no_text_is_found_by_the_name_that_is_listed() {
     assert_eq!(read("hex:ff00"), [1, 4, 5]);
     refused(&append(&[], r#"{"stream":{"hex":"f"},"type":"x"}"#), 1, "`stream` is not a string");
     refused(&directory.run(&["events", "read", "a.ful", "hex:f"]), 2, "even number of hexadecimal digits");
+}
+
+#[test]
+fn a_stream_whose_name_is_not_printed_as_it_is_has_digits_in_a_table() {
+    let directory = TestDirectory::new();
+    let input = "{\"stream\":\"a\\u0000b\",\"type\":\"x\",\"data\":7}\n";
+    done(&directory.run_with_input(&["events", "append", "a.ful", "--create"], input.as_bytes()));
+    let rows = done(&directory.run(&["events", "streams", "a.ful"]));
+    assert!(rows[1].starts_with("hex:610062 "), "{rows:?}");
+    assert_eq!(data(&done(&directory.run(&["events", "read", "a.ful", "hex:610062"]))), [7]);
 }
 
 #[test]
@@ -225,6 +237,49 @@ fn a_batch_with_a_wrong_line_is_not_appended_and_the_line_is_named() {
 }
 
 #[test]
+fn the_line_that_the_store_refuses_is_named_also_within_a_run_of_a_stream() {
+    let directory = created();
+    let append = |input: &str| directory.run_with_input(&["events", "append", "a.ful"], input.as_bytes());
+    let good = "{\"stream\":\"n\",\"type\":\"x\"}\n".repeat(5);
+    let no_type = r#"{"stream":"n","type":""}"#;
+    refused(&append(&format!("{good}\n{no_type}\n{good}")), 1, "-: line 7: the name of a type");
+    // Events are checked before `expected` is, but line 1 is the first that is refused.
+    let wrong = r#"{"stream":"n","type":"x","expected":5}"#;
+    let message = "-: line 1: stream `n`: expected version 5, but it does not exist; read the";
+    refused(&append(&format!("{wrong}\n{good}{no_type}")), 1, message);
+    let no_name = r#"{"stream":"","type":"x"}"#;
+    refused(&append(&format!("{good}{no_name}")), 1, "-: line 6: the name of a stream");
+    let late = r#"{"stream":"n","type":"x","expected":"no stream"}"#;
+    let message = "-: line 6: stream `n`: expected no stream, but earlier lines of this batch append to it, after \
+                   which its last event has version 4; let `expected` count them; nothing of this batch was appended";
+    refused(&append(&format!("{good}{late}")), 1, message);
+    let other = append(r#"{"stream":"s1","type":"x","expected":0}"#);
+    refused(&other, 1, "-: line 1: stream `s1`: expected version 0, but its last event has version 2; read the");
+    refused(&append("foo"), 1, "-: line 1, column 2: expected a value, or a text in double quotes");
+    assert_eq!(done(&directory.run(&["events", "read", "a.ful"])).len(), 9, "nothing was appended");
+}
+
+/// The advice was given whenever earlier lines name the stream: who follows it undoes what another writer has decided.
+#[test]
+fn an_expectation_that_failed_before_the_batch_is_not_to_be_counted_up() {
+    let directory = created();
+    let append = |input: &str| directory.run_with_input(&["events", "append", "a.ful"], input.as_bytes());
+    let known = r#"{"stream":"r","type":"x","id":"00000000000000000000000000000007"}"#;
+    let good = r#"{"stream":"r","type":"x"}"#;
+    let expecting = |version: u64| format!(r#"{{"stream":"r","type":"x","expected":{version}}}"#);
+    done(&append(&format!("{known}\n{good}")));
+    let read_again = |version: u64| {
+        format!("-: line 2: stream `r`: expected version 0, but its last event has version {version}; read the")
+    };
+    refused(&append(&format!("{known}\n{}", expecting(0))), 1, &read_again(1));
+    refused(&append(&format!("{good}\n{}", expecting(0))), 1, &read_again(2));
+    let message = "-: line 3: stream `r`: expected version 1, but earlier lines of this batch append to it, after which \
+                   its last event has version 2; let `expected` count them";
+    refused(&append(&format!("{known}\n{good}\n{}", expecting(1))), 1, message);
+    done(&append(&format!("{known}\n{good}\n{}", expecting(2))));
+}
+
+#[test]
 fn a_line_that_is_not_utf_8_is_named_and_what_was_appended_before_is_counted() {
     let directory = created();
     let mut input = r#"{"stream":"n","type":"x"}"#.repeat(3).replace("}{", "}\n{").into_bytes();
@@ -298,6 +353,45 @@ fn follow_prints_events_that_come_later() {
     let rest: Vec<String> = lines.map(|line| line.unwrap()).collect();
     assert_eq!(data(&rest), [9, 10]);
     assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+/// `read` ended at the first damaged page, and nothing said how to go on.
+#[test]
+fn read_goes_on_behind_damaged_pages_if_it_is_asked_to_and_names_what_it_leaves_out() {
+    let directory = TestDirectory::new();
+    let line = |number: u64| format!("{{\"stream\":\"s\",\"type\":\"x\",\"data\":{}}}\n", 70_000_000 + number);
+    let input: String = (0..4000).map(line).collect();
+    let append = ["events", "append", "a.ful", "--create", "--batch", "10"];
+    done(&directory.run_with_input(&append, input.as_bytes()));
+    let read = |options: &[&str]| directory.run(&[&["events", "read", "a.ful"], options].concat());
+    assert_eq!(done(&read(&["--skip-damaged"])).len(), 4000);
+    assert_eq!(done(&read(&["--skip-damaged", "--from", "3990", "--limit", "3"])).len(), 3);
+    assert_eq!(done(&read(&["--skip-damaged", "--type", "y"])).len(), 0);
+    let mut bytes = directory.read("a.ful");
+    for mark in [b"70002000", b"70003999"] {
+        for at in 0..bytes.len() - mark.len() {
+            bytes[at] ^= u8::from(&bytes[at..at + mark.len()] == mark);
+        }
+    }
+    directory.file("a.ful", bytes);
+
+    refused(&read(&[]), 3, "; `fulgurite events read --skip-damaged` prints what the log still has");
+    let run = read(&["--skip-damaged"]);
+    refused(&run, 3, "a.ful: 2 damaged places: ");
+    let lines: Vec<_> = run.text().lines().map(str::to_owned).collect();
+    let read_data = data(&lines);
+    assert!(read_data.len() > 2000 && read_data.is_sorted(), "{} events", read_data.len());
+    assert!(!read_data.contains(&70_002_000) && !read_data.contains(&70_003_999));
+    let behind = read_data.iter().find(|&&data| data > 70_002_000).unwrap() - 70_000_000;
+    let left_out: Vec<_> = run.messages.lines().filter(|line| line.contains("left out: page")).collect();
+    assert_eq!(left_out.len(), 2, "{}", run.messages);
+    assert!(left_out[0].contains(&format!(" to {} are left out", behind - 1)), "{left_out:?}");
+    assert!(left_out[1].contains(" on are left out"), "{left_out:?}");
+    refused(&directory.run(&["events", "check", "a.ful"]), 3, "copy what `fulgurite events read --skip-damaged`");
+    for other in [&["s"][..], &["--backwards"], &["--since", "0"]] {
+        assert_eq!(read(&[&["--skip-damaged"], other].concat()).code, 2);
+        refused(&read(other), 3, "--skip-damaged`, without a stream, --since and --backwards, prints what");
+    }
 }
 
 #[test]

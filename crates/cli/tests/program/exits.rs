@@ -1,6 +1,12 @@
 //! Exit codes, and verbs that change nothing that they should not change.
 
 use std::io::Read;
+#[cfg(unix)]
+use std::sync::mpsc;
+#[cfg(unix)]
+use std::thread;
+#[cfg(unix)]
+use std::time::Duration;
 
 use fulgurite::Database;
 
@@ -20,6 +26,8 @@ fn a_truncated_file_is_damaged_and_the_page_is_named() {
             assert_eq!(run.code, 3, "{verb:?} {part} {run:?}");
             let told = format!("{}{}", run.text(), run.messages);
             assert!(told.contains("page "), "{verb:?} {part} {told}");
+            // `check` does not advise its user to run it.
+            assert!(verb[0] != "check" || !told.contains("`fulgurite check`"), "{told}");
         }
     }
 }
@@ -215,6 +223,43 @@ fn a_reader_that_has_had_enough_ends_the_program_quietly() {
     }
 }
 
+/// What waits for events prints nothing, so no write fails.
+#[cfg(unix)]
+#[test]
+fn a_verb_that_waits_ends_when_its_reader_has_had_enough() {
+    let place = TestDirectory::new();
+    place.run(&["put", "a.ful", "t", "k", "v", "--create", "--keep-log", "1"]).ok();
+    let mut verbs = vec![vec!["changes", "a.ful", "--follow", "600"], vec!["stats", "a.ful", "--watch", "600"]];
+    if cfg!(feature = "events") {
+        let append = ["events", "append", "e.ful", "--create"];
+        place.run_with_input(&append, b"{\"stream\":\"s\",\"type\":\"t\"}").ok();
+        verbs.push(vec!["events", "follow", "e.ful", "--from", "0", "--interval", "600"]);
+    }
+    for arguments in verbs {
+        let mut child = place.spawn(&arguments);
+        let (mut pipe, mut errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        pipe.read_exact(&mut [0; 10]).unwrap();
+        let (sender, receiver) = mpsc::channel();
+        // Its messages end when it ends.
+        let reading = thread::spawn(move || {
+            let mut messages = String::new();
+            errors.read_to_string(&mut messages).unwrap();
+            let _ = sender.send(messages);
+        });
+        drop(pipe);
+        // Much longer than it takes, and much shorter than it waits for events.
+        let messages = receiver.recv_timeout(Duration::from_secs(120));
+        if messages.is_err() {
+            child.kill().unwrap();
+        }
+        let code = child.wait().unwrap().code();
+        reading.join().unwrap();
+        let messages = messages.unwrap_or_else(|_| panic!("{arguments:?} does not end"));
+        assert_eq!(code, Some(0), "{arguments:?} {messages}");
+        assert!(!messages.contains("fulgurite:"), "{arguments:?} {messages}");
+    }
+}
+
 /// A store, and its verbs: what follows the name of the kind, where `FILE` is the store and `NEW` a file that is not
 /// there.
 struct Kind {
@@ -358,7 +403,9 @@ fn every_verb_of_a_store_has_the_exit_codes_of_damage_locks_and_missing_files() 
         for verb in kind.reads.iter().chain(kind.writes) {
             place.file("text.ful", "just a text, longer than nothing\n".repeat(1000));
             place.file("cut.ful", &whole[..whole.len() / 2 + 1]);
-            for (file, code) in [("missing.ful", 1), ("text.ful", 3), ("cut.ful", 3)] {
+            // A damaged database is deleted if that is confirmed.
+            let of_damage = if verb.contains(&"delete") { 0 } else { 3 };
+            for (file, code) in [("missing.ful", 1), ("text.ful", 3), ("cut.ful", of_damage)] {
                 kind.ends(&place, verb, file, code);
             }
         }

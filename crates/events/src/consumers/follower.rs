@@ -75,8 +75,9 @@ impl EventStore {
     /// # Errors
     /// [`Error::Invalid`] if the store has no event yet at the position before `from`; errors of the disk.
     pub fn follow(&self, from: Position) -> Result<Follower> {
-        // Events that are not durable yet have positions too.
-        if from.0 > self.shared.bell.position() {
+        // Events that are not durable yet have positions too. A log without a position may be one whose end is damaged.
+        let end = self.shared.bell.position();
+        if from.0 > end || end == 0 {
             self.snapshot()?.check_follows(from)?;
         }
         Ok(Follower {

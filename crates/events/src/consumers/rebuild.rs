@@ -22,7 +22,7 @@ impl EventStore {
     /// whole, and all members continue after it.
     ///
     /// A rebuild that was interrupted begins again at the first event. Handles of the old tables are invalid
-    /// afterwards: open them by name.
+    /// afterwards: open them by name. The new tables have the options of `view`; the old ones may have others.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the view is that of one member, because the tables have events of the others too, or if a
@@ -32,6 +32,7 @@ impl EventStore {
         F: FnMut(&mut WriteTxn, &ViewContext<'_>, &Event<'_>) -> Result<()>,
     {
         view.check_whole("rebuild")?;
+        view.check_names(&self.shared.db.read()?)?;
         let beside = view.beside();
         self.repeat(|txn| {
             self.group_sizes(txn, view)?;
@@ -39,24 +40,34 @@ impl EventStore {
         })?;
         let mut progress = ViewProgress::default();
         loop {
-            let run = self.run_view(&beside, &mut fold)?;
-            progress.events += run.events;
-            progress.missed += run.missed;
-            progress.position = run.position;
-            if self.repeat(|txn| self.exchange(txn, view, &beside))? {
+            let batch = self.fold_batch(&beside, &mut fold)?;
+            if batch.before < progress.position {
+                // A call of `drop_view`, or another rebuild, has dropped what was folded.
+                progress = ViewProgress::default();
+            }
+            progress.add(&batch);
+            let folded = progress.position;
+            if folded >= batch.head && self.repeat(|txn| self.exchange(txn, view, &beside, folded))? {
                 return Ok(progress);
             }
         }
     }
 
-    /// Drops the tables of a view and its position, and those of all members of its group.
+    /// Drops the tables of a view and its position, those of all members of its group, and what an interrupted rebuild
+    /// has left. A rebuild that is running begins again.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if the view is that of one member, because the tables have events of
-    /// the others too. Errors of the disk.
+    /// the others too, or if the view or a table of it must not have its name: see [`View::table`]. Errors of the disk.
     pub fn drop_view(&self, view: &View) -> Result<()> {
         view.check_whole("drop")?;
-        self.repeat(|txn| self.drop_view_in(txn, view).map(|()| true)).map(drop)
+        view.check_names(&self.shared.db.read()?)?;
+        let beside = view.beside();
+        let dropped = self.repeat(|txn| {
+            self.drop_view_in(txn, view)?;
+            self.drop_view_in(txn, &beside).map(|()| true)
+        });
+        dropped.map(drop)
     }
 
     fn drop_view_in(&self, txn: &mut WriteTxn, view: &View) -> Result<()> {
@@ -113,9 +124,20 @@ impl EventStore {
         Ok(members.into_iter().map(|(_, count)| count).collect())
     }
 
-    /// Puts the new tables in the place of the old ones, unless the old view is further.
-    fn exchange(&self, txn: &mut WriteTxn, view: &View, beside: &View) -> Result<bool> {
+    /// Puts the new tables in the place of the old ones, unless the old view is further, or the new view was dropped
+    /// since it had folded the events before `folded`.
+    fn exchange(&self, txn: &mut WriteTxn, view: &View, beside: &View, folded: Position) -> Result<bool> {
         let position = self.position_in(txn, &beside.consumer())?;
+        if position < folded {
+            return Ok(false);
+        }
+        // The position of an empty log does not show that tables were dropped.
+        for name in beside.table_names() {
+            match txn.open_table(name) {
+                Err(fulgurite::Error::TableNotFound { .. }) => return Ok(false),
+                table => drop(table?),
+            }
+        }
         let members = self.members(txn, view)?;
         let reached = members.iter().map(|(_, position)| *position).max().unwrap_or_default();
         if position < reached.max(self.position_in(txn, &view.consumer())?) {
@@ -155,3 +177,45 @@ impl EventStore {
 
 /// A rebuild puts a position for each member of a group of at most so many.
 const MEMBERS_MAX: u32 = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{EventData, Expected};
+
+    /// The position of such a view became 0, and the rebuild returned the end of the log.
+    #[test]
+    fn a_new_view_without_tables_that_was_dropped_is_not_exchanged() -> Result<()> {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let store = EventStore::create(directory.path().join("a.ful"))?;
+        store.append("s", Expected::Any, &[EventData::new("x", b"")])?;
+        let view = View::new("v");
+        let beside = view.beside();
+        let mut nothing = |_: &mut WriteTxn, _: &ViewContext<'_>, _: &Event<'_>| Ok::<(), Error>(());
+        let folded = store.fold_batch(&beside, &mut nothing)?.position;
+        assert_eq!(folded, Position(1));
+        store.drop_view(&view)?;
+        assert!(!store.repeat(|txn| store.exchange(txn, &view, &beside, folded))?);
+        assert_eq!(store.snapshot()?.consumers()?, []);
+        store.fold_batch(&beside, &mut nothing)?;
+        assert!(store.repeat(|txn| store.exchange(txn, &view, &beside, folded))?);
+        assert_eq!(store.snapshot()?.consumer_position("v")?, folded);
+        Ok(())
+    }
+
+    /// The log is empty, so the position of the new view is 0 before and after it is dropped.
+    #[test]
+    fn a_new_view_of_an_empty_store_whose_tables_were_dropped_is_not_exchanged() -> Result<()> {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let store = EventStore::create(directory.path().join("a.ful"))?;
+        let view = View::new("v").table("t", Default::default());
+        let beside = view.beside();
+        let mut nothing = |_: &mut WriteTxn, _: &ViewContext<'_>, _: &Event<'_>| Ok::<(), Error>(());
+        let folded = store.fold_batch(&beside, &mut nothing)?.position;
+        store.drop_view(&view)?;
+        assert!(!store.repeat(|txn| store.exchange(txn, &view, &beside, folded))?);
+        store.fold_batch(&beside, &mut nothing)?;
+        assert!(store.repeat(|txn| store.exchange(txn, &view, &beside, folded))?);
+        Ok(())
+    }
+}

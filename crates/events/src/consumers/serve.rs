@@ -109,7 +109,7 @@ impl FileId {
 fn bind(path: &Path) -> io::Result<(UnixListener, FileId)> {
     let is_socket = || match std::fs::symlink_metadata(path) {
         Ok(metadata) if metadata.file_type().is_socket() => Ok(true),
-        Ok(_) => Err(io::Error::from(ErrorKind::AlreadyExists)),
+        Ok(_) => Err(io::Error::new(ErrorKind::AlreadyExists, "a file that is not a socket is there")),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     };
@@ -120,7 +120,7 @@ fn bind(path: &Path) -> io::Result<(UnixListener, FileId)> {
     lock.lock()?;
     if is_socket()? {
         match UnixStream::connect(path) {
-            Ok(_) => return Err(ErrorKind::AddrInUse.into()),
+            Ok(_) => return Err(io::Error::new(ErrorKind::AddrInUse, "a process listens there already")),
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => std::fs::remove_file(path)?,
             Err(error) => return Err(error),
         }

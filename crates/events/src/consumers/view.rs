@@ -5,7 +5,7 @@
 use std::thread;
 use std::time::Duration;
 
-use fulgurite::{Read, Table, TableOptions, UPDATE_ATTEMPTS, WriteTxn};
+use fulgurite::{Database, Read, ReadTxn, Table, TableOptions, UPDATE_ATTEMPTS, WriteTxn};
 
 use crate::consumers::signal::Signal;
 use crate::consumers::stop::Stop;
@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::ids::Position;
 use crate::layout::keys;
+use crate::layout::tables::{self, BESIDE};
 use crate::reading::locate;
 use crate::reading::partition::Partition;
 use crate::reading::snapshot::{Snapshot, parse_position};
@@ -79,13 +80,18 @@ impl ViewProgress {
 }
 
 impl View {
-    /// A view without tables. Its name is that of the consumer which stores its position.
+    /// A view without tables. Its name is that of the consumer which stores its position. It must not be empty, nor end
+    /// in `~rebuild`.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), tables: Vec::new(), batch_events: BATCH_EVENTS, partition: Partition::ALL }
     }
 
     /// Adds a table, which is created if it does not exist. [`ViewContext::table`] finds it by its index: the first
     /// table that was added is 0.
+    ///
+    /// A view owns its tables: [`EventStore::rebuild_view`] and [`EventStore::drop_view`] drop them. A table of an
+    /// event store, one whose name ends in `~rebuild`, and one that was added before are refused when the view is used.
+    /// If options are given, [`EventStore::run_view`] refuses a table that exists with other ones.
     #[must_use]
     pub fn table(mut self, name: impl Into<String>, options: TableOptions) -> Self {
         self.tables.push((name.into(), options));
@@ -139,6 +145,51 @@ impl View {
         self.tables.iter().map(|(name, _)| name.as_str())
     }
 
+    /// Refuses names of views and tables that it would be wrong to fold into, to exchange or to drop.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`]; those of the engine.
+    pub(super) fn check_names(&self, txn: &ReadTxn) -> Result<()> {
+        let (view, refuse) = (&self.name, |message: String| Err(Error::Invalid { message }));
+        if view.is_empty() {
+            return refuse("the name of a view is empty; give it one".into());
+        }
+        if view.ends_with(BESIDE) {
+            return refuse(format!("a view cannot have the name `{view}`: {RESERVED}"));
+        }
+        for (index, (name, _)) in self.tables.iter().enumerate() {
+            if let Some(store) = tables::store_of(txn, name)? {
+                return refuse(format!(
+                    "the view `{view}` cannot have the table `{name}`, which is of the event store `{store}`; choose \
+                     another name"
+                ));
+            }
+            if name.ends_with(BESIDE) {
+                return refuse(format!("the view `{view}` cannot have the table `{name}`: {RESERVED}"));
+            }
+            if self.tables[..index].iter().any(|(other, _)| other == name) {
+                return refuse(format!("the view `{view}` has the table `{name}` twice; add it once"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses tables that exist with other options than those that are given. A rebuild replaces such tables.
+    ///
+    /// # Errors
+    /// [`fulgurite::Error::TableMismatch`]; others of the engine.
+    fn check_options(&self, db: &Database) -> Result<()> {
+        for (name, options) in self.tables.iter().filter(|(_, options)| *options != TableOptions::new()) {
+            match db.open_table(name) {
+                // It is there, so this compares it only.
+                Ok(_) => drop(db.open_or_create_table(name, options.clone())?),
+                Err(fulgurite::Error::TableNotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
     fn open_tables(&self, txn: &mut WriteTxn) -> Result<Vec<Table>> {
         let open = |(name, options): &(String, TableOptions)| match txn.open_table(name) {
             Err(fulgurite::Error::TableNotFound { .. }) => txn.create_table(name, options.clone()),
@@ -172,12 +223,14 @@ impl EventStore {
     /// have no effects outside the transaction.
     ///
     /// # Errors
-    /// Those of `fold`: its batch is not folded then. Errors of the disk. That events are missing is not an error: see
-    /// [`ViewProgress::missed`].
+    /// Those of `fold`: its batch is not folded then. [`Error::Invalid`] if the view or a table of it must not have its
+    /// name, [`TableMismatch`](fulgurite::Error::TableMismatch) if a table has other options: see [`View::table`].
+    /// Errors of the disk. That events are missing is not an error: see [`ViewProgress::missed`].
     pub fn run_view<F>(&self, view: &View, mut fold: F) -> Result<ViewProgress>
     where
         F: FnMut(&mut WriteTxn, &ViewContext<'_>, &Event<'_>) -> Result<()>,
     {
+        self.check_view(view)?;
         let mut progress = ViewProgress::default();
         loop {
             let batch = self.fold_batch(view, &mut fold)?;
@@ -203,6 +256,7 @@ impl EventStore {
     where
         F: FnMut(&mut WriteTxn, &ViewContext<'_>, &Event<'_>) -> Result<()>,
     {
+        self.check_view(view)?;
         let (mut progress, mut has_caught_up) = (ViewProgress::default(), false);
         let mut attention = Attention::of_follower(&self.shared.bell);
         while !stop.is_stopped() {
@@ -225,7 +279,12 @@ impl EventStore {
         Ok(progress)
     }
 
-    /// Folds the next events of a view in one transaction.
+    fn check_view(&self, view: &View) -> Result<()> {
+        view.check_names(&self.shared.db.read()?)?;
+        view.check_options(&self.shared.db)
+    }
+
+    /// Folds the next events of a view in one transaction. Requires: the tables of the view are known to be its own.
     pub(super) fn fold_batch<F>(&self, view: &View, fold: &mut F) -> Result<Batch>
     where
         F: FnMut(&mut WriteTxn, &ViewContext<'_>, &Event<'_>) -> Result<()>,
@@ -267,7 +326,7 @@ impl EventStore {
             txn.put(&self.shared.tables.consumers, &consumer, keys::number(position.0))?;
         }
         txn.commit()?;
-        Ok(Batch { events, position, missed: from.0 - before.0, head })
+        Ok(Batch { events, before, position, missed: from.0 - before.0, head })
     }
 
     /// The position of a consumer, as a transaction sees it.
@@ -283,6 +342,8 @@ impl EventStore {
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) events: u64,
+    /// The position that the view had.
+    pub(super) before: Position,
     pub(super) position: Position,
     /// Positions before `position` that retention had removed.
     pub(super) missed: u64,
@@ -296,5 +357,5 @@ const BATCH_EVENTS: u64 = 10_000;
 const BEHIND_MAX: u64 = 10_000;
 /// How long a view waits for events at once. It is woken when some come, and when it is stopped.
 const WAIT: Duration = Duration::from_secs(1);
-/// The end of the names of tables and consumers of a view that is being rebuilt.
-const BESIDE: &str = "~rebuild";
+/// Why names that end so are refused.
+const RESERVED: &str = "names that end in `~rebuild` are those of views that are being rebuilt; choose another name";

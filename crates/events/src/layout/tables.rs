@@ -156,6 +156,28 @@ impl Tables {
     }
 }
 
+/// The name of the event store that a table is of. Indexes that are being rebuilt are of it too. None if the database
+/// has no such store.
+///
+/// # Errors
+/// Those of the engine.
+pub fn store_of<'n>(txn: &ReadTxn, table: &'n str) -> Result<Option<&'n str>> {
+    let Some((store, part)) = table.rsplit_once('.') else { return Ok(None) };
+    if !PARTS.contains(&part.strip_suffix(BESIDE).unwrap_or(part)) {
+        return Ok(None);
+    }
+    let meta = match txn.open_table(&format!("{store}.meta")) {
+        Err(fulgurite::Error::TableNotFound { .. }) => return Ok(None),
+        meta => meta?,
+    };
+    // The version of a layout is a byte.
+    let is_store = txn.get(&meta, META_LAYOUT)?.is_some_and(|layout| layout.len() == 1);
+    Ok(is_store.then_some(store))
+}
+
+/// What follows the name of the store in the names of its tables.
+const PARTS: [&str; 10] =
+    ["log", "names", "streams", INDEX, "types", BY_TYPE, BY_TAG, "consumers", "snapshots", "meta"];
 /// What follows the name of the store in the names of the indexes, and the types of their keys.
 const INDEX: &str = "index";
 const INDEX_KEY: &str = "(u64,u64)";
@@ -163,8 +185,8 @@ const BY_TYPE: &str = "by_type";
 const BY_TYPE_KEY: &str = "(u32,u64)";
 const BY_TAG: &str = "by_tag";
 const BY_TAG_KEY: &str = "(u64,u64)";
-/// The end of the names of indexes that are being rebuilt.
-const BESIDE: &str = "~rebuild";
+/// The end of the names of indexes and of views that are being rebuilt.
+pub const BESIDE: &str = "~rebuild";
 /// The key of the layout's version.
 const META_LAYOUT: &[u8] = b"layout";
 /// The key of the first position that retention keeps.

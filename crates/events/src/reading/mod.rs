@@ -1,4 +1,5 @@
-//! Reading: snapshots, cursors over events, fast scans, queries, and the check of a store.
+//! Reading: snapshots, cursors over events, fast scans, queries, the check of a store, and what can be read of a
+//! damaged one.
 
 pub mod check;
 pub mod events;
@@ -7,6 +8,7 @@ pub mod lanes;
 pub mod locate;
 pub mod partition;
 pub mod query;
+pub mod salvage;
 pub mod scan;
 pub mod snapshot;
 pub mod types;

@@ -97,7 +97,12 @@ impl Shared {
         let txn = db.read()?;
         let types = Types::load(&txn, &tables)?;
         let bell = Bell::default();
-        bell.ring(Self::followed_end(db, &txn, &tables, options.durability)?);
+        match Self::followed_end(db, &txn, &tables, options.durability) {
+            Ok(end) => bell.ring(end),
+            // A damaged store opens read-only, for `Snapshot::salvage`. `EventStore::follow` returns the error.
+            Err(error) if error.is_damage() && is_read_only(db) => {}
+            Err(error) => return Err(error),
+        }
         Ok(Self {
             db: db.clone(),
             tables: Arc::new(tables),
@@ -171,6 +176,11 @@ impl Shared {
     pub fn end(&self) {
         self.owner.store(0, Ordering::Relaxed);
     }
+}
+
+/// Does not wait: this thread may hold the exclusive transaction.
+fn is_read_only(db: &Database) -> bool {
+    matches!(db.try_write(), Err(fulgurite::Error::ReadOnly { .. }))
 }
 
 /// A number that no other running thread has.

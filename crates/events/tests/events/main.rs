@@ -14,5 +14,6 @@ mod model;
 #[cfg(unix)]
 mod remote;
 mod retention;
+mod salvaging;
 mod support;
 mod views;

@@ -17,7 +17,9 @@ fn a_remote_follower_sees_every_event_once_and_in_order_and_its_signals() {
         store.append(format!("s{}", number % 7), Expected::Any, &[event("early").id([number as u8; 16])]).unwrap();
     }
     let server = store.serve(&socket).unwrap();
-    assert!(matches!(store.serve(&socket), Err(Error::Socket { .. })));
+    let second = store.serve(&socket).unwrap_err();
+    assert!(matches!(second, Error::Socket { .. }));
+    assert!(second.to_string().ends_with("a process listens there already; choose another path"), "{second}");
     thread::scope(|scope| {
         let followers: Vec<_> = (0..3)
             .map(|from| {
@@ -105,8 +107,24 @@ fn a_file_that_is_no_socket_is_not_replaced() {
     for path in [&file, &link] {
         let refused = store.serve(path).unwrap_err();
         assert!(matches!(&refused, Error::Socket { source, .. } if source.kind() == ErrorKind::AlreadyExists));
+        assert!(refused.to_string().ends_with("not a socket is there; choose another path"), "{refused}");
     }
     assert_eq!(std::fs::read_to_string(&link).unwrap(), "kept");
+    // Not only that a process must serve there: the caller is that process.
+    let below = store.serve(file.join("a.sock")).unwrap_err().to_string();
+    assert!(below.contains("; check the path; to follow, "), "{below}");
+}
+
+#[test]
+fn a_socket_with_a_long_path_is_refused_with_a_remedy() {
+    let (directory, store) = store();
+    for length in [150, 300] {
+        let socket = directory.path().join("s".repeat(length));
+        let served = store.serve(&socket).unwrap_err().to_string();
+        assert!(served.ends_with("; choose a shorter path"), "{served}");
+        let followed = RemoteFollower::connect(&socket, Position(0)).unwrap_err().to_string();
+        assert!(followed.ends_with("; choose a shorter path"), "{followed}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::thread;
 
-use fulgurite::{Read, Table, WriteTxn};
+use fulgurite::{Read, Table, TableOptions, WriteTxn};
 use fulgurite_events::{
     Error, Event, EventData, EventStore, Expected, Partition, Position, Result, Retention, Signal, Stop, View,
     ViewContext,
@@ -221,4 +221,111 @@ fn a_consumer_is_not_set_above_the_next_event_which_it_would_miss() {
         })
         .unwrap();
     assert_eq!(store.snapshot().unwrap().consumer_position("reader").unwrap(), Position(11));
+}
+
+/// A rebuild of such a view once put an empty table in the place of the log.
+#[test]
+fn a_view_cannot_have_a_table_of_an_event_store() {
+    let (_directory, store) = store();
+    fill(&store, 10);
+    let db = store.database();
+    let other = EventStore::options().name("other").open_in(db).unwrap();
+    fill(&other, 3);
+    let tables = db.tables().unwrap();
+    assert_eq!(tables.len(), 20);
+    let names = tables.iter().map(|table| table.name().to_owned());
+    for name in names.chain(["events.index~rebuild".to_owned()]) {
+        refused(&store, &View::new("v").table(&name, Default::default()), &name);
+    }
+    let sound = |store: &EventStore| store.snapshot().unwrap().check().unwrap().is_sound();
+    assert!(sound(&store) && sound(&other));
+    // The same ends of names do no harm where there is no store.
+    let harmless = View::new("v").table("third.log", Default::default());
+    store.run_view(&harmless, |_, _, _| Ok(())).unwrap();
+    store.drop_view(&harmless).unwrap();
+}
+
+#[test]
+fn a_view_has_a_name_and_no_table_twice_and_no_name_of_a_rebuild() {
+    let (_directory, store) = store();
+    fill(&store, 10);
+    let twice = View::new("v").table("t", Default::default()).table("t", Default::default());
+    refused(&store, &twice, "the view `v` has the table `t` twice");
+    refused(&store, &View::new(""), "the name of a view is empty");
+    refused(&store, &View::new("v~rebuild"), "a view cannot have the name `v~rebuild`");
+    refused(&store, &View::new("v").table("t~rebuild", Default::default()), "cannot have the table `t~rebuild`");
+    assert_eq!(store.database().tables().unwrap().len(), 10, "nothing was created");
+}
+
+/// Asserts that a view is neither run, followed, rebuilt nor dropped.
+#[track_caller]
+fn refused(store: &EventStore, view: &View, message: &str) {
+    let nothing = |_: &mut WriteTxn, _: &ViewContext<'_>, _: &Event<'_>| Ok::<(), Error>(());
+    let stop = Stop::new(store);
+    stop.stop();
+    let outcomes = [
+        store.run_view(view, nothing).map(drop),
+        store.follow_view(view, &stop, |_| {}, nothing).map(drop),
+        store.rebuild_view(view, nothing).map(drop),
+        store.drop_view(view),
+    ];
+    for outcome in outcomes {
+        match outcome {
+            Err(Error::Invalid { message: found }) => assert!(found.contains(message), "{found}"),
+            other => panic!("{message}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_view_is_not_run_on_a_table_with_other_options_and_a_rebuild_replaces_the_table() {
+    let (_directory, store) = store();
+    fill(&store, 10);
+    store.run_view(&view(), count).unwrap();
+    let typed = View::new("counts").table("counts", TableOptions::new().key_type("u64"));
+    match store.run_view(&typed, count) {
+        Err(Error::Engine(error)) => assert!(matches!(*error, fulgurite::Error::TableMismatch { .. }), "{error}"),
+        other => panic!("{other:?}"),
+    }
+    store.rebuild_view(&typed, count).unwrap();
+    assert_eq!(store.database().open_table("counts").unwrap().key_type(), "u64");
+    fill(&store, 5);
+    store.run_view(&typed, count).unwrap();
+    // Without options, a table is used as it is.
+    assert_eq!(store.run_view(&view(), count).unwrap().events, 0);
+    assert_eq!(total(&store), 15);
+}
+
+#[test]
+fn dropping_a_view_drops_what_an_interrupted_rebuild_has_left() {
+    let (_directory, store) = store();
+    fill(&store, 30);
+    store.run_view(&view(), count).unwrap();
+    let interrupted = store.rebuild_view(&view(), |txn, context, event| match event.position {
+        Position(20) => Err(Error::program("no")),
+        _ => count(txn, context, event),
+    });
+    assert!(matches!(interrupted, Err(Error::Program(_))));
+    assert!(store.database().open_table("counts~rebuild").is_ok());
+    store.drop_view(&view()).unwrap();
+    assert_eq!(store.database().tables().unwrap().len(), 10);
+    assert_eq!(store.snapshot().unwrap().consumers().unwrap(), []);
+}
+
+#[test]
+fn a_rebuild_whose_new_tables_are_dropped_begins_again() {
+    let (_directory, store) = store();
+    fill(&store, 30);
+    store.run_view(&view(), count).unwrap();
+    let mut is_dropped = false;
+    let done = store.rebuild_view(&view(), |txn, context, event| {
+        if event.position == Position(29) && !is_dropped {
+            is_dropped = true;
+            store.drop_view(&view())?;
+        }
+        count(txn, context, event)
+    });
+    let done = done.unwrap();
+    assert_eq!((done.events, done.position), (30, Position(30)), "what was dropped is not counted");
+    assert_eq!(total(&store), 30);
 }

@@ -8,7 +8,7 @@ use crate::arguments::{Changes, OutputFormat};
 use crate::database::reading;
 use crate::entries::EntryForm;
 use crate::failure::Failure;
-use crate::output::{Cell, Output, Printer};
+use crate::output::{Cell, Output, Printer, pause};
 
 /// Prints the changes after a commit, and goes on with those that come if it is asked to.
 pub fn run(arguments: &Changes) -> Result<(), Failure> {
@@ -25,7 +25,7 @@ pub fn run(arguments: &Changes) -> Result<(), Failure> {
         })?;
         let Some(interval) = arguments.follow else { return printer.finish() };
         printer.flush()?;
-        std::thread::sleep(interval);
+        pause(interval)?;
     }
 }
 

@@ -9,6 +9,16 @@ use crate::output::{Cell, Printer, counted, entries, standard_output};
 
 /// Checks all pages; lists what is wrong, and fails with the exit code of damage if anything is.
 pub fn run(arguments: &Check) -> Result<(), Failure> {
+    check(arguments).map_err(|failure| match failure {
+        // Without the advice to run this verb.
+        Failure::Engine(fulgurite::Error::Corrupt { path, place, offence }) => {
+            Failure::damaged(format!("{}: {place} is damaged: {offence}; restore a backup", path.display()))
+        }
+        failure => failure,
+    })
+}
+
+fn check(arguments: &Check) -> Result<(), Failure> {
     reading(&arguments.file.path, |db, _| {
         let report = db.check()?;
         let damages: Vec<String> = report.damages.iter().map(ToString::to_string).collect();

@@ -10,7 +10,7 @@ use crate::commands::database::tables::merge_name;
 use crate::database::reading;
 use crate::failure::Failure;
 use crate::json;
-use crate::output::{Cell, Printer, counted, grouped, size, standard_output};
+use crate::output::{Cell, Printer, counted, grouped, pause, size, standard_output};
 
 /// Prints the parts of the file and its tables.
 pub fn run(arguments: &Stats) -> Result<(), Failure> {
@@ -35,7 +35,7 @@ fn watch(arguments: &Stats, interval: Duration) -> Result<(), Failure> {
             break;
         }
         if line > 0 {
-            std::thread::sleep(interval);
+            pause(interval)?;
         }
         reading(&arguments.file.path, |db, _| {
             let (now, stats) = (Instant::now(), db.stats()?);

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write as _, stdin};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use fulgurite_events::{EventData, EventStore, Expected};
+use fulgurite_events::{Error, EventData, EventStore, Expected, Transaction, Version};
 
 use super::input_event::ReadyEvent;
 use super::opened::changing_store;
@@ -67,7 +67,7 @@ fn append_lines(
     input: Box<dyn BufRead>,
     done: &mut Done,
 ) -> Result<(), Failure> {
-    let (mut batch, mut first) = (Vec::new(), 1);
+    let mut batch = Vec::new();
     let stream = arguments.stream.as_ref().map(|stream| &stream.0[..]);
     for (line, number) in input.lines().zip(1_u64..) {
         let line = line.map_err(|error| {
@@ -78,23 +78,20 @@ fn append_lines(
         })?;
         // Some programs write a byte order mark before a text.
         let line = if number == 1 { line.strip_prefix('\u{feff}').unwrap_or(&line) } else { &line };
-        if batch.is_empty() {
-            first = number;
-        }
         if !line.trim().is_empty() {
-            let event = ReadyEvent::parse(line, stream, arguments.kind.as_deref());
-            batch.push(event.map_err(|error| {
+            let event = ReadyEvent::parse(line, stream, arguments.kind.as_deref()).map_err(|error| {
                 let column = error.column.map_or_else(String::new, |column| format!(", column {column}"));
                 let place = format!("{}: line {number}{column}: {}", path.display(), error.text);
                 Failure::Message(format!("{place}; {NOTHING}; {}", said(done)))
-            })?);
+            })?;
+            batch.push(Line { number, event });
         }
         if batch.len() >= arguments.batch as usize {
-            append_batch(store, path, first, &batch, done)?;
+            append_batch(store, path, &batch, done)?;
             batch.clear();
         }
     }
-    append_batch(store, path, first, &batch, done)
+    append_batch(store, path, &batch, done)
 }
 
 const NOTHING: &str = "nothing of this batch was appended";
@@ -104,34 +101,21 @@ fn said(done: &Done) -> String {
     format!("{} appended before", counted(done.events, "event was", "events were"))
 }
 
-/// Appends events in one transaction: neighbours of a stream together, and events with ids one by one, because some of
-/// them may be there already.
-fn append_batch(
-    store: &EventStore,
-    path: &Path,
-    first: u64,
-    batch: &[ReadyEvent],
-    done: &mut Done,
-) -> Result<(), Failure> {
+/// An event, and the line of the input that has it.
+struct Line {
+    number: u64,
+    event: ReadyEvent,
+}
+
+/// Appends events in one transaction.
+fn append_batch(store: &EventStore, path: &Path, batch: &[Line], done: &mut Done) -> Result<(), Failure> {
     if batch.is_empty() {
         return Ok(());
     }
-    let tags: Vec<Vec<&str>> = batch.iter().map(ReadyEvent::tags).collect();
-    let events: Vec<(&ReadyEvent, EventData<'_>)> =
-        batch.iter().zip(&tags).map(|(event, tags)| (event, event.data(tags))).collect();
+    let mut refused = None;
     let outcome = store.transact(|transaction| {
-        let mut repeated = 0;
-        let go_together = |one: &ReadyEvent, next: &ReadyEvent| {
-            // An event with an expectation of its own begins an append.
-            one.stream == next.stream && next.expected == Expected::Any && !one.has_id() && !next.has_id()
-        };
-        for run in events.chunk_by(|(one, _), (next, _)| go_together(one, next)) {
-            let data: Vec<EventData<'_>> = run.iter().map(|(_, data)| *data).collect();
-            let (event, _) = run[0];
-            let appended = transaction.append(&event.stream, event.expected, &data)?;
-            repeated += if appended.repeated { appended.count } else { 0 };
-        }
-        Ok(repeated)
+        refused = None;
+        append_runs(transaction, batch, &mut refused)
     });
     match outcome {
         Ok(repeated) => {
@@ -139,17 +123,116 @@ fn append_batch(
             done.repeated += repeated;
             Ok(())
         }
-        Err(error) => {
-            let failure = Failure::from(error);
-            let place = format!("{}: lines from {first} on: {failure}", path.display());
-            let what = match failure {
-                Failure::Engine(fulgurite::Error::Indeterminate { .. }) => {
-                    "it is not known whether this batch is there"
-                }
-                _ => NOTHING,
-            };
-            let message = format!("{place}; {what}; {}", said(done));
-            Err(failure.reworded(message))
-        }
+        Err(error) => Err(explained(error, refused, path, batch, done)),
     }
+}
+
+/// An event that the store refuses.
+#[derive(Clone, Copy)]
+struct Refused {
+    /// Its index in the batch.
+    index: usize,
+    /// How many earlier events of the batch were appended to its stream, without those that were there already.
+    earlier: u64,
+}
+
+impl Refused {
+    /// Requires: `repeated` ascends. It has the indexes of the events before `index` that were there already.
+    fn new(batch: &[Line], repeated: &[usize], index: usize) -> Self {
+        let stream = &batch[index].event.stream;
+        let earlier = batch[..index].iter().enumerate();
+        let earlier = earlier.filter(|(at, line)| line.event.stream == *stream && repeated.binary_search(at).is_err());
+        Self { index, earlier: earlier.count() as u64 }
+    }
+
+    /// Whether the stream, whose last event has this version, was as expected before the earlier events.
+    fn was_as_expected(self, expected: Expected, version: Version) -> bool {
+        let last = match expected {
+            Expected::Exact(before) => before.0.checked_add(self.earlier),
+            Expected::NoStream => self.earlier.checked_sub(1),
+            Expected::Any | Expected::StreamExists => None,
+        };
+        self.earlier > 0 && last == Some(version.0)
+    }
+}
+
+/// Appends neighbours of a stream together, and events with ids one by one, because some of them may be there already.
+/// Returns how many are.
+fn append_runs(
+    transaction: &mut Transaction<'_>,
+    batch: &[Line],
+    refused: &mut Option<Refused>,
+) -> fulgurite_events::Result<u64> {
+    let tags: Vec<Vec<&str>> = batch.iter().map(|line| line.event.tags()).collect();
+    let data: Vec<EventData<'_>> = batch.iter().zip(&tags).map(|(line, tags)| line.event.data(tags)).collect();
+    let go_together = |one: &Line, next: &Line| {
+        let (one, next) = (&one.event, &next.event);
+        // An event with an expectation of its own begins an append.
+        one.stream == next.stream && next.expected == Expected::Any && !one.has_id() && !next.has_id()
+    };
+    // Only events with ids are repeated, and each of them is a run of its own.
+    let (mut repeated, mut begun) = (Vec::new(), 0);
+    for run in batch.chunk_by(go_together) {
+        let (event, data) = (&run[0].event, &data[begun..begun + run.len()]);
+        match transaction.append(&event.stream, event.expected, data) {
+            Ok(appended) if appended.repeated => repeated.push(begun),
+            Ok(_) => {}
+            // Nothing is wrong with an event if the engine fails.
+            Err(error @ Error::Engine(_)) => return Err(error),
+            Err(error) => {
+                // If each of them is accepted alone, the whole run is what is wrong.
+                let (index, error) = first_refused(transaction, event, data).unwrap_or((0, error));
+                if !matches!(error, Error::Engine(_)) {
+                    *refused = Some(Refused::new(batch, &repeated, begun + index));
+                }
+                return Err(error);
+            }
+        }
+        begun += run.len();
+    }
+    Ok(repeated.len() as u64)
+}
+
+/// The first event of a run that is refused alone, and why: the error of the whole run may be that of a later event.
+/// The events before it are appended, and undone with the whole batch.
+fn first_refused(
+    transaction: &mut Transaction<'_>,
+    first: &ReadyEvent,
+    run: &[EventData<'_>],
+) -> Option<(usize, Error)> {
+    run.iter().enumerate().find_map(|(index, data)| {
+        let expected = if index == 0 { first.expected } else { Expected::Any };
+        let outcome = transaction.append(&first.stream, expected, std::slice::from_ref(data));
+        outcome.err().map(|error| (index, error))
+    })
+}
+
+/// An error of a batch, with the line that is the reason if one is.
+fn explained(error: Error, refused: Option<Refused>, path: &Path, batch: &[Line], done: &Done) -> Failure {
+    let (first, last) = (batch[0].number, batch[batch.len() - 1].number);
+    let place = match refused {
+        Some(refused) => format!("line {}", batch[refused.index].number),
+        None if first == last => format!("line {first}"),
+        None => format!("lines {first} to {last}"),
+    };
+    let text = match &error {
+        Error::WrongVersion { stream, expected, actual: Some(version) }
+            if refused.is_some_and(|refused| refused.was_as_expected(*expected, *version)) =>
+        {
+            let name = String::from_utf8_lossy(stream);
+            format!(
+                "stream `{}`: expected {expected}, but earlier lines of this batch append to it, after which its last \
+                 event has version {version}; let `expected` count them",
+                name.escape_debug()
+            )
+        }
+        error => error.to_string(),
+    };
+    let failure = Failure::from(error);
+    let what = match failure {
+        Failure::Engine(fulgurite::Error::Indeterminate { .. }) => "it is not known whether this batch is there",
+        _ => NOTHING,
+    };
+    let message = format!("{}: {place}: {text}; {what}; {}", path.display(), said(done));
+    failure.reworded(message)
 }

@@ -36,7 +36,7 @@ pub fn run(arguments: &EventCheck) -> Result<(), Failure> {
         printer.finish()?;
         let remedy = match pages.is_empty() && report.is_repairable() {
             true => "rebuild the indexes with `fulgurite events reindex`",
-            false => "restore a backup, or copy what `fulgurite events read` still prints",
+            false => "restore a backup, or copy what `fulgurite events read --skip-damaged` still prints",
         };
         match (pages.len() + report.defects.len()) as u64 + report.more_defects {
             0 => Ok(()),

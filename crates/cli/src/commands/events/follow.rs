@@ -1,7 +1,6 @@
 //! `events follow`: prints events as they come.
 
 use std::io::Write as _;
-use std::thread;
 
 use fulgurite_events::Position;
 
@@ -9,12 +8,12 @@ use super::opened::reading_store;
 use super::read::print;
 use crate::arguments::events::Follow;
 use crate::failure::Failure;
-use crate::output::standard_output;
+use crate::output::{pause, standard_output};
 
 /// Prints one event on each line, and what the follower learns as messages.
 ///
 /// Another process may write the database: it is opened again for each look, because an open database does not show
-/// what another process commits.
+/// what another process commits. What is opened is the newest checkpoint of that process.
 pub fn run(arguments: &Follow) -> Result<(), Failure> {
     let (mut next, mut left) = (arguments.from.map(Position), arguments.limit.unwrap_or(u64::MAX));
     let mut has_caught_up = false;
@@ -38,7 +37,7 @@ pub fn run(arguments: &Follow) -> Result<(), Failure> {
         if left == 0 {
             return Ok(());
         }
-        thread::sleep(arguments.interval);
+        pause(arguments.interval)?;
     }
 }
 

@@ -4,7 +4,7 @@ use fulgurite_events::{EventData, EventId, Expected, Version};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::json::{Members, bytes_of_json_hex};
+use crate::json::{Members, bytes_of_json_hex, fault};
 use crate::notation::bytes_of_hex;
 
 /// An event that can be appended.
@@ -32,7 +32,8 @@ impl ReadyEvent {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(line: &str, stream: Option<&[u8]>, kind: Option<&str>) -> Result<Self, Fault> {
-        let members = serde_json::from_str(line).map_err(|error| without_line(&error))?;
+        let members = serde_json::from_str(line)
+            .map_err(|error| Fault { column: Some(error.column().max(1)), text: fault(&error) })?;
         let line = Line { line, members };
         if let Some((name, value)) = line.members.0.iter().find(|(name, _)| !MEMBERS.contains(&name.as_str())) {
             let text = format!("unknown member `{name}`; put it into `data` or `metadata`");
@@ -134,14 +135,6 @@ fn stream_name(value: &RawValue) -> Result<Vec<u8>, String> {
     let text = serde_json::from_str::<String>(value.get()).ok().map(String::into_bytes);
     let name = text.or_else(|| bytes_of_json_hex(value).ok());
     name.ok_or_else(|| "`stream` is not a string, nor {\"hex\": \"…\"} with hexadecimal digits".to_owned())
-}
-
-/// The fault that the parser has found, whose line would be 1 always.
-fn without_line(error: &serde_json::Error) -> Fault {
-    let text = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    let text = text.strip_suffix(&place).unwrap_or(&text).to_owned();
-    Fault { column: Some(error.column().max(1)), text }
 }
 
 fn parse_id(text: &str) -> Result<EventId, String> {

@@ -11,6 +11,7 @@ mod read;
 mod reindex;
 mod replay;
 mod run;
+mod salvage;
 mod stats;
 mod streams;
 

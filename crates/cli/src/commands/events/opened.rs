@@ -17,9 +17,25 @@ pub fn reading_store(
     work: impl FnOnce(&Database, &Snapshot) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     reading(&argument.file.path, |db, _| {
-        let store = EventStore::options().name(&argument.store).open_in(db)?;
+        let opened = EventStore::options().name(&argument.store).open_in(db);
+        let store = opened.map_err(|error| located(argument, error))?;
         work(db, &store.snapshot()?)
     })
+}
+
+/// Adds to an error of a verb that reads where the store is, and what its user can do.
+pub fn located(argument: &StoreArgument, error: fulgurite_events::Error) -> Failure {
+    let path = argument.file.path.display();
+    match error {
+        fulgurite_events::Error::NotEvents { name } => Failure::Message(format!(
+            "{path}: the database has no event store `{name}`; check --store; if another process has just created the \
+             store, wait for the next checkpoint of that process"
+        )),
+        fulgurite_events::Error::StreamNotFound { .. } => {
+            Failure::Message(format!("{path}: {error}; `fulgurite events streams` lists the streams"))
+        }
+        error => error.into(),
+    }
 }
 
 /// Opens a store for writing, calls `work` with it, and closes the database. `create` is the verb's option, if it has

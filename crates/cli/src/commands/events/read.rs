@@ -5,16 +5,31 @@ use std::io::Write;
 use fulgurite_events::{EventQuery, Events, Position, QueryItem, Snapshot, Version};
 
 use super::event_json::push_event;
-use super::opened::reading_store;
+use super::opened::{located, reading_store};
+use super::salvage;
 use crate::arguments::events::Read;
 use crate::failure::Failure;
 use crate::output::standard_output;
 
 /// Prints one event on each line.
 pub fn run(arguments: &Read) -> Result<(), Failure> {
+    let limit = arguments.limit.unwrap_or(u64::MAX);
     reading_store(&arguments.store, |_, snapshot| {
-        let mut events = open(snapshot, arguments)?;
-        print(snapshot, &mut events, arguments.limit.unwrap_or(u64::MAX), &mut standard_output()).map(drop)
+        if arguments.skip_damaged {
+            return salvage::print(snapshot, arguments, limit, &mut standard_output());
+        }
+        let printed = open(snapshot, arguments)
+            .and_then(|mut events| print(snapshot, &mut events, limit, &mut standard_output()).map(drop));
+        printed.map_err(|failure| {
+            if !failure.is_damage() {
+                return failure;
+            }
+            let is_skipping_refused = arguments.stream.is_some() || arguments.since.is_some() || arguments.backwards;
+            let limits = if is_skipping_refused { ", without a stream, --since and --backwards," } else { "" };
+            let message =
+                format!("{failure}; `fulgurite events read --skip-damaged`{limits} prints what the log still has");
+            failure.reworded(message)
+        })
     })
 }
 
@@ -46,7 +61,7 @@ fn open<'s>(snapshot: &'s Snapshot, arguments: &Read) -> Result<Events<'s>, Fail
             true => snapshot.read_stream_backwards(&stream.0, Version(from)),
             false => snapshot.read_stream(&stream.0, Version(from)),
         };
-        return Ok(events?);
+        return events.map_err(|error| located(&arguments.store, error));
     }
     let item = arguments.kinds.iter().fold(QueryItem::new(), QueryItem::kind);
     let item = arguments.tags.iter().fold(item, QueryItem::tag);
