@@ -102,6 +102,25 @@ func (h *handle) take() bool {
 	return !h.closed.Swap(true)
 }
 
+// An object without a handle was never opened. It is nil, the result of a call that has failed, or a zero
+// value. Its methods return ErrClosed.
+
+func (db *DB) isMissing() bool {
+	return db == nil || db.handle == nil
+}
+
+func (t *Table) isMissing() bool {
+	return t == nil || t.handle == nil
+}
+
+func (txn *Txn) isMissing() bool {
+	return txn == nil || txn.handle == nil
+}
+
+func (c *Changes) isMissing() bool {
+	return c == nil || c.handle == nil
+}
+
 // cText returns a text of C, which the caller frees.
 func cText(text string) (*C.char, error) {
 	for i := range len(text) {

@@ -98,7 +98,7 @@ func (c *Changes) do(run func(C.fulgurite_changes) C.int) error {
 
 // Close releases the log that the feed keeps. The second call returns ErrClosed.
 func (c *Changes) Close() error {
-	if !c.handle.take() {
+	if c.isMissing() || !c.handle.take() {
 		return ErrClosed
 	}
 	c.handle.cleanup.Stop()
@@ -112,6 +112,9 @@ const changesMax = 256
 
 // Next returns the next commit, or ErrNotFound at the end of the feed.
 func (c *Changes) Next() (Commit, error) {
+	if c.isMissing() {
+		return Commit{}, ErrClosed
+	}
 	// Another goroutine must not move or close the feed while the changes are copied.
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -168,12 +171,18 @@ func (c *Changes) All() iter.Seq[Commit] {
 
 // Err returns the error that ended the last iteration, if one did.
 func (c *Changes) Err() error {
+	if c.isMissing() {
+		return ErrClosed
+	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.err
 }
 
 func (c *Changes) fail(err error) {
+	if c.isMissing() {
+		return
+	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.err = err

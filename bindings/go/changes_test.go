@@ -134,3 +134,73 @@ func TestAFeedThatIsClosedMeanwhileReturnsWholeCommits(t *testing.T) {
 		want(t, read.Load() > 0, true)
 	}
 }
+
+func TestWhatWasNeverOpenedIsClosed(t *testing.T) {
+	opened, openedTable := openedWithLog(t)
+	reading, err := opened.Read()
+	must(t, err)
+	defer func() { must(t, reading.End()) }()
+	entries := func(yield func([]byte, []byte) bool) { yield([]byte("k"), nil) }
+	key := []byte("k")
+
+	var db *DB
+	for _, missing := range []*DB{db, {}} {
+		wantError(t, missing.Close(), ErrClosed)
+		wantError(t, missing.Sync(background), ErrClosed)
+		wantError(t, missing.View(func(*Txn) error { return nil }), ErrClosed)
+		wantError(t, missing.Update(background, func(*Txn) error { return nil }), ErrClosed)
+		wantError(t, missing.DropTable(openedTable), ErrClosed)
+		_, err := missing.Table("t", TableOptions{})
+		wantError(t, err, ErrClosed)
+		_, err = missing.Tables()
+		wantError(t, err, ErrClosed)
+		_, err = missing.Changes(0)
+		wantError(t, err, ErrClosed)
+		_, err = missing.BulkLoad(background, openedTable, entries)
+		wantError(t, err, ErrClosed)
+	}
+
+	var table *Table
+	for _, missing := range []*Table{table, {}} {
+		wantError(t, missing.Close(), ErrClosed)
+		wantError(t, opened.DropTable(missing), ErrClosed)
+		_, err := opened.BulkLoad(background, missing, entries)
+		wantError(t, err, ErrClosed)
+		_, err = reading.Get(missing, key)
+		wantError(t, err, ErrClosed)
+		write := func(txn *Txn) error { return txn.Put(missing, key, nil) }
+		wantError(t, opened.Update(background, write), ErrClosed)
+	}
+
+	var txn *Txn
+	for _, missing := range []*Txn{txn, {}} {
+		_, err := missing.Get(openedTable, key)
+		wantError(t, err, ErrClosed)
+		_, err = missing.GetMany(openedTable, nil)
+		wantError(t, err, ErrClosed)
+		_, err = missing.Sequence()
+		wantError(t, err, ErrClosed)
+		_, err = missing.Savepoint()
+		wantError(t, err, ErrClosed)
+		scan := missing.Scan(openedTable, Range{})
+		for range scan.All() {
+			t.Fatal("an entry of no transaction")
+		}
+		wantError(t, scan.Err(), ErrClosed)
+		wantError(t, missing.RollbackTo(0), ErrClosed)
+		wantError(t, missing.Put(openedTable, key, nil), ErrClosed)
+		wantError(t, missing.Commit(), ErrClosed)
+		wantError(t, missing.End(), ErrClosed)
+	}
+
+	var changes *Changes
+	for _, missing := range []*Changes{changes, {}} {
+		_, err := missing.Next()
+		wantError(t, err, ErrClosed)
+		for range missing.All() {
+			t.Fatal("a commit of no feed")
+		}
+		wantError(t, missing.Err(), ErrClosed)
+		wantError(t, missing.Close(), ErrClosed)
+	}
+}

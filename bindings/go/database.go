@@ -129,6 +129,9 @@ func (db *DB) c() C.fulgurite_database {
 
 // do calls the library with the database, which is not collected meanwhile.
 func (db *DB) do(run func(C.fulgurite_database) C.int) error {
+	if db.isMissing() {
+		return ErrClosed
+	}
 	defer runtime.KeepAlive(db)
 	return call(func() C.int { return run(db.c()) })
 }
@@ -136,7 +139,7 @@ func (db *DB) do(run func(C.fulgurite_database) C.int) error {
 // Close merges all commits into the file, and closes the database. It waits for an exclusive transaction
 // to end. Other open transactions can still read, but no longer commit. The second call returns ErrClosed.
 func (db *DB) Close() error {
-	if !db.handle.take() {
+	if db.isMissing() || !db.handle.take() {
 		return ErrClosed
 	}
 	db.handle.cleanup.Stop()

@@ -50,6 +50,9 @@ func (txn *Txn) Get(table *Table, key []byte) ([]byte, error) {
 
 // GetMany returns the values of many keys, in their order; nil for a key without a value.
 func (txn *Txn) GetMany(table *Table, keys [][]byte) ([][]byte, error) {
+	if txn.isMissing() {
+		return nil, ErrClosed
+	}
 	if len(keys) == 0 {
 		return nil, txn.do(func(c C.fulgurite_txn) C.int { return C.fulgurite_sequence(c, new(C.uint64_t)) })
 	}
@@ -94,6 +97,9 @@ func (txn *Txn) Counter(table *Table, key []byte) (uint64, error) {
 
 // change calls the library with a change of the transaction, while no goroutine copies its values.
 func (txn *Txn) change(table *Table, run func(C.fulgurite_txn, C.fulgurite_table) C.int) error {
+	if txn.isMissing() {
+		return ErrClosed
+	}
 	txn.handle.reading.Lock()
 	defer txn.handle.reading.Unlock()
 	return txn.with(table, run)
@@ -233,6 +239,9 @@ func (s *Scan) All() iter.Seq2[[]byte, []byte] {
 
 // batch returns up to count entries of a range. It reads nothing outside the range.
 func (txn *Txn) batch(table *Table, r Range, reverse bool, count int) ([]Entry, error) {
+	if txn.isMissing() {
+		return nil, ErrClosed
+	}
 	defer txn.releaseValues()
 	// Changes of the transaction wait until the entries are copied.
 	txn.handle.reading.RLock()

@@ -14,8 +14,8 @@ import (
 var (
 	// ErrNotFound says that a key has no value.
 	ErrNotFound = errors.New("fulgurite: the key has no value")
-	// ErrClosed says that a database, table or transaction is closed or has ended.
-	ErrClosed = &Error{Code: int(C.FULGURITE_CLOSED), message: "it is closed"}
+	// ErrClosed says that a database, table, transaction or feed is closed, has ended or is nil.
+	ErrClosed = &Error{Code: int(C.FULGURITE_CLOSED), message: "it is closed, or was not opened"}
 	// ErrConflict says that another transaction changed what this one used. Run it again.
 	ErrConflict = &Error{Code: int(C.FULGURITE_CONFLICT), message: "the transaction conflicts with another one"}
 	// ErrTransactionTooOld says that too much was committed since the transaction began. Run it again.

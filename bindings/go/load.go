@@ -84,6 +84,9 @@ func (db *DB) BulkLoadUnsorted(
 func (db *DB) load(
 	ctx context.Context, table *Table, entries iter.Seq2[[]byte, []byte], isSorted bool,
 ) (LoadSummary, error) {
+	if db.isMissing() || table.isMissing() {
+		return LoadSummary{}, ErrClosed
+	}
 	if err := ctx.Err(); err != nil {
 		return LoadSummary{}, err
 	}

@@ -139,7 +139,7 @@ func (t *Table) c() C.fulgurite_table {
 
 // Close closes the handle; the table remains. It need not be called. The second call returns ErrClosed.
 func (t *Table) Close() error {
-	if !t.handle.take() {
+	if t.isMissing() || !t.handle.take() {
 		return ErrClosed
 	}
 	t.handle.cleanup.Stop()
@@ -149,6 +149,9 @@ func (t *Table) Close() error {
 
 // DropTable removes a table and its entries.
 func (db *DB) DropTable(table *Table) error {
+	if table.isMissing() {
+		return ErrClosed
+	}
 	defer runtime.KeepAlive(table)
 	return db.do(func(c C.fulgurite_database) C.int { return C.fulgurite_drop_table(c, table.c()) })
 }

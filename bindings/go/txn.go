@@ -142,12 +142,18 @@ func (txn *Txn) c() C.fulgurite_txn {
 }
 
 func (txn *Txn) do(run func(C.fulgurite_txn) C.int) error {
+	if txn.isMissing() {
+		return ErrClosed
+	}
 	defer runtime.KeepAlive(txn)
 	return call(func() C.int { return run(txn.c()) })
 }
 
 // with calls the library with the transaction and a table, which are not collected meanwhile.
 func (txn *Txn) with(table *Table, run func(C.fulgurite_txn, C.fulgurite_table) C.int) error {
+	if table.isMissing() {
+		return ErrClosed
+	}
 	defer runtime.KeepAlive(table)
 	return txn.do(func(c C.fulgurite_txn) C.int { return run(c, table.c()) })
 }
@@ -160,6 +166,9 @@ func (txn *Txn) Commit() error {
 
 // CommitWith is Commit with another durability.
 func (txn *Txn) CommitWith(durability Durability) error {
+	if txn.isMissing() {
+		return ErrClosed
+	}
 	txn.handle.reading.Lock()
 	defer txn.handle.reading.Unlock()
 	err := txn.do(func(c C.fulgurite_txn) C.int {
@@ -175,7 +184,7 @@ func (txn *Txn) CommitWith(durability Durability) error {
 // End ends a transaction; a write transaction drops its changes. The second call, and one after a
 // commit, returns ErrClosed.
 func (txn *Txn) End() error {
-	if !txn.handle.take() {
+	if txn.isMissing() || !txn.handle.take() {
 		return ErrClosed
 	}
 	txn.handle.cleanup.Stop()
@@ -193,6 +202,9 @@ func (txn *Txn) Sequence() (uint64, error) {
 
 // Savepoint makes a savepoint for RollbackTo.
 func (txn *Txn) Savepoint() (uint32, error) {
+	if txn.isMissing() {
+		return 0, ErrClosed
+	}
 	txn.handle.reading.Lock()
 	defer txn.handle.reading.Unlock()
 	var savepoint C.uint32_t
@@ -202,6 +214,9 @@ func (txn *Txn) Savepoint() (uint32, error) {
 
 // RollbackTo undoes all changes after a savepoint, which remains.
 func (txn *Txn) RollbackTo(savepoint uint32) error {
+	if txn.isMissing() {
+		return ErrClosed
+	}
 	txn.handle.reading.Lock()
 	defer txn.handle.reading.Unlock()
 	return txn.do(func(c C.fulgurite_txn) C.int {

@@ -46,8 +46,8 @@ static void test_closed_and_wrong_handles(const char *path) {
     OK(fulgurite_begin_read(db, &txn));
     FAILS(fulgurite_get(txn, closed, TEXT("k"), &value), FULGURITE_CLOSED, "table");
     FAILS(fulgurite_get(none, table, TEXT("k"), &value), FULGURITE_CLOSED, "transaction");
-    FAILS(fulgurite_put(txn, table, TEXT("k"), TEXT("v")), FULGURITE_READ_ONLY, "begin_write");
-    FAILS(fulgurite_commit(txn, NULL), FULGURITE_READ_ONLY, "begin_write");
+    FAILS(fulgurite_put(txn, table, TEXT("k"), TEXT("v")), FULGURITE_READ_ONLY, "begin a write transaction");
+    FAILS(fulgurite_commit(txn, NULL), FULGURITE_READ_ONLY, "begin a write transaction");
     /* Handles of other kinds. */
     fulgurite_txn wrong = {table.id};
     FAILS(fulgurite_get(wrong, table, TEXT("k"), &value), FULGURITE_INVALID, "table was used");
@@ -111,6 +111,17 @@ static void test_two_openings(const char *path) {
     OK(fulgurite_begin_read(other, &txn));
     OK(fulgurite_end(txn));
     OK(fulgurite_close(other));
+}
+
+/* So they do if the first one has created the file, by a bare name or by a link. Leaves the current directory. */
+static void test_two_openings_of_a_new_file(const char *directory) {
+    EXPECT(chdir(directory) == 0);
+    EXPECT(symlink("target.ful", "link.ful") == 0);
+    const char *names[] = {"bare.ful", "link.ful"};
+    for (size_t i = 0; i < 2; i++) {
+        test_two_openings(names[i]);
+    }
+    EXPECT(access("target.ful", F_OK) == 0);
 }
 
 struct shared {
@@ -423,6 +434,7 @@ int main(int argument_count, char **arguments) {
     test_merge_functions(path);
     test_merge_functions_of_one_name(path);
     test_releases_that_call_the_library(path);
+    test_two_openings_of_a_new_file(arguments[1]);
     free(path);
     return EXIT_SUCCESS;
 }

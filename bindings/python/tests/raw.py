@@ -1,9 +1,11 @@
-"""Stores bytes in a typed table that are not of its type, by the C library. Programs in other languages can do so."""
+"""Does what programs in other languages can do, and the package does not: bytes and types that do not fit."""
 
 import ctypes
 import os
 import unittest
 from pathlib import Path
+
+import fulgurite
 
 
 class _Handle(ctypes.Structure):
@@ -31,3 +33,8 @@ def put(path: Path, table: str, key: bytes, value: bytes) -> None:
     call("fulgurite_commit", txn, None)
     call("fulgurite_close_table", opened)
     call("fulgurite_close", database)
+
+
+def create_table(db: fulgurite.Database, name: str, key: str) -> None:
+    """Create a table whose keys have a type of another program."""
+    db._source.create_table(name, key, "", False, False)  # noqa: SLF001

@@ -310,6 +310,45 @@ class EventsMisuseTest(StoreCase):
         with self.assertRaisesRegex(fulgurite.InvalidError, "1 member or more, not 0"):
             self.store.follow(partition=(0, 0))
 
+    def test_tables_of_a_view_have_its_types(self) -> None:
+        self.fill(3)
+        mine = self.store.table("mine", key=str, value=int)
+        mine["kept"] = 7
+        view = events.View("v").table("mine", key=int, value=int)
+
+        def fold(txn: events.ViewTransaction, event: events.Event) -> None:
+            txn["mine"][event.position] = 1
+
+        with self.assertRaises(fulgurite.Error) as mismatch:
+            self.store.run_view(view, fold)
+        self.assertEqual(mismatch.exception.kind, "TABLE_MISMATCH")
+        self.assertEqual((dict(mine), self.store.consumer_position("v")), ({"kept": 7}, 0))
+        # Without types, the view uses the table as it is. A rebuild makes tables with the types of the view.
+        self.assertEqual(self.store.run_view(events.View("w").table("mine"), lambda txn, event: None).events, 3)
+        self.assertEqual(self.store.rebuild_view(view, fold).events, 3)
+        self.assertEqual(dict(self.store.table("mine")), {0: 1, 1: 1, 2: 1})
+        self.assertEqual(self.store.run_view(view, fold).events, 0)
+
+    def test_a_store_is_created_only_where_this_is_allowed(self) -> None:
+        path = self.path.with_name("other.ful")
+        with self.assertRaises(fulgurite.DatabaseNotFoundError):
+            events.open(path, create=False)
+        with fulgurite.open(path) as db:
+            db.table("t")
+        for _ in range(2):
+            with self.assertRaisesRegex(fulgurite.Error, "other.ful: .* no event store `x`") as missing:
+                events.open(path, name="x", create=False)
+            self.assertEqual(missing.exception.kind, "NOT_A_DATABASE")
+        self.assertEqual([entry.name for entry in path.parent.glob("other.ful*")], ["other.ful"])
+        with fulgurite.open(path) as db:
+            with self.assertRaises(fulgurite.Error):
+                events.open(path, name="x", create=False)
+            # The refused opening has not closed the database.
+            self.assertEqual(db.tables(), ["t"])
+        events.open(path, name="x").close()
+        with events.open(path, name="x", create=False) as store:
+            self.assertEqual(store.head, 0)
+
     def test_a_view_has_the_names_that_it_declares(self) -> None:
         self.fill(1)
         self.store.table("other")

@@ -2,17 +2,22 @@
 
 import faulthandler
 import gc
+import os
+import signal
 import sys
 import tempfile
 import threading
 import time
 import unittest
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import fulgurite
 import raw
-from fulgurite import _native, events
+from fulgurite import _native, events, rdf
 
 
 class MisuseTest(unittest.TestCase):
@@ -172,6 +177,60 @@ class MisuseTest(unittest.TestCase):
         other["t"][b"k"] = b"v"
         self.assertEqual(other["t"][b"k"], b"v")
         other.close()
+
+    def test_two_openings_share_a_database_that_the_first_one_has_created(self) -> None:
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(self.directory.name)
+        os.symlink("target.ful", "link.ful")
+        for name in ("bare.ful", "link.ful"):
+            with fulgurite.open(name) as first:
+                with fulgurite.open(name) as second:
+                    second.table("t")[b"k"] = b"v"
+                self.assertEqual(first["t"][b"k"], b"v")
+        self.assertTrue(os.path.isfile("target.ful"))
+
+    @unittest.skipUnless(hasattr(signal, "setitimer"), "needs timers that send signals")
+    def test_a_signal_ends_what_waits(self) -> None:
+        class Interrupted(Exception):
+            pass
+
+        def interrupt(*_: object) -> None:
+            raise Interrupted
+
+        before = signal.signal(signal.SIGALRM, interrupt)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        reader, writer = self.db.read(), self.db.exclusive()
+
+        def interrupted(wait: Callable[[], object]) -> None:
+            began = time.monotonic()
+            try:
+                with self.assertRaises(Interrupted):
+                    signal.setitimer(signal.ITIMER_REAL, 0.2)
+                    wait()
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            self.assertLess(time.monotonic() - began, 60)
+
+        interrupted(lambda: self.db.exclusive(timeout=300))
+        writer.abort()
+        self.db.close()
+        # The reader keeps the database locked.
+        interrupted(lambda: fulgurite.open(self.path, wait_for_lock=300))
+        interrupted(lambda: events.open(self.path, wait_for_lock=300))
+        interrupted(lambda: rdf.open(self.path, wait_for_lock=300))
+        began = time.monotonic()
+        with self.assertRaises(fulgurite.LockedError):
+            fulgurite.open(self.path, wait_for_lock=0.1)
+        self.assertGreaterEqual(time.monotonic() - began, 0.1)
+        threading.Timer(0.1, reader.end).start()
+        with fulgurite.open(self.path, wait_for_lock=300) as db:
+            self.assertEqual(db.tables(), ["t"])
+
+    def test_an_interrupt_while_an_exception_is_made_is_not_lost(self) -> None:
+        for raised, expected in ((KeyboardInterrupt, KeyboardInterrupt), (AttributeError, RuntimeError)):
+            with mock.patch.object(fulgurite.errors, "make", side_effect=raised), self.assertRaises(expected):
+                self.db["none"]
 
     def test_a_database_that_is_dropped_keeps_its_commits(self) -> None:
         db = fulgurite.open(self.path, durability="log")
@@ -349,6 +408,38 @@ class MisuseTest(unittest.TestCase):
                 with self.assertRaises(fulgurite.InvalidError):
                     remove()
                 self.assertIn("k", mapping)
+
+    def test_names_that_are_no_types_are_refused(self) -> None:
+        wrong: list[Any] = ["int", "i7", "u129", "Str", "a b", "(u8,", (int, "str"), (int,) * 9, ()]
+        for kind in wrong:
+            for use in (
+                lambda: self.db.table("typed", key=kind),
+                lambda: self.db.create_table("typed", value=kind),
+                lambda: events.View("v").table("typed", key=kind),
+            ):
+                with self.assertRaisesRegex(fulgurite.InvalidError, "names no type: .*; use int, .* u8 to u128"):
+                    use()
+        self.assertNotIn("typed", self.db)
+        self.db.table("typed", key="(u32, string)", value="option<bytes[16]>")
+        # What another program has recorded is read and written as bytes.
+        raw.create_table(self.db, "foreign", "point")
+        foreign = self.db.table("foreign")
+        foreign[b"k"] = b"v"
+        self.assertEqual((foreign.key_type, dict(foreign)), ("point", {b"k": b"v"}))
+
+    def test_paths_are_texts_bytes_or_objects_that_have_one(self) -> None:
+        path = os.fsencode(self.path.with_name("bytes.ful"))
+        with fulgurite.open(path) as db:
+            db.table("t")
+            db.backup(path + b".copy")
+            self.assertEqual(db.path, os.fsdecode(path))
+        with fulgurite.open(os.fsdecode(path) + ".copy", create=False) as db:
+            self.assertEqual(db.tables(), ["t"])
+        nothing: Any = None
+        with self.assertRaisesRegex(TypeError, "str, bytes or os.PathLike"):
+            fulgurite.open(nothing)
+        with self.assertRaisesRegex(fulgurite.Error, "the path is empty"):
+            fulgurite.open("")
 
     def test_wrong_arguments(self) -> None:
         with self.assertRaises(fulgurite.DatabaseNotFoundError):

@@ -186,7 +186,7 @@ impl Object {
             Self::Write(writing) => writing.lock().map_err(|_| Failure::broken()),
             Self::Read(_) => Err(Failure::new(
                 crate::code::Code::FULGURITE_READ_ONLY,
-                "the transaction only reads; begin a write transaction with fulgurite_begin_write",
+                "the transaction only reads; begin a write transaction",
             )),
             other => Err(other.is_not("transaction")),
         }

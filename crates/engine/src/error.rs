@@ -406,14 +406,14 @@ impl Error {
             Self::MergeFunction { function, source } => write!(out, "the merge function `{function}` failed: {source}"),
             Self::MergeFunctionMissing { table, function } => write!(
                 out,
-                "table `{table}` merges by the function `{function}`, which is not registered; register it when the database is opened \
-                 (Options::merge_function), or put whole values"
+                "table `{table}` merges by the function `{function}`, which is not registered; register it when you \
+                 open the database, or put whole values"
             ),
             Self::ChangesGone { path, after, oldest } => write!(
                 out,
                 "{}: the log no longer has the changes after commit {}, the oldest commit that it keeps is {}; copy the \
-                 current data (Database::read_durable, `fulgurite export`), continue after its commit, and keep more of \
-                 the log (Options::keep_log, --keep-log)",
+                 current data (by a transaction that reads durable commits, or `fulgurite export`), continue after its \
+                 commit, and keep more log when you write (option keep_log, or --keep-log)",
                 path.display(),
                 after.0,
                 oldest.0
@@ -421,7 +421,7 @@ impl Error {
             Self::Closed { path } => write!(out, "{}: the database was closed; open it again", path.display()),
             _ => out.write_str(
                 "the transaction is too old: so much was committed since it began that it cannot be checked for conflicts; run it \
-                 again, or use Database::begin_exclusive",
+                 again, if need be in an exclusive transaction",
             ),
         }
     }
@@ -433,8 +433,8 @@ impl Error {
         match self {
             Self::Locked { path, is_here: true, .. } => write!(
                 out,
-                "{}: this process already has the database open for writing; use a clone of that handle, or drop the \
-                 transactions that a closed handle left",
+                "{}: this process already has the database open for writing; use the database that is open, or end the \
+                 transactions that a closed handle left open",
                 path.display()
             ),
             Self::Locked { path, pid, .. } => {
@@ -466,15 +466,16 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io { operation, path, source } => write!(out, "{}: {operation} failed: {source}", path.display()),
+            Self::Io { operation, path, source } => fmt_io(out, operation, path, source),
             Self::DiskFull { path, source } => fmt_disk_full(out, path, source),
             Self::QuotaExceeded { path, limit_bytes, needed_bytes } => write!(
                 out,
-                "{}: {needed_bytes} bytes would pass the quota of {limit_bytes}; reopen with a larger max_size_bytes, nothing was lost",
+                "{}: {needed_bytes} bytes would pass the quota of {limit_bytes}; reopen with a larger maximum size, nothing was lost",
                 path.display()
             ),
             Self::DatabaseNotFound { path } => {
-                write!(out, "{}: no such database; check the path, or open it with Options::create", path.display())
+                let remedy = "check the path, or open it with the option that creates it";
+                write!(out, "{}: no such database; {remedy}", path.display())
             }
             Self::DirectoryNotFound { path } => fmt_no_directory(out, path),
             Self::LogWithoutDatabase { path, segments } => fmt_orphaned_log(out, path, segments),
@@ -493,7 +494,7 @@ impl fmt::Display for Error {
             Self::Locked { .. } | Self::Moved { .. } | Self::Forked | Self::LogMissing { .. } => self.fmt_use(out),
             Self::AlreadyOpen { path } => write!(
                 out,
-                "{}: this process has it open with other options; use a clone of that handle",
+                "{}: this process has it open with other options; use the database that is open, or the same options",
                 path.display()
             ),
             Self::ReadOnly { path } => {
@@ -552,6 +553,13 @@ impl fmt::Display for ShownKey<'_> {
         let more = if shown.len() < self.0.len() { "…" } else { "" };
         write!(out, "\"{}{more}\"", shown.escape_ascii())
     }
+}
+
+fn fmt_io(out: &mut fmt::Formatter<'_>, operation: &str, path: &Path, source: &io::Error) -> fmt::Result {
+    if path.as_os_str().is_empty() {
+        return write!(out, "the path is empty: {operation} failed: {source}; name a file");
+    }
+    write!(out, "{}: {operation} failed: {source}", path.display())
 }
 
 fn fmt_disk_full(out: &mut fmt::Formatter<'_>, path: &Path, source: &std::io::Error) -> fmt::Result {

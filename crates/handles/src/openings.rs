@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use fulgurite::io::{Disk, RealDisk};
 use fulgurite::{Database, PerProcess, Stamp};
 
 /// A database of an object of the other language.
@@ -37,7 +38,7 @@ struct Objects {
 static OPENINGS: PerProcess<Mutex<BTreeMap<PathBuf, Weak<Objects>>>> = PerProcess::new();
 
 impl Opening {
-    /// The opening of the database at `path`.
+    /// The opening of the database at `path`, where the file need not exist yet.
     pub fn of(path: &Path) -> Self {
         // Drawn first: forks are noticed from then on.
         let (path, process) = (canonical(path), Stamp::new().ok());
@@ -88,8 +89,62 @@ impl Opening {
 /// A close asks so often whether the exclusive transaction has ended.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// One path for all names of a file, which may not exist yet.
+/// The path by which the engine knows a database. Where there is none, opening the database fails as well.
 fn canonical(path: &Path) -> PathBuf {
-    let of_directory = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
-    path.canonicalize().ok().or_else(of_directory).unwrap_or_else(|| path.to_owned())
+    RealDisk.canonical(path).unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// Opens a database as bindings do.
+    fn opened(path: &Path) -> Opened {
+        let opening = Opening::of(path);
+        let mut objects = opening.lock();
+        let database = Database::options().create(true).open(path).unwrap();
+        *objects += 1;
+        drop(objects);
+        Opened { database, opening }
+    }
+
+    #[test]
+    fn all_names_of_a_file_that_does_not_exist_are_one_opening() {
+        let directory = tempfile::tempdir().unwrap();
+        let inside = |name: &str| directory.path().join(name);
+        symlink("file.ful", inside("link.ful")).unwrap();
+        symlink(inside("link.ful"), inside("second.ful")).unwrap();
+        symlink(directory.path(), inside("again")).unwrap();
+        let opening = Opening::of(&inside("file.ful"));
+        *opening.lock() += 1;
+        for name in ["link.ful", "second.ful", "again/file.ful", "./again/link.ful"] {
+            assert_eq!(*Opening::of(&inside(name)).lock(), 1, "{name}");
+        }
+        assert_eq!(*Opening::of(&inside("other.ful")).lock(), 0);
+    }
+
+    #[test]
+    fn a_bare_name_is_a_file_of_the_current_directory() {
+        let name = "a bare name that does not exist.ful";
+        let opening = Opening::of(Path::new(name));
+        *opening.lock() += 1;
+        for path in [std::env::current_dir().unwrap().join(name), Path::new(".").join(name)] {
+            assert_eq!(*Opening::of(&path).lock(), 1, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn the_last_object_closes_a_database_that_the_first_one_has_created_through_a_link() {
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join("link.ful");
+        symlink("file.ful", &link).unwrap();
+        let (first, second) = (opened(&link), opened(&link));
+        second.opening.close(second.database).unwrap();
+        first.database.create_table("t", Default::default()).unwrap();
+        let other = first.database.clone();
+        first.opening.close(first.database).unwrap();
+        assert!(matches!(other.read(), Err(fulgurite::Error::Closed { .. })));
+    }
 }

@@ -81,7 +81,7 @@ fn tuple_of<'py>(py: Python<'py>, change: &Change) -> Result<Bound<'py, PyTuple>
 }
 
 /// How long a wait lasts before signals of the system are handled.
-const SLICE: Duration = Duration::from_millis(50);
+pub const SLICE: Duration = Duration::from_millis(50);
 
 /// Waits for a durable commit after the one with this sequence. Returns the newest.
 ///

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fulgurite_events::Expected;
 use fulgurite_handles::kind;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyAttributeError, PyImportError, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::merging::raised;
@@ -157,8 +157,13 @@ impl From<Failure> for PyErr {
                 error.set_cause(py, cause.as_ref().map(|cause| cause.clone_ref(py)));
                 Ok::<_, PyErr>(error)
             };
-            // Without the package around it, as in a broken installation.
-            make().unwrap_or_else(|_| PyRuntimeError::new_err(text.clone()))
+            make().unwrap_or_else(|error| {
+                let is_missing =
+                    error.is_instance_of::<PyImportError>(py) || error.is_instance_of::<PyAttributeError>(py);
+                // Without the package around it, as in a broken installation. Other exceptions, such as an interrupt
+                // that was pending, come first.
+                if is_missing { PyRuntimeError::new_err(text.clone()) } else { error }
+            })
         })
     }
 }

@@ -94,6 +94,20 @@ impl Column {
     }
 }
 
+/// Checks the name of a type.
+///
+/// # Errors
+/// If no type has it.
+#[pyfunction]
+pub fn check_type(name: &str) -> Result<()> {
+    let remedy = "use int, float, str, bytes, bool, a tuple of these, or a name such as";
+    let parsed: Result<Type, fulgurite::keys::Error> = name.parse();
+    parsed.map(drop).map_err(|error| Failure::invalid(format!("{error}; {remedy} {NAMES}")))
+}
+
+/// The names of types.
+const NAMES: &str = "u8 to u128, i8 to i128, f32, f64, bool, char, string, bytes, bytes[16], option<u64>, (u32,string)";
+
 /// The bytes of an object that has some.
 ///
 /// # Errors

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use fulgurite::{Database, ReadTxn, Savepoint, WriteTxn};
 use fulgurite_handles::Opening;
@@ -21,15 +23,46 @@ pub struct OpenDatabase {
 }
 
 impl OpenDatabase {
-    /// Opens a database, which counts as one more object of its opening.
+    /// Opens a database, which counts as one more object of its opening. While the database is locked, opening it is
+    /// tried again, at most for the time `wait`. `open` itself does not wait: between its calls, signals of the system
+    /// are handled, and other threads can open the database. `open` returns the database, and what it has opened in the
+    /// database. If that is an error, the database is closed, unless another object has it open.
     ///
     /// # Errors
-    /// Those of `open`.
-    pub fn open<T>(path: &Path, open: impl FnOnce() -> Result<(Database, T)>) -> Result<(Self, T)> {
+    /// Those of `open`, and of handlers of signals.
+    pub fn open<T: Send>(
+        py: Python<'_>,
+        path: &Path,
+        wait: Duration,
+        mut open: impl FnMut() -> Result<(Database, Result<T>)> + Send,
+    ) -> Result<(Self, T)> {
+        let deadline = Instant::now().checked_add(wait);
+        loop {
+            let opened = py.detach(|| Self::opened(path, &mut open));
+            let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_zero() || !matches!(&opened, Err(Failure::Kind("LOCKED", _))) {
+                return opened;
+            }
+            py.check_signals()?;
+            py.detach(|| sleep(left.min(LOCK_PAUSE)));
+        }
+    }
+
+    fn opened<T>(path: &Path, open: impl FnOnce() -> Result<(Database, Result<T>)>) -> Result<(Self, T)> {
         check_not_merging()?;
         let opening = Opening::of(path);
         let mut objects = opening.lock();
-        let (database, other) = open()?;
+        let (database, outcome) = open()?;
+        let other = match outcome {
+            Ok(other) => other,
+            Err(failure) => {
+                // Dropping it would leave its lock file; the first error says more than another one.
+                if *objects == 0 {
+                    let _ = database.close();
+                }
+                return Err(failure);
+            }
+        };
         *objects += 1;
         drop(objects);
         Ok((Self { database: Mutex::new(Some(database)), opening }, other))
@@ -71,6 +104,9 @@ impl Drop for OpenDatabase {
         Python::try_attach(|py| py.detach(|| drop(database.take())));
     }
 }
+
+/// An opening that waits tries so often whether the database is still locked.
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// A read transaction.
 pub struct Reading {

@@ -40,6 +40,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<change_feed::ChangeFeed>()?;
     module.add_class::<rdf::Store>()?;
     module.add_class::<rdf::Rows>()?;
+    module.add_function(wrap_pyfunction!(keys::check_type, module)?)?;
     module.add_function(wrap_pyfunction!(source::open, module)?)?;
     module.add_function(wrap_pyfunction!(rdf::open_store, module)?)?;
     events::add_to(module)

@@ -39,12 +39,11 @@ impl Store {
 #[pyfunction]
 #[pyo3(signature = (path, **given))]
 pub fn open_store(py: Python<'_>, path: PathBuf, given: Option<&Bound<'_, PyDict>>) -> Result<Store> {
-    let options = given.map_or_else(|| Ok(fulgurite::Database::options()), options)?;
-    let open = || {
-        let store = fulgurite_rdf::Store::open_with(options, &path, StoreOptions::new())?;
-        Ok((store.database().clone(), store))
-    };
-    let (open, store) = py.detach(|| OpenDatabase::open(&path, open))?;
+    let (options, wait) = given.map_or_else(|| Ok((fulgurite::Database::options(), Duration::ZERO)), options)?;
+    let (open, store) = OpenDatabase::open(py, &path, wait, || {
+        let store = fulgurite_rdf::Store::open_with(options.clone(), &path, StoreOptions::new())?;
+        Ok((store.database().clone(), Ok(store)))
+    })?;
     Ok(Store { store: Mutex::new(Some(store)), open })
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fulgurite::{Database, Durability, ImageOptions, Isolation, Options, Read};
 use fulgurite_handles::HeldValue;
@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::arrow::{self, ArrowStream};
 use crate::bounds::Bounds;
-use crate::change_feed::{self, ChangeFeed};
+use crate::change_feed::{self, ChangeFeed, SLICE};
 use crate::error::{Failure, Result};
 use crate::kinds::{Kind, OpenDatabase, Reading, Writing, reading};
 use crate::lent::Lent;
@@ -49,12 +49,12 @@ impl Source {
     }
 }
 
-/// The options of an opening.
+/// The options of an opening, and how long it waits for a database that is locked.
 ///
 /// # Errors
 /// If a value is not valid.
-pub fn options(given: &Bound<'_, PyDict>) -> Result<Options> {
-    let mut options = Database::options();
+pub fn options(given: &Bound<'_, PyDict>) -> Result<(Options, Duration)> {
+    let (mut options, mut wait) = (Database::options(), Duration::ZERO);
     for (name, value) in given {
         if value.is_none() {
             continue;
@@ -76,11 +76,14 @@ pub fn options(given: &Bound<'_, PyDict>) -> Result<Options> {
             "max_size_bytes" => options.max_size_bytes(value.extract()?),
             "keep_log_bytes" => options.keep_log(value.extract()?),
             "merge_functions" => merging::functions::register(options, &value)?,
-            "wait_for_lock" => options.wait_for_lock(seconds(value.extract()?)?),
+            "wait_for_lock" => {
+                wait = seconds(value.extract()?)?;
+                options
+            }
             _ => return Err(Failure::invalid(format!("there is no option {name}"))),
         };
     }
-    Ok(options)
+    Ok((options, wait))
 }
 
 /// The durability with this name.
@@ -131,8 +134,8 @@ impl Source {
 #[pyfunction]
 #[pyo3(signature = (path, **given))]
 pub fn open(py: Python<'_>, path: PathBuf, given: Option<&Bound<'_, PyDict>>) -> Result<Source> {
-    let options = given.map_or_else(|| Ok(Database::options()), options)?;
-    let (open, ()) = py.detach(|| OpenDatabase::open(&path, || Ok((options.open(&path)?, ()))))?;
+    let (options, wait) = given.map_or_else(|| Ok((Database::options(), Duration::ZERO)), options)?;
+    let (open, ()) = OpenDatabase::open(py, &path, wait, || Ok((options.clone().open(&path)?, Ok(()))))?;
     Ok(Source { kind: Kind::Database(Arc::new(open)) })
 }
 
@@ -312,11 +315,20 @@ impl Source {
         Ok(Self { kind: Kind::Write(Arc::new(Writing::new(txn))) })
     }
 
-    /// Begins an exclusive write transaction. None if another one has not ended in time.
+    /// Begins an exclusive write transaction. None if another one has not ended in time. Signals of the system are
+    /// handled meanwhile.
     fn exclusive(&self, py: Python<'_>, timeout: f64) -> Result<Option<Self>> {
-        let (database, timeout) = (self.kind.database()?, seconds(timeout)?);
-        let txn = py.detach(|| database.begin_exclusive(timeout))?;
-        Ok(txn.map(|txn| Self { kind: Kind::Write(Arc::new(Writing::new(txn))) }))
+        let deadline = Instant::now().checked_add(seconds(timeout)?);
+        loop {
+            let left = deadline.map_or(SLICE, |deadline| deadline.saturating_duration_since(Instant::now()));
+            // Not kept over slices: another thread may close the database meanwhile.
+            let database = self.kind.database()?;
+            let begun = py.detach(move || database.begin_exclusive(left.min(SLICE)))?;
+            if begun.is_some() || left.is_zero() {
+                return Ok(begun.map(|txn| Self { kind: Kind::Write(Arc::new(Writing::new(txn))) }));
+            }
+            py.check_signals()?;
+        }
     }
 
     /// Creates a table.
@@ -565,16 +577,18 @@ impl Source {
         Ok(made)
     }
 
-    /// Loads the pairs of an iterable. Returns the numbers of inserted and replaced keys.
+    /// The commits after the one with this sequence.
     fn changes(&self, py: Python<'_>, after: u64) -> Result<ChangeFeed> {
         let open = self.open_database()?;
         py.detach(|| ChangeFeed::open(open, after))
     }
 
+    /// Waits for a durable commit after the one with this sequence. Returns the newest.
     fn wait_durable(&self, py: Python<'_>, after: u64, timeout: f64) -> Result<u64> {
         change_feed::wait_durable(py, &*self.open_database()?, after, seconds(timeout)?)
     }
 
+    /// Loads the pairs of an iterable. Returns the numbers of inserted and replaced keys.
     fn bulk_load(
         &self,
         py: Python<'_>,

@@ -17,6 +17,7 @@ from fulgurite.errors import ConflictError, TableNotFoundError
 __all__ = ["Database", "ReadTransaction", "WriteTransaction", "open"]
 
 _T = TypeVar("_T")
+FilePath: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Durability: TypeAlias = Literal["memory", "log", "disk"]
 Isolation: TypeAlias = Literal["serializable", "snapshot"]
 MergeFunction: TypeAlias = Callable[[bytes, bytes | None, list[bytes]], bytes]
@@ -31,14 +32,24 @@ _YIELDS = 4
 
 
 def type_name(kind: Any) -> str:
-    """The name of a type that is given as a Python type, a tuple of them, or a name."""
+    """The name of a type that is given as a Python type, a tuple of them, or a name. It is empty for bytes.
+
+    Raises ``InvalidError`` for a name that is not a type.
+    """
+    name = _name_of(kind)
+    if name:
+        _native.check_type(name)
+    return name
+
+
+def _name_of(kind: Any) -> str:
     if kind is None or kind is bytes:
         return ""
     if isinstance(kind, str):
         return kind
     if isinstance(kind, tuple):
         elements: tuple[Any, ...] = kind  # pyright: ignore[reportUnknownVariableType]
-        return "(" + ",".join(type_name(element) or "bytes" for element in elements) + ")"
+        return "(" + ",".join(_name_of(element) or "bytes" for element in elements) + ")"
     if kind in _NAMES:
         return _NAMES[kind]
     raise TypeError(f"{kind!r} is not a type of keys or values; use int, float, str, bytes, bool, a tuple, or a name")
@@ -250,8 +261,8 @@ class Database(Source):
         """Return a table, and create it if it does not exist.
 
         ``key`` and ``value`` are types: ``int``, ``float``, ``str``, ``bytes``, ``bool``, tuples of
-        these, or names such as ``"(u32,string)"``. An existing table must have the same types and
-        options, if any is given. ``merge`` is a merge operator, such as ``"add"``;
+        these, or names such as ``"(u32,string)"``; another name raises ``InvalidError``. An existing
+        table must have the same types and options, if any is given. ``merge`` is a merge operator, such as ``"add"``;
         ``merge_function`` is the name of a function of ``open``.
         """
         if key is None and value is None and merge is None and merge_function is None and not counted and not packed:
@@ -331,13 +342,13 @@ class Database(Source):
         """Make the file smaller, and return by how many bytes."""
         return self._source.compact()
 
-    def backup(self, path: str | os.PathLike[str]) -> None:
+    def backup(self, path: FilePath) -> None:
         """Copy the database, as it is now, to a new file."""
-        self._source.backup(os.fspath(path))
+        self._source.backup(os.fsdecode(path))
 
-    def write_image(self, path: str | os.PathLike[str], *, level: int | None = None) -> None:
+    def write_image(self, path: FilePath, *, level: int | None = None) -> None:
         """Copy the database, as it is now, to a new compressed file (``open(path, image=True)``)."""
-        self._source.write_image(os.fspath(path), level)
+        self._source.write_image(os.fsdecode(path), level)
 
     def check(self) -> list[str]:
         """Read and check the whole database, and return the damages."""
@@ -349,7 +360,7 @@ class Database(Source):
 
 
 def open(
-    path: str | os.PathLike[str],
+    path: FilePath,
     *,
     create: bool = True,
     read_only: bool = False,
@@ -381,7 +392,7 @@ def open(
     value, such as a commit, raises an ``Error`` with the exception as its ``__cause__``. A database
     that is open in this process keeps the functions of its first opening.
     """
-    path = os.fspath(path)
+    path = os.fsdecode(path)
     source = _native.open(
         path,
         create=create and not read_only and not image,

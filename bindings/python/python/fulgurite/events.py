@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from fulgurite import _native
-from fulgurite._database import Database, Durability, Source
+from fulgurite._database import Database, Durability, FilePath, Source
 from fulgurite._event_parts import (
     AggregateState,
     Appended,
@@ -381,7 +381,8 @@ class EventStore(_Reads):
 
         ``fold(transaction, event)`` changes the view's tables. The changes and the position are one
         transaction, so each event counts exactly once. After a conflict, ``fold`` is called again
-        for the same events, so it should have no other effects.
+        for the same events, so it should have no other effects. An existing table must have the types
+        and options of the view, if any is given; ``rebuild_view`` can change them.
         """
         return ViewProgress(*_native.run_view(self._store, view.parts(), fold))
 
@@ -413,6 +414,7 @@ class EventStore(_Reads):
     def rebuild_view(self, view: View, fold: Fold) -> ViewProgress:
         """Fold all events again into tables beside, and exchange the tables in one transaction.
 
+        The new tables have the types and options of the view.
         Tables that were opened before are invalid then: open them by name.
         """
         return ViewProgress(*_native.rebuild_view(self._store, view.parts(), fold))
@@ -439,16 +441,16 @@ class EventStore(_Reads):
         """
         return Follower(_native.follow(self._store, start, batch_events, behind_max, partition), timeout)
 
-    def serve(self, socket: str | os.PathLike[str]) -> Server:
+    def serve(self, socket: FilePath) -> Server:
         """Serve the events at a Unix socket, for ``connect`` in other processes, until it is closed."""
-        return Server(_native.serve(self._store, os.fspath(socket)))
+        return Server(_native.serve(self._store, os.fsdecode(socket)))
 
 
 _STOP_SECONDS = 0.1
 
 
 def open(
-    path: str | os.PathLike[str],
+    path: FilePath,
     *,
     name: str = "events",
     create: bool = True,
@@ -459,7 +461,10 @@ def open(
     upcasters: Mapping[tuple[str, int], _Upcaster] | None = None,
     wait_for_lock: float = 0.0,
 ) -> EventStore:
-    """Open the event store of a database at a path, and create it (unless ``create`` is false).
+    """Open the event store of a database at a path, and create both if they do not exist.
+
+    If ``create`` is false, neither is created: a missing database raises ``DatabaseNotFoundError``,
+    and a missing store an ``Error`` of the kind ``NOT_A_DATABASE``.
 
     ``durability`` says what an append survives: "memory" nothing, "log" a crash of the process,
     "disk" a power cut. Ids are recognised in the newest ``id_window`` events. ``upcasters`` has
@@ -473,7 +478,8 @@ def open(
         "upcasters": None if upcasters is None else dict(upcasters),
     }
     engine = {"create": create and not read_only, "read_only": read_only, "wait_for_lock": wait_for_lock}
-    return EventStore(_native.open_events(os.fspath(path), options, engine))
+    required = None if create or read_only else name
+    return EventStore(_native.open_events(os.fsdecode(path), options, engine, required))
 
 
 def open_in(
@@ -501,7 +507,7 @@ def open_in(
 
 
 def connect(
-    socket: str | os.PathLike[str],
+    socket: FilePath,
     start: int = 0,
     *,
     timeout: float | None = None,
@@ -514,4 +520,4 @@ def connect(
     ``Follower.position``.
     """
     functions = None if upcasters is None else dict(upcasters)
-    return Follower(_native.connect(os.fspath(socket), start, functions), timeout)
+    return Follower(_native.connect(os.fsdecode(socket), start, functions), timeout)

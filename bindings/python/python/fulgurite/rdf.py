@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from fulgurite import _native
+from fulgurite._database import FilePath
 
 __all__ = ["BlankNode", "IRI", "Literal", "Solutions", "Store", "Term", "Triple", "open"]
 
@@ -160,7 +161,7 @@ class Store:
 
     def load(
         self,
-        path: str | os.PathLike[str],
+        path: FilePath,
         *,
         format: str | None = None,
         graph: str | None = None,
@@ -172,7 +173,7 @@ class Store:
         The extension says the format, unless ``format`` does: nt, ttl, nq, trig, rdf or jsonld. Files
         may be compressed. ``lenient`` skips statements with errors.
         """
-        return self._store.load(os.fspath(path), True, format, graph, base, lenient)[1]
+        return self._store.load(os.fsdecode(path), True, format, graph, base, lenient)[1]
 
     def load_bytes(
         self,
@@ -216,11 +217,11 @@ class Store:
 
 
 def open(
-    path: str | os.PathLike[str], *, create: bool = True, read_only: bool = False, wait_for_lock: float = 0.0
+    path: FilePath, *, create: bool = True, read_only: bool = False, wait_for_lock: float = 0.0
 ) -> Store:
     """Open a store, and create it if it does not exist (unless ``create`` is false)."""
     created = create and not read_only
     store = _native.open_store(
-        os.fspath(path), create=created, read_only=read_only, wait_for_lock=wait_for_lock
+        os.fsdecode(path), create=created, read_only=read_only, wait_for_lock=wait_for_lock
     )
     return Store(store)

@@ -310,7 +310,7 @@ fn what_cannot_be_given_is_an_error_that_says_what_to_do() {
     let error = db.changes(Sequence(1)).unwrap_err().to_string();
     assert!(
         error.contains(
-            "the changes after commit 1, the oldest commit that it keeps is 3; copy the current data (Database::read_durable"
+            "the changes after commit 1, the oldest commit that it keeps is 3; copy the current data (by a transaction"
         ),
         "{error}"
     );
@@ -319,7 +319,7 @@ fn what_cannot_be_given_is_an_error_that_says_what_to_do() {
     db.close().unwrap();
     let db = options(&disk, 0).open("a.ful").unwrap();
     let error = db.changes(Sequence(3)).unwrap_err().to_string();
-    assert!(error.contains("Options::keep_log"), "{error}");
+    assert!(error.contains("keep log when you write (option keep_log"), "{error}");
     let stats = db.stats().unwrap();
     assert_eq!((stats.oldest_change, stats.log_kept_bytes), (None, 0));
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use fulgurite::Database;
 use fulgurite_events::{Error, Expected, Retention, StoreOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -69,21 +70,37 @@ fn store_options(given: &Bound<'_, PyDict>) -> Result<StoreOptions> {
 }
 
 /// Opens the store of a database at a path. `given` has options of the store, `engine` those of the database.
+/// `required` is the name of the store if it must exist.
 #[pyfunction]
+#[pyo3(signature = (path, given, engine, required=None))]
 pub fn open_events(
     py: Python<'_>,
     path: PathBuf,
     given: &Bound<'_, PyDict>,
     engine: &Bound<'_, PyDict>,
+    required: Option<String>,
 ) -> Result<EventStore> {
-    let (given, engine) = (store_options(given)?, options(engine)?);
-    let (open, store) = py.detach(|| {
-        OpenDatabase::open(&path, || {
-            let database = engine.open(&path)?;
-            Ok((database.clone(), given.open_in(&database)?))
-        })
+    let (given, (engine, wait)) = (store_options(given)?, options(engine)?);
+    let (open, store) = OpenDatabase::open(py, &path, wait, || {
+        let database = engine.clone().open(&path)?;
+        let store = required.as_deref().map_or(Ok(()), |name| require(&database, name));
+        let store = store.and_then(|()| Ok(given.clone().open_in(&database)?));
+        Ok((database, store))
     })?;
     Ok(EventStore { store: Mutex::new(Some(store)), open: Arc::new(open), owns_database: true })
+}
+
+/// Refuses to create a store.
+fn require(database: &Database, name: &str) -> Result<()> {
+    match database.open_table(&format!("{name}.meta")) {
+        Ok(_) => Ok(()),
+        Err(fulgurite::Error::TableNotFound { .. }) => {
+            let (path, remedy) = (database.path().display(), "check the name, or omit create=False");
+            let text = format!("{path}: the database has no event store `{name}`; {remedy}");
+            Err(Failure::Kind("NOT_A_DATABASE", text))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Opens the store of an open database.

@@ -174,9 +174,9 @@ impl Database {
         core.check_process()?;
         check_not_merging()?;
         if !self.log_is_kept() {
-            let message =
-                "the log is not kept, so it has no changes; write with Options::keep_log, or --keep-log".to_owned();
-            return Err(Error::Invalid { message });
+            let message = "the log is not kept, so it has no changes; keep log when you write (option keep_log, or \
+                           --keep-log)";
+            return Err(Error::Invalid { message: message.to_owned() });
         }
         let last = ReadTxn::new(Reading::of(self.newest_of_feed()?));
         let through = last.sequence();

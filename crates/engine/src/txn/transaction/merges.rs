@@ -64,8 +64,10 @@ impl WriteTxn {
         self.held.core.writer()?;
         let Some(function) = table.info.merge_function() else {
             let name = table.name();
-            let message =
-                format!("table `{name}` merges nothing: it was created without a merge operator (TableOptions::merge)");
+            let message = format!(
+                "table `{name}` merges nothing: it was created without a merge operator or merge function; create \
+                 another table with one"
+            );
             return Err(Error::Invalid { message });
         };
         self.held.snapshot.state.merge_functions.require(table.name(), function)?;

@@ -78,7 +78,7 @@ fn expect_missing(error: &Error, table: &str, function: &str) {
         matches!(error, Error::MergeFunctionMissing { table: of, function: name } if of == table && name == function),
         "{error}"
     );
-    assert!(error.to_string().contains("Options::merge_function"), "{error}");
+    assert!(error.to_string().contains("register it when you open the database"), "{error}");
 }
 
 const LEVELS: [Isolation; 2] = [Isolation::Serializable, Isolation::Snapshot];

@@ -28,6 +28,16 @@ fn a_path_opened_twice_is_one_database() {
 }
 
 #[test]
+fn errors_of_the_path_name_a_remedy_for_every_language() {
+    let error = Database::create("").unwrap_err().to_string();
+    assert!(error.starts_with("the path is empty: ") && error.ends_with("; name a file"), "{error}");
+    let directory = tempfile::tempdir().unwrap();
+    let error = Database::open(directory.path().join("none.ful")).unwrap_err().to_string();
+    let expected = "none.ful: no such database; check the path, or open it with the option that creates it";
+    assert!(error.ends_with(expected), "{error}");
+}
+
+#[test]
 fn a_path_opened_with_other_promises_is_refused_while_it_is_open() {
     let disk = MemoryDisk::new();
     let same = options(&disk);
@@ -50,7 +60,7 @@ fn a_reader_beside_a_writer_of_the_same_process_is_told_to_use_its_handle() {
     let writer = Database::create(&path).unwrap();
     let error = Database::options().read_only(true).open(&path).unwrap_err();
     assert!(matches!(error, Error::AlreadyOpen { .. }), "{error}");
-    assert!(error.to_string().contains("use a clone of that handle"), "{error}");
+    assert!(error.to_string().contains("use the database that is open"), "{error}");
     writer.create_table("t", TableOptions::new()).unwrap();
 }
 
