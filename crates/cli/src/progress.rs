@@ -126,7 +126,7 @@ pub fn rate(entries: u64, time: Duration) -> String {
     match rate {
         rate if rate >= 1e6 => format!("{:.1}M/s", rate / 1e6),
         rate if rate >= 1e4 => format!("{:.0}k/s", rate / 1e3),
-        rate => format!("{rate:.0}/s"),
+        rate => format!("{}/s", grouped(rate.round() as u64)),
     }
 }
 
@@ -165,6 +165,7 @@ mod tests {
         assert_eq!(rate(3_000_000, Duration::from_secs(2)), "1.5M/s");
         assert_eq!(rate(30_000, Duration::from_secs(2)), "15k/s");
         assert_eq!(rate(7, Duration::from_secs(2)), "4/s");
+        assert_eq!(rate(6_284, Duration::from_secs(2)), "3,142/s");
         assert_eq!(time(Duration::from_micros(7)), "7 µs");
         assert_eq!(time(Duration::from_millis(70)), "70 ms");
         assert_eq!(time(Duration::from_millis(1_250)), "1.2 s");

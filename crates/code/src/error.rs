@@ -59,6 +59,20 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
+    /// A file has the name of an increment, but is not a database, so it may not belong to the index.
+    NotAnIncrement {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The database itself is damaged, below its incremental databases.
+    DamagedIndex {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+        /// Whether it can be seen that it is an index. Otherwise it may be another database, and is not replaced.
+        is_recognised: bool,
+    },
     /// Another database than an index of code is where an index would be written.
     NotOverwritten {
         /// The file.
@@ -82,6 +96,13 @@ pub enum Error {
         symbol: String,
         /// Names that are like it.
         similar: Vec<String>,
+    },
+    /// A path of a file is where a place or a symbol is asked for, without a line that there is.
+    NotAPlace {
+        /// What was looked for.
+        text: String,
+        /// What is wrong with it.
+        reason: &'static str,
     },
     /// The time of the reader's [limits](crate::ReadLimits) is up.
     TimeUp,
@@ -139,6 +160,24 @@ impl fmt::Display for Error {
                 "{}: the increment of the index is damaged ({message}); `fulgurite facts index` replaces it",
                 path.display()
             ),
+            Self::NotAnIncrement { path } => write!(
+                out,
+                "{}: the file has the name of an increment of the index, but is not a database; remove it, or move it \
+                 away",
+                path.display()
+            ),
+            Self::DamagedIndex { path, message, is_recognised: true } => write!(
+                out,
+                "{}: the index is damaged ({message}); `fulgurite facts index --whole` writes it again",
+                path.display()
+            ),
+            Self::DamagedIndex { path, message, is_recognised: false } => write!(
+                out,
+                "{}: the database is too damaged to see whether it is an index ({message}); if it is, delete it with \
+                 `fulgurite facts delete {} --yes`, and index again",
+                path.display(),
+                path.display()
+            ),
             Self::NotOverwritten { path } => write!(
                 out,
                 "{}: the file is not an index of code, and is not overwritten; index into another file, or move it away",
@@ -155,6 +194,7 @@ impl fmt::Display for Error {
                 write!(out, "the index has no symbol {symbol}; ")?;
                 write_similar(out, similar, "`search` finds symbols by parts of their names")
             }
+            Self::NotAPlace { text, reason } => write!(out, "{text}: {reason}"),
             Self::TimeUp => out.write_str("the time to read the index is up; ask for less, or allow more time"),
             Self::Memory { bytes_max } => write!(
                 out,

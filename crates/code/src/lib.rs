@@ -67,5 +67,8 @@ pub use schema::{CODE_SCHEMA, SCIP_SCHEMA, code_schema};
 pub use scip::names::Package;
 pub use scip::reader::ScipFile;
 pub use source::{Source, Visit};
-pub use stack::{IndexLock, increment_path, increments, index_files, is_damaged, is_index, open_index};
-pub use update::{INCREMENTS_MAX, Step, Updated, update_index};
+pub use stack::{
+    INCREMENTS_MAX, IndexLock, increment_path, increments, index_files, is_damaged, is_damaged_database, is_index,
+    open_index,
+};
+pub use update::{Step, Updated, update_index};

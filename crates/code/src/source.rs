@@ -21,6 +21,12 @@ pub trait Source {
     fn changed_files(&self) -> BTreeSet<String> {
         BTreeSet::new()
     }
+
+    /// The paths that lead out of the indexed directory, as far as [`Source::each`] has come to them. These files are
+    /// left out of the index.
+    fn outside_files(&self) -> BTreeSet<String> {
+        BTreeSet::new()
+    }
 }
 
 /// Several sources, one after the other.
@@ -31,5 +37,9 @@ impl Source for Vec<Box<dyn Source>> {
 
     fn changed_files(&self) -> BTreeSet<String> {
         self.iter().flat_map(|source| source.changed_files()).collect()
+    }
+
+    fn outside_files(&self) -> BTreeSet<String> {
+        self.iter().flat_map(|source| source.outside_files()).collect()
     }
 }

@@ -4,7 +4,9 @@
 //! without gaps. (2) Each of them is complete: it is written under another name, and renamed when it is. (3) One
 //! process at a time writes them. (4) One that does not fit those below is what a killed process has left: it is not
 //! read. (5) A damaged one is an error to readers, and is replaced when the index is updated. (6) Other databases,
-//! those without the schema of indexes, are not read, overwritten or removed.
+//! those without the schema of indexes, are not read, overwritten or removed. (7) A file that is no database, where an
+//! increment would be, is an error to readers and to updates: it is not known to be of the index. (8) So is a database
+//! whose log is missing: it is not damaged, and may be any. An increment has no log.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, TryLockError};
@@ -39,23 +41,61 @@ pub fn is_index(path: &Path) -> bool {
 }
 
 /// Whether the file of an incremental database is damaged, so that it cannot be opened. An empty file, and one of
-/// zeros, is what a power cut may leave. A file that is not a database is not damaged.
+/// zeros, is what a power cut may leave. A file that is not a database is not damaged, and neither is a database whose
+/// log is missing.
 #[must_use]
 pub fn is_damaged(path: &Path) -> bool {
-    use fulgurite::Error::NotADatabase;
+    use fulgurite::Error::{LogMissing, NotADatabase};
     match FactDatabase::schema_at(path) {
-        Err(fulgurite_facts::Error::Engine(error)) if matches!(*error, NotADatabase { .. }) => is_cut_off(path),
-        Err(fulgurite_facts::Error::Engine(error)) => error.is_corruption(),
+        Err(fulgurite_facts::Error::Engine(error)) => match *error {
+            NotADatabase { .. } => is_cut_off(path),
+            // Its log may be elsewhere, with the only copy of commits.
+            LogMissing { .. } => false,
+            error => error.is_corruption(),
+        },
         Err(fulgurite_facts::Error::Damaged { .. }) => true,
         _ => false,
     }
 }
 
+/// Whether the file at `path` begins as a database does, but is so damaged that it does not say what it holds.
+#[must_use]
+pub fn is_damaged_database(path: &Path) -> bool {
+    is_damaged(path) && beginning(path).is_some_and(|beginning| beginning.starts_with(DATABASE))
+}
+
 /// Whether a file that cannot be opened begins as a database does, or has zeros there or nothing.
 fn is_cut_off(path: &Path) -> bool {
+    let is_of_database = |bytes: Vec<u8>| bytes.starts_with(DATABASE) || bytes.iter().all(|byte| *byte == 0);
+    beginning(path).is_some_and(is_of_database)
+}
+
+/// Whether the file at `path` is not a database, not even a damaged one.
+fn is_no_database(path: &Path) -> bool {
+    match FactDatabase::schema_at(path) {
+        Err(error) if is_not_a_database(&error) => !is_cut_off(path),
+        _ => false,
+    }
+}
+
+fn is_not_a_database(error: &fulgurite_facts::Error) -> bool {
+    use fulgurite_facts::Error::Engine;
+    matches!(error, Engine(error) if matches!(**error, fulgurite::Error::NotADatabase { .. }))
+}
+
+/// The error of opening a database whose log is missing.
+fn missing_log(path: &Path) -> Option<fulgurite_facts::Error> {
+    use fulgurite_facts::Error::Engine;
+    let error = FactDatabase::schema_at(path).err()?;
+    let is_missing = matches!(&error, Engine(error) if matches!(**error, fulgurite::Error::LogMissing { .. }));
+    is_missing.then_some(error)
+}
+
+/// The first bytes of a file, if it can be read.
+fn beginning(path: &Path) -> Option<Vec<u8>> {
     let mut beginning = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(BEGINNING_BYTES).read_to_end(&mut beginning));
-    read.is_ok() && (beginning.starts_with(DATABASE) || beginning.iter().all(|byte| *byte == 0))
+    File::open(path).and_then(|file| file.take(BEGINNING_BYTES).read_to_end(&mut beginning)).ok()?;
+    Some(beginning)
 }
 
 fn is_code(schema: &Schema) -> bool {
@@ -156,6 +196,7 @@ fn open_sound(path: &Path) -> Result<Sound> {
                 let damage = Error::DamagedIncrement { path: next, message: error.to_string() };
                 return Ok(Sound { database, files, damage: Some(damage) });
             }
+            Err(error) if is_not_a_database(&error) => return Err(Error::NotAnIncrement { path: next }),
             Err(error) => return Err(error.into()),
         }
     }
@@ -209,7 +250,8 @@ fn read_only() -> StoreOptions {
 #[derive(Debug)]
 pub struct IndexLock {
     path: PathBuf,
-    _file: File,
+    #[cfg_attr(not(unix), allow(dead_code, reason = "it is kept open"))]
+    file: File,
 }
 
 impl IndexLock {
@@ -217,13 +259,17 @@ impl IndexLock {
     /// have it open.
     ///
     /// # Errors
-    /// [`Error::File`], if another process holds the lock, or the file cannot be written.
+    /// [`Error::File`], if another process holds the lock, the file cannot be written, or `path` is a directory.
     pub fn take(path: &Path) -> Result<Self> {
+        if path.file_name().is_none() || path.is_dir() {
+            let message = "it is a directory; name the database file, such as code.ful in it";
+            return Err(Error::file(path, "be written")(io::Error::new(ErrorKind::IsADirectory, message)));
+        }
         let lock = with_suffix(path, "-index-lock");
         loop {
             let file = File::create(&lock).map_err(Error::file(&lock, "be written"))?;
             match file.try_lock() {
-                Ok(()) if is_at(&file, &lock) => return Ok(Self { path: path.to_owned(), _file: file }),
+                Ok(()) if is_at(&file, &lock) => return Ok(Self { path: path.to_owned(), file }),
                 // Another process has deleted the index, and the lock with it.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
@@ -239,6 +285,39 @@ impl IndexLock {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The file that is locked. Another process that has it open keeps the lock.
+    #[cfg(unix)]
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Checks that the index can be written where it is to be. [`IndexLock::update`] does so too; indexers may take
+    /// minutes before it.
+    ///
+    /// # Errors
+    /// [`Error::NotOverwritten`], [`Error::NotAnIncrement`] and errors of databases, if another file is there;
+    /// [`Error::DamagedIndex`], if it may be another one.
+    pub fn require_writable(&self) -> Result<()> {
+        let path = &self.path;
+        for increment in (1..=INCREMENTS_MAX).map(|number| increment_path(path, number)) {
+            if is_no_database(&increment) || increment.is_dir() {
+                return Err(Error::NotAnIncrement { path: increment });
+            }
+            if let Some(error) = missing_log(&increment) {
+                return Err(error.into());
+            }
+        }
+        match FactDatabase::schema_at(path) {
+            _ if !path.exists() => Ok(()),
+            Ok(schema) if is_code(&schema) => Ok(()),
+            Ok(_) => Err(Error::NotOverwritten { path: path.clone() }),
+            Err(error) if is_damaged_database(path) => {
+                Err(Error::DamagedIndex { path: path.clone(), message: error.to_string(), is_recognised: false })
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
@@ -344,6 +423,8 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
+/// So many incremental databases are stacked at most: each makes answers slower.
+pub const INCREMENTS_MAX: usize = 8;
 /// As many zeros are no magic number of any file.
 const BEGINNING_BYTES: u64 = 4096;
 /// The magic number of databases (docs/reference/file-format.md).

@@ -10,6 +10,52 @@ use crate::indexers::choose::Plan;
 use crate::indexers::languages::Indexer;
 use crate::stack::{IndexLock, open_index};
 
+/// What an indexer of SCIP writes if it finds files without symbols.
+fn scip_of(paths: &[&str]) -> Vec<u8> {
+    let mut index = types::Index { metadata: MessageField::some(Default::default()), ..Default::default() };
+    for path in paths {
+        index.documents.push(types::Document { relative_path: (*path).to_owned(), ..Default::default() });
+    }
+    index.write_to_bytes().expect("it is small")
+}
+
+/// Copies an index that is prepared.
+static PREPARED: Indexer = Indexer {
+    name: "sh",
+    language: "",
+    marks: &[],
+    arguments: &["-c", "cp prepared.scip \"$0\"", "{output}"],
+    install: "",
+    for_ctags: "",
+};
+
+/// Ctags read its own output, which was then reported as a file that had changed, in each run.
+#[test]
+fn the_outputs_of_indexers_are_not_indexed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let prepared = scip_of(&["a.rs", "code.ful-sh.scip"]);
+    std::fs::write(directory.path().join("prepared.scip"), prepared).expect("a file");
+    let plan = Plan::of_one(directory.path(), &PREPARED);
+    let lock = IndexLock::take(&directory.path().join("code.ful")).expect("a lock");
+    let indexed = plan.run(&lock, &mut |_, _| {}).expect("it runs");
+    let updated = lock.update(&indexed, false, &mut |_| {}).expect("it is written");
+    assert_eq!((updated.files, updated.left_out), (1, Vec::new()));
+    let reader = CodeReader::new(&open_index(lock.path()).expect("it is there")).expect("it is an index");
+    assert_eq!(reader.files().expect("it is sound"), ["a.rs"]);
+}
+
+#[test]
+fn an_indexer_that_writes_a_wrong_index_is_named() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("prepared.scip"), [0xff; 100]).expect("a file");
+    let plan = Plan::of_one(directory.path(), &PREPARED);
+    let lock = IndexLock::take(&directory.path().join("code.ful")).expect("a lock");
+    let indexed = plan.run(&lock, &mut |_, _| {}).expect("it runs");
+    let error = lock.update(&indexed, false, &mut |_| {}).expect_err("it is no index").to_string();
+    assert!(error.starts_with("sh failed: its index is wrong: byte 0: "), "{error}");
+    assert!(error.ends_with("; the index was not changed"), "{error}");
+}
+
 #[test]
 fn a_file_that_is_saved_while_an_indexer_runs_is_left_out_until_the_next_run() {
     // Copies an index that is prepared, and does meanwhile what a user does.
@@ -23,11 +69,8 @@ fn a_file_that_is_saved_while_an_indexer_runs_is_left_out_until_the_next_run() {
     };
     let directory = tempfile::tempdir().expect("a directory");
     let path = |name: &str| directory.path().join(name);
-    let mut prepared = types::Index { metadata: MessageField::some(Default::default()), ..Default::default() };
-    for name in ["saved.rs", "removed.rs", "new.rs", "same.rs", "generated.rs"] {
-        prepared.documents.push(types::Document { relative_path: name.to_owned(), ..Default::default() });
-    }
-    std::fs::write(path("prepared.scip"), prepared.write_to_bytes().expect("it is small")).expect("a file");
+    let prepared = scip_of(&["saved.rs", "removed.rs", "new.rs", "same.rs", "generated.rs"]);
+    std::fs::write(path("prepared.scip"), prepared).expect("a file");
     for name in ["saved.rs", "removed.rs", "same.rs"] {
         std::fs::write(path(name), "fn a() {}\n").expect("a file");
     }

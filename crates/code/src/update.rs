@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::{EXTERNAL_UNIT, TOOLS_UNIT};
 use crate::schema::{Kind, Predicates, code_schema};
 use crate::source::Source;
-use crate::stack::{IndexLock, Unfinished, increment_path, is_index, remove_increments, sound_files, stacked_on};
+use crate::stack::{INCREMENTS_MAX, IndexLock, Unfinished, increment_path, remove_increments, sound_files, stacked_on};
 use crate::writing::Writer;
 
 /// What an update is doing, for progress.
@@ -42,6 +42,8 @@ pub struct Updated {
     /// The files that were left out, because they were changed while an indexer ran, in order. The next update has
     /// them.
     pub left_out: Vec<String>,
+    /// The paths that lead out of the indexed directory, in order. These files were left out too.
+    pub outside: Vec<String>,
     /// The incremental database that was damaged, and was replaced or removed with those on it.
     pub damaged: Option<PathBuf>,
 }
@@ -59,15 +61,17 @@ impl IndexLock {
     /// on it. After [`INCREMENTS_MAX`] of these, or if more than half of the files have changed, or an earlier version
     /// wrote the index, or with `whole`, it writes all of them.
     ///
-    /// Files that were changed while an indexer ran are left out: see [`Source::changed_files`].
+    /// Files that were changed while an indexer ran are left out, and so are those outside of the directory: see
+    /// [`Source::changed_files`] and [`Source::outside_files`].
     ///
     /// If it fails, or the process ends before, the index is as it was.
     ///
     /// # Errors
-    /// Those of the source; [`Error::NotOverwritten`], if another file is there; [`Error::SourceChanged`]; errors of
-    /// files and databases.
+    /// Those of the source and of [`IndexLock::require_writable`]; [`Error::DamagedIndex`], which `whole` mends;
+    /// [`Error::SourceChanged`]; errors of files and databases.
     pub fn update(&self, source: &dyn Source, whole: bool, progress: &mut dyn FnMut(Step)) -> Result<Updated> {
         let path = self.path();
+        self.require_writable()?;
         let Before { digests: before, files, damaged, is_earlier } = before(path, whole)?;
         let mut now = read_digests(source, progress)?;
         let left_out = source.changed_files();
@@ -78,6 +82,7 @@ impl IndexLock {
         let whole = whole || before.is_empty() || is_earlier;
         updated.damaged = damaged;
         updated.left_out = left_out.into_iter().collect();
+        updated.outside = source.outside_files().into_iter().collect();
         if !whole && change.is_empty() {
             if updated.damaged.is_some() {
                 remove_increments(path, files.len() - 1)?;
@@ -114,15 +119,11 @@ struct Before {
     is_earlier: bool,
 }
 
-/// The index at `path`, where there may be none. A whole update needs it only for its report.
+/// The index at `path`, where there may be none. A whole update needs it only for its report. Requires: it is none of
+/// another kind.
 fn before(path: &Path, whole: bool) -> Result<Before> {
     if !path.exists() {
         return Ok(Before::default());
-    }
-    if !is_index(path) {
-        // A damaged file has an error of its own.
-        FactDatabase::schema_at(path)?;
-        return Err(Error::NotOverwritten { path: path.to_owned() });
     }
     let sound = || {
         let (files, damaged) = sound_files(path)?;
@@ -131,8 +132,16 @@ fn before(path: &Path, whole: bool) -> Result<Before> {
     };
     match sound() {
         Err(_) if whole => Ok(Before::default()),
+        Err(Error::Facts(error)) if is_damage(&error) => {
+            Err(Error::DamagedIndex { path: path.to_owned(), message: error.to_string(), is_recognised: true })
+        }
         before => before,
     }
+}
+
+fn is_damage(error: &fulgurite_facts::Error) -> bool {
+    use fulgurite_facts::Error::{Damaged, Engine};
+    matches!(error, Damaged { .. }) || matches!(error, Engine(error) if error.is_corruption())
 }
 
 /// The units in which an index differs from a source.
@@ -175,6 +184,7 @@ impl<'u> Change<'u> {
             removed: count(&mut self.removed.iter().copied()),
             facts: 0,
             left_out: Vec::new(),
+            outside: Vec::new(),
             damaged: None,
         }
     }
@@ -272,9 +282,6 @@ fn digests(files: &[PathBuf]) -> Result<BTreeMap<String, u128>> {
 fn not_an_index(store: &Store) -> Error {
     Error::NotAnIndex { path: store.path().to_owned() }
 }
-
-/// So many incremental databases are stacked at most: each makes answers slower.
-pub const INCREMENTS_MAX: usize = 8;
 
 #[cfg(test)]
 mod tests {

@@ -151,12 +151,12 @@ pub struct Query {
     /// Continue where an earlier run of the same query stopped: the text that it printed.
     #[arg(long = "continue", value_name = "TEXT")]
     pub continuation: Option<String>,
-    /// Stop after this many seconds, and print how to continue.
+    /// Stop after this many seconds, in which results are printed too, and print how to continue.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
     /// Stop if the query needs more than this many MiB of memory.
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
-    pub memory_max: Option<u32>,
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub memory_max: u32,
     /// Print how many facts of each predicate were searched.
     #[arg(long)]
     pub profile: bool,

@@ -1,5 +1,7 @@
 //! The verbs of `fulgurite facts`.
 
+use std::io::{BufRead, BufReader};
+
 use crate::fixture::{Run, TestDirectory};
 
 const SCHEMA: &str = "\
@@ -80,6 +82,31 @@ fn a_query_is_continued_where_it_stopped() {
     let other = ["facts", "query", "a.ful", "src.File _", "--continue", "00"];
     refused(&directory.run(&other), 1, "cannot be continued");
     refused(&directory.run(&["facts", "query", "a.ful", "src.File _", "--continue", "x"]), 1, "--continue takes");
+}
+
+/// Nothing was printed before all results were found.
+#[test]
+fn results_are_printed_when_they_are_found_and_a_reader_that_leaves_ends_the_query() {
+    let directory = TestDirectory::new();
+    directory.file("src.angle", SCHEMA);
+    done(&directory.run(&["facts", "create", "a.ful", "--schema", "src.angle"]));
+    let files: Vec<String> = (0..300).map(|number| format!(r#"{{"key":"{number}.rs"}}"#)).collect();
+    let facts = format!(r#"[{{"predicate":"src.File.1","facts":[{}]}}]"#, files.join(","));
+    done(&directory.run_with_input(&["facts", "write", "a.ful", "-"], facts.as_bytes()));
+    // Eight billion results.
+    let query = "{ A, B, C, D } where A = src.File _; B = src.File _; C = src.File _; D = src.File _";
+    let mut asking = directory.spawn(&["facts", "query", "a.ful", query]);
+    let mut line = String::new();
+    BufReader::new(asking.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with(r#"{"tuplefield0":"#), "{line}");
+    // The pipe is closed.
+    assert_eq!(asking.wait().unwrap().code(), Some(0));
+
+    let found = directory.run(&["facts", "query", "a.ful", query, "--memory-max", "1"]);
+    refused(&found, 1, "needs more than 1.0 MiB of memory");
+    assert!(found.messages.contains("--memory-max"), "{}", found.messages);
+    let printed = found.text().lines().count();
+    assert!(printed > 1_000 && found.text().ends_with("}\n"), "{printed} results before it");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Forms of RDF as users meet them: RDF/XML that is not a document, bases, byte order marks, xz, and what a form cannot
-//! say.
+//! Forms of RDF as users meet them: RDF/XML that is not a document, bases, byte order marks, xz, and what a form, or no
+//! form, can say.
 
 use crate::fixture::TestDirectory;
 #[cfg(unix)]
@@ -177,4 +177,46 @@ fn xz_is_unpacked_and_a_file_that_is_cut_is_told() {
         message.contains("cut.nt.xz") && message.contains("at or before byte") && message.contains("cut off"),
         "{message}"
     );
+}
+
+#[test]
+fn a_term_that_no_form_has_is_named_with_its_graph_and_an_update_removes_it() {
+    use fulgurite_rdf::oxrdf::{BlankNode, NamedNode, Quad};
+
+    let place = TestDirectory::new();
+    let node = |name: &str| NamedNode::new_unchecked(format!("http://e/{name}"));
+    let store = fulgurite_rdf::Store::create(place.path("a.ful"), fulgurite_rdf::StoreOptions::new()).unwrap();
+    let quads = [
+        Quad::new(node("s"), node("p"), node("a b"), node("g")),
+        Quad::new(node("s"), node("p"), BlankNode::new_unchecked("a b"), node("g")),
+    ];
+    store.update(|txn| quads.iter().try_for_each(|quad| txn.insert(quad).map(drop))).unwrap();
+    store.close().unwrap();
+    for form in ["nq", "ttl", "trig", "rdf", "jsonld"] {
+        let dump = ["rdf", "dump", "a.ful", "a.out", "--format", form, "--graph", "http://e/g"];
+        let message = place.run(&dump).fails(1);
+        assert!(message.contains("<http://e/a b>, in <http://e/g>, cannot be written"), "{message}");
+        assert!(!place.path("a.out").exists(), "{form}");
+    }
+    let pattern = "GRAPH ?g { ?s ?p ?o }";
+    let remove = format!("DELETE {{ {pattern} }} WHERE {{ {pattern} FILTER(STR(?o) = 'http://e/a b') }}");
+    place.run(&["rdf", "update", "a.ful", &remove]).ok();
+    place.run(&["rdf", "dump", "a.ful", "a.nq"]).ok();
+    place.run(&["rdf", "load", "b.ful", "a.nq", "--create"]).ok();
+    let ask = "ASK { GRAPH ?g { ?s ?p ?o FILTER(isBLANK(?o)) } }";
+    assert_eq!(place.run(&["rdf", "query", "b.ful", ask]).ok(), "true\n");
+}
+
+#[test]
+fn a_store_that_another_process_creates_is_read_after_its_first_checkpoint() {
+    let place = TestDirectory::new();
+    let engine = fulgurite::Database::options().create(true).background(false);
+    let options = fulgurite_rdf::StoreOptions::new();
+    let store = fulgurite_rdf::Store::open_with(engine, place.path("a.ful"), options).unwrap();
+    let asked = || place.run(&["rdf", "query", "a.ful", "ASK {}"]);
+    let message = asked().fails(1);
+    assert!(message.contains("a.ful") && message.contains("after the first checkpoint of that process"), "{message}");
+    store.database().checkpoint().unwrap();
+    assert_eq!(asked().ok(), "true\n");
+    store.close().unwrap();
 }

@@ -10,10 +10,19 @@ impl CodeReader {
     /// those that [`CodeReader::resolve`] finds by name.
     ///
     /// # Errors
-    /// [`Error::NoSuchFile`] and [`Error::NoSuchSymbol`], if there are none; errors of the database.
+    /// [`Error::NoSuchFile`] and [`Error::NoSuchSymbol`], if there are none; [`Error::NotAPlace`], if it is a file
+    /// without a line that there can be; errors of the database.
     pub fn symbols_asked(&self, text: &str) -> Result<Vec<SymbolId>> {
-        let Some((path, line, column)) = place_of(text) else { return self.resolve(text) };
-        let file = self.file(path)?;
+        let Some((path, line, column)) = place_of(text) else {
+            return match self.resolve(text) {
+                Err(error @ Error::NoSuchSymbol { .. }) => Err(self.not_a_place(text)?.unwrap_or(error)),
+                resolved => resolved,
+            };
+        };
+        let file = match self.file(path) {
+            Err(error @ Error::NoSuchFile { .. }) => return Err(self.not_a_place(text)?.unwrap_or(error)),
+            file => file?,
+        };
         let uses = match column {
             Some(column) => self.symbols_at(&file, line - 1, column - 1)?,
             None => self.symbols_in_line(&file, line - 1)?,
@@ -25,6 +34,22 @@ impl CodeReader {
             true => Err(self.nothing_at(&file, text, line)?),
             false => Ok(symbols),
         }
+    }
+
+    /// The error of a file without a line, or with the line or the column 0. `None`, if the text begins with no file.
+    fn not_a_place(&self, text: &str) -> Result<Option<Error>> {
+        let not = |reason| Some(Error::NotAPlace { text: text.to_owned(), reason });
+        if self.find_file(text)?.is_some() {
+            return Ok(not("it is a file; ask about a line of it, as SOURCE:LINE, or list its symbols by `symbols`"));
+        }
+        let mut path = text;
+        while let Some((before, _)) = path.rsplit_once(':').filter(|(_, last)| last.parse::<u32>().is_ok()) {
+            path = before;
+            if self.find_file(path)?.is_some() {
+                return Ok(not("lines and columns begin at 1"));
+            }
+        }
+        Ok(None)
     }
 
     /// The error that nothing is at a place: with the places of the line where something is.

@@ -1,8 +1,8 @@
 //! [`Plan`]: the indexers for a directory, those that are missing, and running them.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -129,52 +129,75 @@ impl Plan {
         };
         let log = Temporary::at(named("-indexer.log"))?;
         let stamps = Stamps::of(&self.directory);
-        let mut indexed = Indexed { sources: Vec::new(), files: Vec::new(), stamps, changed: RefCell::default() };
-        for indexer in &self.scip {
-            let output = Temporary::at(named(&format!("-{}.scip", indexer.name)))?;
-            let mut command = Command::new(indexer.name);
-            let name = self.directory.canonicalize().ok();
-            let name = name.as_deref().and_then(Path::file_name).unwrap_or_default();
-            command.args(indexer.arguments.iter().map(|argument| match *argument {
-                "{output}" => output.path().as_os_str(),
-                "{name}" => name,
-                argument => argument.as_ref(),
-            }));
-            if let Some(target) = cargo_target(&self.directory, std::env::var_os("CARGO_TARGET_DIR")) {
-                command.env("CARGO_TARGET_DIR", target);
-            }
-            let (name, directory) = (indexer.name, self.directory.as_path());
-            let (output_path, log) = (output.path(), log.path());
-            run(Run { name, command, directory, output: output_path, log }, &mut |time| waiting(name, time))
-                .map_err(|error| self.explained(error, &is_available))?;
-            indexed.sources.push(Box::new(ScipFile::new(output.path(), &self.directory)));
-            indexed.files.push(output);
-        }
-        if let Some(languages) = &self.ctags {
-            let output = Temporary::at(named("-ctags.json"))?;
-            let mut command = Command::new("ctags");
-            command.args(CTAGS_ARGUMENTS).arg("--recurse").arg("-f").arg(output.path());
-            if let Ctags::Languages(languages) = languages {
-                command.arg(format!("--languages={}", languages.join(",")));
-            }
-            command.arg(".");
-            let (name, directory) = ("ctags", self.directory.as_path());
-            let (output_path, log) = (output.path(), log.path());
-            run(Run { name, command, directory, output: output_path, log }, &mut |time| waiting(name, time))
-                .map_err(|error| self.explained(error, &is_available))?;
-            indexed.sources.push(Box::new(CtagsFile::new(output.path(), &self.directory)));
-            indexed.files.push(output);
+        let changed = RefCell::default();
+        let mut indexed = Indexed { outputs: Vec::new(), own_paths: HashSet::new(), stamps, changed };
+        let mut files = vec![log.path().to_owned()];
+        for name in self.names() {
+            let indexer = self.scip.iter().find(|indexer| indexer.name == name);
+            let ending = if indexer.is_some() { format!("-{name}.scip") } else { "-ctags.json".to_owned() };
+            let file = Temporary::at(named(&ending))?;
+            files.push(file.path().to_owned());
+            let command = match indexer {
+                Some(indexer) => self.command(indexer, file.path()),
+                None => self.ctags_command(file.path()),
+            };
+            let source: Box<dyn Source> = match indexer {
+                Some(_) => Box::new(ScipFile::new(file.path(), &self.directory)),
+                None => Box::new(CtagsFile::new(file.path(), &self.directory)),
+            };
+            let (directory, output, log) = (self.directory.as_path(), file.path(), log.path());
+            let begun = Run { name, command, directory, output, log, lock, files: &files };
+            run(begun, &mut |time| waiting(name, time)).map_err(|error| self.explained(error, &is_available))?;
+            indexed.own_paths.extend(path_within(&self.directory, file.path()));
+            let can_be_skipped = self.can_be_skipped(name, &is_available);
+            indexed.outputs.push(Output { name, can_be_skipped, source, _file: file });
         }
         Ok(indexed)
+    }
+
+    /// How an indexer is run that writes SCIP.
+    fn command(&self, indexer: &Indexer, output: &Path) -> Command {
+        let mut command = Command::new(indexer.name);
+        let name = self.directory.canonicalize().ok();
+        let name = name.as_deref().and_then(Path::file_name).unwrap_or_default();
+        command.args(indexer.arguments.iter().map(|argument| match *argument {
+            "{output}" => output.as_os_str(),
+            "{name}" => name,
+            argument => argument.as_ref(),
+        }));
+        if let Some(target) = cargo_target(&self.directory, std::env::var_os("CARGO_TARGET_DIR")) {
+            command.env("CARGO_TARGET_DIR", target);
+        }
+        command
+    }
+
+    /// How ctags is run.
+    fn ctags_command(&self, output: &Path) -> Command {
+        let mut command = Command::new("ctags");
+        command.args(CTAGS_ARGUMENTS).arg("--recurse").arg("-f").arg(output);
+        if let Some(Ctags::Languages(languages)) = &self.ctags {
+            command.arg(format!("--languages={}", languages.join(",")));
+        }
+        // It would read its own output, which is JSON. It takes some names for patterns, or for those of files.
+        let name = output.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        if !name.is_empty() && !name.contains(['*', '?', '[', '\\']) && !name.starts_with('@') {
+            command.arg(format!("--exclude={name}"));
+        }
+        command.arg(".");
+        command
     }
 
     /// The error of an indexer, with whether another one would be left without it.
     fn explained(&self, error: Error, is_available: &dyn Fn(&str) -> bool) -> Error {
         let Error::Indexer { name, message, .. } = error else { return error };
+        Error::Indexer { name, message, can_be_skipped: self.can_be_skipped(name, is_available) }
+    }
+
+    /// Whether another indexer would be left without this one.
+    fn can_be_skipped(&self, name: &str, is_available: &dyn Fn(&str) -> bool) -> bool {
         // Ctags takes the languages of an indexer that is skipped.
         let is_replaced = || name != "ctags" && !self.skips_ctags && is_available("ctags");
-        let can_be_skipped = self.names().len() > 1 || is_replaced();
-        Error::Indexer { name, message, can_be_skipped }
+        self.names().len() > 1 || is_replaced()
     }
 }
 
@@ -186,20 +209,40 @@ fn cargo_target(directory: &Path, inherited: Option<OsString>) -> Option<PathBuf
     std::path::absolute(shared.join("fulgurite-index")).ok()
 }
 
+/// The path of a file from a directory on, if the file is below it.
+fn path_within(directory: &Path, file: &Path) -> Option<String> {
+    let (directory, parent) = (directory.canonicalize().ok()?, file.parent()?.canonicalize().ok()?);
+    let path = parent.strip_prefix(directory).ok()?.join(file.file_name()?);
+    let names: Option<Vec<&str>> = path.iter().map(OsStr::to_str).collect();
+    Some(names?.join("/"))
+}
+
 /// What indexers wrote. The files go when it is dropped.
 pub struct Indexed {
-    sources: Vec<Box<dyn Source>>,
-    files: Vec<Temporary>,
+    outputs: Vec<Output>,
+    /// The paths of the outputs from the directory on, if they are in it: an indexer may have read them.
+    own_paths: HashSet<String>,
     /// The directory before the indexers ran.
     stamps: Stamps,
     /// The files that were found to be changed.
     changed: RefCell<BTreeSet<String>>,
 }
 
+/// What one indexer wrote.
+struct Output {
+    name: &'static str,
+    /// Whether another indexer would be left without this one.
+    can_be_skipped: bool,
+    source: Box<dyn Source>,
+    _file: Temporary,
+}
+
 impl Source for Indexed {
     fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
-        debug_assert_eq!(self.sources.len(), self.files.len());
-        self.sources.each(&mut |part| {
+        let mut checked = |part: Part| {
+            if self.own_paths.contains(part.unit()) {
+                return Ok(());
+            }
             // The text was read for the part before this, if columns are counted in it.
             if let Part::Document(document) = &part
                 && !self.stamps.is_unchanged(&document.path)
@@ -207,11 +250,28 @@ impl Source for Indexed {
                 self.changed.borrow_mut().insert(document.path.clone());
             }
             visit(part)
-        })
+        };
+        for output in &self.outputs {
+            output.source.each(&mut checked).map_err(|error| output.explained(error))?;
+        }
+        Ok(())
     }
 
     fn changed_files(&self) -> BTreeSet<String> {
         self.changed.borrow().clone()
+    }
+
+    fn outside_files(&self) -> BTreeSet<String> {
+        self.outputs.iter().flat_map(|output| output.source.outside_files()).collect()
+    }
+}
+
+impl Output {
+    /// The error of what the indexer wrote names the indexer: the file is gone when the user reads it.
+    fn explained(&self, error: Error) -> Error {
+        let Error::Index { place, message, .. } = error else { return error };
+        let message = format!("its index is wrong: {place}: {message}");
+        Error::Indexer { name: self.name, message, can_be_skipped: self.can_be_skipped }
     }
 }
 
@@ -306,6 +366,18 @@ mod tests {
         std::fs::write(directory.path().join("Cargo.lock"), "").expect("a file");
         let own = directory.path().join("target").join("fulgurite-index");
         assert_eq!(cargo_target(directory.path(), Some(OsString::new())), Some(own));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_indexer_that_is_missing_is_an_error_that_says_so() {
+        static MISSING: Indexer =
+            Indexer { name: "no-such-indexer", language: "", marks: &[], arguments: &[], install: "", for_ctags: "" };
+        let directory = tempfile::tempdir().expect("a directory");
+        let plan = Plan::of_one(directory.path(), &MISSING);
+        let lock = IndexLock::take(&directory.path().join("code.ful")).expect("a lock");
+        let error = plan.run(&lock, &mut |_, _| {}).err().expect("there is no such program").to_string();
+        assert!(error.starts_with("no-such-indexer failed: it cannot be run: "), "{error}");
     }
 
     #[cfg(unix)]

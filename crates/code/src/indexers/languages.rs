@@ -41,7 +41,9 @@ pub const INDEXERS: &[Indexer] = &[
         name: "scip-python",
         language: "Python",
         marks: &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "*.py"],
-        arguments: &["index", ".", "--project-name", "{name}", "--output", "{output}"],
+        // Without a version, it takes the last commit: it fails if there is none, and each commit changes all symbols.
+        // SCIP writes `.` for no version.
+        arguments: &["index", ".", "--project-name", "{name}", "--project-version", ".", "--output", "{output}"],
         install: "npm install --global @sourcegraph/scip-python",
         for_ctags: "Python",
     },

@@ -4,3 +4,4 @@ pub mod choose;
 pub mod languages;
 mod run;
 mod stamps;
+mod watch;

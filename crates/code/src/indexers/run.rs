@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
+use crate::indexers::watch::Watch;
+use crate::stack::IndexLock;
 
 /// Whether a program is there and runs: rustup has proxies of components that are missing, and older programs than
 /// Universal Ctags are called `ctags` too.
@@ -32,6 +34,10 @@ pub struct Run<'r> {
     pub output: &'r Path,
     /// Where its messages are kept.
     pub log: &'r Path,
+    /// Keeps other processes from these files.
+    pub lock: &'r IndexLock,
+    /// What is removed if this process is killed meanwhile.
+    pub files: &'r [PathBuf],
 }
 
 /// Runs an indexer until it ends, and calls `waiting` meanwhile.
@@ -40,37 +46,64 @@ pub struct Run<'r> {
 /// [`Error::Indexer`] with the last lines of its messages, also if it writes nothing. Whether it can be skipped is not
 /// known here: the error says no.
 pub fn run(run: Run<'_>, waiting: &mut dyn FnMut(Duration)) -> Result<()> {
-    let Run { name, mut command, directory, output, log } = run;
+    let Run { name, mut command, directory, output, log, lock, files } = run;
     let failed = |message: String| Error::Indexer { name, message, can_be_skipped: false };
     let messages = File::create(log).map_err(Error::file(log, "be written"))?;
     let others = messages.try_clone().map_err(Error::file(log, "be written"))?;
-    command.current_dir(directory).stdin(Stdio::null()).stdout(others).stderr(messages);
+    command.current_dir(directory);
     let begun = Instant::now();
-    let mut child = command.spawn().map_err(|error| failed(format!("it cannot be run: {error}")))?;
+    let mut watch = Watch::begin(lock, files);
+    let started = watch.start(command, others.into(), messages.into());
+    let mut child = started.map_err(|error| failed(format!("{CANNOT_RUN}: {error}")))?;
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
             Ok(None) => {}
-            Err(error) => return Err(failed(error.to_string())),
+            Err(error) => {
+                // Without the watch, it would run on.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(failed(error.to_string()));
+            }
         }
         waiting(begun.elapsed());
         std::thread::sleep(BETWEEN_LOOKS);
     };
+    drop(watch);
     let ended = match (status.success(), output.is_file()) {
         (true, true) => return Ok(()),
         (true, false) => "it ended without an error, and wrote no index".to_owned(),
+        (false, _) if matches!(status.code(), Some(126 | 127)) && !is_available(name) => CANNOT_RUN.to_owned(),
         (false, _) => status.to_string(),
     };
     let text = std::fs::read(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let mut lines: Vec<&str> = text.lines().rev().filter(|line| !line.trim().is_empty()).take(LINES_SHOWN).collect();
-    lines.reverse();
-    if lines.is_empty() {
+    let said = last_lines(&String::from_utf8_lossy(&text));
+    if said.is_empty() {
         // Perhaps its messages are missing because the disk is full: then so is the index.
         probe(log).map_err(Error::file(log, "be written"))?;
         return Err(failed(format!("{ended}, without a message")));
     }
-    Err(failed(format!("{ended}: {}", lines.join(" / "))))
+    Err(failed(format!("{ended}: {said}")))
+}
+
+/// The last lines of messages, in one. The frames of a stack are passed over, since the error is before them, and long
+/// lines are cut.
+fn last_lines(text: &str) -> String {
+    let lines = || text.lines().rev().filter(|line| !line.trim().is_empty());
+    let is_frame = |line: &str| line.starts_with([' ', '\t']) && line.trim_start().starts_with("at ");
+    let mut last: Vec<&str> = lines().filter(|line| !is_frame(line)).take(LINES_SHOWN).collect();
+    if last.is_empty() {
+        last = lines().take(LINES_SHOWN).collect();
+    }
+    let shown: Vec<String> = last.into_iter().rev().map(shortened).collect();
+    shown.join(" / ")
+}
+
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(LINE_CHARACTERS_SHOWN) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
 }
 
 /// Writes so much to a file that it needs space of the disk.
@@ -107,16 +140,38 @@ impl Drop for Temporary {
     }
 }
 
+/// What is said of a program that is missing.
+const CANNOT_RUN: &str = "it cannot be run";
 /// As much as a block of a file system.
 const PROBE_BYTES: usize = 4096;
 /// How often a running indexer is looked at.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// So many of its last lines an error has.
 const LINES_SHOWN: usize = 5;
+/// So many characters of such a line.
+const LINE_CHARACTERS_SHOWN: usize = 400;
 
 #[cfg(test)]
 mod tests {
-    use super::writes_json;
+    use super::{LINE_CHARACTERS_SHOWN, last_lines, writes_json};
+
+    /// Only frames of its stack were left of an error of JavaScript.
+    #[test]
+    fn the_last_lines_have_the_error_before_the_frames_of_a_stack() {
+        let frames: String = (0..20).map(|number| format!("    at index (/lib/main.js:{number}:1)\n")).collect();
+        let text = format!("reading\n\nTypeError: no version\n{frames}\nNode.js v20.1.0\n");
+        assert_eq!(last_lines(&text), "reading / TypeError: no version / Node.js v20.1.0");
+        assert_eq!(last_lines("\tat a.B.c(B.java:1)\n"), "\tat a.B.c(B.java:1)");
+        assert_eq!(last_lines("1\n2\n3\n4\n5\n6\nat the end\n"), "3 / 4 / 5 / 6 / at the end");
+        assert_eq!(last_lines(" \n"), "");
+    }
+
+    #[test]
+    fn long_lines_of_messages_are_cut() {
+        let shown = last_lines(&"é".repeat(20_000));
+        assert_eq!(shown, format!("{}…", "é".repeat(LINE_CHARACTERS_SHOWN)));
+        assert_eq!(last_lines(&"a".repeat(LINE_CHARACTERS_SHOWN)), "a".repeat(LINE_CHARACTERS_SHOWN));
+    }
 
     #[test]
     fn a_ctags_that_writes_no_json_is_another_program() {

@@ -1,5 +1,7 @@
 //! [`ScipFile`]: the parts of a file of SCIP.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Component, Path, PathBuf};
@@ -22,12 +24,14 @@ use crate::source::{Source, Visit};
 pub struct ScipFile {
     path: PathBuf,
     root: PathBuf,
+    /// See [`Source::outside_files`].
+    outside: RefCell<BTreeSet<String>>,
 }
 
 impl ScipFile {
     /// The index at `path`, of the files below `root`. The files are read only to count columns: they may be missing.
     pub fn new(path: impl Into<PathBuf>, root: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), root: root.into() }
+        Self { path: path.into(), root: root.into(), outside: RefCell::default() }
     }
 }
 
@@ -39,7 +43,8 @@ impl Source for ScipFile {
             return Err(Error::file(&self.path, "be read")(std::io::ErrorKind::IsADirectory.into()));
         }
         let mut frames = Frames::new(BufReader::with_capacity(1 << 16, file), metadata.len());
-        let mut state = Reading { root: &self.root, tool: None, documents: 0 };
+        let outside = BTreeSet::new();
+        let mut state = Reading { root: &self.root, tool: None, documents: 0, has_inner: false, outside };
         let at = |fault: Fault| Error::Index {
             path: self.path.clone(),
             place: format!("byte {}", fault.offset),
@@ -50,13 +55,19 @@ impl Source for ScipFile {
             let parts = state.parts(frame).map_err(|message| at(Fault { offset, message }))?;
             parts.into_iter().try_for_each(&mut *visit)?;
         }
-        match state.tool {
-            Some(_) => Ok(()),
-            None => {
-                let message = "there is no metadata; this is not an index of SCIP, or an empty one".to_owned();
-                Err(at(Fault { offset: metadata.len(), message }))
-            }
+        let at_end = |message: &str| Err(at(Fault { offset: metadata.len(), message: message.to_owned() }));
+        if state.tool.is_none() {
+            return at_end("there is no metadata; this is not an index of SCIP, or an empty one");
         }
+        if state.documents > 0 && !state.has_inner {
+            return at_end("all documents are outside of the indexed directory; give the directory that was indexed");
+        }
+        *self.outside.borrow_mut() = state.outside;
+        Ok(())
+    }
+
+    fn outside_files(&self) -> BTreeSet<String> {
+        self.outside.borrow().clone()
     }
 }
 
@@ -66,6 +77,10 @@ struct Reading<'r> {
     /// The indexer, once the metadata were read.
     tool: Option<String>,
     documents: u64,
+    /// Whether a document is in the directory.
+    has_inner: bool,
+    /// The paths of the others.
+    outside: BTreeSet<String>,
 }
 
 impl Reading<'_> {
@@ -83,7 +98,13 @@ impl Reading<'_> {
                 let what = format!("document {}", self.documents);
                 let document = types::Document::parse_from_bytes(&frame.bytes).map_err(|error| wrong(&what, &error))?;
                 let path = document.relative_path.clone();
-                let document = self.document(document);
+                let Some(inner) = inner_path(&path) else {
+                    // Such as the main file that Go generates for tests, in a cache.
+                    self.outside.insert(path);
+                    return Ok(Vec::new());
+                };
+                self.has_inner = true;
+                let document = self.document(document, inner);
                 let (document, details) = document.map_err(|wrong| format!("{what}, `{path}`: {wrong}"))?;
                 Ok(with_details(Part::Document(document), details))
             }
@@ -100,10 +121,7 @@ impl Reading<'_> {
         }
     }
 
-    fn document(&self, mut document: types::Document) -> std::result::Result<(Document, Details), Wrong> {
-        let Some(path) = inner_path(&document.relative_path) else {
-            return Err("the path of a document must lead into the indexed directory, without `.` and `..`".into());
-        };
+    fn document(&self, mut document: types::Document, path: String) -> std::result::Result<(Document, Details), Wrong> {
         document.relative_path = path;
         let text = match document.text.is_empty() {
             false => Some(document.text.clone()),
@@ -124,15 +142,21 @@ impl Reading<'_> {
     }
 }
 
-/// A path from the indexed directory on as editors and users write it, also if an indexer writes `a//b` or `a/./b`.
+/// A path from the indexed directory on as editors and users write it, also if an indexer writes `a//b` or `./a/../b`.
 /// `None`, if it leads out of the directory, or to the directory itself.
 fn inner_path(path: &str) -> Option<String> {
-    let name = |part| match part {
-        Component::Normal(name) => name.to_str(),
-        _ => None,
-    };
-    let names: Option<Vec<&str>> = Path::new(path).components().map(name).collect();
-    names.filter(|names| !names.is_empty()).map(|names| names.join("/"))
+    let mut names = Vec::new();
+    for part in Path::new(path).components() {
+        match part {
+            Component::Normal(name) => names.push(name.to_str()?),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                names.pop()?;
+            }
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    (!names.is_empty()).then(|| names.join("/"))
 }
 
 /// A part, and what else is said of its unit, if anything is.

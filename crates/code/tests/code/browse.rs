@@ -115,6 +115,25 @@ fn a_position_right_behind_a_word_is_at_the_word() {
 }
 
 #[test]
+fn a_file_without_a_line_that_there_can_be_is_neither_a_place_nor_a_name() {
+    let project = project();
+    let reader = project.reader();
+    for (text, expected) in [
+        ("src/main.rs", "it is a file; ask about a line of it"),
+        ("src/main.rs:0", "lines and columns begin at 1"),
+        ("src/main.rs:0:0", "lines and columns begin at 1"),
+        ("src/main.rs:1:0", "lines and columns begin at 1"),
+        ("src/main.rs:0:4", "lines and columns begin at 1"),
+    ] {
+        let error = reader.symbols_asked(text).unwrap_err();
+        assert!(matches!(error, Error::NotAPlace { .. }), "{error}");
+        assert!(error.to_string().starts_with(&format!("{text}: {expected}")), "{error}");
+    }
+    assert!(matches!(reader.symbols_asked("src/none.rs:0"), Err(Error::NoSuchSymbol { .. })));
+    assert!(matches!(reader.symbols_asked("src/none.rs:1"), Err(Error::NoSuchFile { .. })));
+}
+
+#[test]
 fn names_are_searched_and_misspelt_ones_are_guessed() {
     let project = project();
     let reader = project.reader();

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::ids::FactId;
 use crate::json::print::{Expansion, Printer};
 use crate::ownership::slice::Slice;
-use crate::query::prepared::{Compiler, EachResult, Page, Query, QueryLimits, collected};
+use crate::query::prepared::{Compiler, EachResult, FoundResult, Page, Query, QueryLimits, collected};
 use crate::query::reads::Reads;
 use crate::reading::snapshot::Snapshot;
 
@@ -145,6 +145,18 @@ impl FactReader {
             Ok::<_, Error>(())
         })?;
         Ok(printed)
+    }
+
+    /// A result as JSON at the time that [`FactReader::query_each`] finds it, as [`FactReader::print`] returns it.
+    ///
+    /// # Errors
+    /// As [`Printer::fact`].
+    pub fn print_found(&self, found: &FoundResult<'_>, expansion: Expansion) -> Result<Json> {
+        let lookup = |id| match found.derived.get(id) {
+            Some(fact) => Ok(Some(fact.clone())),
+            None => Reads::fact_by_id(&self.snapshot, id),
+        };
+        Printer::new(self.compiler.schema(), &lookup).value(found.ty, &found.result.bytes, expansion)
     }
 
     /// Calls `each` with one result of a page after the other, as [`FactReader::print`] returns them: memory holds one

@@ -87,6 +87,8 @@ pub struct Execution<'a> {
     pub timed_out: bool,
     /// How many facts were searched, by predicate.
     pub searched: HashMap<PredicateId, u64>,
+    /// What the results of the page take. The execution knows nothing else about them.
+    pub bytes_of_results: usize,
     /// The facts that the loops are at: what a match was derived from. Not those within negations and sets.
     pub sources: Vec<FactId>,
     bounds: Bounds,
@@ -128,6 +130,7 @@ impl<'a> Execution<'a> {
             ends_page: false,
             timed_out: false,
             searched: HashMap::new(),
+            bytes_of_results: 0,
             sources: Vec::new(),
             bounds,
             atomic: 0,
@@ -250,7 +253,7 @@ impl<'a> Execution<'a> {
                 let (mut elements, mut bytes) = (HashSet::new(), 0);
                 self.atomically(inner, &mut |execution| {
                     let element = execution.value(item)?;
-                    bytes += element.len() + BYTES_PER_ENTRY;
+                    bytes += 2 * element.len() + BYTES_PER_ELEMENT;
                     execution.check_memory(bytes)?;
                     elements.insert(element);
                     Ok(Flow::Continue)
@@ -549,6 +552,7 @@ impl<'a> Execution<'a> {
     /// Whether there may be so many bytes more.
     pub fn check_memory(&self, bytes: usize) -> Result<()> {
         let kept = self.derived.bytes + self.bytes_in_slots + self.bytes_in_loops;
+        let kept = kept.saturating_add(self.bytes_of_results);
         let limit_bytes = self.bounds.memory_bytes_max;
         if kept.saturating_add(bytes) > limit_bytes { Err(Error::QueryMemory { limit_bytes }) } else { Ok(()) }
     }
@@ -562,7 +566,7 @@ impl<'a> Execution<'a> {
             return Ok(id);
         }
         let id = self.next_id;
-        self.derived.bytes += 2 * key.len() + value.len() + BYTES_PER_ENTRY;
+        self.derived.bytes += 2 * key.len() + value.len() + BYTES_PER_DERIVED_FACT;
         self.check_memory(0)?;
         self.next_id = id.plus(1);
         self.derived.by_key.insert((predicate, key.clone()), id);
@@ -571,5 +575,8 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// What an entry of a map or a set takes besides its bytes, roughly.
-const BYTES_PER_ENTRY: usize = 64;
+/// What a derived fact takes besides its bytes: an entry in both maps, which are copied when they grow, and its
+/// allocations.
+const BYTES_PER_DERIVED_FACT: usize = 400;
+/// What an element of a set takes besides its bytes, before and after it is sorted.
+const BYTES_PER_ELEMENT: usize = 128;

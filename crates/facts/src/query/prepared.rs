@@ -1,10 +1,11 @@
 //! Queries: compiled, run, and continued.
 
+mod seen;
 mod strata;
 
 pub(crate) use strata::Stratum;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -25,6 +26,7 @@ use crate::query::lowering::patterns::REPEATED_MAX;
 use crate::query::lowering::{Derivations, Lowered, lower};
 use crate::query::matcher::Expression;
 use crate::query::plan::{Counts, NoOrder, Operation, PartialSlot, order};
+use crate::query::prepared::seen::Seen;
 use crate::query::prepared::strata::Strata;
 use crate::query::reads::Reads;
 use crate::query::steps::{LOOPS_MAX, depth_of};
@@ -254,6 +256,11 @@ fn in_time<T>(outcome: std::result::Result<T, Diagnostic>, deadline: &Deadline) 
 /// What is called for each match: the head, the value and the sources.
 pub(crate) type EachMatch<'e> = dyn FnMut(&[u8], &[u8], &[FactId]) -> Result<()> + 'e;
 
+/// What the query of a stored derivation may keep. Nobody sets it: it bounds what a mistake in a schema can use.
+const DERIVATION_MEMORY_BYTES_MAX: u64 = 6 << 30;
+/// What a result needs in a list besides its bytes: its place, in a list that has grown to twice its length, and two
+/// allocations.
+const RESULT_BYTES: usize = 2 * size_of::<QueryResult>() + 32;
 /// Ids of derived facts end here; those of stored facts do long before.
 const DERIVED_ID_MAX: u64 = u64::MAX / 2;
 
@@ -348,7 +355,8 @@ pub struct QueryLimits {
     pub bytes_max: Option<usize>,
     /// How long a call may take: to check a query and to find the results of a page.
     pub time_max: Option<Duration>,
-    /// How many bytes derived facts, sets, values of variables and results may take.
+    /// How many bytes derived facts, sets, values of variables and results may take. With a visitor: what it needs to
+    /// return each result once, and what [`FoundResult::keep`] counts.
     pub memory_bytes_max: usize,
     /// Ends it from another thread.
     pub cancellation: CancellationToken,
@@ -412,6 +420,14 @@ pub struct FoundResult<'f> {
     pub result: QueryResult,
     /// Facts that were derived so far, which the result may refer to.
     pub derived: &'f DerivedFacts,
+    kept: &'f Cell<usize>,
+}
+
+impl FoundResult<'_> {
+    /// Counts bytes that the visitor keeps until the page ends. They are a part of the memory that the limits allow.
+    pub fn keep(&self, bytes: usize) {
+        self.kept.set(self.kept.get().saturating_add(bytes));
+    }
 }
 
 /// What becomes of a page after a result.
@@ -491,8 +507,8 @@ impl Query {
     ///
     /// As [`Query::run`]; those of `each`.
     pub(crate) fn each_match(&self, reads: &dyn Reads, each: &mut EachMatch<'_>) -> Result<()> {
-        let QueryLimits { memory_bytes_max, cancellation, .. } = QueryLimits::default();
-        let bounds = Bounds { deadline: None, memory_bytes_max, cancellation };
+        let memory_bytes_max = usize::try_from(DERIVATION_MEMORY_BYTES_MAX).unwrap_or(usize::MAX);
+        let bounds = Bounds { deadline: None, memory_bytes_max, cancellation: CancellationToken::new() };
         let mut execution = Execution::new(reads, self.slots, reads.first_free_id()?, bounds);
         execution.run(&self.operations, &mut |execution| {
             let key = execution.value(&self.head)?;
@@ -549,7 +565,7 @@ impl Query {
         let mut execution = Execution::new(reads, self.slots, from.next_id, bounds);
         execution.resume = from.positions;
         execution.skip_first = from.skip_first;
-        let mut seen = HashSet::new();
+        let (mut seen, kept) = (Seen::default(), Cell::new(0));
         let mut bytes_of_results = 0;
         let mut ends_before = false;
         execution.run(&self.operations, &mut |execution| {
@@ -563,14 +579,16 @@ impl Query {
                 return Ok(Flow::Continue);
             }
             bytes_of_results += bytes.len() + value.len();
-            execution.check_memory(bytes_of_results.saturating_mul(2))?;
-            seen.insert(bytes.clone());
+            execution.bytes_of_results = seen.bytes_with(&bytes).saturating_add(kept.get());
+            execution.check_memory(bytes.len() + value.len())?;
+            seen.insert(&bytes);
             let fact = match self.ty {
                 Type::Predicate(_) => FactId::new(nat_at(&bytes, 0)?.0),
                 _ => None,
             };
             let result = QueryResult { fact, bytes, value };
-            let flow = each(FoundResult { ty: &self.ty, result, derived: &execution.derived })?;
+            let flow = each(FoundResult { ty: &self.ty, result, derived: &execution.derived, kept: &kept })?;
+            execution.bytes_of_results = seen.bytes().saturating_add(kept.get());
             ends_before = flow == PageFlow::EndBefore;
             let full = limits.results_max.is_some_and(|max| seen.len() >= max)
                 || limits.bytes_max.is_some_and(|max| bytes_of_results >= max);
@@ -600,6 +618,7 @@ impl Query {
 pub(crate) fn collected(run: impl FnOnce(&mut EachResult<'_>) -> Result<Page>) -> Result<Page> {
     let mut results = Vec::new();
     let page = run(&mut |found| {
+        found.keep(RESULT_BYTES + found.result.bytes.capacity() + found.result.value.capacity());
         results.push(found.result);
         Ok(PageFlow::Continue)
     })?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use fulgurite_facts::{CancellationToken, Error, QueryLimits};
+use fulgurite_facts::{CancellationToken, Error, PageFlow, QueryLimits};
 
 use crate::memory::Database;
 
@@ -96,6 +96,28 @@ fn memory_is_bounded() {
         let compiled = database.query(query).expect("the query compiles");
         let error = compiled.run(&database.memory, &limits).expect_err("it needs more");
         assert!(matches!(error, Error::QueryMemory { limit_bytes: 1000 }), "{query}: {error}");
+    }
+}
+
+/// A list of results took ten times the memory that was counted.
+#[test]
+fn memory_counts_what_a_list_of_results_takes_and_what_a_visitor_keeps() {
+    let database = database(2000);
+    let compiled = database.query("p.Number _").expect("the query compiles");
+    let limits = QueryLimits { memory_bytes_max: 200_000, ..QueryLimits::default() };
+    // In a list, each of them takes more than a hundred bytes.
+    let error = compiled.run(&database.memory, &limits).expect_err("it needs more");
+    assert!(matches!(error, Error::QueryMemory { limit_bytes: 200_000 }), "{error}");
+    // A visitor that keeps nothing needs less: only that each is returned once.
+    for (kept_bytes, expected) in [(0, 2000..2001), (1_000, 100..201)] {
+        let mut found = 0;
+        let page = compiled.run_each(&database.memory, &limits, &mut |result| {
+            found += 1;
+            result.keep(kept_bytes);
+            Ok(PageFlow::Continue)
+        });
+        assert!(expected.contains(&found), "{found} results of {kept_bytes} bytes");
+        assert_eq!(page.is_ok(), found == 2000);
     }
 }
 

@@ -72,7 +72,7 @@ impl From<fulgurite_code::Error> for Refusal {
             Code::NotAnIndex { .. } => {
                 Self::bad_request("the database is not an index of code; `fulgurite facts index` makes one")
             }
-            Code::Memory { .. } => Self::bad_request(error.to_string()),
+            Code::Memory { .. } | Code::NotAPlace { .. } => Self::bad_request(error.to_string()),
             Code::NoSuchFile { .. } | Code::NoSuchSymbol { .. } => Self::of(StatusCode::NOT_FOUND, error.to_string()),
             Code::TimeUp => Self::of(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
             error => Self::failure(error.to_string()),

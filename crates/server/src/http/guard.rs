@@ -66,8 +66,8 @@ impl Guard {
             .ok_or_else(|| Refusal::bad_request("the request has no Host"))?;
         if !self.is_known_as(&authority) {
             let mend = match self.is_loopback {
-                true => "it is for this machine: ask localhost, or start it with --host-name or --base",
-                false => "ask its address, or start it with --host-name or --base",
+                true => "it is for this machine: ask localhost, or start it with --host-name",
+                false => "ask its address, or start it with --host-name",
             };
             let message = format!("this server is not known as {authority}; {mend}");
             return Err(Refusal::of(StatusCode::MISDIRECTED_REQUEST, message));
@@ -184,6 +184,10 @@ mod tests {
         }
         assert_eq!(status(&guard, &[]), 400);
         assert_eq!(status(&guard, &[("host", "localhost"), ("host", "localhost")]), 400, "which of them?");
+        // `--base` is another option of servers of facts.
+        let request = Request::builder().uri("/").header("host", "evil.example").body(()).unwrap();
+        let message = guard.check(&request).unwrap_err().message;
+        assert!(message.contains("--host-name") && !message.contains("--base"), "{message}");
     }
 
     #[test]

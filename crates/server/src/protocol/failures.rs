@@ -33,6 +33,8 @@ impl From<Error> for Refusal {
             | Error::Graph { .. }
             | Error::Invalid { .. } => Self::bad_request(text),
             Error::Unwritable { .. } => Self::of(StatusCode::NOT_ACCEPTABLE, text),
+            // No format helps: the store has a term that is not valid.
+            Error::MalformedTerm { .. } => Self::failure(text),
             Error::Service { .. } => Self::of(StatusCode::BAD_GATEWAY, text),
             Error::LoadRefused { .. } => Self::of(StatusCode::FORBIDDEN, text),
             Error::TimedOut { .. } => Self::of(StatusCode::SERVICE_UNAVAILABLE, text),
@@ -54,5 +56,20 @@ pub fn written(outcome: Result<u64, Error>) -> Result<(), Refusal> {
             Err(Refusal::bad_request("the client is gone"))
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It was 406, so clients asked for other formats.
+    #[test]
+    fn a_stored_term_that_no_format_has_is_not_a_matter_of_formats() {
+        let (term, reason) = ("<a b>".to_owned(), "it has a space".to_owned());
+        let malformed = Refusal::from(Error::MalformedTerm { term: term.clone(), graph: None, reason: reason.clone() });
+        assert_eq!(malformed.status, StatusCode::INTERNAL_SERVER_ERROR);
+        let unwritable = Refusal::from(Error::Unwritable { term, format: "RDF/XML", reason });
+        assert_eq!(unwritable.status, StatusCode::NOT_ACCEPTABLE);
     }
 }

@@ -39,6 +39,14 @@ fn answers_without_a_body_are_told_of_as_whole() {
     }
 }
 
+/// The answer to a request that is not HTTP has no text.
+#[test]
+fn a_url_with_characters_that_are_not_encoded_is_refused() {
+    let fixture = Fixture::writable();
+    let refused = Asked::new("GET", "/sparql?query=<x>").ask(fixture.address).expect(400);
+    assert_eq!(refused.body, "");
+}
+
 #[test]
 fn more_rows_than_allowed_are_refused() {
     let fixture = Fixture::with_quads(ServerOptions::new().rows_max(Some(10)));

@@ -32,6 +32,7 @@ pub fn reading(
 /// # Errors
 /// If it cannot be opened.
 pub fn open(path: &Path, below: &[PathBuf]) -> Result<FactDatabase, Failure> {
+    refuse_directory(path)?;
     match below.is_empty() {
         // Of an index of code, with what has changed since it was written whole.
         true => open_index(path).map_err(explain_code),
@@ -67,6 +68,7 @@ pub fn changing<T>(
     writing: WriteArguments,
     work: impl FnOnce(&FactDatabase) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    refuse_directory(&argument.path)?;
     let options = stacked(Store::options().engine(to_write(writing)), &argument.base)?;
     let database = FactDatabase::open_with(options, &argument.path).map_err(explain_facts)?;
     let outcome = work(&database);
@@ -99,12 +101,25 @@ fn read_only() -> StoreOptions {
     Store::options().engine(Database::options().read_only(true))
 }
 
+/// # Errors
+/// If the path is that of a directory, such as the indexed one.
+pub fn refuse_directory(path: &Path) -> Result<(), Failure> {
+    match path.is_dir() {
+        true => Err(Failure::Message(format!(
+            "{}: it is a directory; name the database file, such as code.ful in it",
+            path.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// Adds to an error what a user of the command line can do.
 pub fn explain_facts(error: fulgurite_facts::Error) -> Failure {
     let fulgurite_facts::Error::Engine(error) = error else { return error.into() };
     match *error {
         fulgurite::Error::DatabaseNotFound { path } => Failure::Message(format!(
-            "{}: no such database; check the path, or create it with `fulgurite facts create`",
+            "{}: no such database; check the path, or create it with `fulgurite facts create` (an index of code with \
+             `fulgurite facts index`)",
             path.display()
         )),
         error => explain(error, false),
@@ -115,6 +130,20 @@ pub fn explain_facts(error: fulgurite_facts::Error) -> Failure {
 pub fn explain_code(error: fulgurite_code::Error) -> Failure {
     match error {
         fulgurite_code::Error::Facts(error) => explain_facts(error),
+        error @ fulgurite_code::Error::DamagedIndex { .. } => Failure::damaged(error.to_string()),
         error => error.into(),
     }
+}
+
+/// As [`explain_code`], for the verbs that read nothing but indexes.
+pub fn explain_index(error: fulgurite_code::Error) -> Failure {
+    if let fulgurite_code::Error::Facts(fulgurite_facts::Error::Engine(engine)) = &error
+        && let fulgurite::Error::DatabaseNotFound { path } = &**engine
+    {
+        let path = path.display();
+        return Failure::Message(format!(
+            "{path}: no such index; check the path, or make it with `fulgurite facts index --database {path}`"
+        ));
+    }
+    explain_code(error)
 }

@@ -7,7 +7,7 @@ use fulgurite_code::LiveIndex;
 use fulgurite_facts::FactDatabase;
 use fulgurite_server::{FactServer, FactServerOptions, FactSource, ServedFacts};
 
-use super::database::{explain_code, open};
+use super::database::{explain_code, open, refuse_directory};
 use crate::arguments::facts_serve::Serve;
 use crate::commands::serving::{warn_if_open, with_serving};
 use crate::failure::Failure;
@@ -20,6 +20,7 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
         return Err(Failure::Message(message.to_owned()));
     }
     let databases = arguments.files.iter().map(|path| {
+        refuse_directory(path)?;
         Ok(match arguments.base.is_empty() {
             true => ServedFacts::new(name_of(path), Index(LiveIndex::open(path).map_err(explain_code)?)),
             false => ServedFacts::new(name_of(path), open(path, &arguments.base)?),

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use fulgurite_facts::FactDatabase;
+
 use super::database::reading;
 use super::slicing;
 use crate::arguments::OutputFormat;
@@ -29,13 +31,23 @@ pub fn run(arguments: &FactsStats) -> Result<(), Failure> {
         printer.finish()?;
         if arguments.format == OutputFormat::Table {
             let state = database.store().state()?;
-            let file = database.store().file_bytes()?;
-            let facts = counted(facts, "fact", "facts");
+            let (files, file_bytes) = files_of(database)?;
+            let (facts, bytes, file_bytes) = (counted(facts, "fact", "facts"), size(bytes), size(file_bytes));
             let mut out = standard_output();
-            writeln!(out, "\n{facts}, {} of keys and values; {state}, a file of {}", size(bytes), size(file))
+            writeln!(out, "\n{facts}, {bytes} of keys and values; {state}, {files} of {file_bytes}")
                 .and_then(|()| out.flush())
                 .map_err(Failure::Output)?;
         }
         Ok(())
     })
+}
+
+/// How many files have the facts of a database, in words, and their bytes: facts of those below it are counted too.
+fn files_of(database: &FactDatabase) -> Result<(String, u64), Failure> {
+    let (mut count, mut bytes) = (0, 0);
+    for store in std::iter::successors(Some(database.store()), |store| store.base()) {
+        count += 1;
+        bytes += store.file_bytes()?;
+    }
+    Ok((if count == 1 { "a file".to_owned() } else { counted(count, "file", "files") }, bytes))
 }

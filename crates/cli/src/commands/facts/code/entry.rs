@@ -7,7 +7,7 @@ use std::time::Instant;
 use fulgurite_code::{CodeReader, Description, Place, open_index};
 
 use crate::arguments::OutputFormat;
-use crate::commands::facts::database::explain_code;
+use crate::commands::facts::database::{explain_code, explain_index, refuse_directory};
 use crate::failure::Failure;
 use crate::output::{Cell, Output, Printer, counted};
 use crate::progress::time;
@@ -17,7 +17,8 @@ use crate::progress::time;
 /// # Errors
 /// If it cannot be opened; the errors of `work`.
 pub fn reading(path: &Path, work: impl FnOnce(&CodeReader) -> Result<u64, Failure>) -> Result<(), Failure> {
-    let database = open_index(path).map_err(explain_code)?;
+    refuse_directory(path)?;
+    let database = open_index(path).map_err(explain_index)?;
     let reader = CodeReader::new(&database).map_err(explain_code)?;
     let begun = Instant::now();
     let outcome = work(&reader);

@@ -9,7 +9,7 @@ use crate::arguments::code::Index;
 use crate::commands::facts::database::explain_code;
 use crate::failure::Failure;
 use crate::notation::printable;
-use crate::output::counted;
+use crate::output::{counted, grouped};
 use crate::progress::{Progress, time};
 
 /// Runs indexers, or reads what one has written; prints a line about what was written.
@@ -17,6 +17,7 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
     let progress = RefCell::new(Progress::new("indexing"));
     // Held until the end: indexers write files of one name.
     let lock = IndexLock::take(&arguments.database).map_err(explain_code)?;
+    lock.require_writable().map_err(explain_code)?;
     let source = source(arguments, &lock, &progress)?;
     let mut tell = |step: Step| {
         progress.borrow_mut().show(|| match step {
@@ -32,9 +33,18 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
         let done = if updated.written.is_some() { "replaced" } else { "removed" };
         let _ = writeln!(std::io::stderr(), "{}: was damaged, and was {done}", damaged.display());
     }
+    report_outside(&updated.outside);
     report_left_out(&updated.left_out);
     let _ = writeln!(std::io::stderr(), "{} in {}", report(arguments, &updated), time(elapsed));
     Ok(())
+}
+
+/// Says how many files were left out, because they are not in the directory.
+fn report_outside(paths: &[String]) {
+    if let Some(first) = paths.first() {
+        let (files, first) = (counted(paths.len() as u64, "file", "files"), printable(first));
+        let _ = writeln!(std::io::stderr(), "left out: {files} outside of the directory, such as {first}");
+    }
 }
 
 /// Says which files were left out, because their places could be wrong.
@@ -78,7 +88,7 @@ fn report(arguments: &Index, updated: &Updated) -> String {
         None => format!("{path}: nothing has changed in {files}"),
         Some(written) => {
             let (facts, written) = (counted(updated.facts, "fact", "facts"), written.display());
-            let Updated { added, changed, removed, .. } = updated;
+            let [added, changed, removed] = [updated.added, updated.changed, updated.removed].map(grouped);
             format!("{written}: {facts} written; {files}: {added} added, {changed} changed, {removed} removed")
         }
     }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use fulgurite::{Database, Error};
-use fulgurite_code::{IndexLock, increments, is_damaged, is_index};
+use fulgurite_code::{IndexLock, increments, is_damaged, is_damaged_database, is_index};
 use fulgurite_facts::{Backend, FactDatabase};
 
 use crate::arguments::facts_files::Delete;
@@ -16,11 +16,14 @@ use crate::failure::Failure;
 pub fn run(arguments: &Delete) -> Result<(), Failure> {
     let path = &arguments.path;
     check(path)?;
-    let is_index = is_index(path);
+    // One that is too damaged to say what it holds may be an index, with increments beside it.
+    let is_index = is_index(path) || is_damaged_database(path);
     let _lock = is_index.then(|| IndexLock::take(path)).transpose().map_err(explain_code)?;
     let mut files = if is_index { increments(path) } else { Vec::new() };
-    // A damaged increment cannot be opened.
-    files.iter().filter(|increment| !is_damaged(increment)).try_for_each(|increment| check(increment))?;
+    files.iter().try_for_each(|increment| match is_damaged(increment) {
+        true => refuse_locked(increment),
+        false => check(increment),
+    })?;
     // Those that are left belong together at all times.
     files.reverse();
     files.push(path.clone());
@@ -33,8 +36,12 @@ pub fn run(arguments: &Delete) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses what is not a database of facts, and what another process writes to. LMDB does not say that.
+/// Refuses what is not a database of facts, and what another process writes to. LMDB does not say that. A database that
+/// is too damaged to say what it holds is not refused: `--yes` says that it is meant.
 fn check(path: &Path) -> Result<(), Failure> {
+    if is_damaged_database(path) {
+        return refuse_locked(path);
+    }
     if Backend::of(path) == Backend::Lmdb {
         return match FactDatabase::schema_at(path) {
             Ok(_) | Err(fulgurite_facts::Error::NoSchema { .. }) => Ok(()),
@@ -45,12 +52,25 @@ fn check(path: &Path) -> Result<(), Failure> {
         Err(Error::IsAnImage { .. }) => Database::options().read_only(true).open(path),
         opened => opened,
     };
-    let database = opened.map_err(|error| explain(error, false))?;
+    let database = match opened {
+        Err(error) if error.is_corruption() && is_index(path) => return Ok(()),
+        opened => opened.map_err(|error| explain(error, false))?,
+    };
     let is_facts = database.read().and_then(|txn| txn.open_table("facts.meta")).is_ok();
     database.close()?;
     match is_facts {
         true => Ok(()),
         false => Err(Failure::Message(format!("{}: not a database of facts; it is not deleted", path.display()))),
+    }
+}
+
+/// Refuses a damaged database that another process writes to.
+fn refuse_locked(path: &Path) -> Result<(), Failure> {
+    match Database::options().open(path) {
+        Err(error @ Error::Locked { .. }) => Err(explain(error, false)),
+        // Nothing need be written to what is deleted.
+        Ok(database) => database.discard().map_err(Failure::from),
+        Err(_) => Ok(()),
     }
 }
 

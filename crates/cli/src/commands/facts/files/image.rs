@@ -59,6 +59,10 @@ fn write_squashfs(arguments: &Image) -> Result<u64, Failure> {
     copy_all(&arguments.from, &copies.join(name), &mut |source, target| copy_compact(source, target, "copying"))?;
     let packed = scratch.directory.join("image");
     pack(&copies, &packed, arguments)?;
+    // As all databases and images.
+    #[cfg(unix)]
+    std::fs::set_permissions(&packed, std::os::unix::fs::PermissionsExt::from_mode(0o600))
+        .map_err(|error| Failure::file(&packed, "cannot be changed", &error))?;
     // Unlike a rename, a link replaces nothing. Some file systems have no links.
     match std::fs::hard_link(&packed, to) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists && !to.exists() => std::fs::rename(&packed, to),
@@ -101,7 +105,7 @@ impl Scratch {
             let mut name = path.as_os_str().to_owned();
             name.push(format!("-unfinished.{}.{number}", std::process::id()));
             let directory = PathBuf::from(name);
-            match std::fs::create_dir(&directory) {
+            match create_private(&directory) {
                 Ok(()) => return Ok(Self { directory }),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(Failure::file(&directory, "cannot be created", &error)),
@@ -115,6 +119,15 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.directory);
     }
+}
+
+/// Creates a directory that only its owner can read: `mksquashfs` creates files that all can read.
+fn create_private(path: &Path) -> std::io::Result<()> {
+    #[cfg_attr(not(unix), allow(unused_mut, reason = "it has no mode"))]
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }
 
 fn create_directory(path: &Path) -> Result<(), Failure> {

@@ -1,5 +1,7 @@
 //! `fulgurite facts index` and the verbs for indexes of code, from a SCIP file that is made here.
 
+mod mistakes;
+
 use std::io::{BufRead, BufReader, Write};
 
 use protobuf::{EnumOrUnknown, Message, MessageField};
@@ -93,7 +95,7 @@ fn an_index_answers_about_files_and_symbols() {
         (["symbols", "code.ful", "shape.rs"], "did you mean `src/shape.rs`?"),
         (["definition", "code.ful", "aera"], "did you mean `area`?"),
         (["definition", "code.ful", "src/use3.rs:1:1"], "did you mean `src/use3.rs:1:5`?"),
-        (["symbols", "none.ful", "a"], "no such database"),
+        (["symbols", "none.ful", "a"], "no such index"),
     ] {
         let failed = run(&arguments).fails(1);
         assert!(failed.contains(message), "{failed}");
@@ -239,7 +241,8 @@ fn ctags_finds_definitions_where_nothing_better_is_there() {
 }
 
 /// A directory `project` in Go and Python, and stand-ins for indexers in `programs`: each logs its arguments in
-/// `NAME.log`, and copies `NAME.scip` to where it is to write. Other programs are not found.
+/// `NAME.log`, and copies `NAME.scip` to where it is to write. If there is a pipe `NAME.fifo`, it holds that open for a
+/// minute instead. Other programs are not found.
 #[cfg(unix)]
 struct StandIns {
     directory: TestDirectory,
@@ -262,6 +265,7 @@ impl StandIns {
                 "#!/bin/sh\nPATH=/usr/bin:/bin\n[ \"$1\" = --version ] && exit 0\necho \"$@\" > '{files}.log'\n\
                  while [ $# -gt 0 ]; do [ \"$1\" = --output ] && output=$2; shift; done\n\
                  [ -f '{files}.fails' ] && echo half | tee \"$output\" && exit 3\n\
+                 [ -p '{files}.fifo' ] && exec sleep 60 > '{files}.fifo'\n\
                  [ -f '{files}.silent' ] && exit 0\ncp '{files}.scip' \"$output\"\n"
             );
             // Another process writes the program: one that this process has open for writing cannot be run.
@@ -312,7 +316,7 @@ fn two_languages_of_a_directory_are_in_one_index_and_follow_its_changes() {
         let log = String::from_utf8(project.directory.read(name)).unwrap();
         log.split_once("--output ").map(|(before, _)| before.to_owned()).unwrap()
     };
-    assert_eq!(before_output("scip-python.log"), "index . --project-name project ");
+    assert_eq!(before_output("scip-python.log"), "index . --project-name project --project-version . ");
     assert_eq!(before_output("scip-go.log"), "");
     let of_others = ["a.go:1", "b.go:1", "c.go:1"];
     let uses = |more: &[&'static str]| [&of_others[..], more].concat();
@@ -584,6 +588,8 @@ fn a_squashfs_image_has_the_whole_index_and_opens_where_it_is_mounted() {
     let names: Vec<_> = names.iter().map(std::fs::DirEntry::file_name).collect();
     assert_eq!(names, ["code.ful", "code.ful-increment.1"]);
     assert_eq!(references(&directory, "unpacked/code.ful"), found);
+    let mode = std::os::unix::fs::PermissionsExt::mode(&directory.path("code.sqfs").metadata().unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
     std::fs::create_dir(directory.path("mounted")).unwrap();
     let mounted = run("mount", &["-t", "squashfs", "-o", "loop,ro", "code.sqfs", "mounted"]);
     if !mounted.status.success() {

@@ -1,0 +1,206 @@
+//! Indexing where another file or a damaged one is, and indexers and runs that end early.
+
+use protobuf::Message;
+
+use super::{document, increased, indexed, references};
+use crate::fixture::TestDirectory;
+
+#[test]
+fn a_file_that_is_no_database_where_an_increment_would_be_is_to_be_removed() {
+    let (directory, found) = increased();
+    directory.file("code.ful-increment.1", "hallo\n");
+    let index = |arguments: &[&str]| directory.run(&[&["facts", "index", "--scip", "index.scip"], arguments].concat());
+    let search = || directory.run(&["facts", "search", "code.ful", "area"]);
+    for failed in [index(&[]), index(&["--whole"]), search()] {
+        let message = failed.fails(1);
+        assert!(message.starts_with("code.ful-increment.1: the file has the name of an increment"), "{message}");
+        assert!(message.ends_with("remove it, or move it away"), "{message}");
+    }
+    std::fs::remove_file(directory.path("code.ful-increment.1")).unwrap();
+    index(&[]).ok();
+    assert_eq!(references(&directory, "code.ful"), found);
+}
+
+#[test]
+fn an_index_that_is_damaged_beyond_recognition_is_deleted_and_made_again() {
+    let (directory, found) = increased();
+    let bytes = directory.read("code.ful");
+    // Two pages are left, which say that it is a database.
+    directory.file("code.ful", &bytes[..2 * 4096]);
+    for whole in [&[][..], &["--whole"]] {
+        let message = directory.run(&[&["facts", "index", "--scip", "index.scip"], whole].concat()).fails(3);
+        assert!(message.contains("delete it with `fulgurite facts delete code.ful --yes`"), "{message}");
+    }
+    assert_eq!(directory.read("code.ful").len(), 2 * 4096);
+    directory.run(&["facts", "delete", "code.ful", "--yes"]).ok();
+    assert!(!directory.names().iter().any(|name| name.starts_with("code.ful")), "{:?}", directory.names());
+    directory.run(&["facts", "index", "--scip", "index.scip"]).ok();
+    assert_eq!(references(&directory, "code.ful"), found);
+    // What is not a database at all may be any file.
+    directory.file("notes.txt", "a text");
+    assert_ne!(directory.run(&["facts", "delete", "notes.txt", "--yes"]).code, 0);
+    assert_eq!(directory.read("notes.txt"), b"a text");
+}
+
+/// A database with commits in its log only, which is elsewhere. Returns its bytes, and the names of the log.
+fn without_log(directory: &TestDirectory, name: &str) -> (Vec<u8>, Vec<String>) {
+    directory.crash(name, 3);
+    let mut log = directory.names();
+    log.retain(|file| file.starts_with(&format!("{name}-log.")));
+    assert!(!log.is_empty());
+    log.iter().for_each(|file| std::fs::rename(directory.path(file), directory.path(&format!("of-{file}"))).unwrap());
+    (directory.read(name), log)
+}
+
+/// It was deleted.
+#[test]
+fn a_database_whose_log_is_missing_is_not_taken_for_a_damaged_index() {
+    let directory = TestDirectory::new();
+    directory.file("index.scip", super::scip(1));
+    let (bytes, log) = without_log(&directory, "code.ful");
+    for arguments in [
+        &["delete", "code.ful", "--yes"][..],
+        &["index", "--scip", "index.scip"],
+        &["index", "--scip", "index.scip", "--whole"],
+    ] {
+        let message = directory.run(&[&["facts"], arguments].concat()).fails(3);
+        assert!(message.contains("put all its `-log.*` files beside it"), "{message}");
+    }
+    assert_eq!(directory.read("code.ful"), bytes);
+    log.iter().for_each(|file| std::fs::rename(directory.path(&format!("of-{file}")), directory.path(file)).unwrap());
+    assert_eq!(directory.run(&["count", "code.ful", "commits"]).ok().trim(), "9");
+}
+
+#[test]
+fn a_database_whose_log_is_missing_is_not_taken_for_a_damaged_increment() {
+    let directory = indexed();
+    let (bytes, _) = without_log(&directory, "code.ful-increment.1");
+    for whole in [&[][..], &["--whole"]] {
+        let message = directory.run(&[&["facts", "index", "--scip", "index.scip"], whole].concat()).fails(3);
+        assert!(message.contains("put all its `-log.*` files beside it"), "{message}");
+    }
+    directory.run(&["facts", "delete", "code.ful", "--yes"]).ok();
+    assert!(!directory.path("code.ful").exists());
+    assert_eq!(directory.read("code.ful-increment.1"), bytes);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_damaged_database_that_another_process_writes_to_is_not_deleted() {
+    use std::io::Write as _;
+
+    let directory = TestDirectory::new().with_fruit("a.ful");
+    let writer = fulgurite::Database::open(directory.path("a.ful")).unwrap();
+    let mut damaged = directory.read("a.ful");
+    // Two pages are left, which say that it is a database.
+    damaged[2 * 4096..].iter_mut().for_each(|byte| *byte = !*byte);
+    let mut file = std::fs::OpenOptions::new().write(true).open(directory.path("a.ful")).unwrap();
+    file.write_all(&damaged).unwrap();
+    let message = directory.run(&["facts", "delete", "a.ful", "--yes"]).fails(4);
+    assert!(message.contains("another process has this database open for writing"), "{message}");
+    assert_eq!(directory.read("a.ful"), damaged);
+    writer.discard().unwrap();
+    directory.run(&["facts", "delete", "a.ful", "--yes"]).ok();
+    assert!(!directory.path("a.ful").exists());
+}
+
+#[test]
+fn verbs_that_need_an_index_say_how_it_is_made_and_that_a_directory_is_none() {
+    let directory = indexed();
+    let run = |arguments: &[&str]| directory.run(&[&["facts"], arguments].concat()).fails(1);
+    for arguments in [&["search", "no.ful", "area"][..], &["definition", "no.ful", "area"], &["lsp", "no.ful"]] {
+        let message = run(arguments);
+        assert!(message.contains("make it with `fulgurite facts index --database "), "{message}");
+    }
+    for arguments in
+        [&["definition", ".", "area"][..], &["lsp", "src"], &["query", ".", "code.File _"], &["serve", "."]]
+    {
+        let message = run(arguments);
+        assert!(message.contains("it is a directory; name the database file"), "{message}");
+    }
+    for root in ["none", "code.ful"] {
+        let message = run(&["lsp", "code.ful", "--root", root]);
+        assert!(message.contains(&format!("{root}: there is no such directory")), "{message}");
+    }
+    for place in ["src/shape.rs:0:0", "src/shape.rs:1:0"] {
+        let message = run(&["definition", "code.ful", place]);
+        assert!(message.ends_with("lines and columns begin at 1"), "{message}");
+    }
+    let message = run(&["hierarchy", "code.ful", "src/shape.rs"]);
+    assert!(message.contains("src/shape.rs: it is a file; ask about a line of it"), "{message}");
+}
+
+#[test]
+fn files_outside_of_the_directory_are_counted_and_numbers_have_separators() {
+    let directory = TestDirectory::new();
+    let mut index = scip::types::Index::parse_from_bytes(&super::scip(1)).unwrap();
+    for number in 0..1200 {
+        index.documents.push(document(&format!("more/{number}.rs"), &[(0, 4)], false));
+    }
+    index.documents.push(document("../cache/1-d", &[(0, 4)], false));
+    directory.file("index.scip", index.write_to_bytes().unwrap());
+    let run = directory.run(&["facts", "index", "--scip", "index.scip"]);
+    assert!(run.messages.contains("left out: 1 file outside of the directory, such as ../cache/1-d\n"), "{run:?}");
+    assert!(run.messages.contains("1,210 files: 1,210 added, 0 changed, 0 removed"), "{run:?}");
+    run.ok();
+}
+
+#[test]
+fn statistics_of_an_index_have_the_size_of_all_of_its_files() {
+    let (directory, _) = increased();
+    let stats = directory.run(&["facts", "stats", "code.ful"]).ok();
+    assert!(stats.contains("; complete, 2 files of "), "{stats}");
+}
+
+#[cfg(unix)]
+mod indexers {
+    use std::fs::File;
+    use std::io::Read as _;
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    use super::super::StandIns;
+
+    #[test]
+    fn a_database_that_cannot_be_written_is_found_before_an_indexer_runs() {
+        let project = StandIns::new(&["scip-go", "scip-python"]);
+        project.directory.file("code.ful", "a text");
+        for (database, message) in [
+            ("project", "it is a directory; name the database file"),
+            ("..", "it is a directory; name the database file"),
+            ("code.ful", "not a Fulgurite database"),
+        ] {
+            let failed = project.index(&["--database", database]);
+            assert!(failed.code != 0 && failed.messages.contains(message), "{failed:?}");
+        }
+        let names = project.directory.names();
+        assert!(!names.iter().any(|name| name == "scip-go.log" || name == "project-index-lock"), "{names:?}");
+    }
+
+    /// The indexer ran on, and could write to the files of the next run.
+    #[test]
+    fn an_indexer_ends_when_the_program_is_killed_and_leaves_no_files() {
+        let project = StandIns::new(&["scip-go"]);
+        let fifo = project.directory.path("scip-go.fifo");
+        assert!(project.directory.command("mkfifo").arg(&fifo).status().unwrap().success());
+        let mut program = project.directory.command(crate::fixture::PROGRAM);
+        program.env("PATH", project.directory.path("programs")).args(["facts", "index", "project"]);
+        let mut running = program.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // The indexer opens the other end when it runs, and holds it until it ends: a minute later, by itself.
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::spawn(move || sender.send(File::open(fifo)));
+        let opened = receiver.recv_timeout(Duration::from_secs(60));
+        let begun = Instant::now();
+        running.kill().unwrap();
+        running.wait().unwrap();
+        let mut held = opened.expect("the indexer has begun").unwrap();
+        assert_eq!(held.read(&mut [0]).unwrap(), 0);
+        assert!(begun.elapsed().as_secs() < 50, "{:?}", begun.elapsed());
+        // What has ended the indexer holds the lock until it has removed the files.
+        let lock = File::create(project.directory.path("code.ful-index-lock")).unwrap();
+        lock.lock().unwrap();
+        let names = project.directory.names();
+        let is_left = |name: &String| name.ends_with("indexer.log") || name.ends_with("-scip-go.scip");
+        assert!(!names.iter().any(is_left), "{names:?}");
+    }
+}
