@@ -15,6 +15,9 @@ pub enum Error {
     NotAStore {
         /// The database.
         path: PathBuf,
+        /// Whether it has no tables at all. Beside a process that has created a store, it has none before the first
+        /// checkpoint of that process.
+        is_empty: bool,
     },
     /// A store was to be created where there is one.
     StoreExists {
@@ -190,6 +193,16 @@ pub enum Error {
         /// Why it cannot say the term.
         reason: String,
     },
+    /// A stored term is not valid RDF, so no format can express it: a program added it unchecked. Nothing of its
+    /// statement was written.
+    MalformedTerm {
+        /// The term, or its beginning.
+        term: String,
+        /// The graph of its statement, if that is known.
+        graph: Option<String>,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The results could not be written.
     Output {
         /// What the writer reports.
@@ -225,7 +238,7 @@ impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine(error) => write!(out, "{error}"),
-            Self::NotAStore { path } => write_not_a_store(out, path),
+            Self::NotAStore { path, is_empty } => write_not_a_store(out, path, *is_empty),
             Self::StoreExists { path } => write!(out, "{}: there is a store already; open it instead", path.display()),
             Self::Unsupported { path, found } => {
                 write!(out, "{}: {found}; open it as it was created, or with a newer version", path.display())
@@ -277,6 +290,7 @@ impl fmt::Display for Error {
             Self::Evaluation { source } => write!(out, "the query cannot be evaluated: {source}"),
             Self::Internal { message } => write_internal(out, message),
             Self::Unwritable { term, format, reason } => write_unwritable(out, term, format, reason),
+            Self::MalformedTerm { term, graph, reason } => write_malformed(out, term, graph.as_deref(), reason),
             Self::Output { source } => write!(out, "the results cannot be written: {source}"),
             Self::Thread { source } => {
                 let remedy = "free resources, or raise the limits of the process";
@@ -295,7 +309,15 @@ fn write_scratch(out: &mut fmt::Formatter<'_>, path: &Path, source: &io::Error, 
     write!(out, "{}: cannot keep what does not fit into memory: {source}; {remedy}", path.display())
 }
 
-fn write_not_a_store(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {
+fn write_not_a_store(out: &mut fmt::Formatter<'_>, path: &Path, is_empty: bool) -> fmt::Result {
+    if is_empty {
+        return write!(
+            out,
+            "{}: the database is empty, so it is not an RDF store yet; if another process has created one, it can be \
+             read after the first checkpoint of that process, or after that process has closed it",
+            path.display()
+        );
+    }
     write!(out, "{}: a database, but not an RDF store; check the path, or create a store elsewhere", path.display())
 }
 
@@ -344,6 +366,18 @@ fn write_writer_busy(out: &mut fmt::Formatter<'_>, path: &Path, waited: Duration
 
 fn write_unwritable(out: &mut fmt::Formatter<'_>, term: &str, format: &str, reason: &str) -> fmt::Result {
     write!(out, "{term} cannot be written as {format}: {reason}; choose another form, such as N-Triples or JSON")
+}
+
+fn write_malformed(out: &mut fmt::Formatter<'_>, term: &str, graph: Option<&str>, reason: &str) -> fmt::Result {
+    write!(out, "{term}")?;
+    if let Some(graph) = graph {
+        write!(out, ", in {graph},")?;
+    }
+    write!(
+        out,
+        " cannot be written as RDF: {reason}; remove or replace its statements: SPARQL finds them by a FILTER with STR, \
+         LANG or DATATYPE"
+    )
 }
 
 fn write_memory_uncounted(out: &mut fmt::Formatter<'_>, limit: u64) -> fmt::Result {

@@ -6,7 +6,7 @@ use std::io::Write;
 use oxrdf::GraphNameRef;
 use oxrdfio::RdfFormat;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::pattern::{GraphPattern, IdPattern};
 use crate::quads::reading::Quads;
 use crate::writing::{self, GraphWriter};
@@ -16,7 +16,8 @@ use crate::writing::{self, GraphWriter};
 /// dump.
 ///
 /// RDF/XML and JSON-LD cannot represent every statement, so all statements are checked before the first byte is
-/// written.
+/// written. No format can represent invalid IRIs and language tags, which programs can add unchecked: in the other
+/// formats, the dump ends at the first such statement.
 ///
 /// ```
 /// # fn main() -> fulgurite_rdf::Result<()> {
@@ -33,9 +34,8 @@ use crate::writing::{self, GraphWriter};
 /// ```
 ///
 /// # Errors
-/// [`Error::Unwritable`](crate::Error::Unwritable), and nothing is written; [`Error::Output`](crate::Error::Output);
-/// [`Error::Damaged`](crate::Error::Damaged); errors of the engine and of `each`. Output that was written before an
-/// error remains.
+/// [`Error::Unwritable`], and nothing is written; [`Error::MalformedTerm`]; [`Error::Output`]; [`Error::Damaged`];
+/// errors of the engine and of `each`. Output that was written before an error remains.
 pub fn dump(
     quads: &impl Quads,
     pattern: &IdPattern,
@@ -85,10 +85,11 @@ fn write(
         while let Some(batch) = statements.next_batch() {
             for mut statement in batch? {
                 each(written)?;
+                let graph = statement.graph_name;
                 if !names_graphs {
                     statement.graph_name = GraphNameRef::DefaultGraph;
                 }
-                writer.write(statement)?;
+                writer.write(statement).map_err(|error| in_graph(error, graph))?;
                 written += 1;
             }
         }
@@ -102,7 +103,7 @@ fn check_all(quads: &impl Quads, pattern: &IdPattern, format: RdfFormat, schemes
     let mut statements = quads.statements(pattern);
     while let Some(batch) = statements.next_batch() {
         for statement in batch? {
-            writing::check(format, statement)?;
+            writing::check(format, statement).map_err(|error| in_graph(error, statement.graph_name))?;
             writing::each_scheme(statement, |scheme| {
                 if !schemes.contains(scheme) && schemes.len() < SCHEMES_MAX {
                     schemes.insert(scheme.to_owned());
@@ -113,16 +114,29 @@ fn check_all(quads: &impl Quads, pattern: &IdPattern, format: RdfFormat, schemes
     Ok(())
 }
 
+/// The error with the graph of the statement that has the term.
+fn in_graph(error: Error, name: GraphNameRef<'_>) -> Error {
+    match error {
+        Error::MalformedTerm { term, reason, .. } => {
+            let graph = match name {
+                GraphNameRef::DefaultGraph => "the default graph".to_owned(),
+                name => name.to_string(),
+            };
+            Error::MalformedTerm { term, graph: Some(graph), reason }
+        }
+        error => error,
+    }
+}
+
 /// Schemes of IRIs that are remembered. There are a few hundred in all.
 const SCHEMES_MAX: usize = 10_000;
 
 #[cfg(test)]
 mod tests {
-    use oxrdf::{GraphName, NamedNode, Quad, Term};
+    use oxrdf::{GraphName, Literal, NamedNode, Quad, Term};
     use oxrdfio::RdfParser;
 
     use super::*;
-    use crate::Error;
     use crate::Store;
     use crate::StoreOptions;
 
@@ -156,6 +170,26 @@ mod tests {
             let mut out = Vec::new();
             assert_eq!(dump(&snapshot, &pattern, RdfFormat::NQuads, &mut out, |_| Ok(())).unwrap(), 1);
             assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_term_that_is_none_ends_the_dump_with_its_name_and_graph() {
+        let bad = Literal::new_language_tagged_literal_unchecked("a", "x y");
+        for (graph, named) in [(GraphName::DefaultGraph, "the default graph"), (name("g").into(), "<http://a/g>")] {
+            let (_directory, store) = store(&[name("o").into(), bad.clone().into()], &graph);
+            let snapshot = store.snapshot().unwrap();
+            let pattern = match &graph {
+                GraphName::NamedNode(node) => IdPattern::of_graph(snapshot.id(node.as_ref().into()).unwrap().unwrap()),
+                _ => IdPattern::ALL,
+            };
+            let formats = [RdfFormat::NTriples, RdfFormat::NQuads, RdfFormat::Turtle, RdfFormat::RdfXml];
+            for format in formats {
+                let failed = dump(&snapshot, &pattern, format, Vec::new(), |_| Ok(())).expect_err("a bad language");
+                let Error::MalformedTerm { term, graph: Some(graph), .. } = &failed else { panic!("{failed}") };
+                assert_eq!((term.as_str(), graph.as_str()), ("\"a\"@x y", named));
+                assert!(failed.to_string().contains("`x y` is not a language tag"), "{failed}");
+            }
         }
     }
 

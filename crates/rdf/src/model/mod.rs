@@ -1,5 +1,6 @@
-//! What quads are made of: ids of terms, patterns, base IRIs.
+//! What quads are made of: ids of terms, patterns, IRIs.
 
 pub(crate) mod base_iri;
 pub(crate) mod id;
 pub(crate) mod pattern;
+pub(crate) mod plain_iri;

@@ -395,7 +395,8 @@ impl Triples {
     /// [`Solutions::write`]).
     ///
     /// # Errors
-    /// As [`Solutions::write`]; [`Error::Invalid`] if the IRI of a prefix is not valid.
+    /// As [`Solutions::write`]; [`Error::MalformedTerm`] for an IRI or a language tag that is not valid;
+    /// [`Error::Invalid`] if the IRI of a prefix is not valid.
     pub fn write(self, format: RdfFormat, prefixes: &[(String, String)], writer: impl Write) -> Result<u64> {
         for (prefix, iri) in prefixes {
             NamedNode::new(iri).map_err(|error| Error::Invalid {

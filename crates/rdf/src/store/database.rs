@@ -134,7 +134,9 @@ impl Store {
         if database.tables()?.is_empty() {
             match create_tables(&database, options) {
                 Ok(_) => {}
-                Err(Error::Engine(fulgurite::Error::ReadOnly { path })) => return Err(Error::NotAStore { path }),
+                Err(Error::Engine(fulgurite::Error::ReadOnly { path })) => {
+                    return Err(Error::NotAStore { path, is_empty: true });
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -35,13 +35,14 @@ impl Settings {
     /// [`Error::NotAStore`] if the database has none; [`Error::Unsupported`]; [`Error::Damaged`]; errors of the engine.
     pub fn read(database: &Database, read: &ReadTxn) -> Result<Self> {
         let path = database.path();
-        let not_a_store = || Error::NotAStore { path: path.to_path_buf() };
+        let not_a_store = |is_empty| Error::NotAStore { path: path.to_path_buf(), is_empty };
         let meta = match read.open_table(META) {
-            Err(fulgurite::Error::TableNotFound { .. }) => return Err(not_a_store()),
+            Err(fulgurite::Error::TableNotFound { .. }) => return Err(not_a_store(read.tables().is_empty())),
             opened => opened?,
         };
         let format = read.get(&meta, FORMAT_KEY)?;
-        let format = format.as_deref().filter(|format| format.starts_with(FORMAT_NAME)).ok_or_else(not_a_store)?;
+        let format = format.as_deref().filter(|format| format.starts_with(FORMAT_NAME));
+        let format = format.ok_or_else(|| not_a_store(false))?;
         if format != FORMAT {
             let found = format!("the store's format is `{}`", format.escape_ascii());
             return Err(Error::Unsupported { path: path.to_path_buf(), found });

@@ -111,7 +111,20 @@ fn a_database_of_something_else_is_no_store() {
     let database = fulgurite::Database::create(&path).expect("a database");
     database.create_table("fruit", fulgurite::TableOptions::new()).expect("a table");
     for opened in [Store::open(&path), Store::open_or_create(&path, StoreOptions::new())] {
-        assert!(matches!(opened, Err(crate::Error::NotAStore { .. })));
+        assert!(matches!(opened, Err(crate::Error::NotAStore { is_empty: false, .. })));
+    }
+}
+
+#[test]
+fn an_empty_database_is_no_store_and_may_be_one_of_another_process() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("a.ful");
+    fulgurite::Database::create(&path).expect("a database").close().expect("it closes");
+    let read_only = || Store::open_with(fulgurite::Database::options().read_only(true), &path, StoreOptions::new());
+    for opened in [read_only(), Store::open(&path)] {
+        let Err(error) = opened else { panic!("it is no store") };
+        assert!(matches!(error, crate::Error::NotAStore { is_empty: true, .. }), "{error}");
+        assert!(error.to_string().contains("first checkpoint"), "{error}");
     }
 }
 

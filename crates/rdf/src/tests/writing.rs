@@ -126,6 +126,60 @@ fn labels_that_xml_cannot_have_are_others_and_stay_apart() {
     assert_eq!(read.len(), quads.len(), "{}", String::from_utf8_lossy(&bytes));
 }
 
+#[test]
+fn terms_that_are_none_are_errors_in_every_form() {
+    let (bad, good) = (NamedNode::new_unchecked("http://a/ b"), node("http://a/o"));
+    let tagged = |tag: &str| Literal::new_language_tagged_literal_unchecked("a", tag);
+    let typed = |datatype: &str| Literal::new_typed_literal("a", NamedNode::new_unchecked(datatype));
+    let default = GraphName::DefaultGraph;
+    let mut quads = vec![
+        Quad::new(bad.clone(), good.clone(), good.clone(), default.clone()),
+        Quad::new(good.clone(), bad.clone(), good.clone(), default.clone()),
+        Quad::new(good.clone(), good.clone(), Triple::new(good.clone(), good.clone(), bad.clone()), default),
+    ];
+    let objects: [Term; 8] = [
+        bad.into(),
+        NamedNode::new_unchecked("").into(),
+        NamedNode::new_unchecked("relative").into(),
+        NamedNode::new_unchecked("http://a/%zz").into(),
+        tagged("x y").into(),
+        tagged("").into(),
+        typed("no IRI").into(),
+        typed("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString").into(),
+    ];
+    quads.extend(objects.into_iter().map(|object| quad("http://a/p", object)));
+    let sound = quad("http://a/p", good);
+    for format in FORMATS {
+        for quad in &quads {
+            let error = written(format, &[sound.clone(), quad.clone()]).expect_err("a term that is not valid");
+            assert!(matches!(error, Error::MalformedTerm { .. }), "{format}: {quad}: {error}");
+            assert!(check(format, quad.as_ref()).is_err(), "{format}: {quad}");
+        }
+    }
+}
+
+#[test]
+fn labels_that_no_form_has_are_others_and_stay_apart() {
+    let labels = ["", "\u{fc} 1", "a b", "a:b", "-", "a.", "b--", "b--a", "b---2d-", "b--1", "f00", "ab", "\u{fc}1"];
+    let quads: Vec<Quad> =
+        labels.map(|label| quad("http://a/p", BlankNode::new_unchecked(label))).into_iter().collect();
+    for format in FORMATS {
+        let bytes = written(format, &quads).expect("it is written");
+        let read: BTreeSet<String> = read(format, &bytes).into_iter().collect();
+        assert_eq!(read.len(), quads.len(), "{}", String::from_utf8_lossy(&bytes));
+    }
+    let inner = Triple::new(BlankNode::new_unchecked("a b"), node("http://a/p"), BlankNode::new_unchecked("c d"));
+    let nested = Quad::new(BlankNode::new_unchecked("a b"), node("http://a/p"), inner, GraphName::DefaultGraph);
+    let bytes = written(RdfFormat::NQuads, &[nested]).expect("it is written");
+    let expected = "_:b--a-20-b <http://a/p> <<( _:b--a-20-b <http://a/p> _:b--c-20-d )>> .\n";
+    assert_eq!(String::from_utf8(bytes.clone()).expect("text"), expected);
+    assert_eq!(read(RdfFormat::NQuads, &bytes).len(), 1);
+    let name = BlankNode::new_unchecked("a b");
+    let named = Quad::new(node("http://a/s"), node("http://a/p"), node("http://a/o"), name);
+    let bytes = written(RdfFormat::TriG, &[named]).expect("it is written");
+    assert_eq!(read(RdfFormat::TriG, &bytes).len(), 1);
+}
+
 /// Characters of every kind that some form must escape.
 fn text(has_controls: bool) -> impl Strategy<Value = String> {
     let controls =

@@ -5,6 +5,7 @@ use oxrdfio::RdfFormat;
 use sparesults::QueryResultsFormat;
 
 use super::rdf_xml;
+use super::terms::TermCheck;
 use super::unwritable::unwritable;
 use crate::error::Result;
 
@@ -21,8 +22,17 @@ pub fn is_limited_in_results(format: QueryResultsFormat) -> bool {
 /// Whether a form can say a statement.
 ///
 /// # Errors
-/// [`Error::Unwritable`] if it cannot.
+/// [`Error::Unwritable`] if it cannot; [`Error::MalformedTerm`] if no form can.
 pub fn check(format: RdfFormat, quad: QuadRef<'_>) -> Result<()> {
+    TermCheck::default().check(quad)?;
+    check_form(format, quad)
+}
+
+/// As [`check`], of a statement whose terms have been checked by themselves.
+///
+/// # Errors
+/// [`Error::Unwritable`].
+pub fn check_form(format: RdfFormat, quad: QuadRef<'_>) -> Result<()> {
     match format {
         RdfFormat::RdfXml => rdf_xml::check(quad.into()),
         RdfFormat::JsonLd { .. } => check_json(quad.into()),

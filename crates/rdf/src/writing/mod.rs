@@ -2,7 +2,7 @@
 //!
 //! RDF/XML, and the XML and CSV of results, have writers of their own: a form escapes what it can, and what it cannot
 //! say is [`Error::Unwritable`], which names the term. Callers that can read what they write twice ask [`check`]
-//! before; others write into a [`Spool`].
+//! before; others write into a [`Spool`]. A term that no form of RDF has is [`Error::MalformedTerm`].
 
 mod check;
 mod csv;
@@ -12,6 +12,7 @@ mod rdf_xml;
 mod results_xml;
 mod solutions;
 mod spool;
+mod terms;
 mod unwritable;
 mod xml_text;
 

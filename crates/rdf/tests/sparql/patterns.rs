@@ -186,6 +186,91 @@ fn paths_go_backwards_in_sequences_and_by_alternatives() {
 }
 
 #[test]
+fn alternatives_of_a_path_have_the_solutions_of_each() {
+    let fixture = Fixture::new(
+        ":a :p :b ; :q :b . :b :p :a . :c :r :d . GRAPH :g { :a :p :b ; :q :b } GRAPH :h { :a :p :b . :b :s :b }",
+    );
+    for (pattern, rows) in [
+        (":a :p|:q ?x", &["x=b", "x=b"][..]),
+        ("?x :p|:q :b", &["x=a", "x=a"]),
+        (":a :p|^:p ?x", &["x=b", "x=b"]),
+        (":a :p|:q|:p ?x", &["x=b", "x=b", "x=b"]),
+        (":b ^(:p|:q) ?x", &["x=a", "x=a"]),
+        (":a !(:r|^:r) ?x", &["x=b", "x=b", "x=b"]),
+        (":a !(:p|^:q) ?x", &["x=b", "x=b"]),
+        (":a (:p|:q)/:p ?x", &["x=a", "x=a"]),
+        (":a (:p/:p)|:q ?x", &["x=a", "x=b"]),
+        (":a ((:p|:q)/:p)|:none ?x", &["x=a", "x=a"]),
+        (":a ((:p/:p)|:q)/((:p/:p)|:q) ?x", &["x=a", "x=b", "x=b"]),
+        (":a :p*|:q ?x", &["x=a", "x=b", "x=b"]),
+        (":c :r ?d . :a :p|:q ?x", &["x=b", "x=b"]),
+        ("GRAPH :g { :a :p|:q ?x }", &["x=b", "x=b"]),
+        ("GRAPH ?g { :a :p|:q ?x }", &["x=b", "x=b", "x=b"]),
+        ("GRAPH ?g { :a (:p|:q)/:s ?x }", &["x=b"]),
+        // Closures count each pair once.
+        (":a (:p|:q)? ?x", &["x=a", "x=b"]),
+        (":a (:p|:q)+ ?x", &["x=a", "x=b"]),
+        (":a (:p|:q)* ?x", &["x=a", "x=b"]),
+    ] {
+        assert_eq!(fixture.rows(&format!("SELECT ?x {{ {pattern} }}")), rows, "{pattern}");
+        // By the other evaluation.
+        assert_eq!(fixture.rows(&format!("SELECT ?x {{ {pattern} BIND(STR(1) AS ?k) }}")), rows, "{pattern}");
+    }
+    assert_eq!(fixture.rows("SELECT (COUNT(*) AS ?n) { :a :p|:q :b }"), ["n=\"2\""]);
+    assert_eq!(fixture.rows("SELECT (COUNT(*) AS ?n) { :a ((:p|:q)/:p)|:r :a }"), ["n=\"2\""]);
+    assert_eq!(fixture.rows("SELECT ?y { ?y :r :d FILTER EXISTS { :a :p|:q :b } }"), ["y=c"]);
+    fixture.update("INSERT { :a :paths ?n } WHERE { SELECT (COUNT(*) AS ?n) { ?x :p|:q :b } }");
+    assert_eq!(fixture.rows("SELECT ?n { :a :paths ?n }"), ["n=\"2\""]);
+}
+
+/// Rows that differ in blank nodes of the pattern alone, such as the nodes within a path, were counted each.
+#[test]
+fn counting_distinct_rows_counts_named_variables_alone() {
+    let triples = ":a :p :m1 , :m2 . :m1 :r :x . :m2 :r :x .";
+    let fixture = Fixture::new(&format!("{triples} GRAPH :g {{ {triples} }} GRAPH :h {{ {triples} :m2 :r :y }}"));
+    for (pattern, count) in [
+        (":a (:p/:r)|:none ?x", 1),
+        (":a :p/:r ?x", 1),
+        (":a (:p/:r)|:p ?x", 3),
+        (":a :p [ :r ?x ]", 1),
+        (":a :p _:m . _:m :r ?x", 1),
+        (":a :p ?m . ?m :r ?x", 2),
+        (":a :p []", 1),
+        ("[] :p []", 1),
+        (":a :none []", 0),
+        ("GRAPH :h { :a :p/:r ?x }", 2),
+        ("GRAPH ?g { :a :p/:r ?x }", 3),
+    ] {
+        let rows = fixture.rows(&format!("SELECT (COUNT(DISTINCT *) AS ?n) {{ {pattern} }}"));
+        assert_eq!(rows, [format!("n=\"{count}\"")], "{pattern}");
+    }
+    let grouped = "SELECT ?x (COUNT(DISTINCT *) AS ?n) { ?s :p/:r ?x } GROUP BY ?x";
+    assert_eq!(fixture.rows(grouped), ["x=x n=\"1\""]);
+    let in_graphs = "SELECT ?g ?n { GRAPH ?g { SELECT (COUNT(DISTINCT *) AS ?n) { :a :p/:r ?x } } }";
+    assert_eq!(fixture.rows(in_graphs), ["g=g n=\"1\"", "g=h n=\"2\""]);
+}
+
+#[test]
+fn a_path_may_have_thousands_of_alternatives() {
+    let fixture = Fixture::new(":a :p :b . :b :r :c . :a :r :d .");
+    for (alternative, times, rows) in [(":p", 2_000, 2_000), (":p/:r", 1_000, 1_000), (":p*/:r", 1_000, 2_000)] {
+        let path = vec![alternative; times].join("|");
+        let counted = fixture.rows(&format!("SELECT (COUNT(*) AS ?n) {{ :a {path} ?x }}"));
+        assert_eq!(counted, [format!("n=\"{rows}\"")], "{alternative}");
+    }
+}
+
+#[test]
+fn a_variable_that_is_selected_again_is_one_column() {
+    let people = Fixture::people();
+    assert_eq!(people.rows("SELECT ?x ?x ?y $x { ?x :knows ?y FILTER(?y = :dan) }"), ["x=cid y=dan"]);
+    let counts = "SELECT ?x ?x (COUNT(*) AS ?n) ?x { ?x :knows ?y } GROUP BY ?x";
+    assert_eq!(people.rows(&format!("SELECT DISTINCT ?n ?n {{ {{ {counts} }} }}")), ["n=\"1\"", "n=\"2\""]);
+    people.update("INSERT { ?x :is :known } WHERE { SELECT ?x ?x { ?y :knows ?x FILTER(?x = :dan) } }");
+    assert_eq!(people.rows("SELECT ?x { ?x :is :known }"), ["x=dan"]);
+}
+
+#[test]
 fn a_negated_property_set_takes_every_other_predicate() {
     let people = Fixture::people();
     assert_eq!(people.rows("SELECT ?x { :bob !(:knows|rdf:type|:name) ?x }"), ["x=\"25\""]);

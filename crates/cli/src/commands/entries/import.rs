@@ -139,7 +139,7 @@ mod tests {
     fn the_report_counts_repeated_keys() {
         let loaded = LoadSummary { inserted: 1000, replaced: 1 };
         let text = report(loaded, 1003, Duration::from_secs(1));
-        let expected = "1,001 entries imported in 1.0 s, 1003/s (1,000 new, 1 replaced; 2 keys were repeated, the last \
+        let expected = "1,001 entries imported in 1.0 s, 1,003/s (1,000 new, 1 replaced; 2 keys were repeated, the last \
                         value was kept)";
         assert_eq!(text, expected);
     }

@@ -176,6 +176,6 @@ mod tests {
             quads: 2000,
             elapsed: Duration::from_secs(1),
         };
-        assert_eq!(line(&now), "loading: parsing: 2,000 statements, 2000/s, 25% read");
+        assert_eq!(line(&now), "loading: parsing: 2,000 statements, 2,000/s, 25% read");
     }
 }

@@ -54,7 +54,7 @@ mod tests {
     fn the_report_counts_what_was_copied_and_what_was_left_out() {
         let copied = MigrationReport { explicit: 3004, inferred: 269, namespaces: 1, merged: 0 };
         let told =
-            "copied and verified 3,004 explicit statements, 269 inferred statements and 1 namespace in 1.0 s, 3273/s";
+            "copied and verified 3,004 explicit statements, 269 inferred statements and 1 namespace in 1.0 s, 3,273/s";
         assert_eq!(report(&copied, Duration::from_secs(1)), told);
         let told = format!("{told}; 1 statement left out, equal to others but for the case of language tags");
         assert_eq!(report(&MigrationReport { merged: 1, ..copied }, Duration::from_secs(1)), told);

@@ -8,6 +8,7 @@ use oxrdf::{GraphName, LiteralRef, NamedNodeRef};
 use crate::error::Result;
 use crate::load::pipeline::batch::{Batch, Slot};
 use crate::model::id::TermId;
+use crate::model::plain_iri;
 
 /// Takes plain lines into a batch.
 pub struct PlainLines<'l> {
@@ -204,53 +205,15 @@ fn take_iri_after<'l>(likely: Option<Seen<'l>>, text: &'l str) -> Option<(Iri<'l
     take_iri(text).map(|(iri, rest)| (Iri::Written(iri), rest))
 }
 
-/// An IRI that is certainly one, in its angle brackets, and what follows: scheme and host of letters, digits, points
-/// and hyphens, and then what is allowed anywhere in paths, queries and fragments.
+/// A plain IRI, in its angle brackets, and what follows.
 fn take_iri(text: &str) -> Option<(&str, &str)> {
-    let bytes = text.as_bytes();
-    let host = match bytes {
-        [b'<', b'h', b't', b't', b'p', b':', b'/', b'/', ..] => "<http://".len(),
-        [b'<', b'h', b't', b't', b'p', b's', b':', b'/', b'/', ..] => "<https://".len(),
-        _ => return None,
-    };
-    let end_of = |from: usize, allowed: &[bool; 256]| {
-        let length = bytes[from..].iter().position(|&byte| !allowed[byte as usize])?;
-        Some(from + length)
-    };
-    let mut end = end_of(host, &HOST)?;
-    if end == host || !matches!(bytes[end], b'/' | b'#' | b'?' | b'>') {
-        return None;
-    }
-    end = end_of(end, &PLAIN)?;
-    if bytes[end] == b'#' {
-        end = end_of(end + 1, &PLAIN)?;
-    }
-    (bytes[end] == b'>').then(|| text.split_at(end + 1))
+    let inner = text.strip_prefix('<')?.as_bytes();
+    let length = plain_iri::length(inner);
+    (length > 0 && inner.get(length) == Some(&b'>')).then(|| text.split_at(length + 2))
 }
 
 fn without_brackets(written: &str) -> &str {
     &written[1..written.len() - 1]
-}
-
-/// The bytes of hosts.
-const HOST: [bool; 256] = allowed(b"-.");
-/// The bytes that are allowed in paths, queries and fragments by themselves.
-const PLAIN: [bool; 256] = allowed(b"-._~!$&'()*+,;=:@/?");
-
-/// Letters, digits and others.
-const fn allowed(others: &[u8]) -> [bool; 256] {
-    let mut allowed = [false; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        allowed[byte] = (byte as u8).is_ascii_alphanumeric();
-        byte += 1;
-    }
-    let mut index = 0;
-    while index < others.len() {
-        allowed[others[index] as usize] = true;
-        index += 1;
-    }
-    allowed
 }
 
 /// Further predicates are parsed each time. The cached ones are searched one by one.

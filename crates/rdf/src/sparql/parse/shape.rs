@@ -82,14 +82,14 @@ pub(crate) fn pattern_depth(pattern: &GraphPattern) -> usize {
     1 + match pattern {
         GraphPattern::Bgp { patterns } => patterns.len(),
         // What `plan` adds is counted here: a row beside a path, a loop over graphs, a group within `MINUS`, texts of
-        // rows, and a variable for each argument of an aggregate that is computed.
+        // rows, a variable for each argument of an aggregate that is computed, and a projection of counted rows.
         GraphPattern::Path { path, .. } => 3 + path_depth(path),
         GraphPattern::Graph { name: NamedNodePattern::Variable(_), inner } => 2 + pattern_depth(inner),
         GraphPattern::Minus { .. } | GraphPattern::LeftJoin { expression: Some(_), .. } => {
             1 + deepest_part(pattern, pattern_depth, expression_depth)
         }
         GraphPattern::Group { aggregates, .. } => {
-            aggregates.iter().filter(|(_, aggregate)| is_computed(aggregate)).count()
+            aggregates.iter().filter(|(_, aggregate)| adds_a_level(aggregate)).count()
                 + deepest_part(pattern, pattern_depth, expression_depth)
         }
         // What is sorted gets its keys as variables, one by one.
@@ -100,11 +100,12 @@ pub(crate) fn pattern_depth(pattern: &GraphPattern) -> usize {
     }
 }
 
-/// Whether the argument of the aggregate is not a variable.
-fn is_computed(aggregate: &AggregateExpression) -> bool {
+/// Whether the argument of the aggregate is not a variable, or it counts distinct rows: `plan` keeps their named
+/// variables alone.
+fn adds_a_level(aggregate: &AggregateExpression) -> bool {
     match aggregate {
         AggregateExpression::FunctionCall { expr, .. } => !matches!(expr, Expression::Variable(_)),
-        AggregateExpression::CountSolutions { .. } => false,
+        AggregateExpression::CountSolutions { distinct } => *distinct,
     }
 }
 

@@ -12,8 +12,10 @@ use oxiri::Iri;
 use spargebra::{GraphUpdateOperation, Query, SparqlParser, SparqlSyntaxError, Update};
 
 use super::outline::{Outline, iris_after_values, token_bytes};
+use super::paths;
 use super::prologues;
 use super::quoted_triples;
+use super::selection;
 use super::shape;
 use super::star;
 use super::tokens::{place, tokens};
@@ -33,9 +35,10 @@ const SHORT_BYTES: usize = 2_000;
 const SHALLOW: usize = 6;
 const SHORT_LINKS: usize = 100;
 
-/// Stack for one bracket and for one operator, without optimisation: several times what was measured.
+/// Stack for one bracket and for one operator: several times what was measured. An operator takes much more without
+/// optimisation.
 const BRACKET_BYTES: usize = 192 << 10;
-const LINK_BYTES: usize = 1 << 10;
+const LINK_BYTES: usize = if cfg!(debug_assertions) { 4 << 10 } else { 1 << 10 };
 const STACK_BYTES: usize = 8 << 20;
 
 /// What a text is parsed with.
@@ -63,12 +66,14 @@ pub(crate) fn parse_query(text: &str, prologue: &Prologue<'_>) -> Result<Query> 
     let quotes_triples = prologue.quotes_triples;
     let query = on_a_fitting_stack(text, move |outline| {
         let refused = |error| words::diagnose(written, surroundings, refusal(&error));
-        let query = parser.clone().parse_query(text).map_err(refused)?;
+        let parsed = retried(text, |text| parser.clone().parse_query(text));
+        let (query, text) = parsed.map_err(refused)?;
+        let text = &*text;
         refuse_iris_that_were_split(text, outline, |text| parser.parse_query(text).is_ok())?;
         xpath::check_constants(text)?;
         words::misplaced_aggregate(text).map_or(Ok(()), Err)?;
         let query = if quotes_triples { quoted_triples::in_query(query, text)? } else { query };
-        shape::balance_query(star::in_order_of_text(query, text))
+        shape::balance_query(paths::in_query(star::in_order_of_text(query, text))?)
     })?;
     Ok(query)
 }
@@ -84,7 +89,9 @@ pub(crate) fn parse_update(text: &str, prologue: &Prologue<'_>) -> Result<Vec<Up
     let quotes_triples = prologue.quotes_triples;
     on_a_fitting_stack(text, move |outline| {
         let refused = |refusal| words::diagnose(written, surroundings, refusal);
-        let mut parts = parse_parts(parser.clone(), base.clone(), text).map_err(refused)?;
+        let parsed = retried(text, |text| parse_parts(parser.clone(), base.clone(), text));
+        let (mut parts, text) = parsed.map_err(refused)?;
+        let text = &*text;
         if quotes_triples {
             for part in &mut parts {
                 let operations = std::mem::take(&mut part.operations).into_iter();
@@ -101,8 +108,20 @@ pub(crate) fn parse_update(text: &str, prologue: &Prologue<'_>) -> Result<Vec<Up
         if parts.iter().any(has_patterns) {
             words::misplaced_aggregate(text).map_or(Ok(()), Err)?;
         }
-        parts.into_iter().map(shape::balance_update).collect()
+        parts.into_iter().map(|part| shape::balance_update(paths::in_update(part)?)).collect()
     })
+}
+
+/// What `parse` returns for the text, and the text. If it is refused, it is parsed again without variables that are
+/// [selected again](selection).
+fn retried<'t, T, E>(text: &'t str, parse: impl Fn(&str) -> Result<T, E>) -> Result<(T, Cow<'t, str>), E> {
+    match parse(text) {
+        Ok(parsed) => Ok((parsed, Cow::Borrowed(text))),
+        Err(refused) => match selection::without_repeats(text) {
+            Some(text) => parse(&text).map(|parsed| (parsed, Cow::Owned(text))),
+            None => Err(refused),
+        },
+    }
 }
 
 fn parse_parts(mut parser: SparqlParser, mut base: Option<Iri<String>>, text: &str) -> Result<Vec<Update>, Refusal> {

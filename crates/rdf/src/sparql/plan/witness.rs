@@ -2,9 +2,9 @@
 //!
 //! The evaluator is interrupted when it touches a term. `VALUES () { () () … }`, `UNDEF`, alternatives of patterns
 //! without variables and options over these have rows without any. Where such rows are joined, each side gets a
-//! variable of its own with a constant value: a witness. No text can name it, and `COUNT(DISTINCT *)` and what is not
-//! joined never see one: that counts without hidden variables, but for the one of the loop over graphs that it is in,
-//! which its patterns need and which has one value.
+//! variable of its own with a constant value: a witness. No text can name it, and what is not joined has none.
+//! `COUNT(DISTINCT *)` counts rows without hidden variables and blank nodes, but for the variable of the loop over
+//! graphs that it is in: its patterns need that, and it has one value.
 
 use std::cell::Cell;
 
@@ -48,7 +48,10 @@ impl Witnesses {
                 let counts_rows = |(_, aggregate): &(Variable, AggregateExpression)| {
                     matches!(aggregate, AggregateExpression::CountSolutions { distinct: true })
                 };
-                let inner = if aggregates.iter().any(counts_rows) { without_hidden(inner, around) } else { inner };
+                let inner = match aggregates.iter().any(counts_rows) {
+                    true => named_alone(inner, &variables, around),
+                    false => inner,
+                };
                 GraphPattern::Group { inner, variables, aggregates }
             }
             other => other,
@@ -71,20 +74,20 @@ impl Witnesses {
     }
 }
 
-/// The pattern without its hidden variables, which do not appear in solutions. The variable of a loop is kept.
-fn without_hidden(inner: Box<GraphPattern>, around: Option<&Variable>) -> Box<GraphPattern> {
-    let (mut variables, mut has_hidden) = (Vec::new(), false);
+/// The pattern without its hidden variables and blank nodes, which do not appear in solutions, but are columns of the
+/// evaluator's rows. The keys of the group and the variable of the graph around are kept: they have one value in it.
+fn named_alone(inner: Box<GraphPattern>, keys: &[Variable], around: Option<&Variable>) -> Box<GraphPattern> {
+    let mut variables = keys.to_vec();
     inner.on_in_scope_variable(|variable| {
-        if variable.as_str().starts_with(PREFIX) {
-            has_hidden = true;
-        } else if !variables.contains(variable) {
+        if !variable.as_str().starts_with(PREFIX) && !variables.contains(variable) {
             variables.push(variable.clone());
         }
     });
-    if !has_hidden {
-        return inner;
+    if let Some(graph) = around
+        && !variables.contains(graph)
+    {
+        variables.push(graph.clone());
     }
-    variables.extend(around.filter(|graph| graph.as_str().starts_with(PREFIX)).cloned());
     Box::new(GraphPattern::Project { inner, variables })
 }
 

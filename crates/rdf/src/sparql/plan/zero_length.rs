@@ -16,6 +16,7 @@
 //! for a term that the graph does not have.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 
 use oxrdf::{BlankNode, Term, Variable};
 use spargebra::algebra::{Expression, Function, GraphPattern, PropertyPathExpression};
@@ -180,15 +181,18 @@ fn variable(pattern: &TermPattern) -> Option<Variable> {
     }
 }
 
+/// Blank nodes, each with its number.
+type Ends = HashMap<BlankNode, usize>;
+
 /// The pattern with variables in place of the blank nodes that such paths end with: `VALUES` has no blank nodes.
 fn with_named_ends(pattern: GraphPattern) -> GraphPattern {
-    let ends = RefCell::default();
+    let ends = RefCell::new(Ends::new());
     let pattern = add_ends(pattern, &ends);
     let ends = ends.into_inner();
     if ends.is_empty() { pattern } else { name_ends(pattern, &ends) }
 }
 
-fn add_ends(pattern: GraphPattern, ends: &RefCell<Vec<BlankNode>>) -> GraphPattern {
+fn add_ends(pattern: GraphPattern, ends: &RefCell<Ends>) -> GraphPattern {
     if let GraphPattern::Path { subject, path, object } = &pattern
         && reaches_itself(path, Other::Variable)
     {
@@ -196,19 +200,21 @@ fn add_ends(pattern: GraphPattern, ends: &RefCell<Vec<BlankNode>>) -> GraphPatte
             (TermPattern::BlankNode(end), other) | (other, TermPattern::BlankNode(end))
                 if constant(other).is_some() =>
             {
-                ends.borrow_mut().push(end.clone());
+                let mut ends = ends.borrow_mut();
+                let number = ends.len();
+                ends.entry(end.clone()).or_insert(number);
             }
             _ => {}
         }
     }
-    fn in_expression(expression: Expression, ends: &RefCell<Vec<BlankNode>>) -> Expression {
+    fn in_expression(expression: Expression, ends: &RefCell<Ends>) -> Expression {
         map_operands(expression, &mut |inner| add_ends(inner, ends), &mut |operand| in_expression(operand, ends))
     }
     map_children(pattern, &mut |inner| add_ends(inner, ends), &mut |expression| in_expression(expression, ends))
 }
 
-fn name_ends(pattern: GraphPattern, ends: &[BlankNode]) -> GraphPattern {
-    fn in_expression(expression: Expression, ends: &[BlankNode]) -> Expression {
+fn name_ends(pattern: GraphPattern, ends: &Ends) -> GraphPattern {
+    fn in_expression(expression: Expression, ends: &Ends) -> Expression {
         map_operands(expression, &mut |inner| name_ends(inner, ends), &mut |operand| in_expression(operand, ends))
     }
     match pattern {
@@ -223,14 +229,14 @@ fn name_ends(pattern: GraphPattern, ends: &[BlankNode]) -> GraphPattern {
     }
 }
 
-fn name_ends_of_triple(triple: TriplePattern, ends: &[BlankNode]) -> TriplePattern {
+fn name_ends_of_triple(triple: TriplePattern, ends: &Ends) -> TriplePattern {
     let TriplePattern { subject, predicate, object } = triple;
     TriplePattern { subject: name_end(subject, ends), predicate, object: name_end(object, ends) }
 }
 
-fn name_end(term: TermPattern, ends: &[BlankNode]) -> TermPattern {
+fn name_end(term: TermPattern, ends: &Ends) -> TermPattern {
     match term {
-        TermPattern::BlankNode(node) => match ends.iter().position(|end| *end == node) {
+        TermPattern::BlankNode(node) => match ends.get(&node) {
             Some(number) => hidden_variable(&format!("end{number}")).into(),
             None => node.into(),
         },

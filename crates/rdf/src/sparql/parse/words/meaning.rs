@@ -161,9 +161,11 @@ fn of_select(tree: &Tree<'_>, select: Id) -> Option<Fault> {
         let message = "`*` cannot stand beside GROUP BY or an aggregate; name the variables";
         return Fault::at(tree.range(star).start, message);
     }
-    let mut selected: Vec<&str> = Vec::new();
+    // With whether the name is of an expression. A variable that is selected again is the same column.
+    let mut selected: Vec<(&str, bool)> = Vec::new();
     for item in tree.children(clause).iter().copied().filter(|id| tree.is(*id, "SelectItem")) {
-        let (name, token) = match tree.child(item, "SelectAs") {
+        let expression = tree.child(item, "SelectAs");
+        let (name, token) = match expression {
             Some(expression) => {
                 if is_aggregated && let Some(fault) = ungrouped(tree, expression, &visible) {
                     return Some(fault);
@@ -183,10 +185,11 @@ fn of_select(tree: &Tree<'_>, select: Id) -> Option<Fault> {
                 (name, token)
             }
         };
-        if selected.contains(&name) {
+        let is_named = expression.is_some();
+        if selected.iter().any(|&(other, was_named)| other == name && (is_named || was_named)) {
             return Fault::at(token, format!("`?{name}` is selected twice"));
         }
-        selected.push(name);
+        selected.push((name, is_named));
     }
     None
 }
