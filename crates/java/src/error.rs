@@ -73,11 +73,24 @@ fn kind_of_checkpoint(error: &CheckpointError) -> &'static str {
     }
 }
 
+/// The text of an error of the engine. Each class loader has a copy of this library, and takes the lock of another copy
+/// for that of another process. The pid alone proves nothing: processes of different containers can have the same one.
+fn text_of_engine(error: &Error) -> String {
+    match error {
+        Error::Locked { path, pid: Some(pid), is_here: false } if *pid == std::process::id() => format!(
+            "{}: open for writing by pid {pid}, the id of this process: in another class loader, or by a process of \
+             another container; close it there, wait for it, or open read-only",
+            path.display()
+        ),
+        error => error.to_string(),
+    }
+}
+
 impl Failure {
     /// The kind of the error, and its text.
     pub fn kind_and_text(&self) -> (&'static str, String) {
         match self {
-            Self::Engine(error) => (kind::of(error), error.to_string()),
+            Self::Engine(error) => (kind::of(error), text_of_engine(error)),
             Self::Store(error) => (kind::of_store(error), error.to_string()),
             Self::Checkpoint(error) => (kind_of_checkpoint(error), error.to_string()),
             Self::Changed => {
@@ -145,5 +158,26 @@ impl<T: Default> ErrorPolicy<T, Failure> for Throw {
             throw(env, "INTERNAL", &format!("a bug in Fulgurite, please report it: {text}"))?;
         }
         Ok(T::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_of_another_class_loader_is_not_reported_as_that_of_another_process() {
+        let text = |pid| {
+            let error = Error::Locked { path: "a.ful".into(), pid, is_here: false };
+            let (kind, text) = Failure::from(error).kind_and_text();
+            assert_eq!(kind, "LOCKED");
+            text
+        };
+        let own = std::process::id();
+        let here = text(Some(own));
+        assert!(here.contains("class loader") && here.contains(&own.to_string()), "{here}");
+        for pid in [None, Some(own + 1)] {
+            assert!(text(pid).contains("another process has this database open"), "{pid:?}");
+        }
     }
 }

@@ -9,11 +9,11 @@ use jni::{Env, NativeMethod, native_method};
 
 use super::objects::Rows;
 use super::objects::terms::{push_term, push_text, take_number, with_term};
-use crate::arguments::{Bytes, array, longs};
+use crate::arguments::{Bytes, array, longs, numbers};
 use crate::error::{Failure, Result, Throw};
 use crate::registry::{Object, REGISTRY};
 
-const _: [NativeMethod<'_>; 8] = [
+const _: [NativeMethod<'_>; 9] = [
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
         static extern fn ids(view: jlong, terms: jbyte[], length: jint) -> jlong[],
@@ -26,6 +26,13 @@ const _: [NativeMethod<'_>; 8] = [
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
         static extern fn quads(
             view: jlong, subject: jlong, predicate: jlong, object: jlong, graph: jlong, kinds: jint, sorted_by: jint,
+            rows: jlong[]
+        ) -> jlong,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn sorted_quads(
+            view: jlong, subject: jlong, predicate: jlong, object: jlong, graphs: jlong[], kinds: jint, sorted_by: jint,
             rows: jlong[]
         ) -> jlong,
     },
@@ -129,6 +136,14 @@ fn position(number: jint) -> Option<Position> {
     Position::ALL.get(usize::try_from(number).ok()?).copied()
 }
 
+/// As [`position`].
+///
+/// # Errors
+/// [`Failure::Invalid`] for another number.
+fn known_position(number: jint) -> Result<Position> {
+    position(number).ok_or_else(|| Failure::Invalid(format!("{number} is not a position of a quad")))
+}
+
 /// Notes that a transaction reads a pattern.
 fn observe(object: &Object, pattern: &IdPattern, kinds: StatementKinds) -> Result<()> {
     if let Object::Recorded(_) = object {
@@ -203,18 +218,23 @@ pub fn first_quads(view: jlong, asked: &AskedQuads, rows: &mut [jlong]) -> Resul
     let pattern = pattern(subject, predicate, object, graph)?;
     let kinds = kinds(asked.kinds)?;
     let position = position(asked.sorted_by);
-    let (number, rows) = rows
-        .split_last_mut()
-        .ok_or_else(|| Failure::Invalid("the array for quads has no element for their number".to_owned()))?;
     let found = REGISTRY.with(view, |object| {
         observe(object, &pattern, kinds)?;
         with_view!(object, view => Ok(match position {
-            Some(position) => Rows::sorted(|kinds| view.of_kinds(kinds), kinds, &pattern, position),
+            Some(position) => Rows::sorted(|kinds| view.of_kinds(kinds), kinds, &[pattern], position),
             None if kinds == StatementKinds::All => Some(Rows::new(view.quads(&pattern))),
             None => Some(Rows::new(view.of_kinds(kinds).quads(&pattern))),
         }))
     })?;
+    begin(found, rows)
+}
+
+/// Puts the first quads and their number into `rows`, and keeps the others: see [`first_quads`].
+fn begin(found: Option<Rows>, rows: &mut [jlong]) -> Result<jlong> {
     let Some(mut found) = found else { return Ok(UNSORTED) };
+    let (number, rows) = rows
+        .split_last_mut()
+        .ok_or_else(|| Failure::Invalid("the array for quads has no element for their number".to_owned()))?;
     let count = rows.len() / 4;
     let mut read = 0;
     for (row, quad) in rows.chunks_exact_mut(4).zip(&mut found) {
@@ -246,6 +266,39 @@ fn quads<'l>(
     Ok(handle)
 }
 
+/// As [`quads`], of several graphs together, merged by the order.
+///
+/// Requires: no graph is repeated; a repeated graph returns its quads twice.
+#[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
+fn sorted_quads<'l>(
+    env: &mut Env<'l>,
+    _: JClass<'l>,
+    view: jlong,
+    subject: jlong,
+    predicate: jlong,
+    object: jlong,
+    graphs: JLongArray<'l>,
+    kinds_of: jint,
+    sorted_by: jint,
+    rows: JLongArray<'l>,
+) -> Result<jlong> {
+    let kinds = kinds(kinds_of)?;
+    let position = known_position(sorted_by)?;
+    let graphs = numbers(env, &graphs)?.into_iter();
+    let patterns: Vec<IdPattern> =
+        graphs.map(|graph| pattern(subject, predicate, object, graph)).collect::<Result<_>>()?;
+    let found = REGISTRY.with(view, |object| {
+        for pattern in &patterns {
+            observe(object, pattern, kinds)?;
+        }
+        with_view!(object, view => Ok(Rows::sorted(|kinds| view.of_kinds(kinds), kinds, &patterns, position)))
+    })?;
+    let mut ids = vec![0; rows.len(env)?];
+    let handle = begin(found, &mut ids)?;
+    rows.set_region(env, 0, &ids)?;
+    Ok(handle)
+}
+
 /// Whether an index has the quads of a pattern in an order: see [`quads`].
 #[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
 fn sorts<'l>(
@@ -261,8 +314,7 @@ fn sorts<'l>(
 ) -> Result<bool> {
     let pattern = pattern(subject, predicate, object, graph)?;
     let kinds = kinds(kinds_of)?;
-    let position = position(sorted_by);
-    let position = position.ok_or_else(|| Failure::Invalid(format!("{sorted_by} is not a position of a quad")))?;
+    let position = known_position(sorted_by)?;
     REGISTRY
         .with(view, |object| with_view!(object, view => Ok(Rows::can_sort(&view.of_kinds(kinds), &pattern, position))))
 }

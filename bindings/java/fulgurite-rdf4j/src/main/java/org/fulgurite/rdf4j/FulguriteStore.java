@@ -24,6 +24,7 @@ import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.config.FulguriteStoreConfig;
 import org.fulgurite.rdf4j.config.QueryEngine;
 import org.fulgurite.rdf4j.internal.CommittedTerms;
+import org.fulgurite.rdf4j.internal.OtherStore;
 import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.internal.StoreLockedException;
 import org.fulgurite.rdf4j.queries.StoreEvaluationStrategyFactory;
@@ -135,7 +136,9 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         if (config.getCacheBytes() > 0) {
             options[OPTION_CACHE_BYTES] = config.getCacheBytes();
         }
-        String path = new File(directory, FILE_NAME).getPath();
+        File file = new File(directory, FILE_NAME);
+        checkDataDir(directory, file);
+        String path = file.getPath();
         try {
             long raw = NativeQuads.openStore(path, options, config.nativeIndexes());
             Handle opened = new Handle(this, raw, "store", true, Handle.newSet());
@@ -151,6 +154,18 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         } catch (SailConfigException error) {
             throw new SailException(error.getMessage(), error);
         }
+    }
+
+    /**
+     * Refuses a data directory that has the data of another store of RDF4J, and none of a Fulgurite store. A program
+     * that copies this data into a new store of the same directory overrides it.
+     *
+     * @param directory the data directory
+     * @param file the file of the store in it, which may not exist
+     * @throws SailException if the directory is refused
+     */
+    protected void checkDataDir(File directory, File file) {
+        OtherStore.requireNone(directory, file);
     }
 
     private File createTemporary() {

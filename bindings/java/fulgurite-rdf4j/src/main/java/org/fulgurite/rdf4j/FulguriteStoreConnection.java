@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -396,6 +397,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     public boolean addInferredStatement(Resource subject, IRI predicate, Value object, Resource... contexts) {
         verifyIsOpen();
         verifyIsActive();
+        requireTerms(subject, predicate, object);
         boolean isNew = false;
         synchronized (lock) {
             for (Resource context : orDefault(contexts)) {
@@ -443,6 +445,13 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
                 }
             }
         }
+    }
+
+    /** Only patterns have terms that are null. */
+    private static void requireTerms(Resource subject, IRI predicate, Value object) {
+        Objects.requireNonNull(subject, "the subject of a statement to add is null");
+        Objects.requireNonNull(predicate, "the predicate of a statement to add is null");
+        Objects.requireNonNull(object, "the object of a statement to add is null");
     }
 
     private static void checkContext(Resource context) {
@@ -553,6 +562,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
             UpdateContext operation, Resource subject, IRI predicate, Value object, Resource... contexts) {
         verifyIsOpen();
         verifyIsActive();
+        requireTerms(subject, predicate, object);
         UpdateChanges changes = changes(operation);
         if (changes == null) {
             addStatementInternal(subject, predicate, object, contexts);

@@ -21,6 +21,9 @@ final class QuadPattern {
 
     private static final long[] ALL_GRAPHS = {IdRows.ANY_GRAPH};
 
+    /** Instead of the column by which statements are sorted. */
+    private static final int UNORDERED = -1;
+
     final StoreView view;
     final Resource subjectValue;
     final IRI predicateValue;
@@ -105,20 +108,28 @@ final class QuadPattern {
         return java.util.Arrays.copyOf(found, count);
     }
 
-    /** Reads one graph of the pattern: see {@link StoreView#open}. */
-    long open(int graph, StatementOrder order, long[] rows) {
-        return view.open(subject, predicate, object, graphs[graph], kinds, order == null ? -1 : order.ordinal(), rows);
+    /** Reads one graph of the pattern, in any order: see {@link StoreView#open}. */
+    long open(int graph, long[] rows) {
+        return view.open(subject, predicate, object, graphs[graph], kinds, UNORDERED, rows);
     }
 
-    /** Returns whether an index has the statements in this order. */
+    /** Reads all graphs of the pattern together, in an order: see {@link StoreView#open}. */
+    long openSorted(StatementOrder order, long[] rows) {
+        return graphs.length == 1
+                ? view.open(subject, predicate, object, graphs[0], kinds, order.ordinal(), rows)
+                : view.openSorted(subject, predicate, object, graphs, kinds, order.ordinal(), rows);
+    }
+
+    /** Returns whether indexes have the statements in this order. */
     boolean supports(StatementOrder order) {
-        if (!isPossible) {
-            return true;
+        if (isPossible) {
+            for (long graph : graphs) {
+                if (!view.sorts(subject, predicate, object, graph, kinds, order.ordinal())) {
+                    return false;
+                }
+            }
         }
-        if (graphs.length > 1) {
-            return false;
-        }
-        return view.sorts(subject, predicate, object, graphs[0], kinds, order.ordinal());
+        return true;
     }
 
     long count() {

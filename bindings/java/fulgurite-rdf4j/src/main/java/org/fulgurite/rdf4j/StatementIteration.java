@@ -20,7 +20,8 @@ import org.fulgurite.rdf4j.queries.RowValues;
 
 /**
  * The statements of a pattern. It fetches rows of ids in growing batches ({@link IdRows}), and their terms when they
- * are needed ({@link RowValues}).
+ * are needed ({@link RowValues}). Without an order, it reads one graph after the other. In an order, the statements of
+ * all graphs are merged: a merge join of RDF4J leaves out solutions if a statement comes too late.
  *
  * <p>It is for one thread: {@link ResultIteration} lets others close a result.
  */
@@ -48,7 +49,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
     private int graph = -1;
     private long iterator;
 
-    /** The rest of the rows of a graph that no index has in the order. */
+    /** The rest of the rows, if no index has them in the order; null otherwise, and at their end. */
     private Iterator<long[]> sorted;
 
     private boolean isFirst = true;
@@ -141,41 +142,74 @@ final class StatementIteration implements CloseableIteration<Statement> {
         SailErrors.run(values::end);
     }
 
-    /** Begins to read the next graph of the pattern, and fetches its first rows. Returns false after the last one. */
+    /**
+     * Begins to read the next graph of the pattern, or all of them in the order. Returns false after the last one.
+     * After an error, the next call tries the same again.
+     */
     private boolean openNext() {
         if (graph + 1 == pattern.graphs.length) {
             return false;
         }
-        graph++;
         long[] first = FIRST.get();
-        iterator = SailErrors.convert(() -> pattern.open(graph, order, first));
-        if (iterator == IdRows.UNSORTED) {
-            // More terms are given than when the order was planned, and no index has both.
-            iterator = SailErrors.convert(() -> pattern.open(graph, null, first));
-            rows = first.clone();
-            sorted = SailErrors.convert(this::readSorted);
-            count = nextSorted();
+        if (order == null) {
+            int next = graph + 1;
+            iterator = SailErrors.convert(() -> pattern.open(next, first));
+            takeFirst(first);
+            graph = next;
         } else {
-            count = (int) first[first.length - 1];
-            rows = iterator == 0 ? Arrays.copyOf(first, COLUMNS * count) : first.clone();
+            openSorted(first);
+            graph = pattern.graphs.length - 1;
         }
         return true;
     }
 
-    /** Reads all rows of the current graph, and sorts them. */
-    private Iterator<long[]> readSorted() {
-        List<long[]> found = new ArrayList<>();
-        int read = (int) rows[rows.length - 1];
-        while (read > 0) {
-            for (int at = 0; at < COLUMNS * read; at += COLUMNS) {
-                found.add(Arrays.copyOfRange(rows, at, at + COLUMNS));
-            }
-            read = iterator == 0 ? 0 : NativeQuads.next(iterator, rows, capacity());
+    private void takeFirst(long[] first) {
+        count = (int) first[first.length - 1];
+        rows = iterator == 0 ? Arrays.copyOf(first, COLUMNS * count) : first.clone();
+    }
+
+    private void openSorted(long[] first) {
+        long opened = SailErrors.convert(() -> pattern.openSorted(order, first));
+        if (opened != IdRows.UNSORTED) {
+            iterator = opened;
+            takeFirst(first);
+            return;
         }
-        closeIterator();
+        // The order was planned with other terms, and no index has it for these.
+        try {
+            sorted = SailErrors.convert(() -> readSorted(first));
+        } finally {
+            // After an error, its rows would be taken for the next ones.
+            closeIterator();
+        }
+        rows = new long[COLUMNS * IdRows.FIRST_ROWS + 1];
+        count = nextSorted();
+    }
+
+    /** Reads all rows, and sorts them. */
+    private Iterator<long[]> readSorted(long[] first) {
+        List<long[]> found = new ArrayList<>();
+        long[] batch = new long[COLUMNS * IdRows.ROWS_MAX];
+        for (int index = 0; index < pattern.graphs.length; index++) {
+            iterator = pattern.open(index, first);
+            addRows(first, (int) first[first.length - 1], found);
+            while (iterator != 0) {
+                int read = NativeQuads.next(iterator, batch, IdRows.ROWS_MAX);
+                addRows(batch, read, found);
+                if (read < IdRows.ROWS_MAX) {
+                    closeIterator();
+                }
+            }
+        }
         int column = order.ordinal();
         found.sort((left, right) -> Long.compareUnsigned(left[column], right[column]));
         return found.iterator();
+    }
+
+    private static void addRows(long[] from, int count, List<long[]> found) {
+        for (int at = 0; at < COLUMNS * count; at += COLUMNS) {
+            found.add(Arrays.copyOfRange(from, at, at + COLUMNS));
+        }
     }
 
     /** Puts the next sorted rows into the batch, and returns their number. */
@@ -206,6 +240,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
     public void close() {
         isClosed = true;
         closeIterator();
+        sorted = null;
         count = 0;
         row = 0;
     }

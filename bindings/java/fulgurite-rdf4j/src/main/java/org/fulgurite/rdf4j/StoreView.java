@@ -200,8 +200,16 @@ final class StoreView implements AutoCloseable, TermSource {
      * for the others, 0 if there are none, or {@link IdRows#UNSORTED} if no index has the order.
      */
     long open(long subject, long predicate, long object, long graph, int kinds, int sortedBy, long[] rows) {
-        long raw = Room.quads(raw(), subject, predicate, object, graph, kinds, sortedBy, rows);
-        return raw == IdRows.UNSORTED ? IdRows.UNSORTED : opened(raw);
+        return opened(Room.quads(raw(), subject, predicate, object, graph, kinds, sortedBy, rows));
+    }
+
+    /**
+     * As {@link #open}, of several graphs, whose quads are merged by the order. Requires: no graph is repeated; a
+     * repeated graph returns its quads twice.
+     */
+    long openSorted(
+            long subject, long predicate, long object, long[] graphs, int kinds, int sortedBy, long[] rows) {
+        return opened(NativeQuads.sortedQuads(raw(), subject, predicate, object, graphs, kinds, sortedBy, rows));
     }
 
     /** Begins to join patterns of a snapshot: see {@link NativeQuads#join}. */
@@ -211,7 +219,7 @@ final class StoreView implements AutoCloseable, TermSource {
 
     /** Keeps an iterator, if there is one, so that it is closed with this view. */
     private long opened(long iterator) {
-        if (iterator != 0) {
+        if (iterator != 0 && iterator != IdRows.UNSORTED) {
             iterators.add(iterator);
             if (isClosed.get() || !handle.isOpen()) {
                 close(iterator);

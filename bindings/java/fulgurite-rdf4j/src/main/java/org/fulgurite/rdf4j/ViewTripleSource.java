@@ -17,6 +17,8 @@ import org.eclipse.rdf4j.model.Triple;
 import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.model.ValueFactory;
 import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
+import org.eclipse.rdf4j.model.vocabulary.RDF4J;
+import org.eclipse.rdf4j.model.vocabulary.SESAME;
 import org.eclipse.rdf4j.query.QueryEvaluationException;
 import org.eclipse.rdf4j.query.algebra.evaluation.RDFStarTripleSource;
 import org.eclipse.rdf4j.sail.SailException;
@@ -92,13 +94,32 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource, JoinSou
             // A merge join reads whole ranges, and conflicts with every change in them.
             return orders;
         }
-        QuadPattern pattern = pattern(subject, predicate, object, contexts);
+        // The dataset decides which graphs are read. An index that sorts the statements of all graphs also sorts those
+        // of some.
+        boolean isOfUnknownGraphs = isOfUnknownGraphs(contexts);
+        QuadPattern pattern = isOfUnknownGraphs
+                ? pattern(subject, predicate, object)
+                : pattern(subject, predicate, object, contexts);
         for (StatementOrder order : StatementOrder.values()) {
+            if (isOfUnknownGraphs && order == StatementOrder.C) {
+                // The variable of the graph is unbound in the default graph, and RDF4J cannot merge unbound values.
+                continue;
+            }
             if (SailErrors.convert(() -> pattern.supports(order))) {
                 orders.add(order);
             }
         }
         return orders;
+    }
+
+    /** Whether RDF4J asks for the orders of a pattern whose graph is a variable, or is the default graph by its IRI. */
+    private static boolean isOfUnknownGraphs(Resource... contexts) {
+        for (Resource context : contexts) {
+            if (context == null || RDF4J.NIL.equals(context) || SESAME.NIL.equals(context)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** The order of the indexes, which is that of the ids as unsigned numbers. */

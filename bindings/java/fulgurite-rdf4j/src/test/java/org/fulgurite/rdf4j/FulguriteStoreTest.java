@@ -238,6 +238,22 @@ class FulguriteStoreTest {
     }
 
     @Test
+    void aTermThatIsNullIsNamedInTheErrorAndChangesNothing() {
+        Repository repository = open();
+        try (RepositoryConnection connection = repository.getConnection()) {
+            Resource none = null;
+            Exception error = assertThrows(NullPointerException.class, () -> connection.add(none, NAME, ANN));
+            assertTrue(error.getMessage().contains("the subject of a statement"), error::getMessage);
+            error = assertThrows(NullPointerException.class, () -> connection.add(ANN, null, ANN));
+            assertTrue(error.getMessage().contains("the predicate of a statement"), error::getMessage);
+            error = assertThrows(NullPointerException.class, () -> connection.add(ANN, NAME, null, GRAPH));
+            assertTrue(error.getMessage().contains("the object of a statement"), error::getMessage);
+            assertEquals(0, connection.size());
+        }
+        repository.shutDown();
+    }
+
+    @Test
     void errorsOfOpeningSayWhatIsWrong() throws Exception {
         Files.write(directory.resolve(FulguriteStore.FILE_NAME), new byte[100_000]);
         Repository repository = open();

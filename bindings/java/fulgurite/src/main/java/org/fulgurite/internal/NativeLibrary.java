@@ -51,7 +51,7 @@ final class NativeLibrary {
 
     private static void loadFile() {
         String file = System.getProperty(FILE_PROPERTY);
-        Path found = file != null ? Paths.get(file).toAbsolutePath() : inLibraryPath();
+        Path found = file != null ? given(file) : inLibraryPath();
         if (found != null) {
             load(found);
             return;
@@ -66,6 +66,17 @@ final class NativeLibrary {
         } catch (IOException error) {
             throw failed("the native library cannot be read from the jar: " + error, error);
         }
+    }
+
+    /** The library that the system property names. */
+    static Path given(String file) {
+        Path path = Paths.get(file).toAbsolutePath();
+        if (file.isEmpty() || !Files.isRegularFile(path)) {
+            String offence = file.isEmpty() ? "is empty" : "names " + path + ", which is not a file";
+            throw new UnsatisfiedLinkError("the system property " + FILE_PROPERTY + " " + offence
+                    + "; let it name the file of the native library, or remove it to use the one in the jar");
+        }
+        return path;
     }
 
     /** The library in a directory of {@code java.library.path}, or null. */
@@ -85,7 +96,8 @@ final class NativeLibrary {
             System.load(file.toString());
         } catch (UnsatisfiedLinkError error) {
             if (!isLoadedElsewhere(error)) {
-                throw error;
+                throw failed("the native library " + file + ", which " + FILE_PROPERTY
+                        + " or java.library.path names, cannot be loaded: " + error.getMessage(), error);
             }
             try (InputStream stream = Files.newInputStream(file)) {
                 loadCopy(hash(stream), () -> Files.newInputStream(file));

@@ -69,6 +69,16 @@ public final class NativeQuads {
             int size,
             int length);
 
+    public static native long sortedQuads(
+            long view,
+            long subject,
+            long predicate,
+            long object,
+            long[] graphs,
+            int kinds,
+            int sortedBy,
+            long[] rows);
+
     public static native boolean sorts(
             long view, long subject, long predicate, long object, long graph, int kinds, int sortedBy);
 

@@ -66,6 +66,17 @@ class NativeLibraryTest {
     }
 
     @Test
+    void aPropertyThatNamesNoFileIsNamedInTheError() throws Exception {
+        Path file = Files.createFile(directory.resolve("library.so"));
+        assertEquals(file, NativeLibrary.given(file.toString()));
+        for (String wrong : new String[] {"", directory.toString(), directory.resolve("missing.so").toString()}) {
+            Error error = assertThrows(UnsatisfiedLinkError.class, () -> NativeLibrary.given(wrong));
+            assertTrue(error.getMessage().contains("the system property fulgurite.library"), error.getMessage());
+            assertTrue(error.getMessage().contains(wrong.isEmpty() ? "is empty" : wrong), error.getMessage());
+        }
+    }
+
+    @Test
     void theLibraryIsFoundInAnotherJarOfTheClassPath() throws Exception {
         URL[] jars = {classesWithoutNatives().toUri().toURL(), jarOfNatives().toUri().toURL()};
         try (URLClassLoader loader = new URLClassLoader(jars, null)) {

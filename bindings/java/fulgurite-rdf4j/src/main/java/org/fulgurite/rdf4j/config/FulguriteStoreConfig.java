@@ -3,6 +3,7 @@ package org.fulgurite.rdf4j.config;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Literal;
@@ -21,6 +22,9 @@ import org.fulgurite.options.Durability;
 public class FulguriteStoreConfig extends BaseSailConfig {
     /** How many values are kept in memory by default. */
     public static final int VALUE_CACHE_SIZE = 1 << 14;
+
+    /** What the size of the cache of values is, in errors. */
+    private static final String INT = "a whole number up to " + Integer.MAX_VALUE;
 
     /** The indexes of the store, or empty for the default. */
     private String tripleIndexes = "";
@@ -134,8 +138,12 @@ public class FulguriteStoreConfig extends BaseSailConfig {
      *
      * @param bytes the bytes, or 0 for the default
      * @return this configuration
+     * @throws IllegalArgumentException if it is negative
      */
     public FulguriteStoreConfig setCacheBytes(long bytes) {
+        if (bytes < 0) {
+            throw new IllegalArgumentException("cacheBytes is " + bytes + "; it must not be negative");
+        }
         cacheBytes = bytes;
         return this;
     }
@@ -239,33 +247,56 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     @Override
     public void parse(Model model, Resource node) {
         super.parse(model, node);
-        try {
-            for (IRI key : FulguriteStoreSchema.OTHER_TRIPLE_INDEXES) {
-                literal(model, node, key, value -> setTripleIndexes(value.getLabel()));
-            }
-            for (IRI key : FulguriteStoreSchema.OTHER_FORCE_SYNC) {
-                literal(model, node, key, value -> setForceSync(value.booleanValue()));
-            }
-            for (IRI key : FulguriteStoreSchema.OTHER_VALUE_CACHE_SIZE) {
-                literal(model, node, key, value -> setValueCacheSize(value.intValue()));
-            }
-            literal(model, node, FulguriteStoreSchema.TRIPLE_INDEXES, value -> setTripleIndexes(value.getLabel()));
-            literal(model, node, FulguriteStoreSchema.CACHE_BYTES, value -> setCacheBytes(value.longValue()));
-            literal(model, node, FulguriteStoreSchema.VALUE_CACHE_SIZE, value -> setValueCacheSize(value.intValue()));
-            literal(model, node, FulguriteStoreSchema.DURABILITY, value ->
-                    setDurability(Durability.valueOf(value.getLabel().toUpperCase(Locale.ROOT))));
-            literal(model, node, FulguriteStoreSchema.QUERY_ENGINE, value ->
-                    setQueryEngine(QueryEngine.valueOf(value.getLabel().toUpperCase(Locale.ROOT))));
-        } catch (IllegalArgumentException error) {
-            throw new SailConfigException("the configuration of a Fulgurite store is wrong: " + error.getMessage(), error);
+        for (IRI key : FulguriteStoreSchema.OTHER_TRIPLE_INDEXES) {
+            parseIndexes(model, node, key);
         }
+        for (IRI key : FulguriteStoreSchema.OTHER_FORCE_SYNC) {
+            literal(model, node, key, "true or false", value -> setForceSync(value.booleanValue()));
+        }
+        for (IRI key : FulguriteStoreSchema.OTHER_VALUE_CACHE_SIZE) {
+            literal(model, node, key, INT, value -> setValueCacheSize(value.intValue()));
+        }
+        parseIndexes(model, node, FulguriteStoreSchema.TRIPLE_INDEXES);
+        literal(
+                model,
+                node,
+                FulguriteStoreSchema.CACHE_BYTES,
+                "a number of bytes, at least 0 (0 for the default)",
+                value -> setCacheBytes(value.longValue()));
+        literal(model, node, FulguriteStoreSchema.VALUE_CACHE_SIZE, INT, value ->
+                setValueCacheSize(value.intValue()));
+        literal(model, node, FulguriteStoreSchema.DURABILITY, names(Durability.values()), value ->
+                setDurability(Durability.valueOf(value.getLabel().toUpperCase(Locale.ROOT))));
+        literal(model, node, FulguriteStoreSchema.QUERY_ENGINE, names(QueryEngine.values()), value ->
+                setQueryEngine(QueryEngine.valueOf(value.getLabel().toUpperCase(Locale.ROOT))));
     }
 
-    private static void literal(
-            Model model,
-            Resource node,
-            IRI key,
-            java.util.function.Consumer<Literal> use) {
-        Models.objectLiteral(model.getStatements(node, key, null)).ifPresent(use);
+    /** {@link #validate} checks the indexes. */
+    private void parseIndexes(Model model, Resource node, IRI key) {
+        Models.objectLiteral(model.getStatements(node, key, null))
+                .ifPresent(value -> setTripleIndexes(value.getLabel()));
+    }
+
+    /** The names of values in configurations: {@code "memory", "log" or "disk"}. */
+    private static String names(Enum<?>[] values) {
+        StringBuilder names = new StringBuilder();
+        for (Enum<?> value : values) {
+            boolean isLast = value.ordinal() == values.length - 1;
+            names.append(names.length() == 0 ? "" : isLast ? " or " : ", ");
+            names.append('"').append(value.name().toLowerCase(Locale.ROOT)).append('"');
+        }
+        return names.toString();
+    }
+
+    /** Uses the literal of a key, if there is one. An error names the key, the value, and what is allowed. */
+    private static void literal(Model model, Resource node, IRI key, String allowed, Consumer<Literal> use) {
+        Models.objectLiteral(model.getStatements(node, key, null)).ifPresent(value -> {
+            try {
+                use.accept(value);
+            } catch (IllegalArgumentException error) {
+                throw new SailConfigException(
+                        "<" + key + "> is \"" + value.getLabel() + "\"; it must be " + allowed, error);
+            }
+        });
     }
 }

@@ -3,7 +3,10 @@ package org.fulgurite.rdf4j.internal;
 import org.eclipse.rdf4j.sail.SailLockedException;
 import org.fulgurite.exceptions.LockedException;
 
-/** Another process has the file of a store open for writing. RDF4J's own message would not say which one. */
+/**
+ * Another process or class loader has the file of a store open for writing. RDF4J's own message would not say which
+ * one.
+ */
 public final class StoreLockedException extends SailLockedException {
     private static final long serialVersionUID = 1L;
 

@@ -17,7 +17,7 @@ public final class Migrate {
             "Usage: java -cp JARS org.fulgurite.rdf4j.migration.Migrate SOURCE TARGET",
             "",
             "  SOURCE   the data directory of the LmdbStore or NativeStore; stop programs that use it",
-            "  TARGET   the data directory of the new Fulgurite store; it must have no statements",
+            "  TARGET   the data directory of the new Fulgurite store, which must have no statements; it may be SOURCE",
             "",
             "The class path needs the jar of the source's store: rdf4j-sail-lmdb or rdf4j-sail-nativerdf.",
             "Exit codes: 0 copied and verified, 1 failed, 2 wrong arguments.",
@@ -91,7 +91,7 @@ public final class Migrate {
         from.setDataDir(source);
         from.init();
         try {
-            FulguriteStore to = new FulguriteStore(target);
+            FulguriteStore to = new TargetStore(target);
             to.init();
             try {
                 Migration.Report report = new Migration(from).listener(this::show).run(to);
@@ -103,6 +103,18 @@ public final class Migrate {
             }
         } finally {
             from.shutDown();
+        }
+    }
+
+    /** A store that is created beside the files of the old one, if both have the same data directory. */
+    private static final class TargetStore extends FulguriteStore {
+        TargetStore(File directory) {
+            super(directory);
+        }
+
+        @Override
+        protected void checkDataDir(File directory, File file) {
+            // The program copies the data that the check protects.
         }
     }
 

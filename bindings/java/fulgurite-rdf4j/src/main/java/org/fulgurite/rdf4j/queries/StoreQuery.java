@@ -1,6 +1,10 @@
 package org.fulgurite.rdf4j.queries;
 
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.vocabulary.FN;
 import org.eclipse.rdf4j.model.vocabulary.XSD;
 import org.eclipse.rdf4j.query.Query.QueryType;
@@ -36,7 +40,7 @@ public final class StoreQuery extends QueryRoot {
             return Optional.empty();
         }
         ParsedQuery parsed = QueryParserUtil.parseQuery(language, text, base);
-        Check check = new Check();
+        Check check = new Check(text);
         parsed.getTupleExpr().visit(check);
         // Wrappers such as DatasetRepository look for the dataset of the text in RDF4J's own query.
         return typeOf(parsed) == type && check.isForStore && parsed.getDataset() == null
@@ -69,7 +73,39 @@ public final class StoreQuery extends QueryRoot {
 
     /** Looks for what the store does not evaluate as RDF4J does. */
     private static final class Check extends AbstractQueryModelVisitor<RuntimeException> {
+        /** The functions with IRIs that the store has: casts. */
+        private static final Set<String> CASTS = Stream.of(
+                        XSD.STRING,
+                        XSD.BOOLEAN,
+                        XSD.INTEGER,
+                        XSD.DECIMAL,
+                        XSD.FLOAT,
+                        XSD.DOUBLE,
+                        XSD.DATE,
+                        XSD.TIME,
+                        XSD.DATETIME,
+                        XSD.DURATION,
+                        XSD.YEARMONTHDURATION,
+                        XSD.DAYTIMEDURATION,
+                        XSD.GYEAR,
+                        XSD.GYEARMONTH,
+                        XSD.GMONTH,
+                        XSD.GMONTHDAY,
+                        XSD.GDAY)
+                .map(IRI::stringValue)
+                .collect(Collectors.toSet());
+
+        /** The end of the namespace of XPath's functions. */
+        private static final String XPATH_FUNCTIONS = "xpath-functions";
+
+        /** Whether the text may call functions of XPath by their IRIs. */
+        private final boolean namesXPathFunctions;
+
         boolean isForStore = true;
+
+        Check(String text) {
+            namesXPathFunctions = text.contains(XPATH_FUNCTIONS);
+        }
 
         @Override
         public void meet(Service node) {
@@ -88,9 +124,16 @@ public final class StoreQuery extends QueryRoot {
 
         @Override
         public void meet(FunctionCall node) {
-            String name = node.getURI();
-            isForStore &= name.indexOf(':') < 0 || name.startsWith(FN.NAMESPACE) || name.startsWith(XSD.NAMESPACE);
+            isForStore &= isOfStore(node.getURI());
             super.meet(node);
+        }
+
+        private boolean isOfStore(String name) {
+            if (name.startsWith(FN.NAMESPACE)) {
+                // RDF4J's parser gives the functions of SPARQL, such as UCASE, the names of those of XPath.
+                return !namesXPathFunctions;
+            }
+            return name.indexOf(':') < 0 || CASTS.contains(name);
         }
     }
 }

@@ -77,10 +77,22 @@ class FulguriteStoreConfigTest {
 
     @Test
     void wrongValuesAreErrors() {
-        assertThrows(SailConfigException.class, () -> parse("; ful:durability \"often\""));
-        assertThrows(SailConfigException.class, () -> parse("; ful:cacheBytes \"many\""));
-        assertThrows(SailConfigException.class, () -> parse("; ful:valueCacheSize \"many\""));
-        assertThrows(SailConfigException.class, () -> parse("; ful:queryEngine \"fast\""));
+        for (String[] wrong : new String[][] {
+            {"ful:durability \"often\"", "durability", "often", "\"memory\", \"log\" or \"disk\""},
+            {"ful:cacheBytes \"many\"", "cacheBytes", "many", "a number of bytes"},
+            {"ful:cacheBytes -5", "cacheBytes", "-5", "a number of bytes, at least 0"},
+            {"ful:valueCacheSize \"many\"", "valueCacheSize", "many", "a whole number"},
+            {"ful:valueCacheSize 3000000000", "valueCacheSize", "3000000000", "a whole number up to 2147483647"},
+            {"lmdb:valueCacheSize 3000000000", "lmdb#valueCacheSize", "3000000000", "a whole number up to 2147483647"},
+            {"ful:queryEngine \"fast\"", "queryEngine", "fast", "\"rdf4j\" or \"store\""},
+            {"lmdb:forceSync \"often\"", "lmdb#forceSync", "often", "true or false"},
+        }) {
+            String message = assertThrows(SailConfigException.class, () -> parse("; " + wrong[0])).getMessage();
+            for (String part : wrong) {
+                assertTrue(part == wrong[0] || message.contains(part), message);
+            }
+        }
+        assertThrows(IllegalArgumentException.class, () -> new FulguriteStoreConfig().setCacheBytes(-1));
         SailConfigException error = assertThrows(SailConfigException.class, () -> parse("; ful:tripleIndexes \"spx\""));
         assertTrue(error.getMessage().contains("spx"), error::getMessage);
     }

@@ -16,7 +16,9 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.util.Values;
+import org.eclipse.rdf4j.model.vocabulary.FN;
 import org.eclipse.rdf4j.model.vocabulary.RDF4J;
+import org.eclipse.rdf4j.model.vocabulary.XSD;
 import org.eclipse.rdf4j.query.BindingSet;
 import org.eclipse.rdf4j.query.QueryInterruptedException;
 import org.eclipse.rdf4j.query.QueryResults;
@@ -229,6 +231,25 @@ class StoreEngineTest {
             TimeUnit.MILLISECONDS.sleep(duration.toMillis());
         } catch (InterruptedException error) {
             throw new IllegalStateException(error);
+        }
+    }
+
+    @Test
+    void functionsThatTheStoreLacksAreEvaluatedByRdf4j() {
+        String prefixes = "PREFIX xsd: <" + XSD.NAMESPACE + "> PREFIX fn: <" + FN.NAMESPACE + "> ";
+        for (String[] call : new String[][] {
+            {"xsd:int(\"7\")", "7"},
+            {"xsd:unsignedByte(\"7\")", "7"},
+            {"xsd:nonNegativeInteger(xsd:integer(\"7\"))", "7"},
+            {"fn:upper-case(\"a\")", "A"},
+            {"<" + FN.NAMESPACE + "concat>(\"a\", UCASE(\"b\"))", "aB"},
+            {"xsd:duration(\"P1D\")", "P1D"},
+            {"xsd:time(\"10:00:00\")", "10:00:00"},
+            {"UCASE(\"a\")", "A"},
+        }) {
+            String query = prefixes + "SELECT (" + call[0] + " AS ?x) {}";
+            List<BindingSet> rows = QueryResults.asList(connection.prepareTupleQuery(query).evaluate());
+            assertEquals(call[1], rows.get(0).getValue("x").stringValue(), query);
         }
     }
 

@@ -1,6 +1,8 @@
 package org.fulgurite.rdf4j.migration;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
@@ -13,7 +15,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Statement;
 import org.eclipse.rdf4j.model.util.Values;
@@ -23,9 +27,11 @@ import org.eclipse.rdf4j.repository.sail.SailRepository;
 import org.eclipse.rdf4j.repository.sail.SailRepositoryConnection;
 import org.eclipse.rdf4j.sail.NotifyingSail;
 import org.eclipse.rdf4j.sail.Sail;
+import org.eclipse.rdf4j.sail.SailException;
 import org.eclipse.rdf4j.sail.inferencer.fc.SchemaCachingRDFSInferencer;
 import org.eclipse.rdf4j.sail.lmdb.LmdbStore;
 import org.eclipse.rdf4j.sail.lmdb.config.LmdbStoreConfig;
+import org.eclipse.rdf4j.sail.memory.MemoryStore;
 import org.eclipse.rdf4j.sail.nativerdf.NativeStore;
 import org.fulgurite.rdf4j.FulguriteStore;
 import org.junit.jupiter.api.Test;
@@ -97,6 +103,36 @@ class MigrateTest {
 
         assertEquals(1, migrate(from.getPath(), target.getPath()));
         assertTrue(printed().contains("the target has statements already"), this::printed);
+    }
+
+    @Test
+    void aDirectoryOfAnotherStoreIsRefusedUntilItsDataIsCopiedThere() {
+        Map<String, Function<File, Sail>> stores =
+                Map.of("LmdbStore", LmdbStore::new, "NativeStore", NativeStore::new, "MemoryStore", MemoryStore::new);
+        stores.forEach((name, store) -> {
+            File place = directory.resolve(name).toFile();
+            SailRepository repository = new SailRepository(store.apply(place));
+            try (SailRepositoryConnection connection = repository.getConnection()) {
+                connection.add(iri("s"), iri("p"), iri("o"));
+            } finally {
+                repository.shutDown();
+            }
+            FulguriteStore own = new FulguriteStore(place);
+            SailException refused = assertThrows(SailException.class, own::init);
+            assertTrue(refused.getMessage().contains(name), refused::getMessage);
+            String remedy = name.equals("MemoryStore") ? "Migration" : "fulgurite rdf migrate " + place;
+            assertTrue(refused.getMessage().contains(remedy), refused::getMessage);
+            assertFalse(new File(place, FulguriteStore.FILE_NAME).exists());
+            Set<Statement> old = statements(store.apply(place), false);
+            assertEquals(1, old.size());
+            if (name.equals("MemoryStore")) {
+                return;
+            }
+            assertTrue(refused.getMessage().contains("the class Migrate,"), refused::getMessage);
+            assertEquals(0, migrate(place.getPath(), place.getPath()), this::printed);
+            assertEquals(old, statements(new FulguriteStore(place), false));
+            assertEquals(old, statements(store.apply(place), false));
+        });
     }
 
     @Test
