@@ -2,6 +2,7 @@ package org.fulgurite.geaflow;
 
 import java.io.IOException;
 import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -14,6 +15,7 @@ import org.apache.geaflow.state.DataModel;
 import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.geaflow.internal.runtime.RemoteStorage;
 import org.fulgurite.geaflow.internal.shard.ShardDirectory;
+import org.fulgurite.geaflow.internal.shard.ShardEntry;
 import org.fulgurite.geaflow.internal.shard.ShardStore;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
@@ -42,6 +44,7 @@ public final class RocksdbMigration {
     private static final Logger LOGGER = LoggerFactory.getLogger(RocksdbMigration.class);
     private static final long RECORDS_PER_MESSAGE = 1_000_000;
 
+    private final DataModel model;
     private final ShardStore store;
     private final RemoteStorage remote;
     private final String remoteRoot;
@@ -49,7 +52,8 @@ public final class RocksdbMigration {
     private long records;
     private long entries;
 
-    private RocksdbMigration(ShardStore store, StoreContext from, long checkpointId) {
+    private RocksdbMigration(DataModel model, ShardStore store, StoreContext from, long checkpointId) {
+        this.model = model;
         this.store = store;
         this.checkpointId = checkpointId;
         remoteRoot = store.remote(from, from.getShardId());
@@ -68,7 +72,7 @@ public final class RocksdbMigration {
      */
     public static long migrate(DataModel model, StoreContext from, StoreContext to, long checkpointId) {
         ShardStore store = (ShardStore) new FulguriteStoreBuilder().getStore(model, to.getConfig());
-        RocksdbMigration migration = new RocksdbMigration(store, from, checkpointId);
+        RocksdbMigration migration = new RocksdbMigration(model, store, from, checkpointId);
         if (migration.remoteRoot.equals(store.remote(to, to.getShardId()))) {
             throw new GeaflowRuntimeException("the new checkpoint would be beside RocksDB's, in " + migration.remoteRoot
                     + "; give the new state another geaflow.file.persistent.root");
@@ -93,6 +97,7 @@ public final class RocksdbMigration {
         Path directory = Files.createTempDirectory("fulgurite-migration");
         try {
             fetch(directory);
+            checkModel(families(directory));
             readAll(directory, this::add);
             LOGGER.info("{}: {} records were added; now they are compared", remoteRoot, records);
             if (store.countEntries() != entries) {
@@ -132,25 +137,56 @@ public final class RocksdbMigration {
         }
     }
 
+    private static List<String> families(Path directory) throws RocksDBException {
+        RocksDB.loadLibrary();
+        try (Options options = new Options()) {
+            return RocksDB.listColumnFamilies(options, directory.toString()).stream()
+                    .map(name -> new String(name, StandardCharsets.UTF_8))
+                    .collect(Collectors.toList());
+        }
+    }
+
+    /** Another model may read records without an error, and make other ones of them. */
+    private void checkModel(List<String> families) {
+        // A graph without versions that has a partition of the label "index" has no family of all edges.
+        boolean hasVersions = families.contains("e") && families.contains("v_index");
+        boolean isGraph = families.size() > 1;
+        boolean fits;
+        switch (model) {
+            case STATIC_GRAPH:
+                fits = !hasVersions;
+                break;
+            case DYNAMIC_GRAPH:
+                fits = hasVersions;
+                break;
+            default:
+                fits = !isGraph;
+        }
+        if (!fits) {
+            throw new GeaflowRuntimeException("checkpoint " + checkpointId + " of " + remoteRoot
+                    + " has the column families " + families + ", so it is not of the model " + model + " but of "
+                    + (hasVersions ? "DYNAMIC_GRAPH" : isGraph ? "STATIC_GRAPH" : "KV, KList, KMap or STATIC_GRAPH")
+                    + "; nothing was archived");
+        }
+    }
+
     private interface Use {
         void record(String family, byte[] key, byte[] value);
     }
 
     /** Reads all records. GeaFlow's databases have a time after each value, which {@link TtlDB} removes. */
     private static void readAll(Path directory, Use use) throws RocksDBException {
-        RocksDB.loadLibrary();
-        List<ColumnFamilyDescriptor> families = new ArrayList<>();
-        try (Options options = new Options()) {
-            RocksDB.listColumnFamilies(options, directory.toString())
-                    .forEach(name -> families.add(new ColumnFamilyDescriptor(name)));
-        }
+        List<String> names = families(directory);
+        List<ColumnFamilyDescriptor> families = names.stream()
+                .map(name -> new ColumnFamilyDescriptor(name.getBytes(StandardCharsets.UTF_8)))
+                .collect(Collectors.toList());
         List<ColumnFamilyHandle> handles = new ArrayList<>();
         List<Integer> noExpiry = Collections.nCopies(families.size(), 0);
         try (DBOptions options = new DBOptions();
                 TtlDB database = TtlDB.open(options, directory.toString(), families, handles, noExpiry, true)) {
             try {
                 for (int index = 0; index < handles.size(); index++) {
-                    readFamily(database, handles.get(index), new String(families.get(index).getName()), use);
+                    readFamily(database, handles.get(index), names.get(index), use);
                 }
             } finally {
                 handles.forEach(ColumnFamilyHandle::close);
@@ -171,19 +207,29 @@ public final class RocksdbMigration {
     }
 
     private void add(String family, byte[] key, byte[] value) {
+        List<ShardEntry> made;
         try {
-            entries += store.importRecord(family, key, value);
-        } catch (GeaflowRuntimeException refused) {
-            throw refused;
+            made = store.imported(family, key, value);
         } catch (RuntimeException failed) {
-            throw new GeaflowRuntimeException(
-                    "record " + (records + 1) + " of " + remoteRoot + ", in the column family " + family
-                            + ", does not fit the schema or serializer; nothing was archived: " + failed,
-                    failed);
+            throw failed(family, "does not fit the model " + model + ", its schema or its serializer", failed);
         }
+        try {
+            store.addImported(made);
+        } catch (RuntimeException failed) {
+            throw failed(family, "could not be written", failed);
+        }
+        entries += made.size();
         if (++records % RECORDS_PER_MESSAGE == 0) {
             LOGGER.info("{}: {} records", remoteRoot, records);
         }
+    }
+
+    private GeaflowRuntimeException failed(String family, String what, RuntimeException cause) {
+        String why = cause instanceof GeaflowRuntimeException ? cause.getMessage() : cause.toString();
+        return new GeaflowRuntimeException(
+                "record " + (records + 1) + " of checkpoint " + checkpointId + " of " + remoteRoot
+                        + ", in the column family " + family + ", " + what + "; nothing was archived: " + why,
+                cause);
     }
 
     private void compare(String family, byte[] key, byte[] value) {

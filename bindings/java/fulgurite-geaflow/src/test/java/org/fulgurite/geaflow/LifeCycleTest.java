@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -28,6 +29,7 @@ import org.apache.geaflow.store.api.key.IKVStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.exceptions.ErrorKind;
 import org.fulgurite.exceptions.FulguriteException;
+import org.fulgurite.geaflow.internal.shard.ShardDirectory;
 import org.junit.jupiter.api.Test;
 
 class LifeCycleTest extends WithJob {
@@ -108,6 +110,26 @@ class LifeCycleTest extends WithJob {
         Files.copy(killed.resolve("state.ful"), local(0).resolve("state.ful"));
         store.init(context(0));
         assertEquals("committed", store.get("a"));
+    }
+
+    @Test
+    void aDamagedLocalFileIsRefusedUntilItsDirectoryIsDeletedAndTheStateRecovered() throws IOException {
+        IKVStatefulStore<String, String> store = values();
+        store.put("a", "archived");
+        store.archive(1);
+        store.close();
+        byte[] beginning = Arrays.copyOf(Files.readAllBytes(local(0).resolve("state.ful")), 100);
+        for (byte[] damaged : new byte[][] {{}, "a text".getBytes(StandardCharsets.UTF_8), beginning}) {
+            Files.write(local(0).resolve("state.ful"), damaged);
+            refused(
+                    "delete the directory " + local(0).toAbsolutePath() + ", and recover a checkpoint",
+                    () -> store.init(context(0)));
+            ShardDirectory.deleteAll(local(0));
+            store.init(context(0));
+            assertEquals(1, store.recoveryLatest());
+            assertEquals("archived", store.get("a"));
+            store.close();
+        }
     }
 
     /** Copies what is in a directory, but for locks. */
@@ -280,7 +302,7 @@ class LifeCycleTest extends WithJob {
         for (int round = 0; round < 2; round++) {
             store.put("a", "lost");
             Files.delete(local(0).resolve("state.ful"));
-            assertThrows(FulguriteException.class, store::flush);
+            refused("could not be committed and are lost; recover a checkpoint: ", store::flush);
             refused("recover a checkpoint", () -> store.get("a"));
             refused("recover a checkpoint", () -> store.put("a", "refused"));
             refused("recover a checkpoint", () -> store.archive(2));

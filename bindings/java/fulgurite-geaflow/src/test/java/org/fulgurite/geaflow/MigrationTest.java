@@ -319,6 +319,39 @@ class MigrationTest extends WithJob {
         assertEquals(node(3).toString(), store.getVertex(1, "v3", Conditions.none()).toString());
     }
 
+    /** A checkpoint of a graph with versions was read as one without, and the errors named ids and encoders. */
+    @Test
+    void anotherModelThanThatOfTheCheckpointIsNamedAndNothingIsArchived() throws IOException, RocksDBException {
+        List<Tuple<byte[], byte[]>> index = Arrays.asList(Tuple.of(bytes("made again"), new byte[0]));
+        // Without edges, nothing that is read would be an error.
+        archive(
+                remoteOfGraphs(),
+                new String[] {"default", "e", "v_index"},
+                Arrays.asList(inVersion(1, vertices()), new ArrayList<>(), index));
+        GraphKVEncoderFactory.ENCODER.set(ENCODER);
+        StoreContext from = context(0);
+        StoreContext to = target();
+        refused(
+                "is not of the model STATIC_GRAPH but of DYNAMIC_GRAPH; nothing was archived",
+                DataModel.STATIC_GRAPH, from, to, ID);
+        Files.createDirectories(remote(0).getParent());
+        Files.move(remoteOfGraphs(), remote(0));
+        refused("is not of the model KV but of DYNAMIC_GRAPH", DataModel.KV, from, to, ID);
+    }
+
+    @Test
+    void aGraphWithoutVersionsIsNotMigratedAsOneWithVersionsNorWithOtherIds() throws IOException, RocksDBException {
+        archive(remoteOfGraphs(), new String[] {"default", "e"}, Arrays.asList(vertices(), edges()));
+        GraphKVEncoderFactory.ENCODER.set(ENCODER);
+        StoreContext from = context(0);
+        StoreContext to = target();
+        refused("is not of the model DYNAMIC_GRAPH but of STATIC_GRAPH", DataModel.DYNAMIC_GRAPH, from, to, ID);
+        // The ids are texts. The error of the ids does not name the record.
+        GraphKVEncoderFactory.ENCODER.set(Elements.encoder(Elements.NUMBERS, true));
+        refused("record 1 of checkpoint 12 of ", DataModel.STATIC_GRAPH, from, to, ID);
+        refused("does not fit the model STATIC_GRAPH", DataModel.STATIC_GRAPH, from, to, ID);
+    }
+
     private void refused(String message, DataModel model, StoreContext from, StoreContext to, long id) {
         GeaflowRuntimeException thrown =
                 assertThrows(GeaflowRuntimeException.class, () -> RocksdbMigration.migrate(model, from, to, id));

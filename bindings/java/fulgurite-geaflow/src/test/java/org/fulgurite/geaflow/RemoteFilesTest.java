@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -75,6 +77,27 @@ class RemoteFilesTest extends WithJob {
         store.drop();
         assertEquals(2, store.recoveryLatest());
         assertEquals("second", store.get("a"));
+    }
+
+    @Test
+    void aRecoveredFileIsReadableForItsOwnerAloneWhateverTheStorageCreates() throws IOException {
+        PersistentIOBuilder.STORAGE.set(new LocalFiles() {
+            @Override
+            public void copyToLocalFile(Path from, Path to) throws IOException {
+                super.copyToLocalFile(from, to);
+                Files.setPosixFilePermissions(
+                        Paths.get(to.toString()), PosixFilePermissions.fromString("rw-r--r--"));
+            }
+        });
+        IKVStatefulStore<String, String> store = values();
+        store.put("a", "first");
+        store.archive(1);
+        store.drop();
+        store.recovery(1);
+        assertEquals("first", store.get("a"));
+        assertEquals(
+                "rw-------",
+                PosixFilePermissions.toString(Files.getPosixFilePermissions(local(0).resolve("state.ful"))));
     }
 
     @Test

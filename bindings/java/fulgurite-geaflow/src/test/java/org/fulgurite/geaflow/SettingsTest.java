@@ -1,6 +1,7 @@
 package org.fulgurite.geaflow;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -8,19 +9,29 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.apache.geaflow.state.DataModel;
+import org.apache.geaflow.state.graph.encoder.GraphKVEncoderFactory;
+import org.apache.geaflow.store.IStatefulStore;
 import org.apache.geaflow.store.api.key.IKVStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.exceptions.StorageFullException;
+import org.fulgurite.geaflow.samples.Elements;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 class SettingsTest extends WithJob {
+    private static final Pattern PERCENT = Pattern.compile("^.* uses ([0-9]+) % of .*$", Pattern.DOTALL);
+
     private void refused(String key, String value, String message) {
         configuration.put(key, value);
         GeaflowRuntimeException thrown = assertThrows(GeaflowRuntimeException.class, this::values);
@@ -33,6 +44,7 @@ class SettingsTest extends WithJob {
         for (String prefix : new String[] {"geaflow.store.fulgurite.", "geaflow.store.lmdb."}) {
             refused(prefix + "map.size", "many", "it must be a number of bytes");
             refused(prefix + "map.size", "0", "it must be a positive number of bytes");
+            refused(prefix + "map.size", "100", "it must be at least 262144 bytes");
             refused(prefix + "map.size.warning.threshold", "80", "it must be a number above 0 and up to 1");
             refused(prefix + "sync.mode", "sometimes", "it must be SYNC, META_SYNC or NO_SYNC");
             refused(prefix + "memory.size", "1000", "it must be at least 65536 bytes");
@@ -42,6 +54,17 @@ class SettingsTest extends WithJob {
             refused(key, "0", "it must be a number from 1 to 2147483647");
             refused(key, "few", "it must be a number from 1 to 2147483647");
         }
+        for (String key : new String[] {"geaflow.batch.number.per.checkpoint", "geaflow.state.archived.version.num"}) {
+            refused(key, "x", "it must be a number, at least 0");
+            refused(key, "-3", "it must be a number, at least 0");
+        }
+        refused("geaflow.state.write.async.enable", "maybe", "it must be true or false");
+        configuration.put("geaflow.store.filter.codegen.enable", "maybe");
+        GeaflowRuntimeException codegen =
+                assertThrows(GeaflowRuntimeException.class, () -> graph(Elements.TEXTS));
+        assertEquals(
+                "geaflow.store.filter.codegen.enable is \"maybe\": it must be true or false", codegen.getMessage());
+        configuration.remove("geaflow.store.filter.codegen.enable");
         StoreContext without = context(0).withKeySerializer(null);
         GeaflowRuntimeException thrown =
                 assertThrows(GeaflowRuntimeException.class, () -> store(DataModel.KMap).init(without));
@@ -56,6 +79,34 @@ class SettingsTest extends WithJob {
         store.put("key", "value");
         store.archive(1);
         assertEquals("value", store.get("key"));
+    }
+
+    @Test
+    void theLeastQuotaHasRoomForAShardOfEveryModel() {
+        configuration.put("geaflow.store.fulgurite.map.size", "262144");
+        GraphKVEncoderFactory.ENCODER.set(Elements.encoder(Elements.TEXTS, true));
+        long id = 0;
+        for (DataModel model : DataModel.values()) {
+            IStatefulStore store = store(model);
+            store.init(context(0));
+            store.compact();
+            store.archive(++id);
+            store.archive(++id);
+            store.close();
+            store.init(context(0));
+            store.drop();
+        }
+    }
+
+    @Test
+    void aWorkPathThatIsAFileIsNamedWithTheReason() throws IOException {
+        Path file = Files.createFile(directory.resolve("a file"));
+        configuration.put("geaflow.work.path", file.toString());
+        UncheckedIOException refused = assertThrows(UncheckedIOException.class, this::values);
+        String message = refused.getMessage();
+        assertTrue(message.contains(file.resolve(JOB).toAbsolutePath().toString()), message);
+        assertTrue(message.contains(refused.getCause().toString()), message);
+        assertTrue(message.endsWith("; check geaflow.work.path"), message);
     }
 
     @Test
@@ -92,6 +143,8 @@ class SettingsTest extends WithJob {
         logger.setLevel(null);
         logger.detachAppender(log);
         assertTrue(full.getMessage().contains(Long.toString(8 << 20)), full.getMessage());
+        assertTrue(full.getMessage().contains("geaflow.store.fulgurite.map.size"), full.getMessage());
+        assertFalse(full.getMessage().contains("reopen"), full.getMessage());
         List<String> events = log.list.stream()
                 .filter(event -> event.getLevel().isGreaterOrEqual(Level.INFO))
                 .map(event -> event.getLevel() + " " + event.getFormattedMessage())
@@ -100,15 +153,24 @@ class SettingsTest extends WithJob {
         String quota = "its quota of " + (8 << 20) + " bytes (geaflow.store.fulgurite.map.size)";
         for (Level level : new Level[] {Level.WARN, Level.ERROR}) {
             assertTrue(
-                    events.stream().anyMatch(event -> event.startsWith(level.toString()) && event.endsWith(quota)),
+                    events.stream().anyMatch(event -> event.startsWith(level.toString()) && event.contains(quota)),
                     () -> level + ": " + events);
         }
+        List<String> beyond = events.stream()
+                .filter(event -> event.contains(quota))
+                .filter(event -> Integer.parseInt(PERCENT.matcher(event).replaceFirst("$1")) > 100)
+                .collect(Collectors.toList());
+        assertEquals(Collections.emptyList(), beyond, "a file cannot be larger than its quota");
         // Nothing that was written before is lost.
         assertEquals("a value of some length, which fills the file after a while 7", store.get("key 7"));
         store.drop();
         store.init(context(0));
         store.put("a", "after the quota was passed");
         store.archive(1);
+    }
+
+    private static double usedOfQuota(Gauges group) {
+        return (group.of("fileBytes") - group.of("freeBytes")) / 100_000_000.0;
     }
 
     @Test
@@ -130,7 +192,16 @@ class SettingsTest extends WithJob {
         }
         store.archive(1);
         assertEquals(1_000L, gauges.get("fulgurite.state.0.entries"));
+        // What is only in memory uses nothing of the quota, which is one of the file.
+        assertTrue(group.of("memoryBytes") > 0);
+        assertEquals(usedOfQuota(group), (Double) gauges.get("fulgurite.state.0.utilisation"), 1e-12);
+        for (int number = 0; number < 20_000; number++) {
+            store.put("another key " + number, "value");
+        }
+        store.compact();
+        store.archive(2);
         assertTrue((Double) gauges.get("fulgurite.state.0.utilisation") > empty);
+        assertEquals(usedOfQuota(group), (Double) gauges.get("fulgurite.state.0.utilisation"), 1e-12);
         store.close();
         assertEquals(Collections.emptyMap(), gauges);
     }

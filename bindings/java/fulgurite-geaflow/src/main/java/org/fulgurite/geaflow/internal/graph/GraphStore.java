@@ -15,6 +15,7 @@ import org.apache.geaflow.store.config.StoreConfigKeys;
 import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.geaflow.internal.shard.Shard;
 import org.fulgurite.geaflow.internal.shard.ShardStore;
+import org.fulgurite.geaflow.internal.shard.StoreSettings;
 import org.fulgurite.geaflow.internal.slices.Slices;
 
 /** What stores of graphs have in common: the bytes of elements, and conditions. */
@@ -34,7 +35,7 @@ abstract class GraphStore<K, VV, EV> extends ShardStore implements IPushDownStor
         // The bytes of an open shard would not be those of another schema.
         close();
         Configuration configuration = context.getConfig();
-        filterConverter = configuration.getBoolean(StoreConfigKeys.STORE_FILTER_CODEGEN_ENABLE)
+        filterConverter = StoreSettings.isEnabled(configuration, StoreConfigKeys.STORE_FILTER_CODEGEN_ENABLE)
                 ? new CodeGenFilterConverter()
                 : new DirectFilterConverter();
         // The factory sets the order of the schema.

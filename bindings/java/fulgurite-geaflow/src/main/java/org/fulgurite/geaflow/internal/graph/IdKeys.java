@@ -54,7 +54,8 @@ abstract class IdKeys {
         }
         if (!begins) {
             throw new GeaflowRuntimeException(
-                    "the encoder of edges must begin keys with the source and the delimiter (geaflow.state.kv.encoder)");
+                    "the encoder of edges must begin keys with the source and the delimiter "
+                            + "(geaflow.state.kv.encoder.class)");
         }
     }
 

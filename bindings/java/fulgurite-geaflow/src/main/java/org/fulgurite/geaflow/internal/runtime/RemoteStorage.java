@@ -3,8 +3,11 @@ package org.fulgurite.geaflow.internal.runtime;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFilePermission;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.geaflow.file.IPersistentIO;
@@ -67,6 +70,23 @@ public final class RemoteStorage implements CheckpointStorage {
     @Override
     public void fetch(String name, Path path) throws IOException {
         copy(name, path, () -> files.copyToLocalFile(remote(name), local(path)));
+        allowOwnerOnly(path);
+    }
+
+    /**
+     * The engine creates files with these rights. GeaFlow's storages create them with those of the process. Some file
+     * systems cannot change rights: the file can be used nevertheless.
+     */
+    static void allowOwnerOnly(Path path) {
+        PosixFileAttributeView rights = Files.getFileAttributeView(path, PosixFileAttributeView.class);
+        if (rights == null) {
+            return;
+        }
+        try {
+            rights.setPermissions(EnumSet.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE));
+        } catch (IOException | UnsupportedOperationException refused) {
+            LOGGER.warn("{} keeps the rights that its storage gave it", path, refused);
+        }
     }
 
     @Override

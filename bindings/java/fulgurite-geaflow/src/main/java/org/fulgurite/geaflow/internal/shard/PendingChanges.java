@@ -6,6 +6,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.fulgurite.KeyRange;
 import org.fulgurite.WriteTransaction;
+import org.fulgurite.exceptions.StorageFullException;
+import org.fulgurite.geaflow.internal.errors.EngineErrors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -71,10 +73,7 @@ final class PendingChanges {
     void check() {
         if (failed != null) {
             isFailureThrown = true;
-            throw new GeaflowRuntimeException(
-                    "changes of " + file.path + " could not be committed and are lost; recover a checkpoint: "
-                            + failed.getMessage(),
-                    failed);
+            throw EngineErrors.lost(file.path, failed, settings.quotaKey);
         }
     }
 
@@ -184,6 +183,8 @@ final class PendingChanges {
                 changedBytes += change.bytes() + ShardEntry.OVERHEAD_BYTES;
             }
             commitIfLarge();
+        } catch (StorageFullException full) {
+            throw EngineErrors.refused(full, settings.quotaKey);
         } finally {
             lock.unlock();
         }
@@ -198,6 +199,8 @@ final class PendingChanges {
             long deleted = transaction().deleteRange(file.use().tables.get(table), range);
             changedBytes += deleted * ShardEntry.OVERHEAD_BYTES;
             commitIfLarge();
+        } catch (StorageFullException full) {
+            throw EngineErrors.refused(full, settings.quotaKey);
         } finally {
             lock.unlock();
         }
@@ -206,7 +209,11 @@ final class PendingChanges {
     /** The transaction of the changes, which is begun if there is none. Requires the lock. */
     private WriteTransaction transaction() {
         if (transaction == null) {
-            transaction = file.use().database.beginWrite();
+            try {
+                transaction = file.use().database.beginWrite();
+            } catch (StorageFullException full) {
+                throw EngineErrors.refused(full, settings.quotaKey);
+            }
             queue.begun();
         }
         return transaction;
@@ -258,21 +265,21 @@ final class PendingChanges {
         try {
             buffered.applyTo(transaction, file.use().tables);
         } catch (RuntimeException | Error refused) {
-            fail(refused);
-            throw refused;
+            throw lost(refused);
         }
         changedBytes += buffered.memoryBytes();
         queue.recycle(buffered);
     }
 
-    /** From now on each call throws: changes are lost. Requires the lock. */
-    private void fail(Throwable refused) {
+    /** Returns the exception to throw now, and from now on by each call: changes are lost. Requires the lock. */
+    private GeaflowRuntimeException lost(Throwable refused) {
         failed = refused;
         // By the call that runs, unless that only logs it.
         isFailureThrown = true;
         // First: a call that has checked before may still add changes, which threads in the background would find.
         queue.seal();
         queue.discard();
+        return EngineErrors.lost(file.path, refused, settings.quotaKey);
     }
 
     /**
@@ -352,8 +359,7 @@ final class PendingChanges {
         try {
             ending.commit();
         } catch (RuntimeException | Error refused) {
-            fail(refused);
-            throw refused;
+            throw lost(refused);
         }
         // Only now: a read that sees no changes reads what is committed.
         queue.committed();

@@ -16,6 +16,8 @@ import org.fulgurite.Table;
 import org.fulgurite.Transaction;
 import org.fulgurite.WriteTransaction;
 import org.fulgurite.exceptions.FulguriteException;
+import org.fulgurite.exceptions.StorageFullException;
+import org.fulgurite.geaflow.internal.errors.EngineErrors;
 import org.fulgurite.geaflow.internal.runtime.ShardMetrics;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,12 +41,14 @@ public final class Shard {
     /** Guards the file and the changes. Other shards only try to take it. */
     private final ReentrantLock lock = new ReentrantLock();
 
+    private final StoreSettings settings;
     private final ShardDirectory directory;
     private final ShardFile file;
     private final ShardSizes sizes;
     private final PendingChanges changes;
 
     private Shard(StoreSettings settings, ShardDirectory directory, Database database, List<String> tables) {
+        this.settings = settings;
         this.directory = directory;
         file = new ShardFile(this, settings, database, tables, lock);
         sizes = new ShardSizes(settings, file);
@@ -80,13 +84,20 @@ public final class Shard {
             OpenFiles.makeRoom(settings.openFilesMax);
             database = open.apply(directory.path().resolve(FILE));
             return new Shard(settings, directory, database, tables);
+        } catch (StorageFullException full) {
+            closeFailed(database, directory);
+            throw EngineErrors.refused(full, settings.quotaKey);
         } catch (RuntimeException | Error failed) {
-            if (database != null) {
-                database.close();
-            }
-            directory.release();
+            closeFailed(database, directory);
             throw failed;
         }
+    }
+
+    private static void closeFailed(Database database, ShardDirectory directory) {
+        if (database != null) {
+            database.close();
+        }
+        directory.release();
     }
 
     /** Commits all changes and closes the file, if nothing has used it of late. Returns whether it is closed. */
@@ -291,6 +302,8 @@ public final class Shard {
             Checkpoints.Report report = checkpoints.create(file.use().database, id);
             sizes.check();
             return report;
+        } catch (StorageFullException full) {
+            throw EngineErrors.refused(full, settings.quotaKey);
         } finally {
             lock.unlock();
         }
@@ -301,6 +314,8 @@ public final class Shard {
         try {
             changes.flush();
             file.use().database.compact();
+        } catch (StorageFullException full) {
+            throw EngineErrors.refused(full, settings.quotaKey);
         } finally {
             lock.unlock();
         }
@@ -345,6 +360,8 @@ public final class Shard {
         } finally {
             try {
                 closeFile();
+            } catch (StorageFullException full) {
+                throw EngineErrors.refused(full, settings.quotaKey);
             } finally {
                 directory.release();
             }

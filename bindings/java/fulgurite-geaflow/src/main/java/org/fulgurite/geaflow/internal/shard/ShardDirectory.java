@@ -46,7 +46,7 @@ public final class ShardDirectory {
             return taken;
         } catch (IOException failed) {
             TAKEN.remove(taken.path);
-            throw new UncheckedIOException("cannot create the directory of a shard: " + taken.path, failed);
+            throw notCreated(taken.path, failed);
         } catch (RuntimeException failed) {
             TAKEN.remove(taken.path);
             throw failed;
@@ -74,8 +74,15 @@ public final class ShardDirectory {
         try {
             Files.createDirectories(path);
         } catch (IOException failed) {
-            throw new UncheckedIOException("cannot create the directory of a shard: " + path, failed);
+            throw notCreated(path, failed);
         }
+    }
+
+    private static UncheckedIOException notCreated(Path path, IOException failed) {
+        return new UncheckedIOException(
+                "cannot create the directory " + path.toAbsolutePath() + " of a shard: " + failed
+                        + "; check geaflow.work.path",
+                failed);
     }
 
     /** Deletes the files. */
@@ -111,7 +118,8 @@ public final class ShardDirectory {
         } catch (NoSuchFileException nothingThere) {
             // It was deleted before.
         } catch (IOException failed) {
-            throw new UncheckedIOException("cannot delete the directory " + directory, failed);
+            throw new UncheckedIOException(
+                    "cannot delete the directory " + directory.toAbsolutePath() + ": " + failed, failed);
         }
     }
 }

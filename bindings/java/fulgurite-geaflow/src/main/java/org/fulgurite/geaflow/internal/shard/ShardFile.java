@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.fulgurite.Database;
+import org.fulgurite.exceptions.StorageFullException;
+import org.fulgurite.geaflow.internal.errors.EngineErrors;
 
 /**
  * The file of a shard. If it is not used, it may be closed: see {@link OpenFiles}. It is opened again when it is used.
@@ -78,7 +80,7 @@ final class ShardFile {
                 throw closed();
             }
             if (open == null) {
-                Database database = settings.databaseOptions().open(path);
+                Database database = openAgain();
                 try {
                     open = new OpenFile(database, tables);
                 } catch (RuntimeException | Error failure) {
@@ -90,6 +92,14 @@ final class ShardFile {
             return open;
         } finally {
             lock.unlock();
+        }
+    }
+
+    private Database openAgain() {
+        try {
+            return settings.databaseOptions().open(path);
+        } catch (StorageFullException full) {
+            throw EngineErrors.refused(full, settings.quotaKey);
         }
     }
 

@@ -7,6 +7,7 @@ import org.fulgurite.Table;
 import org.fulgurite.Transaction;
 import org.fulgurite.exceptions.ClosedException;
 import org.fulgurite.exceptions.FulguriteException;
+import org.fulgurite.geaflow.internal.errors.EngineErrors;
 import org.fulgurite.geaflow.internal.runtime.ShardMetrics;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -70,7 +71,7 @@ final class ShardSizes {
                 // It was discarded meanwhile, which stops this.
                 return;
             }
-            LOGGER.warn("commits of {} stay in memory: {}", file.path, notWritten.getMessage());
+            LOGGER.warn("commits of {} stay in memory: {}", file.path, EngineErrors.reason(notWritten));
         }
     }
 
@@ -98,17 +99,31 @@ final class ShardSizes {
     void check() {
         Stats stats = file.use().database.stats();
         committedBytes.set(stats.deltaBytes());
-        double used = settings.quotaBytes == 0
-                ? -1
-                : (double) (stats.fileBytes() - stats.freeBytes() + stats.deltaBytes()) / settings.quotaBytes;
+        boolean hasQuota = settings.quotaBytes > 0;
         if (metrics != null) {
-            metrics.set(stats, entries(Transaction::estimateCount), used);
+            metrics.set(stats, entries(Transaction::estimateCount), hasQuota ? used(stats) : -1);
         }
-        String message = "{} uses {} % of its quota of {} bytes (geaflow.store.fulgurite.map.size)";
-        if (used >= ALERT_THRESHOLD) {
-            LOGGER.error(message, file.path, Math.round(100 * used), settings.quotaBytes);
-        } else if (used >= settings.warningThreshold) {
-            LOGGER.warn(message, file.path, Math.round(100 * used), settings.quotaBytes);
+        if (hasQuota) {
+            warnOfQuota(stats);
+        }
+    }
+
+    /** The part of the quota that the file uses. */
+    private double used(Stats stats) {
+        return (double) (stats.fileBytes() - stats.freeBytes()) / settings.quotaBytes;
+    }
+
+    /** Commits in memory count too: when the file has no room for them, writes are refused. */
+    private void warnOfQuota(Stats stats) {
+        double wanted = used(stats) + (double) stats.deltaBytes() / settings.quotaBytes;
+        String message = "{} uses {} % of its quota of {} bytes ({}); {} bytes of commits are still in memory";
+        Object[] values = {
+            file.path, Math.round(100 * used(stats)), settings.quotaBytes, settings.quotaKey, stats.deltaBytes()
+        };
+        if (wanted >= ALERT_THRESHOLD) {
+            LOGGER.error(message, values);
+        } else if (wanted >= settings.warningThreshold) {
+            LOGGER.warn(message, values);
         }
     }
 

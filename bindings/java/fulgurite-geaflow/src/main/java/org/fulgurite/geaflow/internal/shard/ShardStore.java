@@ -15,6 +15,9 @@ import org.apache.geaflow.state.serializer.IKVSerializer;
 import org.apache.geaflow.store.IStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.Checkpoints;
+import org.fulgurite.exceptions.ErrorKind;
+import org.fulgurite.exceptions.FulguriteException;
+import org.fulgurite.geaflow.internal.errors.EngineErrors;
 import org.fulgurite.geaflow.internal.runtime.RemoteStorage;
 import org.fulgurite.geaflow.internal.runtime.ShardMetrics;
 import org.slf4j.Logger;
@@ -74,7 +77,23 @@ public abstract class ShardStore implements IStatefulStore {
         settings = new StoreSettings(configuration);
         recovered = -1;
         use(storeContext.getShardId());
-        opened(Shard.open(settings, localDirectory(context, shardId), tables));
+        opened(openLocal());
+    }
+
+    private Shard openLocal() {
+        Path local = localDirectory(context, shardId);
+        try {
+            return Shard.open(settings, local, tables);
+        } catch (FulguriteException refused) {
+            if (refused.kind() != ErrorKind.NOT_A_DATABASE && refused.kind() != ErrorKind.CORRUPT) {
+                throw refused;
+            }
+            throw new GeaflowRuntimeException(
+                    "cannot open the store " + context.getName() + ", shard " + shardId + ": "
+                            + EngineErrors.reason(refused) + "; delete the directory " + local.toAbsolutePath()
+                            + ", and recover a checkpoint",
+                    refused);
+        }
     }
 
     private void opened(Shard open) {
@@ -154,12 +173,14 @@ public abstract class ShardStore implements IStatefulStore {
         return whole;
     }
 
-    /** Adds a record of RocksDB's store, and returns how many entries it became. */
-    public final int importRecord(String family, byte[] key, byte[] value) {
-        Shard open = shard();
-        List<ShardEntry> entries = ofRocksdb(family, key, value);
-        open.putAll(entries);
-        return entries.size();
+    /** Returns what a record of RocksDB's store becomes in this store. Throws if the record is none of this state. */
+    public final List<ShardEntry> imported(String family, byte[] key, byte[] value) {
+        return ofRocksdb(family, key, value);
+    }
+
+    /** Adds what a record of RocksDB's store becomes. */
+    public final void addImported(List<ShardEntry> entries) {
+        shard().putAll(entries);
     }
 
     /** Returns whether a record of RocksDB's store was added, with the same value. */

@@ -35,10 +35,16 @@ public final class StoreSettings {
     /** The least memory that the engine accepts for the commits of a file. */
     static final long MEMORY_BYTES_MIN = 64 << 10;
 
+    /** The least quota: an empty shard has a few pages, and as many again while it is written. */
+    private static final long QUOTA_BYTES_MIN = 256 << 10;
+
     private final Map<String, String> values;
 
     /** The largest size of a file; 0 for no limit. */
     final long quotaBytes;
+
+    /** The key that has the quota, or that would have it. */
+    final String quotaKey;
 
     /** The part of the quota from which on warnings are logged. */
     final double warningThreshold;
@@ -64,20 +70,25 @@ public final class StoreSettings {
     /** Reads the settings. A value that is not allowed throws an exception. */
     public StoreSettings(Configuration configuration) {
         values = configuration.getConfigMap();
-        quotaBytes = value("map.size", 0L, StoreSettings::bytes);
+        quotaBytes = value("map.size", 0L, text -> bytes(text, QUOTA_BYTES_MIN));
+        String foundKey = find("map.size");
+        quotaKey = foundKey == null ? PREFIX + "map.size" : foundKey;
         warningThreshold = value("map.size.warning.threshold", WARNING_DEFAULT, StoreSettings::part);
         durability = value("sync.mode", Durability.MEMORY, StoreSettings::durability);
-        logBytes = value("log.size", LOG_BYTES_DEFAULT, StoreSettings::bytes);
-        memoryBytes = value("memory.size", MEMORY_BYTES_DEFAULT, StoreSettings::memoryBytes);
+        logBytes = value("log.size", LOG_BYTES_DEFAULT, text -> bytes(text, 1));
+        memoryBytes = value("memory.size", MEMORY_BYTES_DEFAULT, text -> bytes(text, MEMORY_BYTES_MIN));
         openFilesMax = value("open.shards.max", OPEN_FILES_DEFAULT, StoreSettings::count);
-        long batches = configuration.getLong(FrameworkConfigKeys.BATCH_NUMBER_PER_CHECKPOINT);
-        retained = (int) Math.max(1, Math.min(Integer.MAX_VALUE, Math.max(
-                configuration.getInteger(StateConfigKeys.STATE_ARCHIVED_VERSION_NUM), 2 * batches)));
-        isAsynchronous = configuration.getBoolean(StateConfigKeys.STATE_WRITE_ASYNC_ENABLE);
-        int buffers = ofGeaFlow(configuration, StateConfigKeys.STATE_WRITE_BUFFER_NUMBER);
+        long batches = ofGeaFlow(
+                configuration, FrameworkConfigKeys.BATCH_NUMBER_PER_CHECKPOINT, StoreSettings::countFromZero);
+        long versions =
+                ofGeaFlow(configuration, StateConfigKeys.STATE_ARCHIVED_VERSION_NUM, StoreSettings::countFromZero);
+        long wanted = Math.max(versions, 2 * Math.min(batches, Integer.MAX_VALUE));
+        retained = (int) Math.max(1, Math.min(Integer.MAX_VALUE, wanted));
+        isAsynchronous = isEnabled(configuration, StateConfigKeys.STATE_WRITE_ASYNC_ENABLE);
+        int buffers = ofGeaFlow(configuration, StateConfigKeys.STATE_WRITE_BUFFER_NUMBER, StoreSettings::count);
         // A full buffer waits for a thread, beside the one that is being filled.
         buffersMax = isAsynchronous ? Math.max(2, buffers) : 1;
-        bufferChangesMax = ofGeaFlow(configuration, StateConfigKeys.STATE_WRITE_BUFFER_SIZE);
+        bufferChangesMax = ofGeaFlow(configuration, StateConfigKeys.STATE_WRITE_BUFFER_SIZE, StoreSettings::count);
         for (String key : WITHOUT_USE) {
             if (find(key) != null) {
                 LOGGER.info("{} has no use in Fulgurite: it is ignored", find(key));
@@ -101,14 +112,17 @@ public final class StoreSettings {
         return quotaBytes == 0 ? options : options.maxSizeBytes(quotaBytes);
     }
 
-    /** Returns the value of a key of GeaFlow that is a positive number. */
-    private static int ofGeaFlow(Configuration configuration, ConfigKey key) {
-        String text = configuration.getConfigMap().get(key.getKey());
-        if (text == null) {
-            return configuration.getInteger(key);
-        }
+    /** Returns whether a key of GeaFlow is {@code true}. A value that is not allowed throws an exception. */
+    public static boolean isEnabled(Configuration configuration, ConfigKey key) {
+        return ofGeaFlow(configuration, key, StoreSettings::flag);
+    }
+
+    /** Returns the value of a key of GeaFlow, which has a default. */
+    private static <T> T ofGeaFlow(Configuration configuration, ConfigKey key, Function<String, T> parse) {
+        String given = configuration.getConfigMap().get(key.getKey());
+        String text = given == null ? String.valueOf(key.getDefaultValue()) : given;
         try {
-            return count(text.trim());
+            return parse.apply(text.trim());
         } catch (IllegalArgumentException wrong) {
             throw new GeaflowRuntimeException(key.getKey() + " is \"" + text + "\": " + wrong.getMessage(), wrong);
         }
@@ -147,7 +161,14 @@ public final class StoreSettings {
         }
     }
 
-    private static Long bytes(String text) {
+    private static Boolean flag(String text) {
+        if (text.equalsIgnoreCase("true") || text.equalsIgnoreCase("false")) {
+            return Boolean.valueOf(text);
+        }
+        throw new IllegalArgumentException("it must be true or false");
+    }
+
+    private static Long bytes(String text, long min) {
         long bytes;
         try {
             bytes = Long.parseLong(text);
@@ -157,15 +178,23 @@ public final class StoreSettings {
         if (bytes <= 0) {
             throw new IllegalArgumentException("it must be a positive number of bytes");
         }
+        if (bytes < min) {
+            throw new IllegalArgumentException("it must be at least " + min + " bytes");
+        }
         return bytes;
     }
 
-    private static Long memoryBytes(String text) {
-        long bytes = bytes(text);
-        if (bytes < MEMORY_BYTES_MIN) {
-            throw new IllegalArgumentException("it must be at least " + MEMORY_BYTES_MIN + " bytes");
+    private static Long countFromZero(String text) {
+        long count;
+        try {
+            count = Long.parseLong(text);
+        } catch (NumberFormatException wrong) {
+            throw new IllegalArgumentException("it must be a number, at least 0", wrong);
         }
-        return bytes;
+        if (count < 0) {
+            throw new IllegalArgumentException("it must be a number, at least 0");
+        }
+        return count;
     }
 
     private static Integer count(String text) {

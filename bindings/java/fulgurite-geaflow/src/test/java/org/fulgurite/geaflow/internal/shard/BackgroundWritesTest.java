@@ -217,6 +217,7 @@ class BackgroundWritesTest {
                 }
             }
             assertTrue(refused != null, "a file of 1 MiB took " + written + " values of 100 bytes");
+            assertTrue(refused.getMessage().contains("set geaflow.store.fulgurite.map.size"), refused.getMessage());
             assertFalse(shard.hasFailed());
             checkValues(shard, written);
             shard.flush();
@@ -300,7 +301,7 @@ class BackgroundWritesTest {
             shard.flush();
             shard.put(0, bytes(0), bytes(1));
             Files.delete(directory.resolve("shard/state.ful"));
-            assertThrows(FulguriteException.class, shard::flush);
+            assertThrows(GeaflowRuntimeException.class, shard::flush);
             // As a call adds them that had looked for a failure before there was one.
             for (int number = 0; number < 100; number++) {
                 ShardEntry change = new ShardEntry(0, bytes(number), bytes(number));

@@ -17,16 +17,4 @@ public class Configuration {
     public String getString(ConfigKey key) {
         return values.getOrDefault(key.getKey(), String.valueOf(key.getDefaultValue()));
     }
-
-    public boolean getBoolean(ConfigKey key) {
-        return Boolean.parseBoolean(getString(key));
-    }
-
-    public int getInteger(ConfigKey key) {
-        return Integer.parseInt(getString(key));
-    }
-
-    public long getLong(ConfigKey key) {
-        return Long.parseLong(getString(key));
-    }
 }

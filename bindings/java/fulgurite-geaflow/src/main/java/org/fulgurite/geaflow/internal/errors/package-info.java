@@ -1,0 +1,2 @@
+/** Errors of the engine, as stores report them. */
+package org.fulgurite.geaflow.internal.errors;

@@ -1,0 +1,77 @@
+package org.fulgurite.geaflow.internal.errors;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import org.apache.geaflow.common.exception.GeaflowRuntimeException;
+import org.fulgurite.exceptions.ErrorKind;
+import org.fulgurite.exceptions.FulguriteException;
+import org.fulgurite.exceptions.StorageFullException;
+import org.junit.jupiter.api.Test;
+
+/**
+ * On a full disk, a commit lost the changes of a shard with the words of the engine: "try again; nothing was lost". A
+ * full quota named an option that a configuration of GeaFlow does not have.
+ */
+class EngineErrorsTest {
+    private static final String KEY = "geaflow.store.lmdb.map.size";
+    private static final Path FILE = Paths.get("work/state.ful");
+    private static final StorageFullException DISK = new StorageFullException(
+            ErrorKind.DISK_FULL,
+            "work/state.ful: no space to grow (No space left on device (os error 28)); free space, or raise the disk "
+                    + "quota or file size limit, and try again; nothing was lost");
+    private static final StorageFullException QUOTA = new StorageFullException(
+            ErrorKind.QUOTA_EXCEEDED,
+            "work/state.ful: 2008192 bytes would pass the quota of 2000000; reopen with a larger maximum size, nothing "
+                    + "was lost");
+
+    private static void lost(Throwable failed, String expected) {
+        GeaflowRuntimeException lost = EngineErrors.lost(FILE, failed, KEY);
+        assertEquals(
+                "changes of work/state.ful after its last commit could not be committed and are lost; " + expected,
+                lost.getMessage());
+        assertNotNull(lost.getCause());
+        // A log has the causes too.
+        assertFalse(lost.getCause().getMessage().contains("nothing was lost"), lost.getCause().getMessage());
+    }
+
+    @Test
+    void lostChangesAreNamedWithoutTheRemedyOfTheEngine() {
+        lost(
+                DISK,
+                "free space on the disk, then recover a checkpoint: work/state.ful: no space to grow (No space left on "
+                        + "device (os error 28))");
+        lost(
+                QUOTA,
+                "set geaflow.store.lmdb.map.size to a larger size, then recover a checkpoint: work/state.ful: 2008192 "
+                        + "bytes would pass the quota of 2000000");
+        lost(
+                new FulguriteException(ErrorKind.POISONED, "work/state.ful: a sync has failed; reopen it"),
+                "recover a checkpoint: work/state.ful: a sync has failed");
+        lost(
+                new FulguriteException(ErrorKind.POISONED, "work; old/state.ful: a sync has failed; reopen it"),
+                "recover a checkpoint: work; old/state.ful: a sync has failed");
+        lost(
+                new FulguriteException(ErrorKind.CLOSED, "the database is closed; open it again"),
+                "recover a checkpoint: the database is closed");
+        lost(
+                new IllegalStateException("one; two"),
+                "recover a checkpoint: java.lang.IllegalStateException: one; two");
+    }
+
+    @Test
+    void aQuotaThatRefusesACallIsNamedByItsKey() {
+        StorageFullException refused = EngineErrors.refused(QUOTA, KEY);
+        assertEquals(ErrorKind.QUOTA_EXCEEDED, refused.kind());
+        assertEquals(
+                "work/state.ful: 2008192 bytes would pass the quota of 2000000; set geaflow.store.lmdb.map.size to a "
+                        + "larger size and open the state again; nothing was lost",
+                refused.getMessage());
+        assertSame(refused, EngineErrors.refused(refused, KEY));
+        assertSame(DISK, EngineErrors.refused(DISK, KEY));
+    }
+}
