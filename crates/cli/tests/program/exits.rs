@@ -223,7 +223,7 @@ fn a_reader_that_has_had_enough_ends_the_program_quietly() {
     }
 }
 
-/// What waits for events prints nothing, so no write fails.
+/// While a verb waits for events it writes nothing, so no failed write shows that the reader has closed the pipe.
 #[cfg(unix)]
 #[test]
 fn a_verb_that_waits_ends_when_its_reader_has_had_enough() {

@@ -185,29 +185,25 @@ public final class StoreSettings {
     }
 
     private static Long countFromZero(String text) {
-        long count;
-        try {
-            count = Long.parseLong(text);
-        } catch (NumberFormatException wrong) {
-            throw new IllegalArgumentException("it must be a number, at least 0", wrong);
-        }
-        if (count < 0) {
-            throw new IllegalArgumentException("it must be a number, at least 0");
-        }
-        return count;
+        return number(text, 0, Long.MAX_VALUE, "it must be a number, at least 0");
     }
 
     private static Integer count(String text) {
-        int count;
+        return (int) number(text, 1, Integer.MAX_VALUE, "it must be a number from 1 to 2147483647");
+    }
+
+    /** Returns a number from {@code min} to {@code max}; throws an exception with {@code expected} for any other text. */
+    private static long number(String text, long min, long max, String expected) {
+        long number;
         try {
-            count = Integer.parseInt(text);
+            number = Long.parseLong(text);
         } catch (NumberFormatException wrong) {
-            throw new IllegalArgumentException("it must be a number from 1 to 2147483647", wrong);
+            throw new IllegalArgumentException(expected, wrong);
         }
-        if (count <= 0) {
-            throw new IllegalArgumentException("it must be a number from 1 to 2147483647");
+        if (number < min || number > max) {
+            throw new IllegalArgumentException(expected);
         }
-        return count;
+        return number;
     }
 
     private static Double part(String text) {
