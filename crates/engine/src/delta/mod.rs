@@ -17,14 +17,15 @@
 //! is still inserting. Later inserts have later sequences, and the read skips them.
 //!
 //! From below: `lanes` keeps threads apart, `arena` is memory, `record` has keys and their versions, `btree` their
-//! order, `index` is the filter and hash table in front of the tree, `counts` has numbers, and `table_delta` puts
-//! them together.
+//! order, `index` is the filter and hash table in front of the tree, `counts` has numbers, `table_delta` puts them
+//! together, and `inserts` are those of a large commit.
 
 mod arena;
 mod btree;
 mod change;
 mod counts;
 mod index;
+mod inserts;
 mod lanes;
 mod record;
 mod table_delta;
@@ -33,4 +34,5 @@ mod tests;
 
 pub use btree::Position;
 pub use change::Change;
-pub use table_delta::{Approach, Delta, Trail};
+pub use inserts::Inserts;
+pub use table_delta::{Approach, Delta};

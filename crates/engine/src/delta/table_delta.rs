@@ -40,6 +40,18 @@ impl Approach {
     pub fn hash(&self) -> u64 {
         self.hash
     }
+
+    /// Whether it leads to the leaf of `other`, or to one beside it, as far as that is known.
+    pub(super) fn is_beside(&self, other: &Self) -> bool {
+        self.delta == other.delta && self.in_tree.is_beside(&other.in_tree)
+    }
+}
+
+impl Trail {
+    /// Whether the last insert was near the one before.
+    pub(super) fn is_near(&self) -> bool {
+        self.last.is_some_and(|last| last.is_near)
+    }
 }
 
 /// The leaf of an insert, for the next insert of a greater key: see [`Delta::insert_along`].

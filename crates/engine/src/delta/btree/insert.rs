@@ -58,7 +58,14 @@ pub(super) struct LeafPlace {
 pub(in crate::delta) struct Last {
     pub(super) leaf: Unit,
     /// Whether that leaf was found beside the one before. Then keys are dense enough to look there again.
-    pub(super) is_near: bool,
+    pub(in crate::delta) is_near: bool,
+}
+
+impl Approach {
+    /// Whether it leads to the leaf of `other`, or to one beside it below the same parent.
+    pub(in crate::delta) fn is_beside(&self, other: &Self) -> bool {
+        self.parent == other.parent && self.index.abs_diff(other.index) <= 1
+    }
 }
 
 /// A descent: a leaf and its parent.

@@ -2,12 +2,14 @@
 
 mod changed;
 mod concurrent;
+mod inserts;
 mod late;
 mod limits;
 mod model;
 mod writers;
 
-use super::{Change, Delta, Position, Trail};
+use super::table_delta::Trail;
+use super::{Change, Delta, Position};
 use crate::format::{OverflowRef, ValueAlign};
 use crate::ids::{ExtentId, Sequence};
 use std::collections::BTreeMap;

@@ -14,7 +14,7 @@
 use std::cell::Cell;
 use std::mem;
 
-use crate::delta::{Approach, Change, Delta, Trail};
+use crate::delta::{Approach, Change, Delta, Inserts};
 use crate::error::{Error, Result};
 use crate::format::RecordEncoder;
 use crate::ids::{Sequence, TableId};
@@ -416,29 +416,34 @@ fn insert(
 ) {
     let results = results.as_ref().map_or(&[][..], Results::puts);
     let identity = state.pages.identity();
-    let (mut known, mut trail): (Option<(TableId, &Delta)>, _) = (None, Trail::default());
+    let mut known: Option<(TableId, &Delta, Inserts<'_, '_>)> = None;
     for (index, (id, key, pending)) in resolved(proposal.set, results).enumerate() {
         give_way();
-        let delta = match known {
-            Some((table, delta)) if table == id => delta,
+        if known.as_ref().is_none_or(|(table, ..)| *table != id) {
+            if let Some((.., inserts)) = &mut known {
+                inserts.finish();
+            }
             // A table that was dropped later in the same transaction has no delta and needs none.
-            _ => match proposal.schema.view_of(state, id) {
-                Some(view) => &view.active,
-                None => continue,
-            },
-        };
-        known = Some((id, delta));
+            let delta = proposal.schema.view_of(state, id).map(|view| &*view.active);
+            known = delta.map(|delta| (id, delta, Inserts::new(delta, sequence)));
+        }
+        let Some((_, delta, inserts)) = &mut known else { continue };
         if let Pending::PutLarge(large) = pending {
             state.active_large.note(large);
         }
-        let hash = footprint.hashes().map_or_else(|| identity.hash(key), |hashes| hashes[index]);
         match approaches.get(index).copied().flatten().as_ref() {
             Some(approach) => {
                 debug_assert!(approach.is_to(identity.hash(key)), "approaches are in the order of the set");
                 delta.insert_near(approach, key, sequence, change_of(pending));
             }
-            None => delta.insert_along(&mut trail, key, hash, sequence, change_of(pending)),
+            None => {
+                let hash = footprint.hashes().map_or_else(|| identity.hash(key), |hashes| hashes[index]);
+                inserts.insert(key, hash, change_of(pending));
+            }
         }
+    }
+    if let Some((.., inserts)) = &mut known {
+        inserts.finish();
     }
 }
 
