@@ -31,6 +31,14 @@ fn change_feed_copies_the_last_state() {
 }
 
 #[test]
+fn events_are_followed_and_folded() {
+    let printed = output_of(env!("CARGO_BIN_EXE_events"));
+    let expected = "0: placed in order-7\n1: placed in order-8\n2: paid in order-7\n\
+                    order-7 has changed: its last event has version 1\n8 apples\n8 apples of 2 orders\n";
+    assert_eq!(printed, expected);
+}
+
+#[test]
 fn graph_finds_the_same_paths_as_in_memory() {
     let printed = output_of(env!("CARGO_BIN_EXE_graph"));
     let expected = "6 packages, 8 relations\neditor reaches 5 packages, and dictionary in 3 steps\n\

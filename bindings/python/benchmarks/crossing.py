@@ -4,7 +4,8 @@
 
 All engines have the same small records, which fit memory, and their commits survive the process, not a power cut. Writes
 include the work that merges them into the file. The engines take turns, and the first one rotates. Times are those of
-the processor, of all threads.
+the processor, of all threads. Events of 100 bytes are appended, one or a thousand in a transaction, read, and followed
+from the first one on; the rivals have no events.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 import fulgurite
 import lmdb
 import rocksdict
+from fulgurite import events
 
 OPERATIONS = ["put", "put_many", "get", "get_many", "scan"]
 BATCH = 1000
@@ -156,6 +158,52 @@ def round_of(engine: Any, entries: Entries, keys: list[bytes]) -> dict[str, floa
     return seconds
 
 
+def event_round(directory: Path, count: int) -> dict[str, float]:
+    """The seconds of each operation of an event store."""
+    event = events.NewEvent("measured", bytes(100))
+    half = count // 2
+    with fulgurite.open(directory / "events.ful", durability="log") as db:
+        store = events.open_in(db, durability="log")
+
+        def append() -> None:
+            for _ in range(half):
+                store.append("stream", event)
+            db.checkpoint()
+
+        def append_many() -> None:
+            for batch in batches([event] * (count - half)):
+                store.append("stream", batch)
+            db.checkpoint()
+
+        def read() -> int:
+            return sum(len(event.data) for event in store.read())
+
+        def follow() -> int:
+            found = 0
+            with store.follow() as follower:
+                while follower.position < count:
+                    found += sum(len(event.data) for event in follower.poll(1.0))
+            return found
+
+        seconds = {"append": 2 * measured(append)[0], "append_many": 2 * measured(append_many)[0]}
+        for name, run in (("read", read), ("follow", follow)):
+            seconds[name], found = measured(run)
+            if found != 100 * count:
+                raise SystemExit(f"{name} has read {found} bytes of events, not {100 * count}")
+    return seconds
+
+
+def print_events(count: int, rounds: int) -> None:
+    seconds: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as directory:
+            for operation, took in event_round(Path(directory), count).items():
+                seconds.setdefault(operation, []).append(took)
+    print(f"{count} events of 100 bytes, ns of processor time for each, median of {rounds}")
+    for operation, took in seconds.items():
+        print(f"{operation:11} {statistics.median(took) / count * 1e9:>9.0f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, default=100_000)
@@ -180,6 +228,7 @@ def main() -> None:
         ns = [statistics.median(seconds[engine.__name__, operation]) / len(entries) * 1e9 for engine in engines]
         rivals = "".join(f" {rival:>8.0f} ({rival / ns[0]:.2f}×)" for rival in ns[1:])
         print(f"{operation:10} {ns[0]:>10.0f}{rivals}")
+    print_events(arguments.records, arguments.rounds)
 
 
 if __name__ == "__main__":

@@ -229,6 +229,13 @@ class EventsTest(StoreCase):
         self.assertEqual(dict(self.store.table("t")), {0: 0, 1: 1, 2: 2, 3: 30, 8: 8})
         self.assertEqual(self.store.table("sums")[1], 11)
 
+    def test_streams_are_read_in_batches_that_continue_behind_the_one_before(self) -> None:
+        self.fill(60, streams=60)
+        self.assertEqual([info.name for info in self.store.streams()], sorted(f"s{n}" for n in range(60)))
+        self.assertEqual([info.name for info in self.store.streams("s5")], ["s5", *(f"s5{n}" for n in range(10))])
+        streams = self.store.streams()
+        self.assertEqual((next(streams).name, next(streams).name), ("s0", "s1"))
+
     def test_streams_are_truncated_deleted_and_limited(self) -> None:
         self.fill(70)
         self.store.truncate_before("s1", 4)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import fulgurite
 from fulgurite import events
-from fulgurite.events import NewEvent
+from fulgurite.events import NewEvent, Query
 from test_events import StoreCase
 
 
@@ -26,6 +26,33 @@ class FollowersTest(StoreCase):
         self.fill(3)
         self.assertEqual([event.position for event in follower], [100, 101, 102])
         self.assertEqual(follower.poll(0), [])
+
+    def test_a_follower_that_falls_behind_says_how_far(self) -> None:
+        follower = self.store.follow(behind_max=4)
+        self.assertEqual((follower.poll(0), follower.has_caught_up, follower.behind), ([], True, 0))
+        self.fill(5)
+        self.assertEqual((len(follower.poll(0)), follower.has_caught_up, follower.behind), (5, False, 5))
+        self.assertEqual((follower.poll(0), follower.has_caught_up, follower.behind), ([], True, 0))
+
+    def test_a_view_that_falls_behind_is_reported(self) -> None:
+        stop, behind = threading.Event(), list[int]()
+        self.fill(10)
+
+        def caught_up() -> None:
+            if self.store.head == 10:
+                self.fill(5)
+            else:
+                stop.set()
+
+        progress = self.store.follow_view(
+            events.View("v"),
+            lambda txn, event: None,
+            stop=stop,
+            on_caught_up=caught_up,
+            on_fell_behind=behind.append,
+            behind_max=4,
+        )
+        self.assertEqual((progress.events, behind), (15, [5]))
 
     def test_position_counts_only_what_was_returned(self) -> None:
         self.fill(10)
@@ -208,6 +235,20 @@ for event in events.connect(sys.argv[1], 2):
             follower.close()
             with events.connect(socket, 1) as follower:
                 self.assertEqual((next(follower).data, follower.position), (b"{bob}", 2))
+
+    def test_a_follower_in_another_process_gets_only_what_it_asks_for(self) -> None:
+        self.fill(40)
+        query = Query(types=["t1"]) | Query(types=["t2"], tags=["tag0"])
+        local = [event.position for event in self.store.follow(timeout=0, query=query)]
+        self.assertEqual(local, [n for n in range(40) if n % 3 == 1 or n % 6 == 2])
+        socket, seen = str(Path(self.directory.name) / "s.sock"), list[int]()
+        with self.store.serve(socket):
+            for member in range(2):
+                with events.connect(socket, partition=(member, 2), query=query) as follower:
+                    while not follower.has_caught_up:
+                        seen += [event.position for event in follower.poll(0.01)]
+                    self.assertEqual((follower.position, follower.missed), (40, 0))
+        self.assertEqual(sorted(seen), local)
 
     def test_an_event_whose_upcaster_fails_is_not_lost(self) -> None:
         for n in range(5):

@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn other_words_keep_the_exit_code_of_what_failed() {
         let locked = fulgurite::Error::Locked { path: "a.ful".into(), pid: None, is_here: false };
-        let damaged = fulgurite::Error::NotADatabase { path: "a.ful".into() };
+        let damaged = fulgurite::Error::NotADatabase { path: "a.ful".into(), is_squashfs: false };
         let full = fulgurite::Error::DiskFull { path: "a.ful".into(), source: io::ErrorKind::StorageFull.into() };
         for (error, code) in [(locked, LOCKED), (damaged, DAMAGED), (full, FAILED)] {
             let failure = Failure::from(fulgurite_rdf::Error::Engine(error)).reworded("words".into());

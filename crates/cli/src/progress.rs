@@ -47,10 +47,25 @@ impl Progress {
 
     /// Runs `work` on another thread, and prints the progress that its monitor reports.
     pub fn follow<T: Send>(&mut self, monitor: &Monitor, work: impl FnOnce() -> T + Send) -> T {
+        let doing = self.doing;
+        let line = || {
+            let phase = match monitor.phase() {
+                Phase::Flushing => "writing what is new",
+                Phase::Merging => "merging",
+                Phase::Moving => "moving pages",
+                Phase::Copying => "reading and writing tables",
+                _ => "waiting for the disk",
+            };
+            format!("{doing}: {phase}, {} written", size(monitor.written_bytes()))
+        };
+        self.during(line, work)
+    }
+
+    /// Runs `work` on another thread, and draws what `line` returns meanwhile.
+    pub fn during<T: Send>(&mut self, line: impl Fn() -> String, work: impl FnOnce() -> T + Send) -> T {
         if !self.visible {
             return work();
         }
-        let doing = self.doing;
         thread::scope(|scope| {
             let (ended, has_ended) = mpsc::channel();
             let worker = scope.spawn(move || {
@@ -60,14 +75,7 @@ impl Progress {
                 outcome
             });
             while has_ended.recv_timeout(BETWEEN_DRAWINGS) == Err(RecvTimeoutError::Timeout) {
-                let phase = match monitor.phase() {
-                    Phase::Flushing => "writing what is new",
-                    Phase::Merging => "merging",
-                    Phase::Moving => "moving pages",
-                    Phase::Copying => "reading and writing tables",
-                    _ => "waiting for the disk",
-                };
-                self.show(|| format!("{doing}: {phase}, {} written", size(monitor.written_bytes())));
+                self.show(&line);
             }
             worker.join().unwrap_or_else(|panic| resume_unwind(panic))
         })

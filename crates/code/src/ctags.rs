@@ -26,6 +26,9 @@ pub struct CtagsFile {
 pub const CTAGS_ARGUMENTS: &[&str] =
     &["--output-format=json", "--fields=+neKSZlt-P", "--sort=no", "--excmd=number", "--extras=-F"];
 
+/// What its symbols begin with, before a space.
+pub const SCHEME: &str = "ctags";
+
 impl CtagsFile {
     /// The tags at `path`, of the files below `root`.
     pub fn new(path: impl Into<PathBuf>, root: impl Into<PathBuf>) -> Self {
@@ -126,7 +129,7 @@ fn document(path: String, tags: Vec<Tag>, text: &str) -> Document {
         let number = named.entry(format!("{qualified} {}", tag.kind)).or_default();
         *number += 1;
         let which = if *number == 1 { String::new() } else { format!("+{number}") };
-        let symbol = format!("ctags {path} {qualified}({}{which})", tag.kind);
+        let symbol = format!("{SCHEME} {path} {qualified}({}{which})", tag.kind);
         scopes.entry(qualified).or_insert_with(|| symbol.clone());
         let line = lines.get(tag.line as usize - 1).copied().unwrap_or_default();
         if !line.is_ascii() {

@@ -273,7 +273,7 @@ impl IndexLock {
                 // Another process has deleted the index, and the lock with it.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    let message = "another process is indexing; try again when it has ended";
+                    let message = "another process is indexing or copying it; try again when it has ended";
                     return Err(Error::file(path, "be locked")(io::Error::new(ErrorKind::WouldBlock, message)));
                 }
                 Err(TryLockError::Error(error)) => return Err(Error::file(&lock, "be locked")(error)),

@@ -6,6 +6,8 @@ use protobuf::{Message as _, MessageField};
 use scip::types;
 
 use crate::browse::reader::CodeReader;
+use crate::ctags::CtagsFile;
+use crate::error::Error;
 use crate::indexers::choose::Plan;
 use crate::indexers::languages::Indexer;
 use crate::stack::{IndexLock, open_index};
@@ -24,6 +26,7 @@ static PREPARED: Indexer = Indexer {
     name: "sh",
     language: "",
     marks: &[],
+    endings: &[".ts"],
     arguments: &["-c", "cp prepared.scip \"$0\"", "{output}"],
     install: "",
     for_ctags: "",
@@ -45,6 +48,57 @@ fn the_outputs_of_indexers_are_not_indexed() {
 }
 
 #[test]
+fn what_an_indexer_finds_in_directories_below_has_their_paths() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (root, prepared) in [("web", scip_of(&["a.ts", "../shared/b.ts", "../../c.ts"])), ("api", scip_of(&["a.ts"]))] {
+        std::fs::create_dir(directory.path().join(root)).expect("a directory");
+        std::fs::write(directory.path().join(root).join("prepared.scip"), prepared).expect("a file");
+    }
+    let plan = Plan::in_roots(directory.path(), &PREPARED, &["web", "api"]);
+    let lock = IndexLock::take(&directory.path().join("code.ful")).expect("a lock");
+    let indexed = plan.run(&lock, &mut |_, _| {}).expect("it runs");
+    let updated = lock.update(&indexed, false, &mut |_| {}).expect("it is written");
+    assert_eq!(updated.outside, ["../../c.ts"]);
+    let reader = CodeReader::new(&open_index(lock.path()).expect("it is there")).expect("it is an index");
+    assert_eq!(reader.files().expect("it is sound"), ["api/a.ts", "shared/b.ts", "web/a.ts"]);
+    drop(indexed);
+    std::fs::write(directory.path().join("api/prepared.scip"), [0xff; 100]).expect("a file");
+    let indexed = plan.run(&lock, &mut |_, _| {}).expect("it runs");
+    let error = lock.update(&indexed, false, &mut |_| {}).expect_err("it is no index").to_string();
+    assert!(error.starts_with("sh failed: in api: its index is wrong: byte 0: "), "{error}");
+}
+
+/// One broken project among many left all without an index.
+#[test]
+fn an_indexer_that_fails_in_a_directory_below_is_left_out_if_the_index_loses_nothing() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name);
+    ["web", "api"].iter().for_each(|root| std::fs::create_dir(path(root)).expect("a directory"));
+    let plan = Plan::in_roots(directory.path(), &PREPARED, &["web", "api"]);
+    let lock = IndexLock::take(&path("code.ful")).expect("a lock");
+    let update = || {
+        let indexed = plan.run(&lock, &mut |_, _| {})?;
+        let updated = lock.update(&indexed, false, &mut |_| {})?;
+        Ok::<_, Error>((indexed.failures(), updated.files))
+    };
+    let refused = || update().expect_err("web has failed").to_string();
+    // Nothing was run.
+    assert!(refused().starts_with("sh failed: in web: exit status: 1: "), "{}", refused());
+    // What ctags found there is no loss.
+    let tag = r#"{"_type": "tag", "name": "f", "path": "web/a.ts", "line": 1, "kind": "function"}"#;
+    std::fs::write(path("tags"), tag).expect("a file");
+    lock.update(&CtagsFile::new(path("tags"), directory.path()), false, &mut |_| {}).expect("it is written");
+    std::fs::write(path("api/prepared.scip"), scip_of(&["a.ts"])).expect("a file");
+    let (failures, files) = update().expect("api is left");
+    assert_eq!((failures.len(), files), (1, 1));
+    assert!(failures[0].starts_with("sh failed: in web: exit status: 1: "), "{failures:?}");
+    std::fs::write(path("web/prepared.scip"), scip_of(&["a.ts"])).expect("a file");
+    assert_eq!(update().expect("both run"), (Vec::new(), 2));
+    std::fs::remove_file(path("web/prepared.scip")).expect("it is there");
+    assert!(refused().ends_with("; the index was not changed"), "{}", refused());
+}
+
+#[test]
 fn an_indexer_that_writes_a_wrong_index_is_named() {
     let directory = tempfile::tempdir().expect("a directory");
     std::fs::write(directory.path().join("prepared.scip"), [0xff; 100]).expect("a file");
@@ -63,6 +117,7 @@ fn a_file_that_is_saved_while_an_indexer_runs_is_left_out_until_the_next_run() {
         name: "sh",
         language: "",
         marks: &[],
+        endings: &[],
         arguments: &["-c", "cp prepared.scip \"$0\"; if [ -f edits ]; then . ./edits; fi", "{output}"],
         install: "",
         for_ctags: "",

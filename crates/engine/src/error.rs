@@ -123,6 +123,8 @@ pub enum Error {
     NotADatabase {
         /// The path that was given.
         path: PathBuf,
+        /// Whether the file is an image of SquashFS, which may have a database in it.
+        is_squashfs: bool,
     },
     /// The file is an image, which can only be read. Open it with [`Options::read_only`](crate::Options::read_only) or
     /// [`Database::open_image`](crate::Database::open_image), or restore it with
@@ -482,7 +484,7 @@ impl fmt::Display for Error {
             Self::FileExists { path } => {
                 write!(out, "{}: a file is there already; choose another name, or move it away", path.display())
             }
-            Self::NotADatabase { path } => write!(out, "{}: not a Fulgurite database; check the path", path.display()),
+            Self::NotADatabase { path, is_squashfs } => fmt_not_a_database(out, path, *is_squashfs),
             Self::IsAnImage { path } => fmt_is_an_image(out, path),
             Self::NotAnImage { path } => fmt_not_an_image(out, path),
             Self::UnsupportedFormat { path, found } => fmt_newer(out, path, found),
@@ -565,6 +567,18 @@ fn fmt_io(out: &mut fmt::Formatter<'_>, operation: &str, path: &Path, source: &i
 fn fmt_disk_full(out: &mut fmt::Formatter<'_>, path: &Path, source: &std::io::Error) -> fmt::Result {
     let remedy = "free space, or raise the disk quota or file size limit, and try again; nothing was lost";
     write!(out, "{}: no space to grow ({source}); {remedy}", path.display())
+}
+
+fn fmt_not_a_database(out: &mut fmt::Formatter<'_>, path: &Path, is_squashfs: bool) -> fmt::Result {
+    let path = path.display();
+    match is_squashfs {
+        true => write!(
+            out,
+            "{path}: a SquashFS image; mount it (`mount -t squashfs -o loop,ro IMAGE DIRECTORY`), and open the \
+             database in it"
+        ),
+        false => write!(out, "{path}: not a Fulgurite database; check the path"),
+    }
 }
 
 fn fmt_is_an_image(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {

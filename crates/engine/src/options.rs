@@ -49,7 +49,7 @@ pub struct Options {
     pub(crate) page_size_bytes: u32,
     pub(crate) cache_bytes: u64,
     pub(crate) delta_bytes: u64,
-    pub(crate) write_set_bytes: u64,
+    write_set_bytes: Option<u64>,
     pub(crate) durability: Durability,
     pub(crate) isolation: Isolation,
     pub(crate) max_size_bytes: Option<u64>,
@@ -71,7 +71,7 @@ impl Default for Options {
             page_size_bytes: PAGE_SIZE_BYTES_DEFAULT,
             cache_bytes: 64 << 20,
             delta_bytes: default_delta_bytes(),
-            write_set_bytes: WRITE_SET_BYTES_DEFAULT,
+            write_set_bytes: None,
             durability: Durability::Disk,
             isolation: Isolation::Serializable,
             max_size_bytes: None,
@@ -153,8 +153,8 @@ impl Options {
     }
 
     /// Sets the memory for the changes of one write transaction, in bytes. Above it, changes are spilled: they are
-    /// sorted and written to free space of the data file, where no other transaction sees them. Default: 64 MiB; at
-    /// least 1 KiB.
+    /// sorted and written to free space of the data file, where no other transaction sees them. Default: half of
+    /// [`Options::delta_bytes`], but at least 64 MiB and at most 192 MiB. It is at least 1 KiB.
     ///
     /// So a transaction may have any size. Until its commit ends, a spilled transaction needs disk space for its
     /// changes twice. Reading spilled changes is as fast as reading stored entries, unless the file is not
@@ -167,8 +167,13 @@ impl Options {
     /// conflict with it ([`crate::ConflictReason::BulkLoad`]).
     #[must_use]
     pub fn write_set_bytes(mut self, bytes: u64) -> Self {
-        self.write_set_bytes = bytes;
+        self.write_set_bytes = Some(bytes);
         self
+    }
+
+    /// See [`Options::write_set_bytes`]. A commit of what fits costs less than a spill, and goes to the deltas.
+    pub(crate) fn write_set_bytes_or_default(&self) -> u64 {
+        self.write_set_bytes.unwrap_or_else(|| (self.delta_bytes / 2).clamp(64 << 20, 192 << 20))
     }
 
     /// Sets the durability of [`crate::WriteTxn::commit`]. Default: [`Durability::Disk`].
@@ -339,8 +344,9 @@ impl Options {
             let message = format!("delta_bytes is at most {DELTA_BYTES_MAX}, not {}", self.delta_bytes);
             return Err(Error::Invalid { message });
         }
-        if self.write_set_bytes < WRITE_SET_BYTES_MIN {
-            let message = format!("write_set_bytes is at least {WRITE_SET_BYTES_MIN}, not {}", self.write_set_bytes);
+        let write_set_bytes = self.write_set_bytes_or_default();
+        if write_set_bytes < WRITE_SET_BYTES_MIN {
+            let message = format!("write_set_bytes is at least {WRITE_SET_BYTES_MIN}, not {write_set_bytes}");
             return Err(Error::Invalid { message });
         }
         self.merge_functions.names().try_for_each(validate_function_name)?;
@@ -495,8 +501,6 @@ pub(crate) const PAGE_SIZE_BYTES_DEFAULT: u32 = 16384;
 const DELTA_BYTES_MIN: u64 = 64 << 10;
 /// A delta may become twice as large before commits wait, and its references reach 32 GiB.
 const DELTA_BYTES_MAX: u64 = 8 << 30;
-/// Memory of a transaction's changes before they are spilled.
-const WRITE_SET_BYTES_DEFAULT: u64 = 64 << 20;
 /// Less would spill almost every change.
 const WRITE_SET_BYTES_MIN: u64 = 1 << 10;
 /// Longest name of a key or value type.

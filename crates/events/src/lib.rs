@@ -27,12 +27,13 @@
 //! | read | [`EventStore::snapshot`], [`Snapshot`], [`Events`] |
 //! | replay many events, on several threads | [`Snapshot::scan`], [`Snapshot::scan_parallel`] |
 //! | fold events into tables, each exactly once | [`View`], [`EventStore::run_view`], [`EventStore::rebuild_view`] |
+//! | compute a view again, on several threads | [`EventStore::rebuild_view_parallel`] |
 //! | follow new events | [`EventStore::follow`], [`Follower`], [`Signal`] |
 //! | follow from another process (Unix) | `EventStore::serve`, `RemoteFollower` |
 //! | truncate, delete, keep a part | [`EventStore::delete_stream`], [`EventStore::apply_retention`] |
 //! | check a store, and repair its indexes | [`Snapshot::check`], [`StoreOptions::rebuild_indexes`] |
 //! | copy what a damaged store still has | [`Snapshot::salvage`] |
-//! | encode payloads | [`Codec`] |
+//! | encode and decode payloads | [`Codec`], [`Event::decode`] |
 //! | change a FlatBuffer of a view without encoding it again | [`FlatTable`] |
 //!
 //! # What the store promises
@@ -87,7 +88,7 @@ pub use store::reindex::IndexReport;
 pub use store::retention::{Retention, RetentionReport};
 pub use store::transaction::Transaction;
 
-/// The examples of the guide.
-#[cfg(doctest)]
+/// The examples of the guide. One of them has payloads in JSON, so they are compiled only with the feature `json`.
+#[cfg(all(doctest, feature = "json"))]
 #[doc = include_str!("../../../docs/guide/events.md")]
 struct Guide;

@@ -1,20 +1,22 @@
-//! Appends and a view on a disk that loses power: whatever reached the medium, everything acknowledged is there, the
-//! log is dense, and the view has every event up to its position exactly once.
+//! Random sessions on a disk that loses power: whatever reached the medium, every event is there that was acknowledged
+//! or that a follower has seen, the log is dense, and the view has every event up to its position exactly once.
+//!
+//! `cargo xtask events power --images N --seed S` cuts the power more often. `--image ID` repeats one image.
 
 #![allow(clippy::unwrap_used)] // A panic is a test's report; clippy sees that only inside of test functions.
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
 
-use fulgurite::{Database, Read, WriteTxn};
+use fulgurite::{Database, WriteTxn};
 use fulgurite_events::{
-    Event, EventData, EventStore, Expected, Position, Result, Retention, Version, View, ViewContext,
+    Event, EventData, EventStore, Expected, Position, Result, Retention, Snapshot, Version, View, ViewContext,
 };
-use fulgurite_testkit::{CrashDisk, Kinds};
-
-const PATH: &str = "events.ful";
-/// Streams of a wide transaction.
-const WIDE_STREAMS: u64 = 20;
+use fulgurite_testkit::cuts::{RecordedSession, run_cuts};
+use fulgurite_testkit::{CrashDisk, CrashImage, Random, Recording, drawn_seed};
 
 fn open(disk: &CrashDisk, create: bool) -> fulgurite::Result<Database> {
     let options = Database::options().create(create).background(false).delta_bytes(64 << 10);
@@ -25,16 +27,16 @@ fn view() -> View {
     View::new("bytes").table("bytes", Default::default()).batch_events(9)
 }
 
-/// Sums the lengths of payloads, and counts.
+/// Counts events, sums the lengths of payloads, and keeps the first position.
 fn fold(txn: &mut WriteTxn, context: &ViewContext<'_>, event: &Event<'_>) -> Result<()> {
     let table = context.table(0);
-    let before = txn.get(table, "sum")?.map_or([0, 0], |value| numbers(&value));
-    let sum = [before[0] + 1, before[1] + event.payload.len() as u64];
+    let before = txn.get(table, "sum")?.map_or([0, 0, event.position.0], |value| numbers(&value));
+    let sum = [before[0] + 1, before[1] + event.payload.len() as u64, before[2]];
     Ok(txn.put(table, "sum", sum.map(u64::to_le_bytes).concat())?)
 }
 
-fn numbers(value: &[u8]) -> [u64; 2] {
-    [0, 8].map(|at| u64::from_le_bytes(value[at..at + 8].try_into().unwrap()))
+fn numbers(value: &[u8]) -> [u64; 3] {
+    [0, 8, 16].map(|at| u64::from_le_bytes(value[at..at + 8].try_into().unwrap()))
 }
 
 /// The length of the payload at a position.
@@ -42,65 +44,159 @@ fn length(position: u64) -> usize {
     if position % 40 == 39 { 9_000 } else { (position * 37 % 300) as usize }
 }
 
-/// Appends to so many streams in one transaction that the index of streams gets a block.
-fn append_wide(store: &EventStore, disk: &CrashDisk) {
-    let head = store.snapshot().unwrap().head().unwrap().0;
-    let appended = store.transact(|t| {
-        for stream in 0..WIDE_STREAMS {
-            let payload = vec![7_u8; length(head + stream)];
-            t.append(format!("s{stream}"), Expected::Any, &[EventData::new("x", &payload)])?;
-        }
-        Ok(())
-    });
-    appended.unwrap();
-    disk.mark("appended", head + WIDE_STREAMS);
+/// The payloads of the next events.
+fn payloads(head: u64, count: u64) -> Vec<Vec<u8>> {
+    (head..head + count).map(|position| vec![7; length(position)]).collect()
 }
 
-fn work(disk: &CrashDisk) {
-    let db = open(disk, true).unwrap();
-    let mut store = EventStore::open_in(&db).unwrap();
-    for round in 0..60_u64 {
-        let head = store.snapshot().unwrap().head().unwrap().0;
-        let payloads: Vec<_> = (head..head + 1 + round % 5).map(|position| vec![7; length(position)]).collect();
-        let events: Vec<_> = payloads.iter().map(|payload| EventData::new("x", payload)).collect();
-        store.append(format!("s{}", round % 4), Expected::Any, &events).unwrap();
-        disk.mark("appended", head + events.len() as u64);
-        if round % 7 == 3 {
-            store.run_view(&view(), fold).unwrap();
-            disk.mark("folded", head + events.len() as u64);
+/// A store that is open, and a follower of it on another thread.
+struct Opened<'o> {
+    store: EventStore,
+    disk: &'o CrashDisk,
+    /// The position after the last event that the follower has seen. The greatest number after it has ended.
+    seen: AtomicU64,
+    is_done: AtomicBool,
+}
+
+impl Opened<'_> {
+    fn head(&self) -> Result<u64> {
+        Ok(self.store.snapshot()?.head()?.0)
+    }
+
+    /// Does random operations while the follower runs.
+    fn work(&self, random: &mut Random) -> Result<()> {
+        let begin = self.head()?;
+        self.seen.store(begin, Ordering::Relaxed);
+        thread::scope(|scope| {
+            let follower = scope.spawn(move || {
+                let _ended = OnDrop(|| self.seen.store(u64::MAX, Ordering::Relaxed));
+                self.follow(begin)
+            });
+            let done = OnDrop(|| self.is_done.store(true, Ordering::Relaxed));
+            let worked = (0..ROUNDS).try_for_each(|_| self.operate(random));
+            drop(done);
+            follower.join().expect("the follower does not panic").and(worked)
+        })
+    }
+
+    /// Notes on the disk what a follower sees.
+    fn follow(&self, from: u64) -> Result<()> {
+        let mut follower = self.store.follow(Position(from))?;
+        while !self.is_done.load(Ordering::Relaxed) {
+            follower.poll(Duration::from_millis(1), |_, event| {
+                self.disk.mark(SEEN, event.position.0 + 1);
+                self.seen.store(event.position.0 + 1, Ordering::Relaxed);
+                Ok(())
+            })?;
         }
-        match round {
-            10 | 30 | 45 => append_wide(&store, disk),
-            20 => db.checkpoint().unwrap(),
-            35 => drop(store.rebuild_view(&view(), fold).unwrap()),
-            // The next append folds the blocks of the index.
-            38 => {
-                drop(store);
-                store = EventStore::open_in(&db).unwrap();
+        Ok(())
+    }
+
+    fn operate(&self, random: &mut Random) -> Result<()> {
+        match random.below(16) {
+            0..=8 => {
+                let (stream, count) = (format!("s{}", random.below(4)), 1 + random.below(5));
+                self.append(count, |payloads| {
+                    let events: Vec<_> = payloads.iter().map(|payload| EventData::new("x", payload)).collect();
+                    self.store.append(&stream, Expected::Any, &events).map(drop)
+                })
             }
-            50 => {
-                store.apply_retention(&Retention { count_max: Some(60), ..Retention::default() }).unwrap();
-                db.checkpoint().unwrap();
+            // To so many streams that the index of streams gets a block.
+            9 => self.append(WIDE_STREAMS, |payloads| {
+                self.store.transact(|t| {
+                    let mut streams = (0..).zip(payloads);
+                    streams.try_for_each(|(stream, payload)| {
+                        t.append(format!("s{stream}"), Expected::Any, &[EventData::new("x", payload)]).map(drop)
+                    })
+                })
+            }),
+            10..=11 => self.run_view(),
+            12 => {
+                self.store.database().checkpoint()?;
+                Ok(())
             }
-            _ => {}
+            13 => self.store.rebuild_view(&view(), fold).map(drop),
+            _ => {
+                // The view does not miss what is removed.
+                self.run_view()?;
+                let retention = Retention { count_max: Some(30 + random.below(60)), ..Retention::default() };
+                self.store.apply_retention(&retention).map(drop)
+            }
         }
+    }
+
+    /// Appends so many events, and waits until the follower has seen them: so a seed leads to the same recording again.
+    fn append(&self, count: u64, append: impl FnOnce(&[Vec<u8>]) -> Result<()>) -> Result<()> {
+        let head = self.head()?;
+        self.disk.mark(BEGUN, head + count);
+        append(&payloads(head, count))?;
+        self.disk.mark(APPENDED, head + count);
+        while self.seen.load(Ordering::Relaxed) < head + count {
+            thread::yield_now();
+        }
+        Ok(())
+    }
+
+    fn run_view(&self) -> Result<()> {
+        let folded = self.store.run_view(&view(), fold)?.position;
+        self.disk.mark(FOLDED, folded.0);
+        Ok(())
     }
 }
 
-/// Checks the store on the disk after the power cut. Returns whether there is one.
-fn check(disk: &CrashDisk, appended: u64, folded: u64) -> bool {
-    let opened = open(disk, false).and_then(|db| db.read().map(|_| db));
-    let store = opened.map_err(fulgurite_events::Error::from).and_then(|db| EventStore::open_in(&db));
-    let store = match store {
-        Ok(store) => store,
-        Err(error) => {
-            assert_eq!(appended, 0, "{error}");
-            return false;
-        }
-    };
+/// Calls a function when it is dropped, also if the thread panics: another thread waits for what the function stores.
+struct OnDrop<F: Fn()>(F);
+
+impl<F: Fn()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// What the disk has recorded.
+struct Session(Recording);
+
+impl RecordedSession for Session {
+    const COMMAND: &'static str = "events power";
+
+    fn record(seed: u64) -> std::result::Result<Self, String> {
+        let (disk, mut random) = (CrashDisk::new(), Random::for_part(seed, &[1]));
+        let mut work = || -> Result<()> {
+            let db = open(&disk, true)?;
+            for _ in 0..OPENINGS {
+                let store = EventStore::open_in(&db)?;
+                disk.mark("created", 0);
+                let opened = Opened { store, disk: &disk, seen: AtomicU64::new(0), is_done: AtomicBool::new(false) };
+                opened.work(&mut random)?;
+            }
+            Ok(())
+        };
+        work().map_err(|error| format!("seed {seed}: the session failed: {error}"))?;
+        Ok(Self(disk.recording()))
+    }
+
+    fn recording(&self) -> &Recording {
+        &self.0
+    }
+
+    fn recover(&self, image: &CrashImage<'_>) -> std::result::Result<bool, String> {
+        let newest = |label: &str| {
+            let marks = image.marks().iter().filter(|mark| mark.label == label);
+            marks.map(|mark| mark.number).max().unwrap_or_default()
+        };
+        let head = check(&image.disk(), newest(APPENDED).max(newest(SEEN)), newest(FOLDED));
+        Ok(head >= newest(BEGUN))
+    }
+}
+
+/// Checks the store on the disk after the power cut, and continues it. `durable` events were acknowledged or seen, and
+/// `folded` are in the view. Returns how many events there were.
+fn check(disk: &CrashDisk, durable: u64, folded: u64) -> u64 {
+    let db = open(disk, false).unwrap();
+    let store = EventStore::open_in(&db).unwrap();
     let snapshot = store.snapshot().unwrap();
     let (head, start) = (snapshot.head().unwrap().0, snapshot.start().unwrap().0);
-    assert!(head >= appended, "{appended} events were acknowledged, and {head} are there");
+    assert!(head >= durable, "{durable} events were acknowledged or seen, and {head} are there");
     let mut next = None;
     snapshot
         .scan(.., |event| {
@@ -121,30 +217,50 @@ fn check(disk: &CrashDisk, appended: u64, folded: u64) -> bool {
         }
     }
     assert_eq!(in_streams, head - start);
-    let position = snapshot.consumer_position("bytes").unwrap();
-    assert!(position >= Position(folded));
-    if let Ok(table) = snapshot.txn().open_table("bytes") {
-        let sum = snapshot.txn().get(&table, "sum").unwrap().map_or([0, 0], |value| numbers(&value));
-        assert_eq!(sum, [position.0, (0..position.0).map(|position| length(position) as u64).sum()]);
-        assert!(!snapshot.txn().is_empty(&table).unwrap() || position.0 == 0);
-    }
-    true
+    let report = snapshot.check().unwrap();
+    assert!(report.is_sound(), "{:?}", report.defects);
+    assert!(check_view(&snapshot) >= folded);
+    let payload = payloads(head, 1).concat();
+    let appended = store.append("after the cut", Expected::Any, &[EventData::new("x", &payload)]).unwrap();
+    store.run_view(&view(), fold).unwrap();
+    assert_eq!([appended.position.0, check_view(&store.snapshot().unwrap())], [head, head + 1]);
+    head
+}
+
+/// Compares the view with the events up to its position. Returns the position.
+fn check_view(snapshot: &Snapshot) -> u64 {
+    let position = snapshot.consumer_position("bytes").unwrap().0;
+    let txn = snapshot.txn();
+    let sum = txn.open_table("bytes").ok().and_then(|table| txn.get(&table, "sum").unwrap());
+    let Some(sum) = sum else {
+        assert_eq!(position, 0, "the view is empty");
+        return 0;
+    };
+    let sum = numbers(&sum);
+    let bytes: u64 = (sum[2]..position).map(|position| length(position) as u64).sum();
+    assert_eq!(sum, [position - sum[2], bytes, sum[2]], "the view up to {position}");
+    position
 }
 
 #[test]
-fn a_power_cut_loses_no_acknowledged_event_and_no_view_counts_twice() {
-    let disk = CrashDisk::new();
-    work(&disk);
-    let recording = disk.recording();
-    let (mut stores, mut images) = (0, 0);
-    for image in recording.images(1, Kinds { subsets: 1, torn: 1 }) {
-        let last = |label: &str| {
-            let marks = image.marks().iter().rev();
-            marks.filter(|mark| mark.label == label).map(|mark| mark.number).next().unwrap_or_default()
-        };
-        images += 1;
-        stores += u32::from(check(&image.disk(), last("appended"), last("folded")));
-    }
-    println!("{images} images, {stores} with a store");
-    assert!(stores > 100, "only {stores} of {images} images had a store");
+fn a_power_cut_loses_no_event_that_was_acknowledged_or_seen_and_no_view_counts_twice() {
+    let number = |name: &str| std::env::var(name).ok().map(|number| number.parse().unwrap());
+    let (seed, images) = (number("EVENTS_SEED"), number("EVENTS_IMAGES"));
+    let image = std::env::var("EVENTS_IMAGE").ok();
+    let run = run_cuts::<Session>(seed.unwrap_or_else(drawn_seed), images.unwrap_or(IMAGES), image.as_deref());
+    assert!(run.unwrap(), "an image is wrong");
 }
+
+const PATH: &str = "events.ful";
+/// What is noted on the disk: how many events an append has begun to add, were acknowledged, seen, and folded.
+const BEGUN: &str = "begun";
+const APPENDED: &str = "appended";
+const SEEN: &str = "seen";
+const FOLDED: &str = "folded";
+/// How often a session opens the store, and how many operations it does each time.
+const OPENINGS: u64 = 3;
+const ROUNDS: u64 = 25;
+/// Streams of a wide transaction.
+const WIDE_STREAMS: u64 = 20;
+/// Images of a run that says nothing else.
+const IMAGES: u64 = 400;

@@ -103,6 +103,11 @@ pub enum Error {
         /// The names of its tables.
         tables: Box<[String]>,
     },
+    /// A newer version of Fulgurite has written the database, in a format that this one does not read.
+    NewerFormat {
+        /// The file.
+        path: PathBuf,
+    },
     /// The database has no schema: it was created as a store of bytes.
     NoSchema {
         /// The file.
@@ -250,6 +255,7 @@ impl fmt::Display for Error {
             ),
             Self::NoSuchUnit { .. }
             | Self::NotFacts { .. }
+            | Self::NewerFormat { .. }
             | Self::NoSchema { .. }
             | Self::OtherSchema { .. }
             | Self::Exists { .. }
@@ -294,6 +300,10 @@ impl Error {
                     [first, .., last] => write!(out, "it has tables from `{first}` to `{last}`; choose another file"),
                     [only] => write!(out, "it has the table `{only}`; choose another file"),
                 }
+            }
+            Self::NewerFormat { path } => {
+                write!(out, "{}: the facts have a format that this version of Fulgurite ", path.display())?;
+                out.write_str("does not read; open the database with a newer version")
             }
             Self::NoSchema { path } => {
                 write!(out, "{}: the database has no schema; open it as a Store", path.display())

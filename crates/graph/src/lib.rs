@@ -28,6 +28,7 @@
 //! | store a graph | [`Graph`], [`Edge`], [`GraphOptions`] |
 //! | read the edges of a vertex | [`Graph::edges`], [`EdgeQuery`] |
 //! | keep a graph for each version of the data | [`VersionedGraph`] |
+//! | keep a value by key | [`TypedTable`](fulgurite::TypedTable), a table of the engine |
 //! | keep lists or maps by key | [`ListState`], [`MapState`] |
 //! | send the state elsewhere, and get it back | [`Checkpoints`], [`CheckpointStorage`] |
 //!
@@ -44,7 +45,7 @@ pub use checkpoint::checkpoints::{CheckpointReport, Checkpoints};
 pub use checkpoint::error::CheckpointError;
 pub use checkpoint::storage::{CheckpointStorage, DirectoryStorage};
 pub use edges::edge::{Direction, Edge};
-pub use edges::iter::{Edges, Targets};
+pub use edges::iter::{AllTargets, Edges, Targets};
 pub use edges::layout::GraphOptions;
 pub use edges::query::EdgeQuery;
 pub use graphs::graph::Graph;

@@ -26,3 +26,7 @@ mod registry;
 mod room;
 mod tables;
 mod writes;
+
+/// Counts the memory of queries. Only this library uses it: the virtual machine has allocators of its own.
+#[global_allocator]
+static ALLOCATOR: fulgurite_rdf::MeteringAllocator = fulgurite_rdf::MeteringAllocator::system();

@@ -86,12 +86,16 @@ impl Object {
         Failure::Invalid(format!("a handle of a {} was used as a {expected}", self.class()))
     }
 
-    /// The database.
+    /// The database, or the one that an RDF store is in, for a backup or a compaction of the store.
     ///
     /// # Errors
     /// [`Failure::Invalid`] if it is another object.
     pub fn database(&self) -> Result<&Database> {
-        if let Self::Database(opened) = self { Ok(&opened.database) } else { Err(self.is_not("Database")) }
+        match self {
+            Self::Database(opened) => Ok(&opened.database),
+            Self::Store(opened) => Ok(opened.store.database()),
+            _ => Err(self.is_not("Database")),
+        }
     }
 
     /// The table.

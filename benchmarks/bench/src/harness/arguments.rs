@@ -35,6 +35,8 @@ pub struct Options<W> {
     pub records: Option<usize>,
     /// Events of a log, in a suite that counts them apart from records.
     pub events: Option<usize>,
+    /// Bytes of an entity, in a suite that has entities.
+    pub entity_bytes: Option<usize>,
     /// Rounds of each workload.
     pub rounds: usize,
     /// Seed of queries and changes.
@@ -68,6 +70,7 @@ impl<W: PartialEq> Options<W> {
             engines: Vec::new(),
             records: None,
             events: None,
+            entity_bytes: None,
             rounds,
             seed: None,
             format: Format::Table,
@@ -137,7 +140,7 @@ pub enum Counted {
     Records,
     /// Statements, which it writes to a file if asked to: `--statements`, `--generate`.
     Statements,
-    /// Bins, and events of a log: `--bins`, `--events`.
+    /// Bins, events of a log, and bytes of an entity: `--bins`, `--events`, `--entity-bytes`.
     BinsAndEvents,
 }
 
@@ -172,6 +175,9 @@ impl<W: PartialEq> Grammar<W> {
                 }
                 "--generate" if self.counted == Counted::Statements => options.generate = Some(value()?.into()),
                 "--events" if self.counted == Counted::BinsAndEvents => options.events = Some(self.count(name, value)?),
+                "--entity-bytes" if self.counted == Counted::BinsAndEvents => {
+                    options.entity_bytes = Some(entity_bytes(name, &value()?)?);
+                }
                 _ if name == self.counted.option() && !self.records.is_empty() => {
                     options.records = Some(self.count(name, value)?);
                 }
@@ -231,6 +237,17 @@ pub fn each(
         })?;
     }
     Ok(false)
+}
+
+/// Larger entities would be too many bytes for the transactions of a load.
+const ENTITY_BYTES_MAX: u64 = 16_384;
+
+/// Reads a number of bytes of an entity.
+fn entity_bytes(option: &str, text: &str) -> Result<usize> {
+    match number(option, text)? {
+        bytes @ ..=ENTITY_BYTES_MAX => Ok(bytes as usize),
+        _ => Err(Error::Usage(format!("{option} is at most {ENTITY_BYTES_MAX}; it is `{text}`"))),
+    }
 }
 
 /// Reads names separated by commas.

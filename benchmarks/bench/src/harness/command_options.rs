@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
+use crate::floors::around::{Around, Floors};
 use crate::harness::arguments::{each, number};
+use crate::harness::report::Report;
 use crate::harness::suite::{default_directory, seed_of_the_clock};
+use crate::measure::machine;
 
 /// What every such command understands.
 #[derive(Clone, Debug)]
@@ -15,6 +18,8 @@ pub struct CommandOptions {
     pub seed: u64,
     /// Where files go.
     pub directory: PathBuf,
+    /// A file for results as lines of JSON.
+    pub json: Option<PathBuf>,
 }
 
 impl CommandOptions {
@@ -28,12 +33,13 @@ impl CommandOptions {
         arguments: Vec<String>,
         mut own: impl FnMut(&str, &mut dyn FnMut() -> Result<u64>) -> Result<bool>,
     ) -> Result<Option<Self>> {
-        let (mut quick, mut seed, mut directory) = (false, None, None);
+        let (mut quick, mut seed, mut directory, mut json) = (false, None, None, None);
         let help = each(arguments.into_iter(), |name, value| {
             match name {
                 "--quick" => quick = true,
                 "--seed" => seed = Some(number(name, &value()?)?),
                 "--directory" => directory = Some(PathBuf::from(value()?)),
+                "--json" => json = Some(PathBuf::from(value()?)),
                 _ => {
                     if !own(name, &mut || count(name, &value()?))? {
                         return Err(Error::Usage(format!("unknown option `{name}`")));
@@ -46,7 +52,23 @@ impl CommandOptions {
             return Ok(None);
         }
         let directory = directory.map_or_else(default_directory, Ok)?;
-        Ok(Some(Self { quick, seed: seed.unwrap_or_else(seed_of_the_clock), directory }))
+        Ok(Some(Self { quick, seed: seed.unwrap_or_else(seed_of_the_clock), directory, json }))
+    }
+
+    /// Writes what was found to the file of `--json`, with the machine and, of a whole run, its floors before and after
+    /// the run. Does nothing without that option.
+    ///
+    /// # Errors
+    /// What the disk answers.
+    pub fn write(&self, before: Floors, mut report: Report) -> Result<()> {
+        let Some(path) = &self.json else { return Ok(()) };
+        if !self.quick {
+            let around = Around { before, after: Floors::measure(&self.directory, self.seed, false) };
+            report.notes.extend(around.notes());
+            report.limits = Some(around);
+        }
+        let text = report.json_with_machine(&machine::summary(report.search), self.seed);
+        std::fs::write(path, text).map_err(|error| Error::io("write", path, error))
     }
 }
 
@@ -77,9 +99,10 @@ mod tests {
 
     #[test]
     fn options_are_read_and_what_is_not_understood_is_named() {
-        let (options, records) = parsed("--records 7_000 --seed=3 --directory /d --quick").unwrap();
+        let (options, records) = parsed("--records 7_000 --seed=3 --directory /d --quick --json /j").unwrap();
         let options = options.unwrap();
         assert!(records == 7000 && options.seed == 3 && options.quick && options.directory == *"/d");
+        assert_eq!(options.json, Some("/j".into()));
         assert!(parsed("--quick --help").unwrap().0.is_none());
         for (line, named) in
             [("--swim", "`--swim`"), ("--seed", "--seed"), ("--records 0", "`0`"), ("--records x", "`x`")]

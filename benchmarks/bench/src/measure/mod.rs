@@ -5,6 +5,7 @@ pub mod child;
 pub mod clock;
 pub mod java;
 pub mod machine;
+pub mod page_cache;
 pub mod places;
 pub mod reads;
 pub mod rounds;

@@ -63,6 +63,14 @@ class Follower:
         """Whether it has returned all events, and has not fallen behind since."""
         return self._follower.has_caught_up
 
+    @property
+    def behind(self) -> int:
+        """How many events were waiting when it fell behind, 0 after it has caught up.
+
+        It falls behind if more than ``behind_max`` events are waiting after it had caught up.
+        """
+        return self._follower.behind
+
     def close(self) -> None:
         """End the follower. A thread that waits for it gets ``ClosedError``."""
         self._follower.close()

@@ -138,9 +138,9 @@ class _Reads:
             raise error
         return _info(info)
 
-    def streams(self, prefix: str | bytes = "") -> list[StreamInfo]:
-        """Return the streams whose names begin with ``prefix``, sorted, deleted ones included."""
-        return [_info(info) for info in self._snapshot().streams(prefix)]
+    def streams(self, prefix: str | bytes = "") -> Iterator[StreamInfo]:
+        """Iterate over the streams whose names begin with ``prefix``, sorted, deleted ones included."""
+        return map(_info, self._snapshot().streams(prefix))
 
     def types(self) -> list[tuple[str, int]]:
         """Return the types of events with the versions of their schemas."""
@@ -393,10 +393,13 @@ class EventStore(_Reads):
         *,
         stop: threading.Event | None = None,
         on_caught_up: Callable[[], object] | None = None,
+        on_fell_behind: Callable[[int], object] | None = None,
+        behind_max: int = 10_000,
     ) -> ViewProgress:
         """As ``run_view``, but continue with new events until ``stop`` is set, or an interrupt.
 
-        ``on_caught_up`` is called whenever all events were folded.
+        ``on_caught_up`` is called whenever all events were folded, and ``on_fell_behind`` with the
+        number of events that are waiting then, if they are more than ``behind_max``.
         """
         events, missed = 0, 0
         while True:
@@ -410,6 +413,8 @@ class EventStore(_Reads):
                     break
             if stop is not None and stop.is_set():
                 return ViewProgress(events, progress.position, missed)
+            if on_fell_behind is not None and (behind := self.head - progress.position) > behind_max:
+                on_fell_behind(behind)
 
     def rebuild_view(self, view: View, fold: Fold) -> ViewProgress:
         """Fold all events again into tables beside, and exchange the tables in one transaction.
@@ -431,15 +436,18 @@ class EventStore(_Reads):
         batch_events: int = 10_000,
         behind_max: int = 10_000,
         partition: tuple[int, int] | None = None,
+        query: Query | None = None,
     ) -> Follower:
         """Iterate over all events from a position on, and wait for new ones.
 
         With ``timeout``, an iteration ends when no event has come for so many seconds; another one
         continues there. A follower sees an event as soon as its append may return. ``partition`` is
-        a member of a group, such as ``(0, 4)``: it gets only the events of its streams. A position
-        above ``head`` raises ``InvalidError``.
+        a member of a group, such as ``(0, 4)``: it gets only the events of its streams. With
+        ``query``, it gets only events that match. A position above ``head`` raises ``InvalidError``.
         """
-        return Follower(_native.follow(self._store, start, batch_events, behind_max, partition), timeout)
+        items = None if query is None else query.items()
+        native = _native.follow(self._store, start, batch_events, behind_max, partition, items)
+        return Follower(native, timeout)
 
     def serve(self, socket: FilePath) -> Server:
         """Serve the events at a Unix socket, for ``connect`` in other processes, until it is closed."""
@@ -478,8 +486,8 @@ def open(
         "upcasters": None if upcasters is None else dict(upcasters),
     }
     engine = {"create": create and not read_only, "read_only": read_only, "wait_for_lock": wait_for_lock}
-    required = None if create or read_only else name
-    return EventStore(_native.open_events(os.fsdecode(path), options, engine, required))
+    must_exist = not create and not read_only
+    return EventStore(_native.open_events(os.fsdecode(path), options, engine, must_exist))
 
 
 def open_in(
@@ -512,6 +520,8 @@ def connect(
     *,
     timeout: float | None = None,
     upcasters: Mapping[tuple[str, int], _Upcaster] | None = None,
+    partition: tuple[int, int] | None = None,
+    query: Query | None = None,
 ) -> Follower:
     """Follow a store that another process serves, as ``EventStore.follow``.
 
@@ -520,4 +530,5 @@ def connect(
     ``Follower.position``.
     """
     functions = None if upcasters is None else dict(upcasters)
-    return Follower(_native.connect(os.fsdecode(socket), start, functions), timeout)
+    items = None if query is None else query.items()
+    return Follower(_native.connect(os.fsdecode(socket), start, functions, partition, items), timeout)

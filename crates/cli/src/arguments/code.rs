@@ -17,7 +17,8 @@ pub struct Index {
     /// The database file. If it exists, only what has changed is written, to FILE-increment.1 and so on.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "code.ful")]
     pub database: PathBuf,
-    /// Read this SCIP file, which an indexer wrote for the directory, instead of running indexers.
+    /// Read this SCIP file, which an indexer wrote for the directory, instead of running indexers. It may be compressed
+    /// by gzip.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scip: Vec<PathBuf>,
     /// Do not run this indexer, for example because it fails. Ctags finds the definitions of its languages.

@@ -29,9 +29,10 @@ pub enum EventsVerb {
     Append(Append),
     /// Print events as NDJSON: all, or those of a stream.
     Read(Read),
-    /// Print events as NDJSON, then print new events as they appear in the file.
+    /// Print events as NDJSON, then print new events as they appear in the file, or come from a socket.
     ///
-    /// Events of another process appear when that process writes its next checkpoint, or closes the database.
+    /// Events of another process appear in the file when that process writes its next checkpoint, or closes the
+    /// database. With --socket, they come as soon as they have the durability of the store.
     Follow(Follow),
     /// List the streams.
     Streams(Streams),
@@ -55,6 +56,13 @@ pub struct StoreArgument {
     /// The name of the store in the database.
     #[arg(long, value_name = "NAME", default_value = "events")]
     pub store: String,
+}
+
+impl StoreArgument {
+    /// A store that is named by other arguments.
+    pub fn new(path: PathBuf, store: String) -> Self {
+        Self { file: FileArgument { path }, store }
+    }
 }
 
 /// The name of a stream, or its beginning: text, or `hex:` and digits.
@@ -89,6 +97,10 @@ pub struct Append {
     /// How many events are appended at a time: all of them or none.
     #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pub batch: u32,
+    /// Meanwhile, serve the events of the store at this Unix socket, for `events follow --socket` and other programs.
+    /// Events are then appended as they arrive, in batches that may have fewer events.
+    #[arg(long, value_name = "SOCKET", value_hint = ValueHint::FilePath)]
+    pub serve: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WriteArguments,
 }
@@ -104,9 +116,12 @@ pub struct Read {
     /// Begin at this position; of a stream, at this version.
     #[arg(long, value_name = "NUMBER")]
     pub from: Option<u64>,
-    /// Begin with the first event of this time or later: a date, a time as events have, or seconds since 1970.
-    #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with_all = ["from", "stream", "backwards"])]
+    /// Only events of this time or later: a date, a time as events have, or seconds since 1970.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub since: Option<Timestamp>,
+    /// Only events before this time.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub until: Option<Timestamp>,
     /// Print the newest events first. With --from N, print only events before N.
     #[arg(long)]
     pub backwards: bool,
@@ -114,29 +129,38 @@ pub struct Read {
     #[arg(long, value_name = "COUNT")]
     pub limit: Option<u64>,
     /// Only events of these types.
-    #[arg(long = "type", value_name = "TYPE", conflicts_with = "stream")]
+    #[arg(long = "type", value_name = "TYPE")]
     pub kinds: Vec<String>,
     /// Only events that have all of these tags.
-    #[arg(long = "tag", value_name = "TAG", conflicts_with = "stream")]
+    #[arg(long = "tag", value_name = "TAG")]
     pub tags: Vec<String>,
     /// Read a damaged store: leave out what cannot be read, print which positions that is to standard error, and end
     /// with exit code 3 if there is any. Indexes are not read.
-    #[arg(long, conflicts_with_all = ["stream", "since", "backwards"])]
+    #[arg(long, conflicts_with_all = ["stream", "since", "until", "backwards"])]
     pub skip_damaged: bool,
 }
 
 /// Arguments of `events follow`.
 #[derive(Args, Debug)]
 pub struct Follow {
-    #[command(flatten)]
-    pub store: StoreArgument,
+    /// The database file.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "socket")]
+    pub path: Option<PathBuf>,
+    /// The name of the store in the database.
+    #[arg(long, value_name = "NAME", default_value = "events", conflicts_with = "socket")]
+    pub store: String,
+    /// Instead of opening a file, receive the events from a process that serves them at this Unix socket, such as
+    /// `events append --serve`. If that process ends, connect again as soon as one serves there.
+    #[arg(long, value_name = "SOCKET", value_hint = ValueHint::FilePath, conflicts_with = "path")]
+    pub socket: Option<PathBuf>,
     /// Begin at this position [default: after the newest event].
-    #[arg(long, value_name = "POSITION")]
+    // The greatest number asks a process that serves for new events only.
+    #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u64).range(..u64::MAX))]
     pub from: Option<u64>,
     /// End after this many events.
     #[arg(long, value_name = "COUNT")]
     pub limit: Option<u64>,
-    /// How often to look for events, in seconds.
+    /// How often to look for events, in seconds. With --socket: how often to connect again.
     #[arg(long, value_name = "SECONDS", default_value = "0.2", value_parser = parse_seconds)]
     pub interval: Duration,
 }

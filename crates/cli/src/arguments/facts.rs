@@ -52,6 +52,8 @@ pub enum FactsVerb {
     /// List the databases of facts in a directory.
     List(facts_files::List),
     /// Delete a database with its log, and the incremental databases of an index.
+    ///
+    /// If a copy to this name was cut off, delete what it has left.
     Delete(facts_files::Delete),
     /// Copy a database, and the incremental databases of an index, to new files.
     Backup(facts_files::Copy),
@@ -65,7 +67,8 @@ pub enum FactsVerb {
     /// Find the definitions and references in source code, with the indexers that are installed.
     ///
     /// The indexers are rust-analyzer, scip-typescript, scip-python, scip-java and scip-go: all that fit the directory
-    /// and are installed are run. Where one is missing, Universal Ctags finds definitions.
+    /// and are installed are run. One that fits directories below it only, at most three levels down, is run in each of
+    /// these. Where one is missing, Universal Ctags finds definitions.
     Index(code::Index),
     /// Print the definitions in a source file.
     Symbols(code::Symbols),
@@ -114,7 +117,7 @@ pub enum BackendArgument {
     /// Fulgurite.
     #[default]
     Fulgurite,
-    /// LMDB, if the program was built with the feature `lmdb`.
+    /// LMDB, if the program was built with it: cargo install --path crates/cli --features lmdb.
     Lmdb,
 }
 
@@ -124,7 +127,7 @@ pub struct Write {
     #[command(flatten)]
     pub database: DatabaseArgument,
     /// The files to read: [{ "predicate": "a.B.1", "facts": [{ "id"?, "key", "value"? }], "unit"? }], or what `dump`
-    /// printed. - is standard input.
+    /// printed. They may be compressed by gzip. - is standard input.
     #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::FilePath)]
     pub inputs: Vec<PathBuf>,
     /// The unit that owns the facts of batches that name none, such as the source file that they are about.
@@ -148,6 +151,9 @@ pub struct Query {
     /// Stop after this many results, and print how to continue.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: Option<u32>,
+    /// Stop with the result that brings the keys and values of results to this many MiB, and print how to continue.
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub bytes_max: Option<u32>,
     /// Continue where an earlier run of the same query stopped: the text that it printed.
     #[arg(long = "continue", value_name = "TEXT")]
     pub continuation: Option<String>,

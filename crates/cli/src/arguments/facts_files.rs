@@ -106,7 +106,8 @@ pub struct Image {
     /// The new file, which must not exist. Images of increments have its name with -increment.N behind it.
     #[arg(value_name = "TO", value_hint = ValueHint::FilePath)]
     pub to: PathBuf,
-    /// Write one SquashFS image with all files, to be mounted read-only. Needs the program mksquashfs.
+    /// Write one SquashFS image with all files, to be mounted read-only. Needs the program mksquashfs. If it is
+    /// interrupted, `facts delete TO --yes` removes what it has left.
     #[arg(long)]
     pub squashfs: bool,
     /// The level of Zstandard: 1 is fast, 22 is small.
@@ -125,4 +126,8 @@ pub struct Image {
 pub struct Shell {
     #[command(flatten)]
     pub database: DatabaseArgument,
+    /// End a page with the result that brings the keys and values of its results to this many MiB. The line `:bytes N`
+    /// changes it.
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub bytes_max: Option<u32>,
 }

@@ -270,6 +270,10 @@ pub struct Image {
     /// The new file, which must not exist.
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
     pub image: PathBuf,
+    /// Write a SquashFS image with the database in it, to be mounted read-only. Needs the program mksquashfs. If it is
+    /// interrupted, it leaves a directory IMAGE-unfinished.PID.N, which you can remove.
+    #[arg(long)]
+    pub squashfs: bool,
     /// The level of Zstandard: 1 is fast, 22 is small.
     #[arg(long, value_name = "LEVEL", default_value_t = 8, value_parser = clap::value_parser!(i32).range(1..=22))]
     pub level: i32,

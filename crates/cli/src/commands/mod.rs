@@ -11,7 +11,9 @@ mod man;
 #[cfg(feature = "rdf")]
 mod rdf;
 mod run;
+mod scratch;
 #[cfg(any(feature = "facts", feature = "rdf"))]
 mod serving;
+mod squashfs;
 
 pub use run::run;

@@ -61,15 +61,54 @@ fn events_are_read_by_stream_type_tag_and_position_both_ways() {
     assert_eq!(read(&["--since", "0"]).len(), 9);
     assert_eq!(read(&["--since", "99999999999"]).len(), 0);
     assert_eq!(read(&["--since", "9999-12-31"]).len(), 0);
-    let first = &done(&directory.run(&["events", "read", "a.ful", "--limit", "1"]))[0];
-    let time = serde_json::from_str::<serde_json::Value>(first).unwrap()["time"].as_str().unwrap().to_owned();
-    assert_eq!(read(&["--since", &time]).len(), 9);
     refused(&directory.run(&["events", "read", "a.ful", "--since", "nan"]), 2, "not a time since 1970");
     refused(&directory.run(&["events", "read", "a.ful", "s9"]), 1, "a.ful: stream `s9` does not exist");
     refused(&directory.run(&["events", "read", "b.ful"]), 1, "no such database");
     let other = directory.run(&["events", "read", "a.ful", "--store", "other"]);
     refused(&other, 1, "a.ful: the database has no event store `other`; check --store");
     refused(&other, 1, "next checkpoint");
+}
+
+#[test]
+fn what_selects_events_can_be_combined() {
+    let directory = created();
+    let all = done(&directory.run(&["events", "read", "a.ful"]));
+    let time =
+        |line: &String| serde_json::from_str::<serde_json::Value>(line).unwrap()["time"].as_str().unwrap().to_owned();
+    // Two neighbours are of one transaction, and have the same time.
+    let times: Vec<String> = all.iter().map(time).collect();
+    let read = |arguments: &[&str]| {
+        let all = [&["events", "read", "a.ful"], arguments].concat();
+        data(&done(&directory.run(&all)))
+    };
+    assert_eq!(read(&["--since", &times[0]]).len(), 9);
+    assert_eq!(read(&["--since", &times[2], "--until", &times[6]]), [2, 3, 4, 5]);
+    assert_eq!(read(&["--since", &times[4], "--backwards"]), [8, 7, 6, 5, 4]);
+    assert_eq!(read(&["--since", &times[4], "--from", "6", "--type", "odd"]), [7]);
+    assert_eq!(read(&["--until", "0"]), [0; 0]);
+    assert_eq!(read(&["s1", "--since", &times[4]]), [4, 7]);
+    assert_eq!(read(&["s1", "--until", &times[4], "--backwards"]), [1]);
+    assert_eq!(read(&["s1", "--type", "odd"]), [1, 7]);
+    assert_eq!(read(&["s1", "--tag", "t1", "--from", "1", "--backwards"]), [1]);
+    assert_eq!(read(&["s1", "--tag", "t2"]), [0; 0]);
+    let store = fulgurite_events::EventStore::create(directory.path("a.ful")).unwrap();
+    store.truncate_before("s1", fulgurite_events::Version(1)).unwrap();
+    drop(store);
+    assert_eq!(read(&["s1", "--type", "odd"]), [7]);
+    refused(&directory.run(&["events", "read", "a.ful", "s9", "--type", "odd"]), 1, "stream `s9` does not exist");
+}
+
+#[test]
+fn a_position_beyond_the_end_is_refused() {
+    let directory = created();
+    for verb in ["read", "replay"] {
+        let from = |from: &str| directory.run(&["events", verb, "a.ful", "--from", from]);
+        done(&from("9"));
+        refused(&from("10"), 1, "position 10 is beyond the end of the log; give a position up to 9");
+    }
+    let from = |from: &str| directory.run(&["events", "read", "a.ful", "s1", "--from", from]);
+    assert_eq!(done(&from("3")), [""; 0]);
+    refused(&from("4"), 1, "version 4 is beyond the end of the stream; give a version up to 3");
 }
 
 #[test]
@@ -355,6 +394,75 @@ fn follow_prints_events_that_come_later() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
+#[cfg(unix)]
+#[test]
+fn follow_receives_events_from_a_process_that_serves_while_it_appends() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let directory = created();
+    let serve = || {
+        let append = ["events", "append", "a.ful", "--stream", "n", "--type", "x", "--serve", "s.sock"];
+        let mut child = directory.spawn(&append);
+        let mut messages = BufReader::new(child.stderr.take().unwrap());
+        let mut message = String::new();
+        messages.read_line(&mut message).unwrap();
+        assert_eq!(message, "serving events at s.sock\n");
+        (child.stdin.take().unwrap(), child, messages)
+    };
+    let (mut input, mut serving, _messages) = serve();
+    let options = ["--from", "8", "--limit", "3", "--interval", "0.01"];
+    let mut following = directory.spawn(&[&["events", "follow", "--socket", "s.sock"][..], &options].concat());
+    let mut lines = BufReader::new(following.stdout.take().unwrap()).lines();
+    assert_eq!(data(&[lines.next().unwrap().unwrap()]), [8]);
+    input.write_all(b"{\"data\":9}\n").unwrap();
+    assert_eq!(data(&[lines.next().unwrap().unwrap()]), [9]);
+    let late = directory.run(&["events", "follow", "a.ful", "--from", "8", "--limit", "1"]);
+    assert_eq!(data(&done(&late)), [8]);
+    assert!(late.messages.contains("a process has the file open for writing"), "{}", late.messages);
+    drop(input);
+    assert_eq!(serving.wait().unwrap().code(), Some(0));
+    let (mut input, mut serving, _messages) = serve();
+    input.write_all(b"{\"data\":10}\n").unwrap();
+    assert_eq!(data(&[lines.next().unwrap().unwrap()]), [10]);
+    assert_eq!(following.wait().unwrap().code(), Some(0));
+    let mut said = String::new();
+    following.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("the connection has ended; connecting again at position 10\n"), "{said}");
+    drop(input);
+    assert_eq!(serving.wait().unwrap().code(), Some(0));
+    let none = directory.run(&["events", "follow", "--socket", "s.sock"]);
+    refused(&none, 1, "check that a process serves the store there");
+    assert_eq!(directory.run(&["events", "follow", "a.ful", "--socket", "s.sock"]).code, 2);
+    assert_eq!(directory.run(&["events", "follow"]).code, 2);
+}
+
+/// It connected again for ever, and said nothing.
+#[cfg(unix)]
+#[test]
+fn follow_says_once_that_the_process_at_the_socket_ends_each_connection() {
+    use std::io::{Read, Write};
+    let directory = TestDirectory::new();
+    let listener = std::os::unix::net::UnixListener::bind(directory.path("s.sock")).unwrap();
+    let options = ["--from", "0", "--interval", "0.01"];
+    let mut following = directory.spawn(&[&["events", "follow", "--socket", "s.sock"][..], &options].concat());
+    for connection in 0..15 {
+        let (mut follower, _) = listener.accept().unwrap();
+        follower.read_exact(&mut [0; 28]).unwrap();
+        if connection == 0 {
+            // The frame of a signal: it has caught up.
+            follower.write_all(&[4, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap();
+        }
+    }
+    following.kill().unwrap();
+    following.wait().unwrap();
+    let mut said = String::new();
+    following.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    for message in ["the connection has ended; connecting again at position 0\n", "ends each connection; check"] {
+        assert_eq!(said.matches(message).count(), 1, "{said}");
+    }
+    let greatest = ["events", "follow", "--socket", "none.sock", "--from", "18446744073709551615"];
+    refused(&directory.run(&greatest), 2, "--from");
+}
+
 /// `read` ended at the first damaged page, and nothing said how to go on.
 #[test]
 fn read_goes_on_behind_damaged_pages_if_it_is_asked_to_and_names_what_it_leaves_out() {
@@ -388,9 +496,9 @@ fn read_goes_on_behind_damaged_pages_if_it_is_asked_to_and_names_what_it_leaves_
     assert!(left_out[0].contains(&format!(" to {} are left out", behind - 1)), "{left_out:?}");
     assert!(left_out[1].contains(" on are left out"), "{left_out:?}");
     refused(&directory.run(&["events", "check", "a.ful"]), 3, "copy what `fulgurite events read --skip-damaged`");
-    for other in [&["s"][..], &["--backwards"], &["--since", "0"]] {
+    for other in [&["s"][..], &["--backwards"], &["--since", "0"], &["--until", "2100-01-01"]] {
         assert_eq!(read(&[&["--skip-damaged"], other].concat()).code, 2);
-        refused(&read(other), 3, "--skip-damaged`, without a stream, --since and --backwards, prints what");
+        refused(&read(other), 3, "--skip-damaged`, without a stream, --since, --until and --backwards, prints");
     }
 }
 

@@ -156,6 +156,19 @@ fn mistakes_have_places_and_leave_nothing_behind() {
 }
 
 #[test]
+fn damage_of_pages_is_named_once_with_what_to_do() {
+    let directory = created();
+    let mut bytes = directory.read("a.ful");
+    // A meta that is not needed: the other one is as new.
+    bytes[40] = !bytes[40];
+    directory.file("a.ful", bytes);
+    let message = directory.run(&["facts", "validate", "a.ful"]).fails(3);
+    for part in ["a.ful: ", "restore a backup"] {
+        assert_eq!(message.matches(part).count(), 1, "{message}");
+    }
+}
+
+#[test]
 fn a_database_in_lmdb_needs_a_program_with_lmdb() {
     let directory = created();
     let arguments = ["facts", "create", "b.ful", "--schema", "src.angle", "--backend", "lmdb"];
@@ -171,7 +184,7 @@ fn a_database_in_lmdb_needs_a_program_with_lmdb() {
         assert_eq!(directory.names(), before);
         refused(&directory.run(&arguments), 1, "there is a database of facts already");
     } else {
-        refused(&run, 1, "build it with the feature `lmdb`");
+        refused(&run, 1, "build it with the feature `lmdb`: `cargo install --path crates/cli --features lmdb`");
         assert!(!directory.path("b.ful").exists());
     }
 }

@@ -288,6 +288,15 @@ fn every_verb_that_reads_opens_an_image_and_no_other_verb_does() {
     assert_eq!(place.run(&["image", "n.ful", "other.image", "--level", "23"]).code, 2);
     assert!(place.run(&["image", "n.ful", "other.image", "--block", "12"]).fails(1).contains("power of two"));
     assert_eq!(place.names(), ["n.ful", "n.image"]);
+    // Where there is no mksquashfs, nothing is left but the message.
+    let run = place.run(&["image", "n.ful", "n.sqfs", "--squashfs"]);
+    if run.code == 0 {
+        let message = place.run(&["check", "n.sqfs"]).fails(3);
+        assert!(message.contains("n.sqfs: a SquashFS image; mount it"), "{message}");
+    } else {
+        assert!(run.fails(1).contains("mksquashfs"));
+        assert_eq!(place.names(), ["n.ful", "n.image"]);
+    }
 }
 
 #[test]

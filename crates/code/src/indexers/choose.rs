@@ -1,7 +1,5 @@
 //! [`Plan`]: the indexers for a directory, those that are missing, and running them.
 
-use std::cell::RefCell;
-use std::collections::{BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,24 +7,44 @@ use std::time::Duration;
 
 use crate::ctags::{CTAGS_ARGUMENTS, CtagsFile};
 use crate::error::{Error, Result};
+use crate::indexers::earlier::has_found;
+use crate::indexers::indexed::{Indexed, Output, in_root, path_within};
 use crate::indexers::languages::{INDEXERS, INSTALL_CTAGS, Indexer};
+use crate::indexers::roots::{folders, roots};
 use crate::indexers::run::{Run, Temporary, is_available, run};
-use crate::indexers::stamps::Stamps;
-use crate::model::part::Part;
 use crate::scip::reader::ScipFile;
-use crate::source::{Source, Visit};
+use crate::source::Source;
 use crate::stack::IndexLock;
 
 /// The indexers that will be run for a directory.
 #[derive(Debug)]
 pub struct Plan {
     directory: PathBuf,
-    scip: Vec<&'static Indexer>,
+    /// Those of one indexer are behind each other.
+    scip: Vec<Job>,
     ctags: Option<Ctags>,
     /// Whether ctags is not to be run.
     skips_ctags: bool,
     /// What is missing, and how to install it.
     missing: Vec<String>,
+}
+
+/// A run of an indexer that writes SCIP.
+#[derive(Debug)]
+struct Job {
+    indexer: &'static Indexer,
+    /// Where it runs: see [`Root::path`](crate::indexers::roots::Root::path).
+    root: String,
+}
+
+impl Job {
+    /// Whether the others are indexed without this one after an error of it: nothing that it has found before leaves
+    /// the index at `path` then.
+    fn can_be_left_out(&self, error: &Error, path: &Path) -> bool {
+        let is_below = matches!(error, Error::Indexer { .. }) && !self.root.is_empty();
+        // An index that cannot be read may have it.
+        is_below && has_found(path, &self.root, self.indexer.endings).is_ok_and(|found| !found)
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -39,11 +57,18 @@ impl Plan {
     /// A plan that runs this indexer alone.
     #[cfg(all(test, unix))]
     pub(crate) fn of_one(directory: &Path, indexer: &'static Indexer) -> Self {
-        let (scip, missing) = (vec![indexer], Vec::new());
-        Self { directory: directory.to_owned(), scip, ctags: None, skips_ctags: true, missing }
+        Self::in_roots(directory, indexer, &[""])
     }
 
-    /// Looks at the files of `directory`, and at what this machine has.
+    /// A plan that runs this indexer alone, in directories below.
+    #[cfg(all(test, unix))]
+    pub(crate) fn in_roots(directory: &Path, indexer: &'static Indexer, roots: &[&str]) -> Self {
+        let scip = roots.iter().map(|root| Job { indexer, root: (*root).to_owned() }).collect();
+        Self { directory: directory.to_owned(), scip, ctags: None, skips_ctags: true, missing: Vec::new() }
+    }
+
+    /// Looks at the files of `directory`, and at what this machine has. If no file of it is for an indexer, that runs
+    /// in each directory below, at most three levels down, that has such files.
     ///
     /// # Errors
     /// [`Error::NoIndexer`], if nothing on this machine reads the directory; [`Error::File`], if it is none.
@@ -67,20 +92,23 @@ impl Plan {
         let mut plan =
             Plan { directory: directory.to_owned(), scip: Vec::new(), ctags: None, skips_ctags, missing: Vec::new() };
         let mut others = Vec::new();
+        let folders = folders(directory);
         for indexer in INDEXERS {
-            let Some(mark) = indexer.mark(directory) else { continue };
+            let roots = roots(directory, &folders, indexer);
+            let Some(first) = roots.first() else { continue };
             if is_skipped(indexer.name) {
                 others.push(indexer.for_ctags);
             } else if is_available(indexer.name) {
-                plan.scip.push(indexer);
+                plan.scip.extend(roots.into_iter().map(|root| Job { indexer, root: root.path }));
             } else {
-                let Indexer { name, language, install, .. } = indexer;
+                let (Indexer { name, language, install, .. }, mark) = (indexer, &first.mark);
                 plan.missing.push(format!("{language} ({mark}) needs {name}: {install}"));
                 others.push(indexer.for_ctags);
             }
         }
-        let wanted = match (plan.scip.is_empty(), others.is_empty()) {
-            // Without another indexer, nothing would find the languages that none is for.
+        // Without another indexer for the directory itself, nothing would find the languages that none is for.
+        let is_for_all = plan.scip.iter().all(|job| !job.root.is_empty());
+        let wanted = match (is_for_all, others.is_empty()) {
             (true, _) => Some(Ctags::All),
             (false, false) => Some(Ctags::Languages(others)),
             (false, true) => None,
@@ -104,8 +132,18 @@ impl Plan {
     /// The names of the indexers, in the order in which they are run.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
-        let ctags = self.ctags.iter().map(|_| "ctags");
-        self.scip.iter().map(|indexer| indexer.name).chain(ctags).collect()
+        let mut names: Vec<&str> = self.scip.iter().map(|job| job.indexer.name).collect();
+        names.dedup();
+        names.extend(self.ctags.iter().map(|_| "ctags"));
+        names
+    }
+
+    /// What is run, in order: names of indexers, with the directory if that is not the indexed one, as
+    /// `scip-typescript in web`.
+    #[must_use]
+    pub fn runs(&self) -> Vec<String> {
+        let ctags = self.ctags.iter().map(|_| "ctags".to_owned());
+        self.scip.iter().map(|job| named_in(job.indexer.name, &job.root)).chain(ctags).collect()
     }
 
     /// What is missing for a better index, and how to install it.
@@ -115,7 +153,10 @@ impl Plan {
     }
 
     /// Runs the indexers, which write files beside the index: the lock keeps other processes from these. Calls
-    /// `waiting` with the name of the running one and for how long it has run.
+    /// `waiting` with the running one, as [`Plan::runs`] has it, and for how long it has run.
+    ///
+    /// One that fails in a directory below is left out, and named by [`Indexed::failures`], unless the index has files
+    /// there that it found before, or no other one runs.
     ///
     /// # Errors
     /// [`Error::Indexer`]; [`Error::File`], if an earlier output cannot be removed.
@@ -128,47 +169,46 @@ impl Plan {
             PathBuf::from(name)
         };
         let log = Temporary::at(named("-indexer.log"))?;
-        let stamps = Stamps::of(&self.directory);
-        let changed = RefCell::default();
-        let mut indexed = Indexed { outputs: Vec::new(), own_paths: HashSet::new(), stamps, changed };
+        let mut indexed = Indexed::of(&self.directory);
         let mut files = vec![log.path().to_owned()];
-        for name in self.names() {
-            let indexer = self.scip.iter().find(|indexer| indexer.name == name);
-            let ending = if indexer.is_some() { format!("-{name}.scip") } else { "-ctags.json".to_owned() };
+        let scip = self.scip.iter().map(Some);
+        for job in scip.chain(self.ctags.iter().map(|_| None)) {
+            let (name, root) = job.map_or(("ctags", ""), |job| (job.indexer.name, job.root.as_str()));
+            let earlier = indexed.outputs.iter().filter(|output| output.name == name).count();
+            let ending = match (job, earlier) {
+                (None, _) => "-ctags.json".to_owned(),
+                (Some(_), 0) => format!("-{name}.scip"),
+                (Some(_), number) => format!("-{name}-{number}.scip"),
+            };
             let file = Temporary::at(named(&ending))?;
             files.push(file.path().to_owned());
-            let command = match indexer {
-                Some(indexer) => self.command(indexer, file.path()),
+            let directory = if root.is_empty() { self.directory.clone() } else { self.directory.join(root) };
+            let command = match job {
+                Some(job) => command(job.indexer, &directory, root, file.path()),
                 None => self.ctags_command(file.path()),
             };
-            let source: Box<dyn Source> = match indexer {
-                Some(_) => Box::new(ScipFile::new(file.path(), &self.directory)),
+            let source: Box<dyn Source> = match job {
+                Some(_) => Box::new(ScipFile::of_root(file.path(), &self.directory, root)),
                 None => Box::new(CtagsFile::new(file.path(), &self.directory)),
             };
-            let (directory, output, log) = (self.directory.as_path(), file.path(), log.path());
-            let begun = Run { name, command, directory, output, log, lock, files: &files };
-            run(begun, &mut |time| waiting(name, time)).map_err(|error| self.explained(error, &is_available))?;
+            let (output, log, shown) = (file.path(), log.path(), named_in(name, root));
+            let begun = Run { name, command, directory: &directory, output, log, lock, files: &files };
+            if let Err(error) = run(begun, &mut |time| waiting(&shown, time)) {
+                let error = self.explained(in_root(error, root), &is_available);
+                if job.is_some_and(|job| job.can_be_left_out(&error, lock.path())) {
+                    indexed.failures.push(error);
+                    continue;
+                }
+                return Err(error);
+            }
             indexed.own_paths.extend(path_within(&self.directory, file.path()));
             let can_be_skipped = self.can_be_skipped(name, &is_available);
-            indexed.outputs.push(Output { name, can_be_skipped, source, _file: file });
+            indexed.outputs.push(Output { name, root: root.to_owned(), can_be_skipped, source, _file: file });
         }
-        Ok(indexed)
-    }
-
-    /// How an indexer is run that writes SCIP.
-    fn command(&self, indexer: &Indexer, output: &Path) -> Command {
-        let mut command = Command::new(indexer.name);
-        let name = self.directory.canonicalize().ok();
-        let name = name.as_deref().and_then(Path::file_name).unwrap_or_default();
-        command.args(indexer.arguments.iter().map(|argument| match *argument {
-            "{output}" => output.as_os_str(),
-            "{name}" => name,
-            argument => argument.as_ref(),
-        }));
-        if let Some(target) = cargo_target(&self.directory, std::env::var_os("CARGO_TARGET_DIR")) {
-            command.env("CARGO_TARGET_DIR", target);
+        match indexed.outputs.is_empty() && !indexed.failures.is_empty() {
+            true => Err(indexed.failures.remove(0)),
+            false => Ok(indexed),
         }
-        command
     }
 
     /// How ctags is run.
@@ -201,6 +241,31 @@ impl Plan {
     }
 }
 
+/// A run of an indexer, for people.
+fn named_in(name: &str, root: &str) -> String {
+    if root.is_empty() { name.to_owned() } else { format!("{name} in {root}") }
+}
+
+/// How an indexer is run that writes SCIP.
+fn command(indexer: &Indexer, directory: &Path, root: &str, output: &Path) -> Command {
+    let mut command = Command::new(indexer.name);
+    let name = match root.is_empty() {
+        true => directory.canonicalize().ok().and_then(|path| path.file_name().map(OsStr::to_owned)),
+        // Symbols begin with it, and the directories of several projects can have one name.
+        false => Some(OsString::from(root.replace('/', "-"))),
+    };
+    let name = name.unwrap_or_default();
+    command.args(indexer.arguments.iter().map(|argument| match *argument {
+        "{output}" => output.as_os_str(),
+        "{name}" => name.as_os_str(),
+        argument => argument.as_ref(),
+    }));
+    if let Some(target) = cargo_target(directory, std::env::var_os("CARGO_TARGET_DIR")) {
+        command.env("CARGO_TARGET_DIR", target);
+    }
+    command
+}
+
 /// Where an indexer that runs cargo builds: in a directory of its own within that of other builds, so that it does not
 /// wait until these end. `None`, if cargo finds that directory by itself.
 fn cargo_target(directory: &Path, inherited: Option<OsString>) -> Option<PathBuf> {
@@ -209,75 +274,13 @@ fn cargo_target(directory: &Path, inherited: Option<OsString>) -> Option<PathBuf
     std::path::absolute(shared.join("fulgurite-index")).ok()
 }
 
-/// The path of a file from a directory on, if the file is below it.
-fn path_within(directory: &Path, file: &Path) -> Option<String> {
-    let (directory, parent) = (directory.canonicalize().ok()?, file.parent()?.canonicalize().ok()?);
-    let path = parent.strip_prefix(directory).ok()?.join(file.file_name()?);
-    let names: Option<Vec<&str>> = path.iter().map(OsStr::to_str).collect();
-    Some(names?.join("/"))
-}
-
-/// What indexers wrote. The files go when it is dropped.
-pub struct Indexed {
-    outputs: Vec<Output>,
-    /// The paths of the outputs from the directory on, if they are in it: an indexer may have read them.
-    own_paths: HashSet<String>,
-    /// The directory before the indexers ran.
-    stamps: Stamps,
-    /// The files that were found to be changed.
-    changed: RefCell<BTreeSet<String>>,
-}
-
-/// What one indexer wrote.
-struct Output {
-    name: &'static str,
-    /// Whether another indexer would be left without this one.
-    can_be_skipped: bool,
-    source: Box<dyn Source>,
-    _file: Temporary,
-}
-
-impl Source for Indexed {
-    fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
-        let mut checked = |part: Part| {
-            if self.own_paths.contains(part.unit()) {
-                return Ok(());
-            }
-            // The text was read for the part before this, if columns are counted in it.
-            if let Part::Document(document) = &part
-                && !self.stamps.is_unchanged(&document.path)
-            {
-                self.changed.borrow_mut().insert(document.path.clone());
-            }
-            visit(part)
-        };
-        for output in &self.outputs {
-            output.source.each(&mut checked).map_err(|error| output.explained(error))?;
-        }
-        Ok(())
-    }
-
-    fn changed_files(&self) -> BTreeSet<String> {
-        self.changed.borrow().clone()
-    }
-
-    fn outside_files(&self) -> BTreeSet<String> {
-        self.outputs.iter().flat_map(|output| output.source.outside_files()).collect()
-    }
-}
-
-impl Output {
-    /// The error of what the indexer wrote names the indexer: the file is gone when the user reads it.
-    fn explained(&self, error: Error) -> Error {
-        let Error::Index { place, message, .. } = error else { return error };
-        let message = format!("its index is wrong: {place}: {message}");
-        Error::Indexer { name: self.name, message, can_be_skipped: self.can_be_skipped }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    const NONE: Indexer =
+        Indexer { name: "", language: "", marks: &[], endings: &[], arguments: &[], install: "", for_ctags: "" };
 
     #[test]
     fn indexers_are_chosen_by_files_and_programs() {
@@ -338,6 +341,32 @@ mod tests {
     }
 
     #[test]
+    fn an_indexer_that_no_file_of_the_directory_is_for_runs_in_those_below() {
+        let directory = tempfile::tempdir().expect("a directory");
+        for name in ["a/Cargo.toml", "a/lib.rs", "b/Cargo.toml", "b/lib.rs", "web/package.json", "web/main.ts"] {
+            let path = directory.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("a file has a directory")).expect("a directory");
+            std::fs::write(path, "").expect("a file");
+        }
+        let plan = |available: &[&str]| {
+            let plan = Plan::with(directory.path(), &[], &|program| available.contains(&program)).expect("a plan");
+            (plan.runs(), plan.missing.join("; "), plan.ctags)
+        };
+        let all = plan(&["rust-analyzer", "scip-typescript", "ctags"]);
+        // Ctags finds what is beside these projects.
+        let runs = ["rust-analyzer in a", "rust-analyzer in b", "scip-typescript in web", "ctags"].map(str::to_owned);
+        assert_eq!(all, (runs.to_vec(), String::new(), Some(Ctags::All)));
+        let (runs, missing, _) = plan(&["rust-analyzer", "ctags"]);
+        assert_eq!(runs.len(), 3);
+        assert!(missing.contains("(web/package.json) needs scip-typescript"), "{missing}");
+        // As if the others were not there, an indexer for the directory itself leaves ctags what is missing.
+        std::fs::write(directory.path().join("Cargo.toml"), "").expect("a file");
+        let (runs, _, ctags) = plan(&["rust-analyzer", "ctags"]);
+        assert_eq!(runs, ["rust-analyzer", "ctags"]);
+        assert_eq!(ctags, Some(Ctags::Languages(vec!["TypeScript,JavaScript"])));
+    }
+
+    #[test]
     fn skipping_an_indexer_is_advised_if_another_one_would_be_left() {
         let directory = tempfile::tempdir().expect("a directory");
         let advice = |name: &'static str, skipped: &[&str], available: &[&str]| {
@@ -356,6 +385,19 @@ mod tests {
         assert!(advice("ctags", &[], &["rust-analyzer", "ctags"]));
     }
 
+    /// Symbols of `apps/a/backend` and `apps/b/backend` were those of one project.
+    #[test]
+    fn projects_in_directories_of_one_name_have_different_names() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let python = INDEXERS.iter().find(|indexer| indexer.name == "scip-python").expect("it is known");
+        let name = |root: &str| {
+            let command = command(python, directory.path(), root, Path::new("index.scip"));
+            command.get_args().skip_while(|argument| *argument != "--project-name").nth(1).map(OsStr::to_owned)
+        };
+        assert_eq!(name("apps/a/backend").as_deref(), Some(OsStr::new("apps-a-backend")));
+        assert_eq!(name("").as_deref(), directory.path().file_name());
+    }
+
     #[test]
     fn cargo_builds_for_an_indexer_beside_other_builds() {
         let directory = tempfile::tempdir().expect("a directory");
@@ -371,8 +413,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn an_indexer_that_is_missing_is_an_error_that_says_so() {
-        static MISSING: Indexer =
-            Indexer { name: "no-such-indexer", language: "", marks: &[], arguments: &[], install: "", for_ctags: "" };
+        static MISSING: Indexer = Indexer { name: "no-such-indexer", arguments: &[], ..NONE };
         let directory = tempfile::tempdir().expect("a directory");
         let plan = Plan::of_one(directory.path(), &MISSING);
         let lock = IndexLock::take(&directory.path().join("code.ful")).expect("a lock");
@@ -383,8 +424,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn what_an_earlier_run_has_left_is_not_read() {
-        static SILENT: Indexer =
-            Indexer { name: "true", language: "", marks: &[], arguments: &["{output}"], install: "", for_ctags: "" };
+        static SILENT: Indexer = Indexer { name: "true", arguments: &["{output}"], ..NONE };
         let directory = tempfile::tempdir().expect("a directory");
         let index = directory.path().join("code.ful");
         // Metadata only: an empty index.

@@ -9,9 +9,13 @@ pub struct Indexer {
     pub name: &'static str,
     /// The language for people.
     pub language: &'static str,
-    /// Files that say that a directory is for it. One that begins with `*` is an ending.
+    /// Files that say that a directory is for it. One that begins with `*` is an ending, and says nothing of
+    /// directories below the indexed one.
     pub marks: &'static [&'static str],
-    /// Its arguments. `{output}` is the file that it writes, `{name}` the name of the directory.
+    /// How the names of its sources end.
+    pub endings: &'static [&'static str],
+    /// Its arguments. `{output}` is the file that it writes. `{name}` is the name of the indexed directory, or the path
+    /// of one below it, with `-` for `/`.
     pub arguments: &'static [&'static str],
     /// How it is installed.
     pub install: &'static str,
@@ -25,6 +29,7 @@ pub const INDEXERS: &[Indexer] = &[
         name: "rust-analyzer",
         language: "Rust",
         marks: &["Cargo.toml"],
+        endings: &[".rs"],
         arguments: &["scip", ".", "--output", "{output}"],
         install: "rustup component add rust-analyzer",
         for_ctags: "Rust",
@@ -33,6 +38,7 @@ pub const INDEXERS: &[Indexer] = &[
         name: "scip-typescript",
         language: "TypeScript or JavaScript",
         marks: &["tsconfig.json", "package.json", "jsconfig.json"],
+        endings: &[".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"],
         arguments: &["index", "--infer-tsconfig", "--output", "{output}"],
         install: "npm install --global @sourcegraph/scip-typescript",
         for_ctags: "TypeScript,JavaScript",
@@ -41,6 +47,7 @@ pub const INDEXERS: &[Indexer] = &[
         name: "scip-python",
         language: "Python",
         marks: &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "*.py"],
+        endings: &[".py"],
         // Without a version, it takes the last commit: it fails if there is none, and each commit changes all symbols.
         // SCIP writes `.` for no version.
         arguments: &["index", ".", "--project-name", "{name}", "--project-version", ".", "--output", "{output}"],
@@ -51,6 +58,7 @@ pub const INDEXERS: &[Indexer] = &[
         name: "scip-java",
         language: "Java, Kotlin or Scala",
         marks: &["pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "gradlew", "build.sbt"],
+        endings: &[".java", ".kt", ".scala"],
         // `auto` chooses one if a directory has files of several build tools.
         arguments: &["index", "--build-tool", "auto", "--output", "{output}"],
         install: "coursier install scip-java --contrib",
@@ -61,6 +69,7 @@ pub const INDEXERS: &[Indexer] = &[
         name: "scip-go",
         language: "Go",
         marks: &["go.mod"],
+        endings: &[".go"],
         arguments: &["--output", "{output}"],
         install: "go install github.com/scip-code/scip-go/cmd/scip-go@latest",
         for_ctags: "Go",

@@ -101,13 +101,13 @@ fn is_built(path: &Path) -> bool {
 }
 
 /// Directories with many files that are no sources of the project.
-const CACHES: [&str; 2] = [".git", "node_modules"];
+pub const CACHES: [&str; 2] = [".git", "node_modules"];
 /// Directories into which builds write. A build that an indexer runs writes sources there again, mostly the same ones.
-const BUILT: [&str; 6] = ["build", "target", "out", "generated", "bin", "obj"];
+pub const BUILT: [&str; 6] = ["build", "target", "out", "generated", "bin", "obj"];
 /// Generated sources are smaller. What else builds write is not read.
 const BUILT_BYTES_MAX: u64 = 4 << 20;
 /// A file in other directories of this kind, such as those in which cargo builds (<https://bford.info/cachedir>).
-const CACHE_MARK: &str = "CACHEDIR.TAG";
+pub const CACHE_MARK: &str = "CACHEDIR.TAG";
 /// The times of files have steps of at most this length: those of FAT have it.
 const CLOCK_STEP: Duration = Duration::from_secs(2);
 /// Sources are smaller. Of larger files, the size and the time are compared.

@@ -4,5 +4,6 @@ mod convert;
 mod details;
 mod frames;
 pub mod names;
+mod packed;
 mod ranges;
 pub mod reader;

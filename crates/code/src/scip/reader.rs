@@ -2,8 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Component, Path, PathBuf};
 
 use protobuf::Message;
@@ -16,7 +14,7 @@ use crate::model::details::Details;
 use crate::model::part::Part;
 use crate::scip::frames::{Fault, Frame, Frames};
 use crate::scip::ranges::Wrong;
-use crate::scip::{convert, details};
+use crate::scip::{convert, details, packed};
 use crate::source::{Source, Visit};
 
 /// An index in a file of SCIP, and the directory with the sources.
@@ -24,27 +22,33 @@ use crate::source::{Source, Visit};
 pub struct ScipFile {
     path: PathBuf,
     root: PathBuf,
+    /// The directory, from `root` on, at which the paths in the index begin.
+    below: String,
     /// See [`Source::outside_files`].
     outside: RefCell<BTreeSet<String>>,
 }
 
 impl ScipFile {
-    /// The index at `path`, of the files below `root`. The files are read only to count columns: they may be missing.
+    /// The index at `path`, perhaps compressed by gzip, of the files below `root`. The files are read only to count
+    /// columns: they may be missing.
     pub fn new(path: impl Into<PathBuf>, root: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), root: root.into(), outside: RefCell::default() }
+        Self::of_root(path, root, "")
+    }
+
+    /// As [`ScipFile::new`], if the indexer ran in the directory `below`, from `root` on: there the paths in the index
+    /// begin.
+    pub(crate) fn of_root(path: impl Into<PathBuf>, root: impl Into<PathBuf>, below: &str) -> Self {
+        Self { path: path.into(), root: root.into(), below: below.to_owned(), outside: RefCell::default() }
     }
 }
 
 impl Source for ScipFile {
     fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
-        let file = File::open(&self.path).map_err(Error::file(&self.path, "be read"))?;
-        let metadata = file.metadata().map_err(Error::file(&self.path, "be read"))?;
-        if metadata.is_dir() {
-            return Err(Error::file(&self.path, "be read")(std::io::ErrorKind::IsADirectory.into()));
-        }
-        let mut frames = Frames::new(BufReader::with_capacity(1 << 16, file), metadata.len());
+        let (bytes, length) = packed::open(&self.path)?;
+        let mut frames = Frames::new(bytes, length);
         let outside = BTreeSet::new();
-        let mut state = Reading { root: &self.root, tool: None, documents: 0, has_inner: false, outside };
+        let (root, below) = (self.root.as_path(), self.below.as_str());
+        let mut state = Reading { root, below, tool: None, documents: 0, has_inner: false, outside };
         let at = |fault: Fault| Error::Index {
             path: self.path.clone(),
             place: format!("byte {}", fault.offset),
@@ -55,7 +59,7 @@ impl Source for ScipFile {
             let parts = state.parts(frame).map_err(|message| at(Fault { offset, message }))?;
             parts.into_iter().try_for_each(&mut *visit)?;
         }
-        let at_end = |message: &str| Err(at(Fault { offset: metadata.len(), message: message.to_owned() }));
+        let at_end = |message: &str| Err(at(Fault { offset: length, message: message.to_owned() }));
         if state.tool.is_none() {
             return at_end("there is no metadata; this is not an index of SCIP, or an empty one");
         }
@@ -74,6 +78,7 @@ impl Source for ScipFile {
 /// What was read until now.
 struct Reading<'r> {
     root: &'r Path,
+    below: &'r str,
     /// The indexer, once the metadata were read.
     tool: Option<String>,
     documents: u64,
@@ -98,7 +103,7 @@ impl Reading<'_> {
                 let what = format!("document {}", self.documents);
                 let document = types::Document::parse_from_bytes(&frame.bytes).map_err(|error| wrong(&what, &error))?;
                 let path = document.relative_path.clone();
-                let Some(inner) = inner_path(&path) else {
+                let Some(inner) = inner_path(self.below, &path) else {
                     // Such as the main file that Go generates for tests, in a cache.
                     self.outside.insert(path);
                     return Ok(Vec::new());
@@ -143,9 +148,9 @@ impl Reading<'_> {
 }
 
 /// A path from the indexed directory on as editors and users write it, also if an indexer writes `a//b` or `./a/../b`.
-/// `None`, if it leads out of the directory, or to the directory itself.
-fn inner_path(path: &str) -> Option<String> {
-    let mut names = Vec::new();
+/// The indexer ran in `below`. `None`, if it leads out of the indexed directory, or to the directory itself.
+fn inner_path(below: &str, path: &str) -> Option<String> {
+    let mut names: Vec<&str> = below.split('/').filter(|name| !name.is_empty()).collect();
     for part in Path::new(path).components() {
         match part {
             Component::Normal(name) => names.push(name.to_str()?),

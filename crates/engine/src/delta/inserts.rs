@@ -10,7 +10,8 @@ use crate::delta::change::Change;
 use crate::delta::table_delta::{Approach, Delta, Trail};
 use crate::ids::Sequence;
 
-/// See the module.
+/// See the module. [`Inserts::finish`] must be called before it is dropped.
+#[must_use]
 pub struct Inserts<'d, 'e> {
     delta: &'d Delta,
     at: Sequence,
@@ -64,6 +65,9 @@ impl<'d, 'e> Inserts<'d, 'e> {
 
     /// Completes the inserts that have begun.
     pub fn finish(&mut self) {
+        if !self.is_ahead {
+            return;
+        }
         for _ in 0..AHEAD {
             self.complete(self.next);
             self.next = (self.next + 1) % AHEAD;

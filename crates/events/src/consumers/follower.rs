@@ -10,6 +10,7 @@ use crate::event::Event;
 use crate::ids::Position;
 use crate::reading::locate;
 use crate::reading::partition::Partition;
+use crate::reading::query::EventQuery;
 use crate::reading::snapshot::Snapshot;
 use crate::store::bell::Attention;
 use crate::store::handle::EventStore;
@@ -26,6 +27,8 @@ pub struct Follower {
     batch_events: u64,
     behind_max: u64,
     partition: Partition,
+    /// None for all events.
+    query: Option<EventQuery>,
     has_caught_up: bool,
     /// The positions that were skipped, and how many of them a call has returned.
     missed: u64,
@@ -86,6 +89,7 @@ impl EventStore {
             batch_events: BATCH_EVENTS,
             behind_max: BEHIND_MAX,
             partition: Partition::ALL,
+            query: None,
             has_caught_up: false,
             missed: 0,
             missed_returned: 0,
@@ -114,6 +118,13 @@ impl Follower {
     #[must_use]
     pub fn partition(mut self, partition: Partition) -> Self {
         self.partition = partition;
+        self
+    }
+
+    /// Delivers only events that match a query. The follower reads the others too, and skips them.
+    #[must_use]
+    pub fn query(mut self, query: EventQuery) -> Self {
+        self.query = (!query.items.is_empty()).then_some(query);
         self
     }
 
@@ -188,10 +199,12 @@ impl Follower {
             self.next = start;
         }
         let end = Position(head.min(self.next.0.saturating_add(self.batch_events)).max(self.next.0));
+        let query = self.query.as_ref().map(|query| snapshot.resolve(query)).transpose()?;
+        let is_asked_for = |event: &Event<'_>| query.as_ref().is_none_or(|query| query.matches(event));
         let (next, partition, mut delivered) = (&mut self.next, self.partition, 0);
         let ended = snapshot.try_scan(*next..end, |event| {
             let mut goes_on = true;
-            if partition.contains(event.stream) {
+            if partition.contains(event.stream) && is_asked_for(event) {
                 goes_on = each(&snapshot, event)?;
                 delivered += 1;
             }

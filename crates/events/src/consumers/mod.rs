@@ -1,7 +1,11 @@
 //! Consumers: followers, and views that are folded from events exactly once.
 
 pub mod follower;
+#[cfg(unix)]
+mod hello;
+pub mod parallel;
 pub mod rebuild;
+mod rebuilding;
 #[cfg(unix)]
 pub mod remote;
 #[cfg(unix)]

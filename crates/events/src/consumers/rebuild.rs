@@ -5,6 +5,7 @@ use std::thread;
 
 use fulgurite::{Read, UPDATE_ATTEMPTS, WriteTxn};
 
+use crate::consumers::rebuilding::Rebuilding;
 use crate::consumers::view::{View, ViewContext, ViewProgress};
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -26,28 +27,51 @@ impl EventStore {
     ///
     /// # Errors
     /// [`Error::Invalid`] if the view is that of one member, because the tables have events of the others too, or if a
-    /// consumer is of a group of more than 10,000 members. As [`EventStore::run_view`]; the old view stays.
+    /// consumer is of a group of more than 10,000 members, or while [`EventStore::rebuild_view_parallel`] rebuilds the
+    /// view. As [`EventStore::run_view`]; the old view stays.
     pub fn rebuild_view<F>(&self, view: &View, mut fold: F) -> Result<ViewProgress>
     where
         F: FnMut(&mut WriteTxn, &ViewContext<'_>, &Event<'_>) -> Result<()>,
     {
+        let _noted = Rebuilding::beside_others(&self.shared, view.group())?;
+        let beside = self.begin_rebuild(view)?;
+        self.finish_rebuild(view, &beside, ViewProgress::default(), &mut fold)
+    }
+
+    /// Drops what an interrupted rebuild has left. Returns the view that is folded beside the old one. Its tables are
+    /// created, because threads that create them at once conflict.
+    pub(super) fn begin_rebuild(&self, view: &View) -> Result<View> {
         view.check_whole("rebuild")?;
         view.check_names(&self.shared.db.read()?)?;
         let beside = view.beside();
         self.repeat(|txn| {
             self.group_sizes(txn, view)?;
-            self.drop_view_in(txn, &beside).map(|()| true)
+            self.drop_view_in(txn, &beside)?;
+            beside.open_tables(txn).map(|_| true)
         })?;
-        let mut progress = ViewProgress::default();
+        Ok(beside)
+    }
+
+    /// Folds the events that the new view lacks, and exchanges it for the old one.
+    pub(super) fn finish_rebuild<F>(
+        &self,
+        view: &View,
+        beside: &View,
+        mut progress: ViewProgress,
+        fold: &mut F,
+    ) -> Result<ViewProgress>
+    where
+        F: FnMut(&mut WriteTxn, &ViewContext<'_>, &Event<'_>) -> Result<()>,
+    {
         loop {
-            let batch = self.fold_batch(&beside, &mut fold)?;
+            let batch = self.fold_batch(beside, fold)?;
             if batch.before < progress.position {
                 // A call of `drop_view`, or another rebuild, has dropped what was folded.
                 progress = ViewProgress::default();
             }
             progress.add(&batch);
             let folded = progress.position;
-            if folded >= batch.head && self.repeat(|txn| self.exchange(txn, view, &beside, folded))? {
+            if folded >= batch.head && self.repeat(|txn| self.exchange(txn, view, beside, folded))? {
                 return Ok(progress);
             }
         }
@@ -158,7 +182,7 @@ impl EventStore {
     }
 
     /// As [`fulgurite::Database::update`], with the errors of this crate. Commits if `change` returns true.
-    fn repeat(&self, mut change: impl FnMut(&mut WriteTxn) -> Result<bool>) -> Result<bool> {
+    pub(super) fn repeat(&self, mut change: impl FnMut(&mut WriteTxn) -> Result<bool>) -> Result<bool> {
         let mut attempt = 0;
         loop {
             attempt += 1;

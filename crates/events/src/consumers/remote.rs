@@ -6,17 +6,20 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::consumers::hello::{AT_END, Hello};
 use crate::consumers::signal::Signal;
-use crate::consumers::wire::{self, Kind};
+use crate::consumers::wire::{self, Body, Kind};
 use crate::error::{Error, Result};
-use crate::event::{Event, EventType};
+use crate::event::{Event, EventType, RecordedEvent};
 use crate::ids::{Position, StreamId, TypeId};
+use crate::reading::partition::Partition;
+use crate::reading::query::EventQuery;
 
 /// Follows a store that another process serves ([`EventStore::serve`](crate::EventStore::serve)). It sees every event
 /// from a position on once, in the order of positions, without gaps, as a [`Follower`](crate::Follower) in that process
 /// does. It does not poll: the other process sends the events.
 ///
-/// Payloads are bytes of a buffer: their addresses need not be multiples of 8.
+/// Payloads begin at addresses that are multiples of 8, as those that are read from the log.
 #[derive(Debug)]
 pub struct RemoteFollower {
     path: PathBuf,
@@ -25,7 +28,10 @@ pub struct RemoteFollower {
     streams: HashMap<StreamId, Vec<u8>>,
     next: Position,
     missed: u64,
-    body: Vec<u8>,
+    /// The frame that was read last.
+    body: Body,
+    /// Whether that is an event that is not delivered yet.
+    is_undelivered: bool,
 }
 
 /// An event of another process, with the names of its stream and type.
@@ -40,17 +46,39 @@ pub struct RemoteEvent<'e> {
     pub kind: &'e EventType,
 }
 
+impl RemoteEvent<'_> {
+    /// A copy of the event. Its payload is as it was appended: upcasters of the store are not called.
+    pub fn record(&self) -> RecordedEvent {
+        self.event.to_recorded(self.stream, self.kind)
+    }
+}
+
 impl RemoteFollower {
     /// Connects to the socket of a store, and follows it from a position on.
     ///
     /// # Errors
     /// [`Error::Socket`] if no process serves at the socket.
     pub fn connect(socket: impl AsRef<Path>, from: Position) -> Result<Self> {
+        Self::connect_with(socket, from, Partition::ALL, &EventQuery::new())
+    }
+
+    /// As [`RemoteFollower::connect`], but the other process sends only events of a member's streams that match a
+    /// query.
+    ///
+    /// # Errors
+    /// As [`RemoteFollower::connect`]. [`Error::Invalid`] if the names in the query have more than 64 KiB.
+    pub fn connect_with(
+        socket: impl AsRef<Path>,
+        from: Position,
+        partition: Partition,
+        query: &EventQuery,
+    ) -> Result<Self> {
+        let hello = Hello { from, partition, query: query.clone() }.to_bytes();
+        let hello = hello.ok_or_else(|| Error::Invalid { message: TOO_LONG.into() })?;
         let path = socket.as_ref().to_path_buf();
         let connect = || -> io::Result<UnixStream> {
             let mut stream = UnixStream::connect(&path)?;
-            stream.write_all(wire::HELLO)?;
-            stream.write_all(&from.0.to_le_bytes())?;
+            stream.write_all(&hello)?;
             Ok(stream)
         };
         let stream = connect().map_err(|source| Error::Socket { path: path.clone(), source })?;
@@ -62,11 +90,23 @@ impl RemoteFollower {
             streams: HashMap::new(),
             next: from,
             missed: 0,
-            body: Vec::new(),
+            body: Body::default(),
+            is_undelivered: false,
         })
     }
 
-    /// The position after the last event that was delivered. Connect there again after an error.
+    /// Connects to the socket of a store, and follows the events that are new from now on.
+    ///
+    /// # Errors
+    /// As [`RemoteFollower::connect`].
+    pub fn connect_at_end(socket: impl AsRef<Path>) -> Result<Self> {
+        Self::connect(socket, AT_END)
+    }
+
+    /// The position after the last event that was delivered or skipped. Connect there again after an error.
+    ///
+    /// After [`RemoteFollower::connect_at_end`], it is `Position(u64::MAX)` until [`RemoteFollower::poll`] has returned
+    /// a signal or passed an event. To connect there is to connect at the end again.
     pub fn position(&self) -> Position {
         self.next
     }
@@ -81,24 +121,33 @@ impl RemoteFollower {
     /// more arrive, it returns after `wait` too. Returns a signal if one has come; events after it are passed by the
     /// next call.
     ///
+    /// If `each` fails, the event counts as not delivered: the next call begins with it.
+    ///
     /// # Errors
-    /// Those of `each`: the event counts as delivered. [`Error::Socket`] if the other process has ended, no longer
-    /// serves, or stops in the middle of an event for a minute. [`Error::Invalid`] if the store has no event yet at the
-    /// position before the one to follow from.
+    /// Those of `each`. [`Error::Socket`] if the other process has ended, no longer serves, or stops in the middle of
+    /// an event for a minute. [`Error::Invalid`] if the store has no event yet at the position before the one to follow
+    /// from.
     pub fn poll(
         &mut self,
         wait: Duration,
         mut each: impl FnMut(&RemoteEvent<'_>) -> Result<()>,
     ) -> Result<Option<Signal>> {
         let deadline = Instant::now().checked_add(wait);
-        if !self.await_bytes(wait).map_err(|source| self.failed(source))? {
+        if !self.is_undelivered && !self.await_bytes(wait).map_err(|source| self.failed(source))? {
             return Ok(None);
         }
         loop {
-            let kind = wire::read_frame(&mut self.from, &mut self.body).map_err(|source| self.failed(source))?;
+            let kind = match self.is_undelivered {
+                true => Kind::Event,
+                false => wire::read_frame(&mut self.from, &mut self.body).map_err(|source| self.failed(source))?,
+            };
             match kind {
                 Kind::Type | Kind::Stream => self.name(kind).ok_or_else(|| self.malformed())?,
-                Kind::Signal => return wire::parse_signal(&self.body).map(Some).ok_or_else(|| self.malformed()),
+                Kind::Forget => {
+                    self.types.clear();
+                    self.streams.clear();
+                }
+                Kind::Signal => return wire::parse_signal(self.body.get()).map(Some).ok_or_else(|| self.malformed()),
                 Kind::Missed => {
                     let [missed, next] = self.numbers().ok_or_else(|| self.malformed())?;
                     self.missed += missed;
@@ -109,11 +158,13 @@ impl RemoteFollower {
                     return Err(Error::after_the_head(self.next, Position(head)));
                 }
                 Kind::Event => {
-                    let event = wire::parse_event(&self.body).ok_or_else(|| self.malformed())?;
+                    self.is_undelivered = true;
+                    let event = wire::parse_event(self.body.get()).ok_or_else(|| self.malformed())?;
                     let names = self.streams.get(&event.stream).zip(self.types.get(&event.kind));
                     let (stream, kind) = names.ok_or_else(|| self.malformed())?;
-                    self.next = Position(event.position.0 + 1);
                     each(&RemoteEvent { event, stream, kind })?;
+                    self.next = Position(event.position.0 + 1);
+                    self.is_undelivered = false;
                 }
             }
             let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -142,12 +193,12 @@ impl RemoteFollower {
 
     fn name(&mut self, kind: Kind) -> Option<()> {
         if kind == Kind::Type {
-            let (id, rest) = self.body.split_first_chunk::<4>()?;
+            let (id, rest) = self.body.get().split_first_chunk::<4>()?;
             let (schema, name) = rest.split_first_chunk::<4>()?;
             let kind = EventType { name: std::str::from_utf8(name).ok()?.into(), schema: u32::from_le_bytes(*schema) };
             self.types.insert(TypeId(u32::from_le_bytes(*id)), kind);
         } else {
-            let (id, name) = self.body.split_first_chunk::<8>()?;
+            let (id, name) = self.body.get().split_first_chunk::<8>()?;
             self.streams.insert(StreamId(u64::from_le_bytes(*id)), name.to_vec());
         }
         Some(())
@@ -156,7 +207,7 @@ impl RemoteFollower {
     /// The numbers of a frame that has no more than them.
     fn numbers<const N: usize>(&self) -> Option<[u64; N]> {
         let mut numbers = [0; N];
-        let (words, rest) = self.body.as_chunks::<8>();
+        let (words, rest) = self.body.get().as_chunks::<8>();
         if words.len() != N || !rest.is_empty() {
             return None;
         }
@@ -173,9 +224,46 @@ impl RemoteFollower {
     }
 }
 
+/// See [`QUERY_BYTES_MAX`](crate::consumers::hello::QUERY_BYTES_MAX).
+const TOO_LONG: &str =
+    "the query has more than 64 KiB of names, which cannot be sent to another process; use a shorter one";
 /// Bytes that are read at once.
 const BUFFER_BYTES: usize = 64 << 10;
 /// A time of zero would mean no limit.
 const WAIT_MIN: Duration = Duration::from_micros(1);
 /// How long the rest of a frame may take to continue.
 const FRAME_WAIT: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{EventData, Expected};
+    use crate::store::handle::EventStore;
+
+    #[test]
+    fn a_follower_of_many_streams_keeps_the_names_of_some() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = EventStore::create(directory.path().join("a.ful")).unwrap();
+        let name = |number: u64| format!("{number:01000}");
+        let filled = store
+            .transact(|t| (0..3000).try_for_each(|number| t.append(name(number), Expected::Any, &[EVENT]).map(drop)));
+        filled.unwrap();
+        store.append(name(0), Expected::Any, &[EVENT]).unwrap();
+        let socket = directory.path().join("a.sock");
+        let _server = store.serve(&socket).unwrap();
+        let mut follower = RemoteFollower::connect(&socket, Position(0)).unwrap();
+        let mut kept = 0;
+        while follower.position() < Position(3001) {
+            let each = |remote: &RemoteEvent<'_>| {
+                assert_eq!(remote.stream, name(remote.event.position.0 % 3000).as_bytes());
+                Ok(())
+            };
+            follower.poll(Duration::from_secs(20), each).unwrap();
+            kept = kept.max(follower.streams.len());
+        }
+        assert!((1..1500).contains(&kept), "{kept} names of 1,000 bytes are kept");
+    }
+
+    const EVENT: EventData<'static> =
+        EventData { kind: "x", schema: 0, id: None, payload: b"", metadata: b"", tags: &[] };
+}

@@ -8,11 +8,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::consumers::follower::Delivered;
+use crate::consumers::hello::{AT_END, Hello};
 use crate::consumers::stop::Stop;
 use crate::consumers::wire::{self, Kind};
 use crate::error::{Error, Result};
@@ -35,7 +37,7 @@ pub struct Server {
     file: FileId,
     /// The listening socket, which the thread that accepts has too. None once it was shut down.
     listener: Option<UnixListener>,
-    stop: Stop,
+    ending: Ending,
     connections: Arc<Mutex<Connections>>,
     accepting: Option<JoinHandle<()>>,
 }
@@ -55,13 +57,14 @@ impl EventStore {
         let failed = |source| Error::Socket { path: path.clone(), source };
         let (listener, file) = bind(&path).map_err(failed)?;
         let handle = listener.try_clone().map_err(failed)?;
-        let (stop, connections) = (Stop::new(self), Arc::<Mutex<Connections>>::default());
+        let ending = Ending { stop: Stop::new(self), is_finishing: Arc::default() };
+        let connections = Arc::<Mutex<Connections>>::default();
         let accepting = thread::Builder::new().spawn({
-            let (store, stop, connections) = (self.clone(), stop.clone(), Arc::clone(&connections));
-            move || accept(&store, &stop, &connections, &listener)
+            let (store, ending, connections) = (self.clone(), ending.clone(), Arc::clone(&connections));
+            move || accept(&store, &ending, &connections, &listener)
         });
         let accepting = Some(accepting.map_err(failed)?);
-        Ok(Server { path, file, listener: Some(handle), stop, connections, accepting })
+        Ok(Server { path, file, listener: Some(handle), ending, connections, accepting })
     }
 }
 
@@ -70,11 +73,24 @@ impl Server {
     pub fn followers(&self) -> usize {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
+
+    /// Sends all events that there are to the followers that were accepted, then ends. Ends after `wait` if a follower
+    /// does not read so fast. It closes further connections. Dropping a server ends it at once: followers may lack the
+    /// last events.
+    pub fn finish(self, wait: Duration) {
+        let deadline = Instant::now().checked_add(wait);
+        // SeqCst: a thread that reads it later than the bell wakes it sees it.
+        self.ending.is_finishing.store(true, Ordering::SeqCst);
+        self.ending.stop.wake();
+        while self.followers() > 0 && deadline.is_none_or(|deadline| Instant::now() < deadline) {
+            thread::sleep(RETRY);
+        }
+    }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.stop.stop();
+        self.ending.stop.stop();
         // While it listens, no other process takes the socket for an abandoned one and replaces it.
         if FileId::of(&self.path).is_ok_and(|file| file == self.file) {
             // Wakes the thread that accepts, where the shutdown of a listener does not.
@@ -89,6 +105,15 @@ impl Drop for Server {
             let _ = accepting.join();
         }
     }
+}
+
+/// How the threads of a server learn that they are to end.
+#[derive(Clone, Debug)]
+struct Ending {
+    /// At once.
+    stop: Stop,
+    /// When they have sent all events.
+    is_finishing: Arc<AtomicBool>,
 }
 
 /// Identifies a file, also if another file gets its name later.
@@ -129,10 +154,10 @@ fn bind(path: &Path) -> io::Result<(UnixListener, FileId)> {
     Ok((listener, FileId::of(path)?))
 }
 
-fn accept(store: &EventStore, stop: &Stop, connections: &Arc<Mutex<Connections>>, listener: &UnixListener) {
+fn accept(store: &EventStore, ending: &Ending, connections: &Arc<Mutex<Connections>>, listener: &UnixListener) {
     let (mut followers, mut number) = (Vec::new(), 0);
     for connection in listener.incoming() {
-        if stop.is_stopped() {
+        if ending.stop.is_stopped() {
             break;
         }
         let Ok(connection) = connection else {
@@ -141,7 +166,7 @@ fn accept(store: &EventStore, stop: &Stop, connections: &Arc<Mutex<Connections>>
             continue;
         };
         followers.retain(|follower: &JoinHandle<()>| !follower.is_finished());
-        if followers.len() >= FOLLOWERS_MAX {
+        if followers.len() >= FOLLOWERS_MAX || ending.is_finishing.load(Ordering::SeqCst) {
             // Dropping the connection ends it.
             continue;
         }
@@ -149,10 +174,10 @@ fn accept(store: &EventStore, stop: &Stop, connections: &Arc<Mutex<Connections>>
         number += 1;
         connections.lock().unwrap_or_else(PoisonError::into_inner).insert(number, handle);
         let spawned = thread::Builder::new().spawn({
-            let (store, stop, connections) = (store.clone(), stop.clone(), Arc::clone(connections));
+            let (store, ending, connections) = (store.clone(), ending.clone(), Arc::clone(connections));
             move || {
                 // A follower that goes away ends its thread: nobody else wants to know.
-                let _ = send(&store, &stop, connection);
+                let _ = send(&store, &ending, connection);
                 connections.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
             }
         });
@@ -176,16 +201,12 @@ fn shut_down(connections: &Mutex<Connections>) {
 }
 
 /// Sends events to one follower.
-fn send(store: &EventStore, stop: &Stop, mut connection: UnixStream) -> Result<()> {
-    connection.set_read_timeout(Some(HELLO_WAIT)).map_err(Error::program)?;
+fn send(store: &EventStore, ending: &Ending, mut connection: UnixStream) -> Result<()> {
     connection.set_write_timeout(Some(WRITE_WAIT)).map_err(Error::program)?;
-    let mut hello = [0; 16];
-    connection.read_exact(&mut hello).map_err(Error::program)?;
-    let (magic, from) = hello.split_at(wire::HELLO.len());
-    let Ok(from) = <[u8; 8]>::try_from(from).map(u64::from_le_bytes) else { return Ok(()) };
-    if magic != wire::HELLO {
-        return Ok(());
-    }
+    let mut limited = Limited { connection: &connection, deadline: Instant::now() + HELLO_WAIT };
+    let hello = Hello::read(&mut limited).map_err(Error::program)?;
+    let is_at_end = hello.from == AT_END;
+    let from = if is_at_end { store.shared.bell.position() } else { hello.from.0 };
     if from > store.shared.bell.position() {
         let head = store.snapshot()?.head()?.0;
         if from > head {
@@ -193,31 +214,65 @@ fn send(store: &EventStore, stop: &Stop, mut connection: UnixStream) -> Result<(
         }
     }
     connection.set_read_timeout(Some(LOOK)).map_err(Error::program)?;
-    let mut out = Sender { out: Vec::new(), types: HashSet::new(), streams: HashSet::new() };
-    let mut follower = store.follow(Position(from))?.sends();
-    while !stop.is_stopped() {
+    let mut out = Sender::default();
+    let mut follower = store.follow(Position(from))?.partition(hello.partition).query(hello.query).sends();
+    if is_at_end {
+        write_missed(&mut connection, 0, from)?;
+    }
+    // The position that the other side knows.
+    let mut known = Position(from);
+    while !ending.stop.is_stopped() {
+        // Read before the poll, so that the poll finds what was appended before it was set.
+        let is_finishing = ending.is_finishing.load(Ordering::SeqCst);
         let before = follower.position();
-        // The snapshot ends with the call, so that a slow follower does not keep pages of the file from reuse.
-        let delivered = follower.poll_while(WAIT, |snapshot, event| {
+        // The snapshot ends with the poll, so that a slow follower does not keep pages of the file from reuse.
+        let wait = if is_finishing { Duration::ZERO } else { WAIT };
+        let delivered = follower.poll_while(wait, |snapshot, event| {
             out.send(snapshot, event)?;
+            known = Position(event.position.0 + 1);
             Ok(out.out.len() < BATCH_BYTES)
         })?;
         if delivered.missed > 0 {
-            let next = before.0 + delivered.missed;
-            let parts = [&delivered.missed.to_le_bytes()[..], &next.to_le_bytes()];
-            wire::write_frame(&mut connection, Kind::Missed, &parts).map_err(Error::program)?;
+            write_missed(&mut connection, delivered.missed, before.0 + delivered.missed)?;
         }
         connection.write_all(&out.out).map_err(Error::program)?;
+        if follower.position() > known {
+            known = follower.position();
+            write_missed(&mut connection, 0, known.0)?;
+        }
         if let Some(signal) = delivered.signal {
             wire::write_signal(&mut connection, signal).map_err(Error::program)?;
         }
-        if delivered == Delivered::default() && has_gone(&mut connection) {
+        let is_idle = delivered == Delivered::default() && follower.position() == before;
+        if is_idle && (is_finishing || has_gone(&mut connection)) {
             return Ok(());
         }
         out.out.clear();
         out.out.shrink_to(BATCH_BYTES);
     }
     Ok(())
+}
+
+fn write_missed(connection: &mut UnixStream, missed: u64, next: u64) -> Result<()> {
+    let parts = [&missed.to_le_bytes()[..], &next.to_le_bytes()];
+    wire::write_frame(connection, Kind::Missed, &parts).map_err(Error::program)
+}
+
+/// Reads a connection until a time.
+struct Limited<'c> {
+    connection: &'c UnixStream,
+    deadline: Instant,
+}
+
+impl Read for Limited<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.connection.set_read_timeout(Some(left))?;
+        self.connection.read(buffer)
+    }
 }
 
 /// Whether the other side has closed the connection. It sends nothing after the hello.
@@ -229,22 +284,33 @@ fn has_gone(connection: &mut UnixStream) -> bool {
     }
 }
 
-/// Frames that are sent next, and what was named on the connection.
+/// Frames that are sent next, and what was named on the connection since the last [`Kind::Forget`].
+#[derive(Default)]
 struct Sender {
     out: Vec<u8>,
     types: HashSet<TypeId>,
     streams: HashSet<StreamId>,
+    /// About how many bytes the other side needs for the names.
+    named_bytes: usize,
 }
 
 impl Sender {
     fn send(&mut self, snapshot: &Snapshot, event: &Event<'_>) -> Result<()> {
+        if self.named_bytes > NAMED_BYTES_MAX {
+            self.types.clear();
+            self.streams.clear();
+            self.named_bytes = 0;
+            wire::write_frame(&mut self.out, Kind::Forget, &[]).map_err(Error::program)?;
+        }
         if self.types.insert(event.kind) {
             let kind = snapshot.event_type(event.kind)?;
+            self.named_bytes += kind.name.len() + NAME_BYTES;
             let parts = [&event.kind.0.to_le_bytes()[..], &kind.schema.to_le_bytes(), kind.name.as_bytes()];
             wire::write_frame(&mut self.out, Kind::Type, &parts).map_err(Error::program)?;
         }
         if self.streams.insert(event.stream) {
             let name = snapshot.stream_name(event.stream)?;
+            self.named_bytes += name.len() + NAME_BYTES;
             let parts = [&event.stream.0.to_le_bytes()[..], &name];
             wire::write_frame(&mut self.out, Kind::Stream, &parts).map_err(Error::program)?;
         }
@@ -254,7 +320,7 @@ impl Sender {
 
 /// How long a thread waits for events at once. It is woken when some come, and when the server is dropped.
 const WAIT: Duration = Duration::from_secs(1);
-/// How long a follower may take to send its hello.
+/// How long a follower may take to send its whole hello.
 const HELLO_WAIT: Duration = Duration::from_secs(10);
 /// How long a follower may read nothing while events wait for it.
 const WRITE_WAIT: Duration = Duration::from_secs(30);
@@ -262,7 +328,42 @@ const WRITE_WAIT: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(1);
 /// About how many bytes are copied from a snapshot at once: one event more at most.
 const BATCH_BYTES: usize = 1 << 20;
+/// After about so many bytes of names, all of them are forgotten and given again.
+const NAMED_BYTES_MAX: usize = 1 << 20;
+/// What a name takes beside its bytes.
+const NAME_BYTES: usize = 64;
 /// More followers are not accepted.
 const FOLLOWERS_MAX: usize = 256;
-/// The pause after a connection could not be accepted.
+/// The pause after a connection could not be accepted, and between looks whether all events were sent.
 const RETRY: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::consumers::remote::RemoteFollower;
+    use crate::event::{EventData, Expected};
+
+    #[test]
+    fn a_server_that_finishes_accepts_no_further_follower() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = EventStore::create(directory.path().join("a.ful")).unwrap();
+        store.append("a", Expected::Any, &[EventData::new("x", b"")]).unwrap();
+        let socket = directory.path().join("a.sock");
+        let server = store.serve(&socket).unwrap();
+        server.ending.is_finishing.store(true, Ordering::SeqCst);
+        let late = RemoteFollower::connect(&socket, Position(0));
+        let refused = late.and_then(|mut late| late.poll(Duration::from_secs(20), |_| Ok(())));
+        assert!(matches!(refused, Err(Error::Socket { .. })), "{refused:?}");
+    }
+
+    /// The limit applied to each read: a byte now and then kept the place of a follower.
+    #[test]
+    fn a_hello_is_not_read_after_its_deadline_though_more_of_it_arrives() {
+        let (mut follower, connection) = UnixStream::pair().unwrap();
+        follower.write_all(b"fulgev03").unwrap();
+        let mut limited = Limited { connection: &connection, deadline: Instant::now() };
+        assert_eq!(Hello::read(&mut limited).unwrap_err().kind(), ErrorKind::TimedOut);
+        limited.deadline += HELLO_WAIT;
+        assert_eq!(limited.read(&mut [0; 8]).unwrap(), 8);
+    }
+}

@@ -23,6 +23,11 @@ impl Stop {
     pub fn stop(&self) {
         // SeqCst: a thread that reads it later than the bell wakes it sees it.
         self.is_set.store(true, Ordering::SeqCst);
+        self.wake();
+    }
+
+    /// Wakes the threads that wait for events, without stopping them.
+    pub(super) fn wake(&self) {
         self.shared.bell.wake();
     }
 

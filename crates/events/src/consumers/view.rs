@@ -48,6 +48,8 @@ pub struct View {
     tables: Vec<(String, TableOptions)>,
     batch_events: u64,
     partition: Partition,
+    /// Events from this position on are not folded.
+    end: Position,
 }
 
 /// What the function of a view gets beside the transaction and the event.
@@ -83,7 +85,13 @@ impl View {
     /// A view without tables. Its name is that of the consumer which stores its position. It must not be empty, nor end
     /// in `~rebuild`.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), tables: Vec::new(), batch_events: BATCH_EVENTS, partition: Partition::ALL }
+        Self {
+            name: name.into(),
+            tables: Vec::new(),
+            batch_events: BATCH_EVENTS,
+            partition: Partition::ALL,
+            end: Position(u64::MAX),
+        }
     }
 
     /// Adds a table, which is created if it does not exist. [`ViewContext::table`] finds it by its index: the first
@@ -141,6 +149,11 @@ impl View {
         Self { name: format!("{}{BESIDE}", self.name), tables, ..self.clone() }
     }
 
+    /// The same view, without the events from a position on.
+    pub(super) fn until(self, end: Position) -> Self {
+        Self { end, ..self }
+    }
+
     pub(super) fn table_names(&self) -> impl Iterator<Item = &str> {
         self.tables.iter().map(|(name, _)| name.as_str())
     }
@@ -190,7 +203,11 @@ impl View {
         Ok(())
     }
 
-    fn open_tables(&self, txn: &mut WriteTxn) -> Result<Vec<Table>> {
+    /// Opens its tables. Creates those that do not exist.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn open_tables(&self, txn: &mut WriteTxn) -> Result<Vec<Table>> {
         let open = |(name, options): &(String, TableOptions)| match txn.open_table(name) {
             Err(fulgurite::Error::TableNotFound { .. }) => txn.create_table(name, options.clone()),
             table => table,
@@ -307,7 +324,7 @@ impl EventStore {
         let consumer = view.consumer();
         let tables = view.open_tables(&mut txn)?;
         let before = self.position_in(&txn, &consumer)?;
-        let head = snapshot.head()?;
+        let head = snapshot.head()?.min(view.end);
         let from = before.max(snapshot.start()?);
         let mut position = Position(head.0.min(from.0.saturating_add(view.batch_events))).max(from);
         let (context, mut events, mut has_seen) = (ViewContext { tables: &tables, snapshot: &snapshot }, 0, false);
@@ -347,7 +364,7 @@ pub(super) struct Batch {
     pub(super) position: Position,
     /// Positions before `position` that retention had removed.
     pub(super) missed: u64,
-    /// The head of the log, as the transaction saw it.
+    /// The head of the log as the transaction saw it, or the end of the view if that is lower.
     pub(super) head: Position,
 }
 

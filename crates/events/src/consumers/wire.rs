@@ -1,7 +1,6 @@
 //! Frames between a process that serves its store and followers in other processes, over a Unix socket.
 //!
 //! ```text
-//! hello   0  "fulgev02"    8  first position wanted, u64
 //! frame   0  kind, u8    1  bytes of the body, u32    5  body
 //! type    0  number, u32    4  schema version, u32    8  name
 //! stream  0  number, u64    8  name
@@ -9,20 +8,21 @@
 //!        36  1 if it has an id, u32    40  id, 16 bytes    56  bytes of payload, metadata and tags, u32 each
 //!        68  0, u32    72  payload, metadata, tags
 //! signal  0  0: caught up; 1: fell behind    1  events that are waiting, u64
-//! missed  0  positions that retention had removed, u64    8  the next position, u64
+//! missed  0  positions that retention had removed, u64    8  the next position that can have an event, u64
 //! refused 0  the position that the next event gets, u64; the connection ends
+//! forget  no body: names are given again
 //! ```
 //!
-//! Integers are little-endian. A type or a stream is named before its first event. Both sides are of one version.
+//! A follower sends a [`Hello`](crate::consumers::hello::Hello), and nothing after it.
+//!
+//! Integers are little-endian. A type or a stream is named before its first event, and before its first event after
+//! `forget`. Both sides are of one version.
 
 use std::io::{self, Read, Write};
 
 use crate::consumers::signal::Signal;
 use crate::event::{Event, Tags};
 use crate::ids::{EventId, Position, StreamId, Timestamp, TypeId, Version};
-
-/// What a follower sends first; the position follows.
-pub const HELLO: &[u8; 8] = b"fulgev02";
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +36,43 @@ pub enum Kind {
     Event = 3,
     /// A signal.
     Signal = 4,
-    /// Positions are skipped.
+    /// Positions are skipped: their events were removed, or are not asked for.
     Missed = 5,
     /// The position wanted is above that of the next event.
     Refused = 6,
+    /// The names of types and streams are given again, so that neither side keeps more and more of them.
+    Forget = 7,
+}
+
+/// The body of a frame. It begins at an address that is a multiple of 8, and so does the payload of an event in it.
+#[derive(Debug, Default)]
+pub struct Body {
+    bytes: Vec<u8>,
+    begin: usize,
+}
+
+impl Body {
+    /// The bytes.
+    pub fn get(&self) -> &[u8] {
+        self.bytes.get(self.begin..).unwrap_or_default()
+    }
+
+    /// Aligns the bytes. Those of most allocators are aligned already, but none has to align single bytes.
+    fn align(&mut self) {
+        // Shifting them needs no other place then.
+        self.bytes.reserve(ALIGNMENT);
+        self.shift(self.bytes.as_ptr().addr().wrapping_neg() % ALIGNMENT);
+    }
+
+    /// Moves the bytes to `begin`.
+    fn shift(&mut self, begin: usize) {
+        let length = self.bytes.len();
+        self.begin = begin;
+        if begin > 0 {
+            self.bytes.resize(length + begin, 0);
+            self.bytes.copy_within(..length, begin);
+        }
+    }
 }
 
 /// Writes a frame whose body is these parts.
@@ -58,7 +91,7 @@ pub fn write_frame(out: &mut impl Write, kind: Kind, parts: &[&[u8]]) -> io::Res
 ///
 /// # Errors
 /// Those of the socket; an unknown kind or a body that is too long.
-pub fn read_frame(from: &mut impl Read, body: &mut Vec<u8>) -> io::Result<Kind> {
+pub fn read_frame(from: &mut impl Read, body: &mut Body) -> io::Result<Kind> {
     let mut head = [0; 5];
     from.read_exact(&mut head)?;
     let kind = match head[0] {
@@ -68,14 +101,16 @@ pub fn read_frame(from: &mut impl Read, body: &mut Vec<u8>) -> io::Result<Kind> 
         4 => Kind::Signal,
         5 => Kind::Missed,
         6 => Kind::Refused,
+        7 => Kind::Forget,
         _ => return Err(io::ErrorKind::InvalidData.into()),
     };
     let length = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
-    body.clear();
+    body.bytes.clear();
     // Memory grows with what arrives, not with what a length claims.
-    if from.take(u64::from(length)).read_to_end(body)? < length as usize {
+    if from.take(u64::from(length)).read_to_end(&mut body.bytes)? < length as usize {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
+    body.align();
     Ok(kind)
 }
 
@@ -142,3 +177,26 @@ pub fn parse_signal(body: &[u8]) -> Option<Signal> {
 }
 
 const EVENT_HEAD_BYTES: usize = 72;
+/// Payloads are aligned to it, as in the log.
+const ALIGNMENT: usize = 8;
+const _: () = assert!(EVENT_HEAD_BYTES.is_multiple_of(ALIGNMENT));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_the_same_wherever_it_begins() {
+        let mut body = Body::default();
+        for begin in [0, 3, 7, 1] {
+            body.bytes.clear();
+            body.bytes.extend(b"ten bytes.");
+            body.shift(begin);
+            assert_eq!(body.get(), b"ten bytes.", "from {begin} on");
+            body.bytes.clear();
+            body.bytes.extend(b"others");
+            body.align();
+            assert_eq!((body.get(), body.get().as_ptr().addr() % ALIGNMENT), (&b"others"[..], 0));
+        }
+    }
+}

@@ -191,6 +191,8 @@ pub const BESIDE: &str = "~rebuild";
 const META_LAYOUT: &[u8] = b"layout";
 /// The key of the first position that retention keeps.
 pub const META_START: &[u8] = b"start";
+/// The key of the position before which retention has removed ids of events that limits of streams removed.
+pub const META_IDS: &[u8] = b"ids";
 /// The version of the layout.
 const LAYOUT: u8 = 2;
 /// The version in which the index of streams has no blocks, and one part in each entry. It is read as the newer one.

@@ -10,7 +10,7 @@ use crate::layout::chunk::Chunk;
 use crate::layout::keys;
 use crate::layout::parts::{self, Block, Entry, Part};
 use crate::layout::stream::StreamRecord;
-use crate::layout::tables::{META_START, Tables};
+use crate::layout::tables::{META_IDS, META_START, Tables};
 
 /// The chunk that begins at or before a position, and is the last of those.
 ///
@@ -46,8 +46,20 @@ pub fn end_of_log(txn: &impl Read, tables: &Tables) -> Result<(Position, Timesta
 /// # Errors
 /// Those of the engine; damage.
 pub fn start_of_log(txn: &impl Read, tables: &Tables) -> Result<Position> {
-    let Some(value) = txn.get(&tables.meta, META_START)? else { return Ok(Position::START) };
-    let bytes = value[..].try_into().map_err(|_| tables.damaged(&tables.meta, "the start of the log is malformed"))?;
+    position_in_meta(txn, tables, META_START, "the start of the log is malformed")
+}
+
+/// The position before which retention has removed the ids of events that the limits of streams had removed.
+///
+/// # Errors
+/// Those of the engine; damage.
+pub fn ids_removed(txn: &impl Read, tables: &Tables) -> Result<Position> {
+    position_in_meta(txn, tables, META_IDS, "the position of removed ids is malformed")
+}
+
+fn position_in_meta(txn: &impl Read, tables: &Tables, key: &[u8], malformed: &'static str) -> Result<Position> {
+    let Some(value) = txn.get(&tables.meta, key)? else { return Ok(Position::START) };
+    let bytes = value[..].try_into().map_err(|_| tables.damaged(&tables.meta, malformed))?;
     Ok(Position(u64::from_be_bytes(bytes)))
 }
 

@@ -27,6 +27,11 @@ impl Partition {
         self.count == 1 || mixed % u64::from(self.count) == u64::from(self.index)
     }
 
+    /// Its index, and the number of members.
+    pub(crate) fn numbers(&self) -> (u32, u32) {
+        (self.index, self.count)
+    }
+
     /// The name under which a member of a group stores its position: `group`, or `group#1/4` for member 1 of 4.
     pub fn consumer(&self, group: &str) -> String {
         match self.count {

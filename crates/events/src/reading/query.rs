@@ -25,9 +25,9 @@ pub struct EventQuery {
 /// is not given matches all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryItem {
-    kinds: Vec<String>,
-    tags: Vec<String>,
-    streams: Vec<Vec<u8>>,
+    pub(crate) kinds: Vec<String>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) streams: Vec<Vec<u8>>,
 }
 
 impl EventQuery {

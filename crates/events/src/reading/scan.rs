@@ -1,6 +1,7 @@
 //! The fast way over many events: whole leaves of the log, without a call or an allocation for each event.
 
-use std::ops::{Bound, RangeBounds};
+use std::ops::{Bound, Range, RangeBounds};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::error::{Error, Result};
@@ -98,19 +99,81 @@ impl Snapshot {
         state: impl Fn() -> S + Sync,
         each: impl Fn(&mut S, &Event<'_>) + Sync,
     ) -> Result<Vec<S>> {
+        self.in_parts(positions, threads, |part| {
+            let mut state = state();
+            self.scan(part, |event| each(&mut state, event)).map(|()| state)
+        })
+    }
+
+    /// As [`Snapshot::scan_parallel`], but ends with an error that `each` returns. The other threads end then at their
+    /// next events. If `each` fails on several threads, the error is that of the first part.
+    ///
+    /// # Errors
+    /// As [`Snapshot::scan`]; those of `each`.
+    ///
+    /// # Panics
+    /// If `each` panics.
+    pub fn try_scan_parallel<S: Send, E: From<Error> + Send>(
+        &self,
+        positions: impl RangeBounds<Position>,
+        threads: usize,
+        state: impl Fn() -> S + Sync,
+        each: impl Fn(&mut S, &Event<'_>) -> Result<(), E> + Sync,
+    ) -> Result<Vec<S>, E> {
+        let has_failed = AtomicBool::new(false);
+        let states = self.in_parts(positions, threads, |part| {
+            let mut state = state();
+            let scanned = self.try_scan(part, |event| {
+                // Relaxed: nothing else is read because of it.
+                if has_failed.load(Ordering::Relaxed) {
+                    return Err(Ended::ByAnother);
+                }
+                each(&mut state, event).map_err(Ended::ByItself)
+            });
+            match scanned {
+                Ok(()) => Ok(Some(state)),
+                Err(Ended::ByAnother) => Ok(None),
+                Err(Ended::ByItself(error)) => {
+                    has_failed.store(true, Ordering::Relaxed);
+                    Err(error)
+                }
+            }
+        });
+        // A thread that was ended by another one has no state, but then the other one has an error.
+        Ok(states?.into_iter().flatten().collect())
+    }
+
+    /// Calls `run` on several threads, each with a part of the positions. Returns the results in the order of the
+    /// parts, or the first error.
+    fn in_parts<T: Send, E: From<Error> + Send>(
+        &self,
+        positions: impl RangeBounds<Position>,
+        threads: usize,
+        run: impl Fn(Range<Position>) -> Result<T, E> + Sync,
+    ) -> Result<Vec<T>, E> {
         let (from, to) = bounds(&positions);
         let from = from.max(self.start()?.0);
         let to = to.min(self.head()?.0).max(from);
         let threads = threads.max(1) as u64;
         let bound = |part: u64| Position(from + (to - from) / threads * part + (to - from) % threads * part / threads);
+        let run = &run;
         thread::scope(|scope| {
-            let run = |part: u64| {
-                let mut state = state();
-                self.scan(bound(part)..bound(part + 1), |event| each(&mut state, event)).map(|()| state)
-            };
-            let workers: Vec<_> = (0..threads).map(|part| scope.spawn(move || run(part))).collect();
+            let spawn = |part: u64| scope.spawn(move || run(bound(part)..bound(part + 1)));
+            let workers: Vec<_> = (0..threads).map(spawn).collect();
             workers.into_iter().map(|worker| worker.join().expect("the program's function does not panic")).collect()
         })
+    }
+}
+
+/// Why a thread of [`Snapshot::try_scan_parallel`] has ended early.
+enum Ended<E> {
+    ByItself(E),
+    ByAnother,
+}
+
+impl<E: From<Error>> From<Error> for Ended<E> {
+    fn from(error: Error) -> Self {
+        Self::ByItself(error.into())
     }
 }
 

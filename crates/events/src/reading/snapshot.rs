@@ -1,6 +1,7 @@
 //! [`Snapshot`]: one state of a store, and every way to read it.
 
 use std::borrow::Cow;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use fulgurite::ReadTxn;
@@ -179,11 +180,18 @@ impl Snapshot {
     }
 
     fn query_between(&self, query: &EventQuery, from: Position, to: Position) -> Result<Events<'_>> {
-        let stream = |name: &[u8]| locate::stream_of(&self.txn, &self.tables, name);
-        let query = Resolved::new(query, &self.types, stream)?;
+        let query = self.resolve(query)?;
         let source = Source::query(&self.txn, &self.tables, &query, from, to)?;
         let filter = Filter { positions: from.0..to.0, stream: None, query: Some(query) };
         Ok(Events::new(&self.txn, &self.tables, source, filter))
+    }
+
+    /// A query with the numbers of the types and streams that there are.
+    ///
+    /// # Errors
+    /// Errors of the disk; [`Error::Damaged`].
+    pub(crate) fn resolve(&self, query: &EventQuery) -> Result<Resolved> {
+        Resolved::new(query, &self.types, |name: &[u8]| locate::stream_of(&self.txn, &self.tables, name))
     }
 
     /// The name and the schema version of a type.
@@ -240,12 +248,30 @@ impl Snapshot {
     /// # Errors
     /// Errors of the disk; [`Error::Damaged`].
     pub fn streams(&self, prefix: impl AsRef<[u8]>) -> Result<impl Iterator<Item = Result<StreamInfo>> + '_> {
+        self.streams_after(prefix.as_ref(), b"")
+    }
+
+    /// As [`Snapshot::streams`], but only streams whose names are above `after`: a list can be continued behind its
+    /// last name.
+    ///
+    /// # Errors
+    /// As [`Snapshot::streams`].
+    pub fn streams_after<'s>(
+        &'s self,
+        prefix: &[u8],
+        after: &[u8],
+    ) -> Result<impl Iterator<Item = Result<StreamInfo>> + use<'s>> {
         use fulgurite::Read;
-        let (txn, tables) = (&self.txn, &*self.tables);
-        let names = txn.prefix(&tables.names, prefix)?;
+        let (txn, tables, prefix) = (&self.txn, &*self.tables, prefix.to_vec());
+        let low = if after < &prefix[..] { Bound::Included(&prefix[..]) } else { Bound::Excluded(after) };
+        let names = txn.range(&tables.names, (low, Bound::Unbounded))?;
         // Once for all streams, and not if there are none.
         let mut in_blocks = None;
-        Ok(names.map(move |entry| {
+        let is_wanted = move |entry: &fulgurite::Result<(fulgurite::Value<'_>, fulgurite::Value<'_>)>| match entry {
+            Ok((name, _)) => name.starts_with(&prefix),
+            Err(_) => true,
+        };
+        Ok(names.take_while(is_wanted).map(move |entry| {
             let id = locate::parse_stream(tables, &entry?.1)?;
             if in_blocks.is_none() {
                 in_blocks = Some(locate::block_ends(txn, tables)?);

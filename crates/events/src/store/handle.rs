@@ -6,10 +6,11 @@ use std::thread;
 
 use fulgurite::{Database, Isolation, UPDATE_ATTEMPTS};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::{Appended, EventData, Expected};
 use crate::ids::{Position, Version};
 use crate::layout::stream::StreamMetadata;
+use crate::layout::tables::Tables;
 use crate::reading::snapshot::Snapshot;
 use crate::reading::upcasters::Upcasters;
 use crate::store::append::AppendCondition;
@@ -34,6 +35,17 @@ impl StoreOptions {
     /// [`Error::OtherOptions`](crate::Error::OtherOptions) if this process has it open with another durability, window
     /// or number of states; errors of the disk.
     pub fn open_in(self, db: &Database) -> Result<EventStore> {
+        EventStore::open_with(db, self)
+    }
+
+    /// Opens the store of a database, and does not create one.
+    ///
+    /// # Errors
+    /// [`Error::NotEvents`](crate::Error::NotEvents) if the database has none; otherwise as [`StoreOptions::open_in`].
+    pub fn open_existing_in(self, db: &Database) -> Result<EventStore> {
+        if Tables::open(&db.read()?, &self.name)?.is_none() {
+            return Err(Error::NotEvents { name: self.name });
+        }
         EventStore::open_with(db, self)
     }
 

@@ -6,9 +6,12 @@
 //! removed, so that a reader that misses one knows why. (3) Appends change no entry that this removes, and do not wait
 //! for it. (4) One call runs at a time: a second one would write chunks back that the first has removed. (5) The ids of
 //! removed events stay in the log while they are recognised, unless their stream was deleted. A chunk below the start
-//! of the log stays for them, without events.
+//! of the log stays for them, without events. (6) An entry of the index leaves after the events of its parts: so the
+//! index names all chunks with events that the limits of a stream remove. The ids that these events have left are
+//! removed when they leave the window: the store notes up to where that is done. The note goes back if the window is
+//! larger than before. Ids that events of a stream have left may stay if it has no limits when they leave the window.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::PoisonError;
 use std::thread;
 
@@ -19,9 +22,9 @@ use crate::event::Event;
 use crate::ids::{Position, StreamId, Timestamp, Version};
 use crate::layout::chunk::Kept;
 use crate::layout::keys;
-use crate::layout::parts;
+use crate::layout::parts::{self, Entry, Part};
 use crate::layout::stream::StreamRecord;
-use crate::layout::tables::META_START;
+use crate::layout::tables::{META_IDS, META_START};
 use crate::reading::locate;
 use crate::store::handle::EventStore;
 
@@ -52,11 +55,23 @@ pub struct RetentionReport {
 struct Limit {
     from: Version,
     since: Timestamp,
+    /// The chunks before this position are older than `since`.
+    young: Position,
     /// The ids of events with lower versions are free.
     ids_from: Version,
 }
 
 impl Limit {
+    /// Whether it removes events of a part.
+    fn removes_of(&self, part: &Part) -> bool {
+        part.version < self.from || part.chunk < self.young
+    }
+
+    /// Whether it removes all events of an entry.
+    fn removes(&self, entry: Entry<'_>) -> bool {
+        entry.end <= self.from || entry.last_chunk() < self.young
+    }
+
     fn kept(&self, event: &Event<'_>) -> Kept {
         if event.version < self.ids_from {
             Kept::Place
@@ -143,7 +158,8 @@ impl EventStore {
     fn limits(&self, txn: &ReadTxn, now: Timestamp) -> Result<HashMap<StreamId, Limit>> {
         let tables = &self.shared.tables;
         let in_blocks = locate::block_ends(txn, tables)?;
-        let mut limits = HashMap::new();
+        // Many streams have the same limit of age.
+        let (mut limits, mut young_by_age) = (HashMap::new(), HashMap::new());
         for entry in txn.range(&tables.streams, ..)? {
             let (key, value) = entry?;
             let record = StreamRecord::parse(&value).zip(keys::chunk_of(&key));
@@ -153,12 +169,55 @@ impl EventStore {
                 let next = locate::entries_end(txn, tables, stream)?;
                 let from = record.kept_from(in_blocks.get(&stream).copied().unwrap_or_default().max(next));
                 let ids_from = locate::deleted_before(txn, tables, stream)?;
-                limits.insert(stream, Limit { from, since: record.kept_since(now), ids_from });
+                let since = record.kept_since(now);
+                let young = match (record.metadata.age_us_max, young_by_age.get(&since)) {
+                    (None, _) => Position::START,
+                    (Some(_), Some(young)) => *young,
+                    (Some(_), None) => locate::position_at(txn, tables, since)?,
+                };
+                young_by_age.insert(since, young);
+                limits.insert(stream, Limit { from, since, young, ids_from });
             }
         }
         Ok(limits)
     }
 
+    /// The chunks from `start` on that have events which limits of streams remove. None if they are too many to be
+    /// listed.
+    fn limited_chunks(
+        &self,
+        txn: &ReadTxn,
+        start: Position,
+        limits: &HashMap<StreamId, Limit>,
+    ) -> Result<Option<BTreeSet<Position>>> {
+        let (tables, mut chunks) = (&self.shared.tables, BTreeSet::new());
+        for (stream, limit) in limits {
+            for entry in txn.prefix(&tables.index, stream.0.to_be_bytes())? {
+                let (key, value) = entry?;
+                let entry = locate::parse_entry(tables, &key, &value)?;
+                let removed = entry.parts().take_while(|part| limit.removes_of(part)).map(|part| part.chunk);
+                chunks.extend(removed.filter(|chunk| *chunk >= start));
+                if chunks.len() > CHUNKS_MAX {
+                    return Ok(None);
+                }
+                // The events of later entries are later.
+                if !limit.removes(entry) {
+                    break;
+                }
+            }
+        }
+        // Most often there are no blocks: they were folded.
+        for entry in txn.range(&tables.index, parts::blocks())? {
+            let (_, value) = entry?;
+            let parts = locate::parse_block(tables, &value)?.parts();
+            let is_removed = |part: &Part| limits.get(&part.stream).is_some_and(|limit| limit.removes_of(part));
+            chunks.extend(parts.filter(|part| part.chunk >= start && is_removed(part)).map(|part| part.chunk));
+        }
+        Ok(Some(chunks))
+    }
+
+    /// Changes the chunks below `start`, those from which limits of streams remove events, and those whose ids have
+    /// left the window since the call before.
     fn remove_chunks(
         &self,
         txn: &ReadTxn,
@@ -167,12 +226,17 @@ impl EventStore {
         report: &mut RetentionReport,
     ) -> Result<()> {
         let tables = &self.shared.tables;
-        let (mut removed, mut rewritten) = (Vec::new(), Vec::new());
-        let kept = if limits.is_empty() { start } else { Position(u64::MAX) };
         let ids_from = Position(locate::end_of_log(txn, tables)?.0.0.saturating_sub(self.shared.id_window));
-        for entry in txn.range(&tables.log, ..keys::number(kept.0))? {
-            let (key, value) = entry?;
-            let chunk = locate::parse(tables, &key, &value)?;
+        let left = locate::chunk_start(txn, tables, ids_from)?.max(start);
+        let done = locate::ids_removed(txn, tables)?.clamp(start, left);
+        let (named, scanned) = match self.limited_chunks(txn, start, limits)? {
+            _ if limits.is_empty() => (BTreeSet::new(), start..start),
+            Some(named) => (named, done..left),
+            None => (BTreeSet::new(), start..Position(u64::MAX)),
+        };
+        let (mut removed, mut rewritten) = (Vec::new(), Vec::new());
+        let mut visit = |key: &[u8], value: &[u8]| {
+            let chunk = locate::parse(tables, key, value)?;
             let is_below = chunk.first < start;
             if is_below && (chunk.end() <= ids_from || !chunk.has_ids()) {
                 removed.push(chunk.first);
@@ -184,11 +248,29 @@ impl EventStore {
                 };
                 rewritten.extend(chunk.without(kept).map(|value| (chunk.first, value)));
             }
-            if removed.len() + rewritten.len() >= CHANGES_MAX {
-                self.change_chunks(&mut removed, &mut rewritten, report)?;
+            match removed.len() + rewritten.len() >= CHANGES_MAX {
+                true => self.change_chunks(&mut removed, &mut rewritten, report),
+                false => Ok(()),
+            }
+        };
+        for range in [Position::START..start, scanned.clone()] {
+            for entry in txn.range(&tables.log, keys::number(range.start.0)..keys::number(range.end.0))? {
+                let (key, value) = entry?;
+                visit(&key, &value)?;
             }
         }
-        self.change_chunks(&mut removed, &mut rewritten, report)
+        for chunk in named.into_iter().filter(|chunk| !scanned.contains(chunk)) {
+            let key = keys::number(chunk.0);
+            // A read of the stream fails if it is missing.
+            if let Some(value) = txn.get(&tables.log, key)? {
+                visit(&key, &value)?;
+            }
+        }
+        self.change_chunks(&mut removed, &mut rewritten, report)?;
+        match limits.is_empty() {
+            true => Ok(()),
+            false => retry(&self.shared.db, |txn| Ok(txn.put(&tables.meta, META_IDS, keys::number(left.0))?)),
+        }
     }
 
     fn change_chunks(
@@ -222,8 +304,8 @@ impl EventStore {
             if let Some((of, version)) = before.take().filter(|(of, _)| *of == entry.stream) {
                 gone.push(keys::stream_part(of, version));
             }
-            let is_truncated = limits.get(&entry.stream).is_some_and(|limit| entry.end <= limit.from);
-            before = (entry.last_chunk() < start || is_truncated).then_some((entry.stream, entry.first));
+            let is_removed = limits.get(&entry.stream).is_some_and(|limit| limit.removes(entry));
+            before = (entry.last_chunk() < start || is_removed).then_some((entry.stream, entry.first));
             if gone.len() >= CHANGES_MAX {
                 self.delete_keys(&tables.index, &mut gone)?;
             }
@@ -281,3 +363,5 @@ pub fn retry<T>(db: &Database, mut change: impl FnMut(&mut WriteTxn) -> Result<T
 
 /// Changes of one transaction.
 const CHANGES_MAX: usize = 1000;
+/// If the index names more chunks, the whole log is read: a list of so many takes about 20 MB.
+const CHUNKS_MAX: usize = 1 << 20;

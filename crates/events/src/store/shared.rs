@@ -1,5 +1,6 @@
 //! What all handles of a store in this process share.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
@@ -32,6 +33,8 @@ pub struct Shared {
     pub bell: Bell,
     /// Held by the one call that applies retention, which does not take `writer` while it holds this.
     pub retention: Mutex<()>,
+    /// How many rebuilds of each view run: `consumers/rebuilding.rs`. No other lock is taken while it is held.
+    pub rebuilds: Mutex<HashMap<String, usize>>,
     /// Held by the one transaction that appends, until its commit is visible: so positions are visible in order.
     writer: Mutex<Writer>,
     /// The thread that holds `writer`.
@@ -112,6 +115,7 @@ impl Shared {
             types: RwLock::new(Arc::new(types)),
             bell,
             retention: Mutex::default(),
+            rebuilds: Mutex::default(),
             writer: Mutex::default(),
             owner: AtomicUsize::new(0),
         })

@@ -201,6 +201,20 @@ impl Transaction<'_> {
         self.parts().0.put_many(table, entries)
     }
 
+    /// As [`WriteTxn::reserve`]: `fill` writes the value at the place where the transaction keeps it.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn reserve(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        length_bytes: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> fulgurite::Result<()> {
+        self.parts().0.reserve(table, key, length_bytes, fill)
+    }
+
     /// As [`WriteTxn::insert`].
     ///
     /// # Errors

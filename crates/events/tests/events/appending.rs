@@ -257,10 +257,40 @@ fn a_store_is_shared_and_refuses_other_options() {
 }
 
 #[test]
-fn a_database_without_a_store_is_refused_read_only() {
+fn a_database_without_a_store_is_refused_read_only_and_where_none_is_to_be_created() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.ful");
-    Database::create(&path).unwrap().close().unwrap();
+    let db = Database::create(&path).unwrap();
+    assert!(matches!(EventStore::options().open_existing_in(&db), Err(Error::NotEvents { .. })));
+    assert!(db.tables().unwrap().is_empty(), "nothing was created");
+    drop(EventStore::options().name("other").open_in(&db).unwrap());
+    assert_eq!(EventStore::options().name("other").open_existing_in(&db).unwrap().name(), "other");
+    db.close().unwrap();
     let db = Database::options().read_only(true).open(&path).unwrap();
     assert!(matches!(EventStore::open_in(&db), Err(Error::NotEvents { .. })));
+}
+
+#[test]
+fn a_scan_on_several_threads_ends_with_an_error_of_its_function() {
+    let (_directory, store) = store();
+    for _ in 0..40 {
+        store.append("a", Expected::Any, &[event("x"); 5]).unwrap();
+    }
+    let snapshot = store.snapshot().unwrap();
+    let count = |count: &mut u64, _: &fulgurite_events::Event<'_>| {
+        *count += 1;
+        Ok::<(), Error>(())
+    };
+    let counts = snapshot.try_scan_parallel(.., 3, || 0, count).unwrap();
+    assert_eq!((counts.len(), counts.iter().sum::<u64>()), (3, 200));
+    let failed = snapshot.try_scan_parallel(
+        ..,
+        3,
+        || (),
+        |_, event| match event.position {
+            Position(150) => Err(Error::program("no")),
+            _ => Ok(()),
+        },
+    );
+    assert!(matches!(failed, Err(Error::Program(_))), "{failed:?}");
 }

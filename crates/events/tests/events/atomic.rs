@@ -42,7 +42,7 @@ fn a_transaction_that_cannot_begin_leaves_the_numbers_of_streams() {
 fn a_transaction_changes_values_of_the_program_at_their_places() {
     let (_directory, store) = store();
     let table = store.database().create_table("sums", TableOptions::new()).unwrap();
-    store.transact(|t| Ok(t.put(&table, "a", [1_u8])?)).unwrap();
+    store.transact(|t| Ok(t.reserve(&table, "a", 1, |value| value[0] = 1)?)).unwrap();
     let sum = store.transact(|t| {
         t.append("x", Expected::Any, &[event("1")])?;
         t.modify(&table, "a", |value| value[0] += 1)?;

@@ -5,9 +5,11 @@ use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fulgurite_events::{Error, EventData, Expected, Position, RemoteFollower, Retention, Server, Signal};
+use fulgurite_events::{
+    Error, EventData, EventQuery, Expected, Partition, Position, QueryItem, RemoteFollower, Retention, Server, Signal,
+};
 
-use crate::support::{event, store};
+use crate::support::{all, event, store};
 
 #[test]
 fn a_remote_follower_sees_every_event_once_and_in_order_and_its_signals() {
@@ -51,6 +53,7 @@ fn follow(socket: &std::path::Path, from: u64, to: u64) {
                 let event = &remote.event;
                 assert_eq!(event.position, Position(next));
                 assert_eq!(remote.stream, format!("s{}", next % 7).as_bytes());
+                assert_eq!(event.payload.as_ptr().addr() % 8, 0, "payloads are aligned, as in the log");
                 if next < 500 {
                     assert_eq!(
                         (&*remote.kind.name, event.payload, event.id),
@@ -67,6 +70,97 @@ fn follow(socket: &std::path::Path, from: u64, to: u64) {
         has_caught_up |= signal == Some(Signal::CaughtUp);
     }
     assert_eq!(follower.position(), Position(to));
+}
+
+/// The position was raised before the function was called: its event was lost to those who connected there again.
+#[test]
+fn an_event_that_a_function_refuses_is_delivered_again() {
+    let (directory, store) = store();
+    store.append("a", Expected::Any, &[event("0"), event("1"), event("2")]).unwrap();
+    let socket = directory.path().join("a.sock");
+    let _server = store.serve(&socket).unwrap();
+    let mut follower = RemoteFollower::connect(&socket, Position(0)).unwrap();
+    let refuse = |follower: &mut RemoteFollower| loop {
+        let refused = follower.poll(Duration::from_secs(20), |remote| match remote.event.position {
+            Position(1) => Err(Error::program("refused")),
+            _ => Ok(()),
+        });
+        if let Err(error) = refused {
+            break error;
+        }
+    };
+    for _ in 0..2 {
+        assert!(matches!(refuse(&mut follower), Error::Program(_)));
+        assert_eq!(follower.position(), Position(1));
+    }
+    let again = RemoteFollower::connect(&socket, follower.position()).unwrap();
+    for mut follower in [follower, again] {
+        let mut seen = Vec::new();
+        while follower.position() < Position(3) {
+            follower
+                .poll(Duration::from_secs(20), |remote| {
+                    seen.push(remote.record());
+                    Ok(())
+                })
+                .unwrap();
+        }
+        assert_eq!(seen, all(&store.snapshot().unwrap())[1..]);
+    }
+}
+
+#[test]
+fn a_server_that_finishes_sends_all_events_first_and_a_follower_can_begin_at_the_end() {
+    let (directory, store) = store();
+    store.append("a", Expected::Any, &[event("0"), event("1")]).unwrap();
+    let socket = directory.path().join("a.sock");
+    let server = store.serve(&socket).unwrap();
+    let mut follower = RemoteFollower::connect_at_end(&socket).unwrap();
+    while follower.poll(Duration::from_secs(20), |_| panic!("an old event")).unwrap() != Some(Signal::CaughtUp) {}
+    assert_eq!((follower.position(), follower.missed()), (Position(2), 0));
+    let payload = vec![1; 10_000];
+    for _ in 0..300 {
+        store.append("a", Expected::Any, &[EventData::new("x", &payload)]).unwrap();
+    }
+    let finishing = thread::spawn(move || server.finish(Duration::from_secs(20)));
+    let ended = loop {
+        if let Err(error) = follower.poll(Duration::from_secs(20), |_| Ok(())) {
+            break error;
+        }
+    };
+    assert!(matches!(ended, Error::Socket { .. }), "{ended}");
+    assert_eq!(follower.position(), Position(302));
+    finishing.join().unwrap();
+}
+
+#[test]
+fn a_remote_follower_receives_only_the_events_that_it_asks_for() {
+    let (directory, store) = store();
+    for number in 0..40 {
+        let kind = if number % 2 == 0 { "even" } else { "odd" };
+        let tags: &[&str] = if number % 4 == 0 { &["four"] } else { &[] };
+        store.append(format!("s{}", number % 5), Expected::Any, &[event(kind).tags(tags)]).unwrap();
+    }
+    let socket = directory.path().join("a.sock");
+    let _server = store.serve(&socket).unwrap();
+    let query = EventQuery::tag("four").or(QueryItem::new().kind("odd").stream("s1"));
+    let received = |partition: Partition| {
+        let mut follower = RemoteFollower::connect_with(&socket, Position(0), partition, &query).unwrap();
+        let (mut positions, mut signal) = (Vec::new(), None);
+        while signal != Some(Signal::CaughtUp) {
+            let poll = follower.poll(Duration::from_secs(20), |remote| {
+                positions.push(remote.event.position.0);
+                Ok(())
+            });
+            signal = poll.unwrap();
+        }
+        assert_eq!((follower.position(), follower.missed()), (Position(40), 0), "it has passed the others");
+        positions
+    };
+    let wanted: Vec<u64> = (0..40).filter(|number| number % 4 == 0 || number % 10 == 1).collect();
+    assert_eq!(received(Partition::ALL), wanted);
+    let mut shares = [0, 1].map(|member| received(Partition::new(member, 2).unwrap())).concat();
+    shares.sort_unstable();
+    assert_eq!(shares, wanted);
 }
 
 #[test]

@@ -250,3 +250,81 @@ fn an_id_that_was_used_again_after_a_deletion_is_known_until_its_new_event_leave
     store.append("b", Expected::Any, &[event("x"), event("x")]).unwrap();
     assert!(store.append("a", Expected::Any, &ids).unwrap().repeated);
 }
+
+#[test]
+fn limits_of_a_stream_read_no_chunk_without_its_events() {
+    let (_directory, store) = store();
+    let aged = StreamMetadata { age_us_max: Some(0), ..StreamMetadata::default() };
+    store.set_stream_metadata("aged", aged).unwrap();
+    for round in 0..20 {
+        for name in ["truncated", "other", "aged"] {
+            store.append(name, Expected::Any, &[event("x")]).unwrap();
+        }
+        if round == 10 {
+            store.truncate_before("truncated", Version(round)).unwrap();
+            store.apply_retention(&Retention::default()).unwrap();
+        }
+    }
+    // A call that reads it fails.
+    let db = store.database();
+    let log = db.open_table("events.log").unwrap();
+    let other = db.read().unwrap().get(&log, 31_u64.to_be_bytes()).unwrap().unwrap().to_vec();
+    db.update(|txn| txn.put(&log, 31_u64.to_be_bytes(), "malformed")).unwrap();
+    store.truncate_before("truncated", Version(15)).unwrap();
+    store.apply_retention(&Retention::default()).unwrap();
+    db.update(|txn| txn.put(&log, 31_u64.to_be_bytes(), &other)).unwrap();
+    let snapshot = store.snapshot().unwrap();
+    assert_eq!([texts(&snapshot, "truncated").len(), texts(&snapshot, "other").len()], [5, 20]);
+    assert_eq!(all(&snapshot).iter().filter(|event| event.stream == b"truncated").count(), 5);
+    // Only the last entry of the index is left of what is too old.
+    assert!(texts(&snapshot, "aged").is_empty() && snapshot.check().unwrap().is_sound());
+    let index = snapshot.txn().open_table("events.index").unwrap();
+    let aged = snapshot.stream_id("aged").unwrap().unwrap();
+    assert_eq!(snapshot.txn().prefix(&index, aged.0.to_be_bytes()).unwrap().count(), 1);
+}
+
+#[test]
+fn ids_of_events_that_a_limit_has_removed_are_removed_when_they_leave_the_window() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path(), 10);
+    let ids = [event("1").id([1; 16]), event("2").id([2; 16])];
+    store.append("a", Expected::Any, &ids).unwrap();
+    store.append("a", Expected::Any, &[event("3")]).unwrap();
+    store.truncate_before("a", Version(3)).unwrap();
+    store.apply_retention(&Retention::default()).unwrap();
+    assert_eq!(first_chunk_bytes(&store), 16 + 2 * (24 + 16), "headers and ids are left");
+    assert!(store.append("a", Expected::Any, &ids).unwrap().repeated);
+    store.append("filler", Expected::Any, &[event("x"); 10]).unwrap();
+    store.apply_retention(&Retention::default()).unwrap();
+    assert_eq!(first_chunk_bytes(&store), 16 + 2 * 24, "only headers are left");
+    assert!(store.snapshot().unwrap().check().unwrap().is_sound());
+}
+
+/// The length of the chunk at position 0.
+fn first_chunk_bytes(store: &fulgurite_events::EventStore) -> usize {
+    let txn = store.database().read().unwrap();
+    let log = txn.open_table("events.log").unwrap();
+    txn.get(&log, 0_u64.to_be_bytes()).unwrap().unwrap().len()
+}
+
+/// The position up to which ids were removed stayed that of the smaller window.
+#[test]
+fn ids_that_a_larger_window_has_kept_are_removed_when_they_leave_a_smaller_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path(), 4);
+    store.append("a", Expected::Any, &[event("1").id([1; 16])]).unwrap();
+    store.append("filler", Expected::Any, &[event("x"); 10]).unwrap();
+    store.append("a", Expected::Any, &[event("2")]).unwrap();
+    store.append("b", Expected::Any, &[event("3")]).unwrap();
+    store.truncate_before("b", Version(1)).unwrap();
+    store.apply_retention(&Retention::default()).unwrap();
+    drop(store);
+    let store = open(directory.path(), 1000);
+    store.truncate_before("a", Version(1)).unwrap();
+    store.apply_retention(&Retention::default()).unwrap();
+    assert_eq!(first_chunk_bytes(&store), 16 + 24 + 16, "the id is in the window");
+    drop(store);
+    let store = open(directory.path(), 4);
+    store.apply_retention(&Retention::default()).unwrap();
+    assert_eq!(first_chunk_bytes(&store), 16 + 24, "only the header is left");
+}

@@ -1,9 +1,10 @@
 //! Views: each event once, groups, rebuilds, and following.
 
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, mpsc};
 use std::thread;
 
-use fulgurite::{Read, Table, TableOptions, WriteTxn};
+use fulgurite::{Read, Table, TableOptions, UPDATE_ATTEMPTS, WriteTxn};
 use fulgurite_events::{
     Error, Event, EventData, EventStore, Expected, Partition, Position, Result, Retention, Signal, Stop, View,
     ViewContext,
@@ -328,4 +329,106 @@ fn a_rebuild_whose_new_tables_are_dropped_begins_again() {
     let done = done.unwrap();
     assert_eq!((done.events, done.position), (30, Position(30)), "what was dropped is not counted");
     assert_eq!(total(&store), 30);
+}
+
+#[test]
+fn a_parallel_rebuild_folds_every_event_once_and_each_stream_in_order() {
+    let (_directory, store) = store();
+    fill(&store, 500);
+    store.run_view(&view(), count).unwrap();
+    let (has_appended, versions) = (AtomicBool::new(false), Mutex::new(std::collections::BTreeMap::new()));
+    let done = store.rebuild_view_parallel(&view(), 4, |txn, context, event| {
+        if !has_appended.swap(true, Ordering::Relaxed) {
+            store.append("s0", Expected::Any, &[crate::support::event("later")])?;
+            assert!(matches!(store.rebuild_view(&view(), count), Err(Error::Invalid { .. })), "it runs alone");
+        }
+        // Less only after a conflict, when a batch is folded again.
+        versions.lock().unwrap().insert(event.stream, event.version);
+        count(txn, context, event)
+    });
+    let done = done.unwrap();
+    assert_eq!((done.events, done.position, done.missed), (501, Position(501), 0));
+    assert_eq!(total(&store), 501);
+    let snapshot = store.snapshot().unwrap();
+    for (stream, last) in versions.into_inner().unwrap() {
+        let info = snapshot.stream(snapshot.stream_name(stream).unwrap()).unwrap().unwrap();
+        assert_eq!(info.next.0, last.0 + 1, "the last event of a stream is folded last");
+    }
+    assert_eq!(snapshot.consumers().unwrap(), [("counts".to_owned(), Position(501))]);
+    assert_eq!(store.database().tables().unwrap().iter().filter(|table| table.name().contains('~')).count(), 0);
+    assert_eq!(store.rebuild_view_parallel(&view(), 0, count).unwrap().events, 501, "one thread is enough");
+}
+
+#[test]
+fn a_parallel_rebuild_that_fails_leaves_the_old_view_and_one_whose_new_tables_are_dropped_begins_again() {
+    let (_directory, store) = store();
+    fill(&store, 60);
+    store.run_view(&view(), count).unwrap();
+    let failed = store.rebuild_view_parallel(&view(), 3, |txn, context, event| match event.position {
+        Position(40) => Err(Error::program("no")),
+        _ => count(txn, context, event),
+    });
+    assert!(matches!(failed, Err(Error::Program(_))));
+    assert_eq!(total(&store), 60);
+    let is_dropped = AtomicBool::new(false);
+    let done = store.rebuild_view_parallel(&view(), 3, |txn, context, event| {
+        if event.position == Position(59) && !is_dropped.swap(true, Ordering::Relaxed) {
+            store.drop_view(&view())?;
+        }
+        count(txn, context, event)
+    });
+    let done = done.unwrap();
+    assert_eq!((done.events, done.position), (60, Position(60)), "what was dropped is not counted");
+    assert_eq!(total(&store), 60);
+    assert_eq!(store.snapshot().unwrap().consumers().unwrap(), [("counts".to_owned(), Position(60))]);
+}
+
+/// Each thread created the tables in its first batch, so all but one of them folded that batch again.
+#[test]
+fn threads_of_a_parallel_rebuild_that_change_different_keys_fold_no_batch_again() {
+    let (_directory, store) = store();
+    fill(&store, 44);
+    let member = Partition::new(1, 2).unwrap();
+    let (calls, has_begun) = (AtomicU64::new(0), [AtomicBool::new(false), AtomicBool::new(false)]);
+    let done = store.rebuild_view_parallel(&view(), 2, |txn, context, event| {
+        calls.fetch_add(1, Ordering::SeqCst);
+        // Both threads have begun a transaction.
+        let share = usize::from(member.contains(event.stream));
+        has_begun[share].store(true, Ordering::SeqCst);
+        while !has_begun[1 - share].load(Ordering::SeqCst) {
+            thread::yield_now();
+        }
+        count(txn, context, event)
+    });
+    assert_eq!((done.unwrap().events, calls.into_inner(), total(&store)), (44, 44, 44));
+}
+
+/// The rebuild failed after a batch of one thread had conflicted 64 times.
+#[test]
+fn a_thread_of_a_parallel_rebuild_continues_after_many_conflicts_with_others() {
+    let (_directory, store) = store();
+    for number in 0..11 {
+        store.append(format!("s{number}"), Expected::Any, &[event("x"); 30]).unwrap();
+    }
+    let winner = Partition::new(1, 2).unwrap();
+    let (attempts, calls, conflicts) = (AtomicU64::new(0), AtomicU64::new(0), u64::from(UPDATE_ATTEMPTS));
+    // Both threads change one key. Between the read and the commit of each of the first attempts of one thread, the
+    // other thread commits.
+    let done = store.rebuild_view_parallel(&view().batch_events(1), 2, |txn, context, event| {
+        let table = context.table(0);
+        let before = txn.get(table, "all")?.map_or(0, |value| u64::from_be_bytes(value[..].try_into().unwrap()));
+        if winner.contains(event.stream) {
+            let call = calls.fetch_add(1, Ordering::SeqCst) + 1;
+            while attempts.load(Ordering::SeqCst) < conflicts.min(call.div_ceil(2)) {
+                thread::yield_now();
+            }
+        } else {
+            let attempt = attempts.fetch_add(1, Ordering::SeqCst) + 1;
+            while attempt <= conflicts && calls.load(Ordering::SeqCst) < 2 * attempt {
+                thread::yield_now();
+            }
+        }
+        Ok(txn.put(table, "all", (before + 1).to_be_bytes())?)
+    });
+    assert_eq!((done.unwrap().events, total(&store)), (330, 330));
 }

@@ -3,13 +3,18 @@
 use std::ops::Range;
 use std::path::Path;
 
-use fulgurite::{Database, Durability};
-use fulgurite_events::{EventData, EventStore, Expected, Snapshot, Version};
+use fulgurite::{Database, Durability, Table};
+use fulgurite_events::{EventData, EventStore, Expected, Snapshot, StreamMetadata, Version};
+
+/// Files whose names begin with this wait for the disk at each append.
+pub const DISK: &str = "disk";
 
 pub fn open(path: &Path) -> EventStore {
     // A small delta, so that processes are killed during checkpoints too.
     let db = Database::options().create(true).delta_bytes(64 << 10).open(path).unwrap();
-    EventStore::options().durability(Durability::Log).open_in(&db).unwrap()
+    let is_on_disk = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(DISK));
+    let durability = if is_on_disk { Durability::Disk } else { Durability::Log };
+    EventStore::options().durability(durability).open_in(&db).unwrap()
 }
 
 fn stream(writer: u64) -> String {
@@ -32,6 +37,24 @@ pub fn append_next(store: &EventStore, writer: u64, number: u64) -> u64 {
     end
 }
 
+/// As [`append_next`], in one transaction with the number in the table of mirrors.
+pub fn append_mirrored(store: &EventStore, mirrors: &Table, writer: u64, number: u64) -> u64 {
+    let end = number + 1;
+    let payload = [writer, number].map(u64::to_le_bytes).concat();
+    let appended = store.transact(|t| {
+        t.put(mirrors, writer.to_be_bytes(), end.to_le_bytes())?;
+        t.append(stream(writer), Expected::Any, &[EventData::new("x", &payload)])
+    });
+    assert_eq!(appended.unwrap().version, Version(number));
+    end
+}
+
+/// Gives the stream of a writer a limit, which retention applies.
+pub fn limit(store: &EventStore, writer: u64) {
+    let metadata = StreamMetadata { count_max: Some(LIMITED_KEPT), ..StreamMetadata::default() };
+    store.set_stream_metadata(stream(writer), metadata).unwrap();
+}
+
 /// Appends an event of each of many further writers in one transaction, so that the index of streams gets a block.
 pub fn append_wide(store: &EventStore) {
     let number = next_number(store, WIDE_WRITERS.start);
@@ -46,10 +69,11 @@ pub fn append_wide(store: &EventStore) {
     appended.unwrap();
 }
 
-/// How many events the index of streams has of a writer. Fails unless their versions are dense.
-pub fn count(snapshot: &Snapshot, writer: u64) -> u64 {
+/// The version after the last event of a writer that the index of streams has. Fails unless the versions from `first`
+/// on are there.
+pub fn count(snapshot: &Snapshot, writer: u64, first: u64) -> u64 {
     let mut events = snapshot.read_stream(stream(writer), Version(0)).unwrap();
-    let mut next = 0;
+    let mut next = first;
     while let Some(event) = events.next().unwrap() {
         assert_eq!((event.version, parse(event.payload)), (Version(next), (writer, next)));
         next += 1;
@@ -70,5 +94,8 @@ pub fn kills() -> u64 {
 
 /// Threads that append.
 pub const WRITERS: u64 = 3;
+/// The writer whose events retention removes, and how many of them it keeps.
+pub const LIMITED: u64 = 50;
+pub const LIMITED_KEPT: u64 = 5;
 /// Writers whose events are appended together.
 const WIDE_WRITERS: Range<u64> = 100..120;

@@ -5,10 +5,12 @@
 use std::collections::HashSet;
 
 use crate::angle::tree::DeriveWhen;
+use crate::database::derived_counts::{Inputs, encode, inputs, read};
 use crate::database::handle::FactDatabase;
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::json::parse::explain_other_value;
+use crate::layout::meta::DERIVED;
 use crate::query::prepared::Stratum;
 
 /// What a derivation wrote.
@@ -123,12 +125,30 @@ impl FactDatabase {
                 Some(DeriveWhen::Stored | DeriveWhen::IfEmpty) => {}
             }
         }
-        let strata = self.compiler.strata(predicates)?;
-        let mut all = Vec::new();
-        for stratum in strata {
+        let (mut all, mut derived) = (Vec::new(), Inputs::new());
+        for stratum in self.compiler.strata(predicates)? {
+            // What is written from now on may be left out, so it is not counted.
+            let now = inputs(&self.compiler, &self.store.snapshot()?, stratum.predicates.iter().copied())?;
             self.derive_stratum(&stratum, &mut all, limits, progress)?;
+            derived.extend(now);
         }
+        self.record(&derived)?;
         Ok(all)
+    }
+
+    /// Records that predicates were derived: see `database/derived_counts.rs`. A complete database is not written to.
+    /// Deriving nothing in it is no error.
+    fn record(&self, derived: &Inputs) -> Result<()> {
+        self.store.change_meta(DERIVED, |recorded| {
+            let before = recorded.and_then(read).unwrap_or_default();
+            let mut now = before.clone();
+            for (predicate, count) in derived {
+                // Another derivation at the same time may have had more facts.
+                let known = now.entry(*predicate).or_default();
+                *known = (*known).max(*count);
+            }
+            (now != before).then(|| encode(&now))
+        })
     }
 
     /// Derives the predicates of a stratum, until there are no new facts, and adds what was new to `all`.

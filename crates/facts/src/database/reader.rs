@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value as Json;
 
 use crate::cancellation::Deadline;
+use crate::database::derived_counts::not_derived;
 use crate::database::handle::FactDatabase;
 use crate::error::{Error, Result};
-use crate::ids::FactId;
+use crate::ids::{FactId, PredicateId};
 use crate::json::print::{Expansion, Printer};
 use crate::ownership::slice::Slice;
 use crate::query::prepared::{Compiler, EachResult, FoundResult, Page, Query, QueryLimits, collected};
@@ -119,6 +120,37 @@ impl FactReader {
             plans.remove(0);
         }
         plans.push((text.to_owned(), query));
+    }
+
+    /// The predicates of [`Page::stored`] that were not derived since facts of their inputs were written: results may
+    /// be missing until [`FactDatabase::derive_each`] has derived them.
+    ///
+    /// # Errors
+    /// Errors of the engine; [`Error::Damaged`].
+    pub fn not_derived(&self, page: &Page) -> Result<Vec<PredicateId>> {
+        not_derived(&self.compiler, &self.snapshot, &page.stored)
+    }
+
+    /// A message for each predicate of [`FactReader::not_derived`], with what to do. `file` is the database, as a user
+    /// of the command line names it.
+    ///
+    /// # Errors
+    /// As [`FactReader::not_derived`].
+    pub fn not_derived_messages(&self, page: &Page, file: &str) -> Result<Vec<String>> {
+        let on = if self.snapshot.layers.len() > 1 { " with its --base" } else { "" };
+        let message = |predicate| {
+            let name = self.compiler.schema().name_of(predicate);
+            match self.snapshot.own().complete {
+                true => format!(
+                    "{name} was not derived before the database was completed; write its facts to a new database, and \
+                     derive it there"
+                ),
+                false => {
+                    format!("{name} was not derived since facts were written; run `fulgurite facts derive {file}`{on}")
+                }
+            }
+        };
+        Ok(self.not_derived(page)?.into_iter().map(message).collect())
     }
 
     /// A fact as JSON, in the shape of its own predicate. Null if there is none.

@@ -6,6 +6,7 @@ use crate::database::handle::FactDatabase;
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::layout::fact::Fact;
+use crate::reading::counts::Statistics;
 use crate::reading::snapshot::Snapshot;
 use crate::value::codec::decode;
 
@@ -18,7 +19,8 @@ pub struct Validated {
 
 impl FactDatabase {
     /// Reads every fact of the database itself: each is of its type, refers to lower ids of facts that exist and are of
-    /// the right predicates, and is found by its key; and the counts are right. Facts of databases below are not read.
+    /// the right predicates, and is found by its key. The counts are right, and the owners of facts and what is hidden
+    /// are what the units and derivations say. Of databases below, facts are read that are hidden, or get owners.
     ///
     /// # Errors
     /// [`Error::Invalid`] with the first fault; errors of reading.
@@ -26,24 +28,15 @@ impl FactDatabase {
         let snapshot = self.store.snapshot()?;
         let mut facts = 0;
         let mut references = Vec::new();
-        let mut counts = BTreeMap::<PredicateId, u64>::new();
+        let mut counts = BTreeMap::<PredicateId, Statistics>::new();
         for fact in snapshot.enumerate(snapshot.own_starting_id(), snapshot.first_free_id()) {
             let fact = fact?;
             references.clear();
             self.validate_fact(&snapshot, &fact, &mut references)?;
-            *counts.entry(fact.predicate()).or_default() += 1;
+            counts.entry(fact.predicate()).or_default().add(fact.key(), fact.value());
             facts += 1;
         }
-        let stated = snapshot.own_statistics()?;
-        for predicate in counts.keys().chain(stated.keys()) {
-            let count = counts.get(predicate).copied().unwrap_or_default();
-            let stated = stated.get(predicate).map_or(0, |statistics| statistics.count);
-            if stated != count {
-                let name = self.schema().name_of(*predicate);
-                let what = format!("the statistics say that there are {stated} facts of {name}, and there are {count}");
-                return Err(Error::Invalid { fact: snapshot.own_starting_id(), what });
-            }
-        }
+        self.validate_records(&snapshot, &counts)?;
         Ok(Validated { facts })
     }
 

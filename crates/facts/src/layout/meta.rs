@@ -21,8 +21,12 @@ pub fn read_identity(bytes: &[u8]) -> Result<Identity> {
 
 /// The name and version of the layout.
 pub const FORMAT: &str = "format";
-/// The only layout so far.
+/// What the name and version begin with.
+pub const FORMAT_PREFIX: &[u8] = b"fulgurite facts ";
+/// The first layout. Databases have it until they have sets of owners.
 pub const FORMAT_1: &[u8] = b"fulgurite facts 1";
+/// The layout whose sets of owners can have the kinds 2 and 3.
+pub const FORMAT_2: &[u8] = b"fulgurite facts 2";
 /// The database's own [`Identity`].
 pub const IDENTITY: &str = "identity";
 /// The identity of the database that it is stacked on.
@@ -37,6 +41,9 @@ pub const STARTING_ID: &str = "starting id";
 pub const FIRST_FREE_ID: &str = "first free id";
 /// The number that its next unit gets.
 pub const FIRST_FREE_UNIT: &str = "first free unit";
+/// For each derived predicate, its number and how many facts there were that it is derived from: each with 64 bits,
+/// little-endian.
+pub const DERIVED: &str = "derived";
 /// What names of the program's own properties begin with.
 pub const PROPERTY: &str = "property ";
 /// What names of units of the base begin with whose facts are hidden.

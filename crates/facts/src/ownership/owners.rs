@@ -152,22 +152,8 @@ struct ByUnits {
 impl<'s> Shares<'s> {
     /// Begins. Sets that no fact uses are passed over.
     pub fn new(sets: &'s Sets, facts: &'s HashMap<SetId, u64>, hidden: &'s HashSet<UnitId>) -> Self {
+        let used = sets.used(facts.keys().copied());
         let sets = sets.from(0);
-        let mut used: Vec<bool> = (0..).map(SetId).take(sets.len()).map(|set| facts.contains_key(&set)).collect();
-        // Members have lower numbers than their set.
-        for (number, set) in sets.iter().enumerate().rev() {
-            match set {
-                _ if !used[number] => {}
-                OwnerSet::Any(members) => {
-                    for member in members {
-                        if let Member::Set(set) = member {
-                            used[set.0 as usize] = true;
-                        }
-                    }
-                }
-                OwnerSet::All(sets) => sets.iter().for_each(|set| used[set.0 as usize] = true),
-            }
-        }
         let entries_max = ENTRIES_MAX.max(2 * sets.len());
         Self { sets, facts, hidden, used, entries_max }
     }
@@ -288,9 +274,9 @@ mod tests {
     fn owners_are_written_with_the_names_of_units() {
         let mut sets = Sets::default();
         let [a, b, c] = [0, 1, 2].map(|unit| sets.unit(UnitId(unit)));
-        let ab = sets.either(a, b);
+        let ab = sets.any([a, b]);
         let derived = sets.all(vec![c, ab]);
-        let any = sets.either(derived, a);
+        let any = sets.any([derived, a]);
         let names = names(3);
         let written = |gone: &[u32]| {
             let hidden = hidden(gone);
@@ -305,11 +291,8 @@ mod tests {
     #[test]
     fn a_long_owner_is_cut_off() {
         let mut sets = Sets::default();
-        let mut all = sets.unit(UnitId(0));
-        for unit in 1..2000 {
-            let unit = sets.unit(UnitId(unit));
-            all = sets.either(all, unit);
-        }
+        let units: Vec<SetId> = (0..2000).map(|unit| sets.unit(UnitId(unit))).collect();
+        let all = sets.any(units);
         let names = names(2000);
         let owner = Naming::new(&sets, &names, &HashSet::new()).owner(all).expect("units own it");
         assert!(matches!(&owner, Owner::Any(parts) if parts.len() == PARTS_MAX + 1), "{owner}");
@@ -323,7 +306,7 @@ mod tests {
         let deep = |sets: &mut Sets, depth: usize| {
             units[1..=depth].iter().enumerate().fold(units[0], |inner, (level, unit)| match level % 2 {
                 0 => sets.all(vec![inner, *unit]),
-                _ => sets.either(inner, *unit),
+                _ => sets.any([inner, *unit]),
             })
         };
         let (fits, too_deep) = (deep(&mut sets, DEPTH_MAX - 1), deep(&mut sets, DEPTH_MAX + 1));
@@ -338,10 +321,10 @@ mod tests {
     fn shares_of_units_are_what_slices_of_single_units_say() {
         let mut sets = Sets::default();
         let [a, b, c, d] = [0, 1, 2, 3].map(|unit| sets.unit(UnitId(unit)));
-        let ab = sets.either(a, b);
+        let ab = sets.any([a, b]);
         let derived = sets.all(vec![c, ab]);
         let both = sets.all(vec![a, ab]);
-        let any = sets.either(derived, d);
+        let any = sets.any([derived, d]);
         let of_any = sets.all(vec![any, both]);
         let of_all = [a, ab, derived, both, any, of_any];
         for gone in [&[][..], &[1], &[2], &[0, 3]] {

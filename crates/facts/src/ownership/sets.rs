@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use crate::error::{Error, Result};
-
 /// The number of a unit: what owns facts, such as a file. Units of a stack of databases are numbered together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnitId(pub u32);
@@ -31,45 +29,16 @@ pub enum OwnerSet {
 }
 
 impl OwnerSet {
-    /// As it is stored: a byte, then the members in four bytes each. The high bit of a member marks a set.
-    pub fn encode(&self) -> Result<Vec<u8>> {
-        let marked = |member: &Member| match *member {
-            Member::Unit(UnitId(unit)) if unit < SET_BIT => Ok(unit),
-            Member::Set(SetId(set)) if set < SET_BIT => Ok(set | SET_BIT),
-            _ => Err(Error::TooLarge),
-        };
-        let (kind, numbers) = match self {
-            Self::Any(members) => (ANY, members.iter().map(marked).collect::<Result<Vec<u32>>>()?),
-            Self::All(sets) => (ALL, sets.iter().map(|set| set.0).collect()),
-        };
-        let mut bytes = vec![kind];
-        numbers.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
-        Ok(bytes)
-    }
-
-    /// Reads the set with the number `id`. Its members have lower numbers.
-    pub fn read(bytes: &[u8], id: SetId) -> Result<Self> {
-        let damaged = Error::Damaged { what: "a set of owners is malformed" };
-        let Some((kind, numbers)) = bytes.split_first() else { return Err(damaged) };
-        let (numbers, []) = numbers.as_chunks::<4>() else { return Err(damaged) };
-        let numbers = numbers.iter().map(|bytes| u32::from_le_bytes(*bytes));
-        let set = match *kind {
-            ANY => Self::Any(
-                numbers
-                    .map(|number| match number < SET_BIT {
-                        true => Member::Unit(UnitId(number)),
-                        false => Member::Set(SetId(number & !SET_BIT)),
-                    })
-                    .collect(),
-            ),
-            ALL => Self::All(numbers.map(SetId).collect()),
-            _ => return Err(damaged),
-        };
-        let rises = match &set {
-            Self::Any(members) => members.iter().all(|member| !matches!(member, Member::Set(set) if *set >= id)),
-            Self::All(sets) => sets.iter().all(|set| *set < id),
-        };
-        if rises { Ok(set) } else { Err(damaged) }
+    /// Calls `each` with the sets among its members.
+    pub fn each_part(&self, mut each: impl FnMut(SetId)) {
+        match self {
+            Self::Any(members) => members.iter().for_each(|member| {
+                if let Member::Set(set) = member {
+                    each(*set);
+                }
+            }),
+            Self::All(sets) => sets.iter().copied().for_each(each),
+        }
     }
 }
 
@@ -77,9 +46,10 @@ impl OwnerSet {
 #[derive(Default)]
 pub struct Sets {
     sets: Vec<OwnerSet>,
+    /// The numbers of the first sets. The others get theirs when a set is looked up.
     numbers: HashMap<OwnerSet, SetId>,
-    /// Unions that were computed before.
-    unions: HashMap<(SetId, SetId), SetId>,
+    /// How many sets have been added to `numbers`.
+    numbered: usize,
 }
 
 impl Sets {
@@ -88,16 +58,20 @@ impl Sets {
         self.sets.len()
     }
 
+    /// The set with this number.
+    pub fn get(&self, set: SetId) -> Option<&OwnerSet> {
+        self.sets.get(set.0 as usize)
+    }
+
     /// The sets, from that with the number `first` on.
     pub fn from(&self, first: usize) -> &[OwnerSet] {
         &self.sets[first..]
     }
 
-    /// Adds the set with the next number.
+    /// Adds the set with the next number. Requires: its parts are there.
     pub fn push(&mut self, set: OwnerSet) -> SetId {
         let id = SetId(u32::try_from(self.sets.len()).expect("memory holds fewer than 2³² sets"));
-        self.sets.push(set.clone());
-        self.numbers.insert(set, id);
+        self.sets.push(set);
         id
     }
 
@@ -106,22 +80,28 @@ impl Sets {
         self.number(OwnerSet::Any([Member::Unit(unit)].into()))
     }
 
-    /// The set for facts that a slice has if it has `a` or `b`.
-    pub fn either(&mut self, a: SetId, b: SetId) -> SetId {
-        let pair = (a.min(b), a.max(b));
-        if a == b {
-            return a;
+    /// The set for facts that a slice has if it has any of `sets`. Requires: `sets` is not empty.
+    pub fn any(&mut self, sets: impl IntoIterator<Item = SetId>) -> SetId {
+        let mut sets: Vec<SetId> = sets.into_iter().collect();
+        sets.sort_unstable();
+        sets.dedup();
+        if let [one] = *sets {
+            return one;
         }
-        if let Some(known) = self.unions.get(&pair) {
-            return *known;
-        }
-        let mut members = self.alternatives(a);
-        members.extend(self.alternatives(b));
-        members.sort_unstable();
+        let mut members = Vec::new();
+        sets.into_iter().for_each(|set| self.add_alternatives(set, &mut members));
+        self.any_member(members)
+    }
+
+    /// The set for facts that a slice has if it has any of `members`. Requires: `members` is not empty.
+    pub(super) fn any_member(&mut self, mut members: Vec<Member>) -> SetId {
+        // The members are those of several sets, each sorted: this is what a stable sort is fast at.
+        members.sort();
         members.dedup();
-        let union = self.number(OwnerSet::Any(members.into()));
-        self.unions.insert(pair, union);
-        union
+        match *members {
+            [Member::Set(one)] => one,
+            _ => self.number(OwnerSet::Any(members.into())),
+        }
     }
 
     /// The set for facts that a slice has if it has all of `sets`. Requires: `sets` is not empty.
@@ -134,62 +114,61 @@ impl Sets {
         }
     }
 
+    /// Appends the members of a set if any of them is enough, or else the set.
+    pub(super) fn add_alternatives(&self, set: SetId, members: &mut Vec<Member>) {
+        match &self.sets[set.0 as usize] {
+            OwnerSet::Any(alternatives) => members.extend_from_slice(alternatives),
+            OwnerSet::All(_) => members.push(Member::Set(set)),
+        }
+    }
+
     /// Of each set, whether a slice with these units has its facts.
     pub fn shown(&self, has_unit: impl Fn(UnitId) -> bool) -> Vec<bool> {
-        let mut shown: Vec<bool> = Vec::with_capacity(self.sets.len());
+        let shown = self.shown_in(|unit| if has_unit(unit) { u64::MAX } else { 0 });
+        shown.into_iter().map(|slices| slices != 0).collect()
+    }
+
+    /// Of each set, which of 64 slices have its facts: a bit for each. `slices` says which of them have a unit.
+    pub fn shown_in(&self, slices: impl Fn(UnitId) -> u64) -> Vec<u64> {
+        let mut shown: Vec<u64> = Vec::with_capacity(self.sets.len());
         for set in &self.sets {
-            let has_set = |set: &SetId| shown.get(set.0 as usize).copied().unwrap_or(false);
-            let has = match set {
-                OwnerSet::Any(members) => members.iter().any(|member| match member {
-                    Member::Unit(unit) => has_unit(*unit),
-                    Member::Set(set) => has_set(set),
-                }),
-                OwnerSet::All(sets) => sets.iter().all(has_set),
+            let of_set = |set: &SetId| shown.get(set.0 as usize).copied().unwrap_or(0);
+            let of_member = |member: &Member| match member {
+                Member::Unit(unit) => slices(*unit),
+                Member::Set(set) => of_set(set),
             };
-            shown.push(has);
+            let shown_in = match set {
+                OwnerSet::Any(members) => members.iter().fold(0, |any, member| any | of_member(member)),
+                OwnerSet::All(sets) => sets.iter().fold(u64::MAX, |all, set| all & of_set(set)),
+            };
+            shown.push(shown_in);
         }
         shown
     }
 
-    /// Each set so far without some units: a set that needs one of them is none any more.
-    pub fn without(&mut self, is_gone: impl Fn(UnitId) -> bool) -> Vec<Option<SetId>> {
-        let mut left: Vec<Option<SetId>> = Vec::with_capacity(self.sets.len());
-        for index in 0..self.sets.len() {
-            let of = |set: &SetId| left.get(set.0 as usize).copied().flatten();
-            let set = match &self.sets[index] {
-                OwnerSet::Any(members) => {
-                    let mut alternatives = Vec::new();
-                    for member in members {
-                        match member {
-                            Member::Unit(unit) if is_gone(*unit) => {}
-                            Member::Unit(_) => alternatives.push(*member),
-                            Member::Set(set) => {
-                                alternatives.extend(of(set).map(|set| self.alternatives(set)).into_iter().flatten())
-                            }
-                        }
-                    }
-                    alternatives.sort_unstable();
-                    alternatives.dedup();
-                    (!alternatives.is_empty()).then(|| self.number(OwnerSet::Any(alternatives.into())))
-                }
-                OwnerSet::All(sets) => {
-                    let sets: Option<Vec<SetId>> = sets.iter().map(of).collect();
-                    sets.map(|sets| self.all(sets))
-                }
-            };
-            left.push(set);
+    /// Of each set, whether it is one of `roots` or a part of them, however deep.
+    pub fn used(&self, roots: impl IntoIterator<Item = SetId>) -> Vec<bool> {
+        let mut used = vec![false; self.sets.len()];
+        let mark = |used: &mut Vec<bool>, set: SetId| {
+            if let Some(used) = used.get_mut(set.0 as usize) {
+                *used = true;
+            }
+        };
+        roots.into_iter().for_each(|set| mark(&mut used, set));
+        // Parts have lower numbers than their set.
+        for (number, set) in self.sets.iter().enumerate().rev() {
+            if used[number] {
+                set.each_part(|part| mark(&mut used, part));
+            }
         }
-        left
-    }
-
-    fn alternatives(&self, set: SetId) -> Vec<Member> {
-        match &self.sets[set.0 as usize] {
-            OwnerSet::Any(members) => members.to_vec(),
-            OwnerSet::All(_) => vec![Member::Set(set)],
-        }
+        used
     }
 
     fn number(&mut self, set: OwnerSet) -> SetId {
+        for (number, set) in (self.numbered..).zip(&self.sets[self.numbered..]) {
+            self.numbers.entry(set.clone()).or_insert(SetId(number as u32));
+        }
+        self.numbered = self.sets.len();
         match self.numbers.get(&set) {
             Some(known) => *known,
             None => self.push(set),
@@ -197,37 +176,25 @@ impl Sets {
     }
 }
 
-/// Marks a set among members.
-const SET_BIT: u32 = 1 << 31;
-const ANY: u8 = 0; // On disk: never renumber, only append.
-const ALL: u8 = 1;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn sets_are_numbered_once_and_read_as_they_were_written() {
+    fn sets_are_numbered_once() {
         let mut sets = Sets::default();
         let [a, b, c] = [0, 1, 2].map(|unit| sets.unit(UnitId(unit)));
-        let ab = sets.either(a, b);
-        assert_eq!((sets.either(b, a), sets.either(ab, a)), (ab, ab));
+        let ab = sets.any([a, b]);
+        assert_eq!((sets.any([b, a, b]), sets.any([ab, a]), sets.any([a])), (ab, ab, a));
         let all = sets.all(vec![c, ab, c]);
-        let any = sets.either(all, a);
-        assert_eq!(sets.len(), 6);
-        for (number, set) in sets.from(0).iter().enumerate() {
-            let read = OwnerSet::read(&set.encode().expect("it fits"), SetId(number as u32));
-            assert_eq!(read.expect("a set"), *set);
-        }
-        assert!(OwnerSet::read(&sets.from(0)[any.0 as usize].encode().expect("it fits"), all).is_err());
-        assert!(OwnerSet::read(&[0, 1], a).is_err());
+        let any = sets.any([all, a]);
+        assert_eq!((sets.len(), sets.any_member(vec![Member::Set(all)])), (6, all));
 
         let shown = sets.shown(|unit| unit == UnitId(1));
         assert_eq!([a, b, c, ab, all, any].map(|set| shown[set.0 as usize]), [false, true, false, true, false, false]);
-        let left = sets.without(|unit| unit == UnitId(0));
-        let c_and_b = sets.all(vec![c, b]);
-        assert_eq!([a, b, ab, all].map(|set| left[set.0 as usize]), [None, Some(b), Some(b), Some(c_and_b)]);
         let shown = sets.shown(|unit| unit != UnitId(0));
         assert_eq!([a, b, c, ab, all, any].map(|set| shown[set.0 as usize]), [false, true, true, true, true, true]);
+        let used = sets.used([all]);
+        assert_eq!([a, b, c, ab, all, any].map(|set| used[set.0 as usize]), [false, false, true, true, true, false]);
     }
 }

@@ -113,6 +113,12 @@ impl Compiler {
         Ok(self.strata.order(&self.schema, wanted)?)
     }
 
+    /// The predicates that a stored one is derived from, also by way of others, without those that are derived from it
+    /// too.
+    pub(crate) fn inputs(&self, predicate: PredicateId) -> Vec<PredicateId> {
+        self.strata.inputs(&self.schema, predicate)
+    }
+
     /// Whether a successor answers for a predicate: see [`crate::schema::evolution`].
     ///
     /// # Errors
@@ -210,6 +216,7 @@ impl Compiler {
             slots: lowered.slots,
             ty,
             hash,
+            stored: self.strata.stored_of(&self.schema, checked),
             identity: OnceLock::new(),
         })
     }
@@ -342,6 +349,8 @@ pub struct Query {
     slots: usize,
     ty: Type,
     hash: u64,
+    /// See [`Page::stored`].
+    stored: Vec<PredicateId>,
     /// See [`Query::identity`].
     identity: OnceLock<u64>,
 }
@@ -396,6 +405,8 @@ pub struct Page {
     pub timed_out: bool,
     /// How many facts were searched for this page, by predicate.
     pub searched: Vec<(PredicateId, u64)>,
+    /// The predicates that the query reads and that are derived into the database, in the order of their ids.
+    pub stored: Vec<PredicateId>,
     /// Facts that were derived for this page, which its results may refer to.
     pub derived: DerivedFacts,
 }
@@ -609,6 +620,7 @@ impl Query {
             continuation,
             timed_out: execution.timed_out,
             searched,
+            stored: self.stored.clone(),
             derived: execution.derived,
         })
     }

@@ -72,7 +72,7 @@ impl Snapshot {
     }
 
     /// The names of the units of all databases of the stack, by their numbers.
-    pub(super) fn unit_names(&self) -> Result<HashMap<UnitId, String>> {
+    pub(crate) fn unit_names(&self) -> Result<HashMap<UnitId, String>> {
         let mut names = HashMap::new();
         for layer in &self.layers {
             layer.view.each(Side::Units, b"", &mut |name, number| {

@@ -6,8 +6,9 @@ use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::layout::meta::{FIRST_FREE_UNIT, HIDDEN, read_number};
 use crate::layout::tables::Side;
-use crate::ownership::sets::{OwnerSet, SetId, Sets, UnitId};
+use crate::ownership::sets::{Member, SetId, Sets, UnitId};
 use crate::ownership::slice::{OwnerIntervals, Slice};
+use crate::ownership::stored::{self, Needs, each_member};
 use crate::reading::counts::Statistics;
 use crate::reading::layer::Layer;
 use crate::reading::snapshot::Snapshot;
@@ -51,12 +52,24 @@ impl Snapshot {
     }
 
     fn slice(&self, has_unit: impl Fn(UnitId) -> bool) -> Result<Slice> {
-        let sets = self.sets()?;
-        let layers = self.owners()?.into_iter().map(|Recorded { owners, hidden }| {
-            let shown = sets.shown(|unit| has_unit(unit) && !hidden.contains(&unit));
-            (owners, shown)
-        });
-        Ok(Slice { layers: layers.collect() })
+        // Sets are not kept: their members are many more than the sets.
+        let mut layers: Vec<(Recorded, Vec<bool>)> =
+            self.owners()?.into_iter().map(|recorded| (recorded, Vec::new())).collect();
+        each_set(&self.layers, |set, bytes| {
+            for (Recorded { hidden, .. }, shown) in &mut layers {
+                let (mut any, mut all) = (false, true);
+                let needs = each_member(bytes, set, |member| {
+                    let has = match member {
+                        Member::Unit(unit) => has_unit(unit) && !hidden.contains(&unit),
+                        Member::Set(part) => shown.get(part.0 as usize).copied().unwrap_or(false),
+                    };
+                    (any, all) = (any || has, all && has);
+                })?;
+                shown.push(if needs == Needs::Any { any } else { all });
+            }
+            Ok(())
+        })?;
+        Ok(Slice { layers: layers.into_iter().map(|(recorded, shown)| (recorded.owners, shown)).collect() })
     }
 
     fn unit_ids(&self, names: &[impl AsRef<str>]) -> Result<HashSet<UnitId>> {
@@ -86,18 +99,7 @@ impl Snapshot {
 
     /// The sets of all databases of the stack.
     pub(crate) fn sets(&self) -> Result<Sets> {
-        let mut sets = Sets::default();
-        for layer in &self.layers {
-            layer.view.each(Side::Sets, b"", &mut |key, value| {
-                let next = SetId(u32::try_from(sets.len()).map_err(|_| Error::TooLarge)?);
-                if *key != next.0.to_be_bytes() {
-                    return Err(Error::Damaged { what: "numbers of sets of owners have gaps" });
-                }
-                sets.push(OwnerSet::read(value, next)?);
-                Ok(())
-            })?;
-        }
-        Ok(sets)
+        sets_of(&self.layers)
     }
 
     /// The owners that each database records, the one on top first.
@@ -109,6 +111,32 @@ impl Snapshot {
         }
         Ok(all)
     }
+}
+
+/// The sets of databases: the lowest of a stack, and those on it.
+pub(crate) fn sets_of(layers: &[Layer]) -> Result<Sets> {
+    let mut sets = Sets::default();
+    each_set(layers, |set, bytes| {
+        sets.push(stored::read(bytes, set)?);
+        Ok(())
+    })?;
+    Ok(sets)
+}
+
+/// Calls `each` with the sets of databases, the lowest first: their numbers and their bytes.
+fn each_set(layers: &[Layer], mut each: impl FnMut(SetId, &[u8]) -> Result<()>) -> Result<()> {
+    let mut next = 0_u32;
+    for layer in layers {
+        layer.view.each(Side::Sets, b"", &mut |key, bytes| {
+            if *key != next.to_be_bytes() {
+                return Err(Error::Damaged { what: "numbers of sets of owners have gaps" });
+            }
+            each(SetId(next), bytes)?;
+            next = next.checked_add(1).ok_or(Error::TooLarge)?;
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 /// What a database of a stack records of owners.
@@ -182,9 +210,10 @@ pub(crate) fn each_derivation(layer: &Layer, each: &mut dyn FnMut(FactId, &[Fact
 /// What each predicate has of facts that `slice` hides.
 pub(crate) fn hidden_facts(snapshot: &Snapshot, slice: &Slice) -> Result<BTreeMap<PredicateId, Statistics>> {
     let mut counts: BTreeMap<PredicateId, Statistics> = BTreeMap::new();
-    for fact in snapshot.enumerate(snapshot.starting_id(), snapshot.first_free_id()) {
-        let fact = fact?;
-        if !slice.has(fact.id()) {
+    for number in snapshot.starting_id().get()..snapshot.first_free_id().get() {
+        // Only hidden facts are read.
+        let Some(id) = FactId::new(number).filter(|id| !slice.has(*id)) else { continue };
+        if let Some(fact) = snapshot.fact_by_id(id)? {
             counts.entry(fact.predicate()).or_default().add(fact.key(), fact.value());
         }
     }

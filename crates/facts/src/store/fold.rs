@@ -2,7 +2,7 @@
 //!
 //! (1) Nothing is visible of it before all is written, by one bulk load. (2) After a crash the database is finalising
 //! and still has the tables that facts were added to. Completing it again starts from them. (3) One transaction drops
-//! those tables and makes the database complete.
+//! those tables and makes the database complete. (4) A database has its new format before it has sets in it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,18 +14,17 @@ use fulgurite::{Database, TableOptions, WriteTxn};
 use crate::error::{Error, Result};
 use crate::ids::FactId;
 use crate::layout::fact::Fact;
-use crate::layout::meta::STATE;
-use crate::layout::tables::{Form, PackedTables};
-use crate::ownership::compute::Owning;
-use crate::ownership::sets::{OwnerSet, SetId};
+use crate::layout::meta::{FORMAT, FORMAT_2, STATE};
+use crate::layout::tables::{Form, PackedTables, Tables};
 use crate::ownership::slice::OwnerIntervals;
-use crate::reading::owning::{Recorded, claims, derivations};
+use crate::ownership::stored::StoredOwners;
 use crate::reading::snapshot::Snapshot;
 use crate::reading::view::View;
 use crate::state::State;
 use crate::store::backing::Backing;
 use crate::store::folding::{Folding, Written};
 use crate::store::handle::{Store, read_state};
+use crate::store::owners::compute_owners;
 
 impl Store {
     /// Ends the writing of facts: computes their owners, and rewrites them in the form that is best to read. The file
@@ -34,8 +33,9 @@ impl Store {
     /// `references` appends the ids that a fact refers to, which are bytes to a store. It is called only if units own
     /// facts.
     ///
-    /// It takes fifteen bytes of memory for each fact, and space in the file for the facts a second time. If it fails
-    /// otherwise than by [`Error::NotCompacted`], the database is finalising: call it again, also after reopening.
+    /// It takes fifteen bytes of memory for each fact, about a hundred more for each that facts with other owners refer
+    /// to, memory for the sets of owners, and space in the file for the facts a second time. If it fails otherwise than
+    /// by [`Error::NotCompacted`], the database is finalising: call it again, also after reopening.
     ///
     /// # Errors
     /// [`Error::NotCompacted`], if the database is complete and only its file is larger than it could be;
@@ -45,14 +45,18 @@ impl Store {
         let _commits = self.lock_commits();
         let can_begin = |state| matches!(state, State::Incomplete | State::Finalising);
         self.put_meta(COMPLETING, can_begin, &[(STATE, &[State::Finalising as u8])])?;
-        let (owners, sets) = compute_owners(&self.snapshot()?, references)?;
+        let stored = self.compute_stored(references)?;
+        if !stored.sets.is_empty() {
+            self.put_meta(COMPLETING, can_begin, &[(FORMAT, FORMAT_2)])?;
+        }
         let (db, tables) = match &self.inner.backing {
             Backing::Engine(db, tables) => (db, tables),
             #[cfg(feature = "lmdb")]
-            Backing::Lmdb(environment) => return self.complete_in_lmdb(environment, &owners, &sets),
+            Backing::Lmdb(environment) => return self.complete_in_lmdb(environment, &stored),
         };
-        let packed = db.update(create_packed)?;
-        load(db, &self.snapshot()?, &packed, &owners, &sets)?;
+        let growing = tables.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let packed = db.update(|txn| create_packed(txn, &growing))?;
+        load(db, &self.snapshot()?, &packed, &stored)?;
 
         let mut tables = tables.write().unwrap_or_else(PoisonError::into_inner);
         let Form::Growing { keys, entities } = tables.form.clone() else {
@@ -73,13 +77,22 @@ impl Store {
         db.compact().map(drop).map_err(|error| Error::NotCompacted(Box::new(error)))
     }
 
+    fn compute_stored(
+        &self,
+        references: impl FnMut(&Fact<'_>, &mut Vec<FactId>) -> Result<()>,
+    ) -> Result<StoredOwners> {
+        let snapshot = self.snapshot()?;
+        let below = &snapshot.layers[..snapshot.layers.len() - 1];
+        let computed = compute_owners(&snapshot, below, references)?;
+        StoredOwners::new(&computed.sets, computed.old, computed.owners)
+    }
+
     /// Completes a database in LMDB: one transaction writes the owners and the state. The form of facts stays.
     #[cfg(feature = "lmdb")]
     fn complete_in_lmdb(
         &self,
         environment: &crate::lmdb::environment::Environment,
-        owners: &OwnerIntervals,
-        sets: &[(u32, Vec<u8>)],
+        StoredOwners { owners, sets }: &StoredOwners,
     ) -> Result<()> {
         use crate::layout::tables::Side;
 
@@ -106,8 +119,11 @@ impl Store {
 /// What [`Store::complete`] does, for errors.
 const COMPLETING: &str = "be completed";
 
-/// Creates the tables of a completed database, without what an attempt before left in them.
-fn create_packed(txn: &mut WriteTxn) -> fulgurite::Result<PackedTables> {
+/// Creates the tables of a completed database, without what an attempt before left in them and in others.
+fn create_packed(txn: &mut WriteTxn, tables: &Tables) -> fulgurite::Result<PackedTables> {
+    for table in [&tables.sets, &tables.owners] {
+        txn.delete_range(table, ..)?;
+    }
     let create = |name: &str| {
         match txn.open_table(name) {
             Ok(table) => txn.drop_table(&table)?,
@@ -119,54 +135,12 @@ fn create_packed(txn: &mut WriteTxn) -> fulgurite::Result<PackedTables> {
     PackedTables::each(create)
 }
 
-/// The owners that the database records, and the numbers and bytes of sets that its base does not have.
-type NewOwners = (OwnerIntervals, Vec<(u32, Vec<u8>)>);
-
-fn compute_owners(
-    snapshot: &Snapshot,
-    mut references: impl FnMut(&Fact<'_>, &mut Vec<FactId>) -> Result<()>,
-) -> Result<NewOwners> {
-    let own = snapshot.own();
-    let (claims, derivations) = (claims(own)?, derivations(own)?);
-    if claims.is_empty() && derivations.is_empty() {
-        return Ok(NewOwners::default());
-    }
-    let mut sets = snapshot.sets()?;
-    let old = sets.len();
-    // The database's own intervals are empty until it is complete.
-    let base: Vec<_> = snapshot
-        .owners()?
-        .into_iter()
-        .map(|Recorded { owners, hidden }| (owners, sets.without(|unit| hidden.contains(&unit))))
-        .collect();
-    let old_left = |(owners, left): &(OwnerIntervals, Vec<Option<SetId>>), id| {
-        owners.of(id).map(|set| *left.get(set.0 as usize)?)
-    };
-    let of_base = |id: FactId| base.iter().find_map(|recorded| old_left(recorded, id)).flatten();
-    let mut owning = Owning::new(&mut sets, own.first, own.end, of_base);
-    let mut follow = |id: FactId, found: &mut Vec<FactId>| match snapshot.fact_by_id(id)? {
-        Some(fact) => references(&fact, found),
-        // The database hides it, so nothing in it refers to it.
-        None => Ok(()),
-    };
-    claims.into_iter().try_for_each(|(unit, from, to)| owning.claim(unit, from, to))?;
-    owning.follow(&mut follow)?;
-    if !derivations.is_empty() {
-        owning.derive(&derivations)?;
-        owning.follow(&mut follow)?;
-    }
-    let owners = owning.finish();
-    let new = (old as u32..).zip(sets.from(old));
-    Ok((owners, new.map(|(number, set)| Ok((number, OwnerSet::encode(set)?))).collect::<Result<_>>()?))
-}
-
 /// Writes all that a completed database has.
 fn load(
     db: &Database,
     snapshot: &Snapshot,
     packed: &PackedTables,
-    owners: &OwnerIntervals,
-    sets: &[(u32, Vec<u8>)],
+    StoredOwners { owners, sets }: &StoredOwners,
 ) -> Result<()> {
     let own = snapshot.own();
     let no_keys = || Error::Damaged { what: "a database that is not complete has no entries by key" };

@@ -102,6 +102,25 @@ impl Store {
         self.put_meta("set a property", |state| state != State::Complete, &[(&name, value)])
     }
 
+    /// Changes an entry of `facts.meta` to what `change` makes of it, unless that is `None`. A database that is not
+    /// incomplete stays as it is.
+    pub(crate) fn change_meta(&self, name: &str, change: impl Fn(Option<&[u8]>) -> Option<Vec<u8>>) -> Result<()> {
+        let _commits = self.lock_commits();
+        // Before a transaction is begun, which a database that is open for reading does not allow.
+        if self.state()? != State::Incomplete || change(self.meta(name)?.as_deref()).is_none() {
+            return Ok(());
+        }
+        self.inner.backing.update(|changes| {
+            if read_state(&changes.get(Side::Meta, STATE)?.unwrap_or_default())? != State::Incomplete {
+                return Ok(());
+            }
+            match change(changes.get(Side::Meta, name)?.as_deref()) {
+                Some(value) => changes.put(Side::Meta, name, value),
+                None => Ok(()),
+            }
+        })
+    }
+
     /// All properties, by name.
     ///
     /// # Errors

@@ -8,4 +8,5 @@ pub mod folding;
 pub mod handle;
 pub mod known;
 pub mod open;
+pub mod owners;
 pub mod pending;

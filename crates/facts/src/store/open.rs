@@ -10,8 +10,8 @@ use fulgurite::{Durability, Options};
 use crate::error::{Error, Result};
 use crate::ids::FactId;
 use crate::layout::meta::{
-    BASE, FIRST_FREE_ID, FIRST_FREE_UNIT, FORMAT, FORMAT_1, HIDDEN, IDENTITY, Identity, PROPERTY, STARTING_ID, STATE,
-    read_identity, read_number,
+    BASE, FIRST_FREE_ID, FIRST_FREE_UNIT, FORMAT, FORMAT_1, FORMAT_2, FORMAT_PREFIX, HIDDEN, IDENTITY, Identity,
+    PROPERTY, STARTING_ID, STATE, read_identity, read_number,
 };
 use crate::layout::tables::{Side, Tables};
 use crate::ownership::slice::Slice;
@@ -156,8 +156,8 @@ impl StoreOptions {
     /// engine's options.
     ///
     /// # Errors
-    /// [`Error::NotFacts`]; [`Error::WrongBase`]; errors of the engine, such as those of a file that is none of its
-    /// databases.
+    /// [`Error::NotFacts`]; [`Error::NewerFormat`]; [`Error::WrongBase`]; errors of the engine, such as those of a file
+    /// that is none of its databases.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Store> {
         let backing = open_backing(&self.engine, path.as_ref())?;
         self.with_backing(backing)
@@ -211,8 +211,12 @@ impl StoreOptions {
         let path = backing.path().to_owned();
         let view = backing.view()?;
         let entry = |name: &str| view.get(Side::Meta, name);
-        if entry(FORMAT)?.as_deref() != Some(FORMAT_1) {
-            return Err(Error::NotFacts { path, tables: Box::default() });
+        let format = entry(FORMAT)?.unwrap_or_default_bytes();
+        if format != FORMAT_1 && format != FORMAT_2 {
+            return Err(match format.starts_with(FORMAT_PREFIX) {
+                true => Error::NewerFormat { path },
+                false => Error::NotFacts { path, tables: Box::default() },
+            });
         }
         let identity = read_identity(&entry(IDENTITY)?.unwrap_or_default_bytes())?;
         let first = FactId::new(read_number(&entry(STARTING_ID)?.unwrap_or_default_bytes())?);

@@ -1,5 +1,7 @@
 //! Stored derivations, their owners, and validation.
 
+use std::sync::Barrier;
+
 use fulgurite_facts::{
     CancellationToken, DerivationLimits, Error, Expansion, FactDatabase, QueryLimits, Schema, Store, Value, encode,
 };
@@ -29,6 +31,20 @@ fn count(database: &FactDatabase, query: &str) -> usize {
     reader.print(&page, Expansion::FLAT).expect("facts print").len()
 }
 
+/// The stored predicates of a query that were not derived since facts of their inputs were written.
+fn not_derived(database: &FactDatabase, query: &str) -> String {
+    let reader = database.reader().expect("it can be read");
+    let page = reader.query(query, &QueryLimits::default()).expect("the query is right");
+    let missing = reader.not_derived(&page).expect("it is sound");
+    missing.into_iter().map(|predicate| database.schema().name_of(predicate)).collect::<Vec<_>>().join(" ")
+}
+
+/// Writes a fact of a predicate of numbers.
+fn write_number(database: &FactDatabase, predicate: &str, number: u64) {
+    let batch = format!(r#"[{{"predicate":"{predicate}.1","facts":[{{"key":{number}}}]}}]"#);
+    database.write_json(batch.as_bytes(), None).expect("facts");
+}
+
 #[test]
 fn derived_facts_are_written_until_there_are_no_more_and_hidden_with_what_they_are_derived_from() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -54,6 +70,118 @@ fn derived_facts_are_written_until_there_are_no_more_and_hidden_with_what_they_a
     changed.complete().expect("incomplete");
     assert_eq!((count(&changed, "d.Path _"), count(&changed, "d.Pair _")), (3, 2));
     changed.validate().expect("it is valid");
+}
+
+#[test]
+fn a_query_names_the_stored_predicates_that_were_not_derived_since_facts_were_written() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = SCHEMA.replace("predicate Demand", "predicate OfPath : string A where Path { A, _ }\npredicate Demand");
+    let create = |name: &str| FactDatabase::create(directory.path().join(name), schema(&text)).expect("new");
+    let database = create("a.ful");
+    let now = || ["d.Edge _", "d.OfPath _", "d.Pair _"].map(|query| not_derived(&database, query));
+    let (path, pair) = ("d.Path.1", "d.Pair.1");
+    assert_eq!(now(), ["", "", ""], "there is nothing to derive them from");
+    database.write_json(edge("a", "b").as_bytes(), None).expect("facts");
+    assert_eq!(now(), ["", path, pair]);
+    assert_eq!(database.derive(database.schema().find("d.Pair").expect("it is there").id).expect("no pairs").new, 0);
+    assert_eq!(now(), ["", path, ""]);
+    database.derive_all().expect("the derivations are right");
+    database.write_json(edge("a", "b").as_bytes(), None).expect("the same facts");
+    assert_eq!(now(), ["", "", ""]);
+    database.write_json(edge("b", "c").as_bytes(), None).expect("facts");
+    assert_eq!(now(), ["", path, pair]);
+    // As a dump has them, derived facts are written without being derived.
+    let copy = create("b.ful");
+    for facts in [edge("a", "b"), edge("a", "b").replace("Edge", "Path")] {
+        copy.write_json(facts.as_bytes(), None).expect("facts");
+    }
+    assert_eq!(not_derived(&copy, "d.Path _"), "");
+}
+
+#[test]
+fn facts_that_a_derivation_or_a_user_writes_are_inputs_of_the_predicates_after() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let all_of =
+        |database: &FactDatabase| ["n.D", "n.Q"].map(|name| database.schema().find(name).expect("a predicate").id);
+    for (name, derivation) in [("a.ful", "P X"), ("b.ful", "P X | Q X")] {
+        let default = format!("predicate D : nat default X where {derivation}");
+        let text =
+            format!("version: 11\nschema n.1 {{ predicate P : nat {default} predicate Q : nat stored X where D X }}");
+        let database = FactDatabase::create(directory.path().join(name), schema(&text)).expect("new");
+        write_number(&database, "n.P", 7);
+        assert_eq!(not_derived(&database, "n.Q _"), "n.Q.1");
+        let derived = database.derive_each(&all_of(&database), &DerivationLimits::default(), &mut |_| {});
+        assert_eq!(derived.expect("they are right").iter().map(|derived| derived.new).sum::<u64>(), 2);
+        assert_eq!(not_derived(&database, "n.Q _"), "", "{name}");
+    }
+    let text =
+        "schema n.1 { predicate P : nat predicate D : nat stored X where P X predicate Q : nat stored X where D X }";
+    let database = FactDatabase::create(directory.path().join("c.ful"), schema(text)).expect("new");
+    write_number(&database, "n.D", 7);
+    database.derive_all().expect("they are right");
+    assert_eq!(not_derived(&database, "n.Q _"), "");
+    write_number(&database, "n.D", 8);
+    assert_eq!(["n.D _", "n.Q _"].map(|query| not_derived(&database, query)), ["", "n.Q.1"]);
+    database.derive_all().expect("they are right");
+    assert_eq!(not_derived(&database, "n.Q _"), "");
+}
+
+#[test]
+fn queries_do_without_a_record_of_derivations() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text =
+        "schema n.1 { predicate P : nat predicate Q : nat stored X where P X predicate R : nat stored X where P X }";
+    let create = |name: &str| {
+        let database = FactDatabase::create(directory.path().join(name), schema(text)).expect("new");
+        write_number(&database, "n.P", 7);
+        database
+    };
+    let now = |database: &FactDatabase| ["n.Q _", "n.R _"].map(|query| not_derived(database, query));
+    let derived = create("a.ful");
+    // A property of a program has a name of its own.
+    derived.store().set_property("derived", b"mine").expect("incomplete");
+    derived.derive(derived.schema().find("n.Q").expect("a predicate").id).expect("it is right");
+    assert_eq!(now(&derived), ["", "n.R.1"]);
+    assert_eq!(derived.store().property("derived").expect("sound").as_deref(), Some(&b"mine"[..]));
+    derived.complete().expect("incomplete");
+    assert_eq!(now(&derived), ["", "n.R.1"]);
+    // Earlier versions recorded nothing.
+    let other = create("b.ful");
+    other.complete().expect("incomplete");
+    assert_eq!(now(&other), ["", ""]);
+    let damaged = create("c.ful");
+    let db = damaged.store().database().expect("a database of the engine");
+    let meta = db.open_table("facts.meta").expect("a table of the layout");
+    db.update(|txn| txn.put(&meta, "derived", b"x")).expect("a commit");
+    assert_eq!(now(&damaged), ["n.Q.1", "n.R.1"]);
+    damaged.derive_all().expect("they are right");
+    write_number(&damaged, "n.P", 8);
+    assert_eq!(now(&damaged), ["n.Q.1", "n.R.1"]);
+}
+
+#[test]
+fn predicates_that_are_derived_at_the_same_time_are_all_recorded() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let names: Vec<String> = (0..8).map(|number| format!("Q{number}")).collect();
+    let stored: Vec<String> =
+        names.iter().map(|name| format!("predicate {name} : nat stored X where P X; X > 100")).collect();
+    let text = format!("schema n.1 {{ predicate P : nat {} }}", stored.join(" "));
+    let database = FactDatabase::create(directory.path().join("a.ful"), schema(&text)).expect("new");
+    write_number(&database, "n.P", 7);
+    let barrier = Barrier::new(names.len());
+    std::thread::scope(|scope| {
+        for name in &names {
+            let predicate = database.schema().find(&format!("n.{name}")).expect("a predicate").id;
+            let (database, barrier) = (&database, &barrier);
+            scope.spawn(move || {
+                barrier.wait();
+                database.derive(predicate).expect("it is right");
+            });
+        }
+    });
+    for name in &names {
+        assert_eq!(not_derived(&database, &format!("n.{name} _")), "");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod derived;
 mod recursion;
 mod strata;
+mod validated;
 
 use std::sync::Barrier;
 use std::thread;

@@ -1,11 +1,12 @@
 //! What only databases of the engine have: their tables, and files of other kinds.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use fulgurite::Database;
+use fulgurite::{Database, Read};
 use fulgurite_facts::{Error, Store};
 
-use crate::support::{Directory, add, complete, id, predicate};
+use crate::support::{Directory, add, complete, id, keys, options, predicate};
 
 #[test]
 fn missing_entries_are_errors() {
@@ -64,6 +65,95 @@ fn scan_that_is_broken_off_ends_before_later_damage() {
         if scanned == 2 { ControlFlow::Break(fact) } else { ControlFlow::Continue(()) }
     });
     assert_eq!(begun.expect("it ends before the damage"), ControlFlow::Break(id(1025)));
+}
+
+/// The keys of the facts of predicate 0 in the slice of a unit.
+fn slice(store: &Store, unit: &str) -> Vec<String> {
+    let snapshot = store.snapshot().expect("a snapshot");
+    let slice = snapshot.slice_of(&[unit]).expect("a slice");
+    keys(&snapshot.sliced(Arc::new(slice)), 0, "")
+}
+
+#[test]
+fn sets_of_owners_are_stored_only_if_facts_have_them() {
+    let directory = Directory::new();
+    // A unit has a use of a fact that all units use. A use refers to it.
+    let write = |store: &Store, unit: &str| {
+        let mut batch = store.batch().expect("incomplete");
+        batch.define(predicate(0), b"popular", b"").expect("no contradiction");
+        let used = batch.define(predicate(1), unit.as_bytes(), b"").expect("no contradiction");
+        batch.own(unit, [used]);
+        batch.commit(None).expect("a commit");
+    };
+    let complete = |store: &Store| {
+        let completed = store.complete(|fact, found| {
+            found.extend((fact.predicate() == predicate(1)).then_some(id(1024)));
+            Ok(())
+        });
+        completed.expect("it is completed");
+    };
+    let stored = |store: &Store| {
+        let db = store.database().expect("a database of the engine");
+        let sets = db.open_table("facts.sets").expect("a table of the layout");
+        let txn = db.read().expect("a snapshot");
+        txn.range(&sets, ..).expect("a range").count()
+    };
+    let base = directory.store("base.ful");
+    (0..40).for_each(|unit| write(&base, &format!("unit{unit}")));
+    complete(&base);
+    // One for each unit, and one for what all of them use.
+    assert_eq!(stored(&base), 41);
+    let next = options().base(&base).hide_units(["unit7"]).create(directory.path("next.ful"));
+    let next = next.expect("an incremental store");
+    write(&next, "unit7");
+    complete(&next);
+    assert_eq!(stored(&next), 0);
+    assert_eq!([slice(&next, "unit7"), slice(&next, "unit8")], [["popular"], ["popular"]]);
+}
+
+#[test]
+fn databases_of_earlier_formats_are_read_and_newer_ones_refused() {
+    let directory = Directory::new();
+    let table = |store: &Store, name: &str| {
+        let db = store.database().expect("a database of the engine");
+        db.open_table(name).expect("a table of the layout")
+    };
+    let format = |store: &Store| {
+        let db = store.database().expect("a database of the engine");
+        let txn = db.read().expect("a snapshot");
+        let format = txn.get(&table(store, "facts.meta"), "format").expect("sound").expect("it has one");
+        String::from_utf8(format.to_vec()).expect("text")
+    };
+    let unowned = directory.store("unowned.ful");
+    add(&unowned, &[(0, b"a", b"")]);
+    complete(&unowned);
+    assert_eq!(format(&unowned), "fulgurite facts 1");
+    let path = directory.path("owned.ful");
+    let owned = directory.store("owned.ful");
+    let mut batch = owned.batch().expect("incomplete");
+    for unit in ["a", "b"] {
+        let fact = batch.define(predicate(0), unit.as_bytes(), b"").expect("new");
+        batch.own(unit, [fact]);
+    }
+    batch.commit(None).expect("a commit");
+    complete(&owned);
+    assert_eq!(format(&owned), "fulgurite facts 2");
+    let (meta, sets) = (table(&owned, "facts.meta"), table(&owned, "facts.sets"));
+    let db = owned.database().expect("a database of the engine");
+    // In format 1, a set of a unit has its number in four bytes.
+    let written = db.update(|txn| {
+        txn.put(&meta, "format", "fulgurite facts 1")?;
+        let set = |unit: u32| [&[0][..], &unit.to_le_bytes()].concat();
+        (0..2_u32).try_for_each(|unit| txn.put(&sets, unit.to_be_bytes(), set(unit)))
+    });
+    written.expect("a commit");
+    drop(owned);
+    let owned = Store::open(&path).expect("it opens");
+    assert_eq!([slice(&owned, "a"), slice(&owned, "b")], [["a"], ["b"]]);
+    let (meta, db) = (table(&owned, "facts.meta"), owned.database().expect("a database of the engine"));
+    db.update(|txn| txn.put(&meta, "format", "fulgurite facts 3")).expect("a commit");
+    drop(owned);
+    assert!(matches!(Store::open(&path), Err(Error::NewerFormat { .. })));
 }
 
 #[test]

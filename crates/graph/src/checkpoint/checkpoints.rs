@@ -3,7 +3,7 @@
 //! Invariant: a checkpoint is committed if and only if `meta.ID/_commit` is stored. It is stored after all files of the
 //! checkpoint, and removed before any of them.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::{BufReader, BufWriter, Write as _};
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -12,23 +12,27 @@ use std::thread;
 use std::time::Duration;
 
 use fulgurite::io::{Access, Disk};
-use fulgurite::{Database, Durability, Error, Monitor, Options, Sequence};
+use fulgurite::{Changes, Database, Durability, Error, Options, Sequence};
 
-use crate::checkpoint::delta::{self, Delta};
+use crate::checkpoint::delta::{self, Delta, DeltaLimits};
 use crate::checkpoint::error::CheckpointError;
-use crate::checkpoint::hashing::{Hashing, content_of};
+use crate::checkpoint::hashing::{FileHash, Hashing, content_of};
 use crate::checkpoint::local::{DiskReader, FileIdentity, LocalFile, PartialDatabase, directory_of, remove_database};
-use crate::checkpoint::manifest::{Manifest, StoredFile};
-use crate::checkpoint::names::{commit_name, committed, data_name, id_of_meta, is_data, manifest_name};
+use crate::checkpoint::manifest::{Base, Manifest, StoredFile};
+use crate::checkpoint::names::{
+    commit_name, committed, data_name, id_of_meta, is_data, is_delta_of, is_segment, manifest_name,
+};
+use crate::checkpoint::segments;
 use crate::checkpoint::storage::CheckpointStorage;
 use crate::checkpoint::unsynced::UnsyncedDisk;
 
 /// Creates checkpoints of one database in a storage, and restores them.
 ///
-/// The first checkpoint is a copy of the database. Later ones send only what has changed since the one before, as long
-/// as the database keeps the log of these changes ([`Options::keep_log`]), the log is not damaged, and the changes are
-/// less than half of the copy. Otherwise they send a new copy. If nothing has changed, they send no data. All of this
-/// holds for a checkpoint that replaces one with the same id, too.
+/// The first checkpoint has all entries of the database, in segments of some megabytes. Later ones send only what has
+/// changed since the one before, as long as the database keeps the log of these changes ([`Options::keep_log`]), the
+/// log is not damaged, and the changes are less than half of the segments. Otherwise they send the segments that no
+/// committed checkpoint of the storage has. If nothing has changed, they send no data. All of this holds for a
+/// checkpoint that replaces one with the same id, too.
 ///
 /// ```
 /// # use fulgurite::Database;
@@ -53,10 +57,12 @@ use crate::checkpoint::unsynced::UnsyncedDisk;
 pub struct Checkpoints<S> {
     storage: S,
     retained: usize,
+    segment_bytes: u64,
     /// The checkpoint that was created or restored last.
     last: Option<LastCheckpoint>,
     /// Manifests that were stored or read, by id. Another process may have replaced them since. So what they name is
-    /// not removed before they are read again, and nothing else follows from them.
+    /// not removed before they are read again. While their checkpoints are committed, what they name and the storage
+    /// has is whole.
     known: BTreeMap<u64, Manifest>,
 }
 
@@ -70,14 +76,13 @@ struct LastCheckpoint {
     sequence: Sequence,
 }
 
-/// What a new checkpoint has, before it is stored.
+/// A new checkpoint whose data is stored.
 #[derive(Debug)]
 struct Written {
     manifest: Manifest,
     /// The newest commit that it has.
     sequence: Sequence,
-    /// The file that has to be stored, whose content is in the local file; `None` if nothing has changed.
-    sent: Option<StoredFile>,
+    bytes_sent: u64,
     is_whole: bool,
 }
 
@@ -85,9 +90,10 @@ struct Written {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckpointReport {
-    /// The bytes that were stored, without the manifest; 0 if nothing has changed.
+    /// The bytes that were stored, without the manifest; 0 if the storage had all data already.
     pub bytes_sent: u64,
-    /// Whether the whole database was sent.
+    /// Whether the checkpoint has all entries as segments, and not only changes since the one before. Segments that the
+    /// storage had already were not sent.
     pub is_whole: bool,
     /// Whether the files that are no longer needed were removed. If not, the next checkpoint removes them.
     pub is_cleaned: bool,
@@ -96,7 +102,8 @@ pub struct CheckpointReport {
 impl<S: CheckpointStorage> Checkpoints<S> {
     /// Checkpoints in this storage. It keeps the newest ten.
     pub fn new(storage: S) -> Self {
-        Self { storage, retained: RETAINED_DEFAULT, last: None, known: BTreeMap::new() }
+        let (retained, segment_bytes) = (RETAINED_DEFAULT, SEGMENT_BYTES_DEFAULT);
+        Self { storage, retained, segment_bytes, last: None, known: BTreeMap::new() }
     }
 
     /// Keeps this many checkpoints, at least one. Those with larger ids than the one that is created stay, and do not
@@ -107,30 +114,53 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         self
     }
 
+    /// Sets the size of segments: on average about so many bytes, but for larger entries. Default: 4 MiB; at least
+    /// 1 KiB, at most 1 GiB.
+    ///
+    /// A segment is sent again when one of its entries has changed. So with smaller segments less is sent, in more
+    /// files. Changing the size has all segments sent again. Segments with up to twice this size are in memory, one at
+    /// a time, and changes with up to 16 times this size.
+    #[must_use]
+    pub fn segment_bytes(mut self, bytes: u64) -> Self {
+        self.segment_bytes = bytes.clamp(1 << 10, 1 << 30);
+        self
+    }
+
     /// Creates a checkpoint of the newest state. A checkpoint with this id is replaced.
     ///
     /// # Errors
-    /// [`CheckpointError::Storage`], [`CheckpointError::Engine`]. The checkpoint is not committed then.
+    /// [`CheckpointError::Storage`], [`CheckpointError::Engine`]. The checkpoint is not committed then. The one that it
+    /// was to replace may be gone.
     pub fn create(&mut self, db: &Database, id: u64) -> Result<CheckpointReport, CheckpointError> {
         let names = self.names_beside_sync(db)?;
-        self.discard(id, &names)?;
-        self.known.remove(&id);
         let local = LocalFile::beside(db.disk(), db.path());
+        let committed = committed(&names);
+        // Without `_commit`, another process may have been storing the files of a checkpoint again when it ended.
+        self.known.retain(|other, _| committed.contains(other));
+        self.last = self.last.take().filter(|last| committed.contains(&last.manifest.id));
+        let replaced = self.known.remove(&id);
+        let replaced = replaced.or_else(|| self.read_replaced(id, &names, &local));
+        self.discard(id, &names)?;
         let file = FileIdentity::of(db.path()).map_err(CheckpointError::storage("read", "the database"))?;
-        let written = match self.write_delta(db, id, file.as_ref(), &names, &local)? {
+        let present: HashSet<&str> = names.iter().map(String::as_str).collect();
+        // Changes that were sent for this id before may have the same names.
+        self.learn(id, replaced.as_ref(), &names, &local, |name| is_delta_of(name, id));
+        let mut whole = names_of(self.known.values().chain(&replaced));
+        whole.retain(|name| present.contains(*name));
+        let written = match self.write_delta(db, id, file.as_ref(), &present, &whole, &local)? {
             Some(written) => written,
-            None => self.write_base(db, id, &local)?,
+            None => {
+                self.learn(id, replaced.as_ref(), &names, &local, is_segment);
+                self.write_segments(db, id, replaced.as_ref(), &present, &local)?
+            }
         };
-        let Written { manifest, sequence, sent, is_whole } = written;
-        if let Some(sent) = &sent {
-            self.storage.store(&sent.name, &local.path).map_err(CheckpointError::storage("store", &sent.name))?;
-        }
-        self.store_text(&local, &manifest_name(id), &manifest.to_text())?;
-        self.store_text(&local, &commit_name(id), "committed\n")?;
+        let Written { manifest, sequence, bytes_sent, is_whole } = written;
+        self.store_bytes(&local, &manifest_name(id), manifest.to_text().as_bytes())?;
+        self.store_bytes(&local, &commit_name(id), b"committed\n")?;
         let is_cleaned = self.remove_old(&manifest, &names, &local).is_ok();
         self.known.insert(id, manifest.clone());
         self.last = Some(LastCheckpoint { manifest, file, sequence });
-        Ok(CheckpointReport { bytes_sent: sent.map_or(0, |sent| sent.bytes), is_whole, is_cleaned })
+        Ok(CheckpointReport { bytes_sent, is_whole, is_cleaned })
     }
 
     /// Makes the database durable on another thread while the storage lists its files: both wait, for a disk and
@@ -152,13 +182,15 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         })
     }
 
-    /// The changes since the last checkpoint; `None` if the whole database is to be sent.
+    /// Stores the changes since the last checkpoint; `None` if the whole database is to be sent. Files in `whole` are
+    /// not stored again.
     fn write_delta(
         &self,
         db: &Database,
         id: u64,
         file: Option<&FileIdentity>,
-        names: &[String],
+        present: &HashSet<&str>,
+        whole: &HashSet<&str>,
         local: &LocalFile,
     ) -> Result<Option<Written>, CheckpointError> {
         let Some(LastCheckpoint { manifest: last, file: file_of_last, sequence }) = &self.last else {
@@ -167,25 +199,62 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         // Another process may have replaced or removed that checkpoint, and with it files that only it had.
         // If it has this id, its data is still there: only its manifest was discarded.
         let is_same = file.is_some() && file == file_of_last.as_ref();
-        if !is_same || !last.files().all(|file| names.contains(&file.name)) {
+        if !is_same || !last.files().all(|file| present.contains(file.name.as_str())) {
             return Ok(None);
         }
-        let feed = match db.changes(*sequence) {
-            Ok(feed) => feed,
-            Err(Error::Invalid { .. }) => return Ok(None),
-            Err(error) if delta::are_gone(&error) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        let through = feed.through();
+        let Some(feed) = changes_since(db, *sequence)? else { return Ok(None) };
+        let mut through = feed.through();
         let sent: u64 = last.deltas.iter().map(|delta| delta.bytes).sum();
         let has_room = last.deltas.len() < DELTAS_MAX;
         // With 0, only an unchanged database has a delta: each change has some bytes.
-        let bytes_max = if has_room { (last.base.bytes / 2).saturating_sub(sent) } else { 0 };
-        let Some(delta) = Delta::collect(feed, bytes_max)? else { return Ok(None) };
-        let mut manifest = Manifest { id, ..last.clone() };
-        if delta.is_empty() {
-            return Ok(Some(Written { manifest, sequence: through, sent: None, is_whole: false }));
+        let bytes_max = if has_room { (last.base.bytes() / 2).saturating_sub(sent) } else { 0 };
+        let limits = DeltaLimits { bytes_max, memory_bytes_max: self.segment_bytes * SEGMENTS_PER_DELTA };
+        // Nothing is stored before it is clear that the changes are not too many.
+        let mut has_several = false;
+        let counted = delta::collect(feed, limits, |_| {
+            has_several = true;
+            Ok(())
+        })?;
+        let Some(mut delta) = counted else { return Ok(None) };
+        let mut stored = Vec::new();
+        if has_several {
+            // Its memory is for the deltas before it, which are read again.
+            drop(delta);
+            let Some(feed) = changes_since(db, *sequence)? else { return Ok(None) };
+            through = feed.through();
+            let collected = delta::collect(feed, limits, |delta| {
+                stored.push(self.store_delta(id, delta, whole, local)?);
+                Ok(())
+            })?;
+            match collected {
+                Some(collected) => delta = collected,
+                // Later changes are too many, or the log has lost some.
+                None => {
+                    for delta in stored.iter().filter(|delta| !present.contains(delta.name.as_str())) {
+                        self.remove(&delta.name)?;
+                    }
+                    return Ok(None);
+                }
+            }
         }
+        if !delta.is_empty() {
+            stored.push(self.store_delta(id, &delta, whole, local)?);
+        }
+        let sent = stored.iter().filter(|delta| !whole.contains(delta.name.as_str()));
+        let bytes_sent = sent.map(|delta| delta.bytes).sum();
+        let deltas = last.deltas.iter().cloned().chain(stored).collect();
+        let manifest = Manifest { id, base: last.base.clone(), deltas };
+        Ok(Some(Written { manifest, sequence: through, bytes_sent, is_whole: false }))
+    }
+
+    /// Stores a file of changes, unless it is in `whole`.
+    fn store_delta(
+        &self,
+        id: u64,
+        delta: &Delta,
+        whole: &HashSet<&str>,
+        local: &LocalFile,
+    ) -> Result<StoredFile, CheckpointError> {
         let write = || {
             let mut out = Hashing::new(BufWriter::new(local.create()?));
             delta.write(&mut out)?;
@@ -193,24 +262,83 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             Ok(out.content())
         };
         let content = write().map_err(CheckpointError::storage("write", "the changes"))?;
-        let sent = StoredFile::new(data_name("delta", id, content), content);
-        manifest.deltas.push(sent.clone());
-        Ok(Some(Written { manifest, sequence: through, sent: Some(sent), is_whole: false }))
+        let (bytes, hash) = (content.bytes, content.short());
+        let name = data_name("delta", id, hash);
+        if !whole.contains(name.as_str()) {
+            self.storage.store(&name, &local.path).map_err(CheckpointError::storage("store", &name))?;
+        }
+        Ok(StoredFile { name, bytes, hash })
     }
 
-    fn write_base(&self, db: &Database, id: u64, local: &LocalFile) -> Result<Written, CheckpointError> {
-        local.remove();
+    /// The manifest of a committed checkpoint that is to be replaced; `None` if there is none that can be read.
+    fn read_replaced(&self, id: u64, names: &[String], local: &LocalFile) -> Option<Manifest> {
+        let is_there = names.contains(&commit_name(id)) && names.contains(&manifest_name(id));
+        is_there.then(|| self.read_manifest(id, local).ok()).flatten()
+    }
+
+    /// Reads the manifests of other committed checkpoints if the storage has files that may be reused, and no known
+    /// manifest names them.
+    fn learn(
+        &mut self,
+        id: u64,
+        replaced: Option<&Manifest>,
+        names: &[String],
+        local: &LocalFile,
+        may_be_reused: impl Fn(&str) -> bool,
+    ) {
+        let known = names_of(self.known.values().chain(replaced));
+        if names.iter().all(|name| !may_be_reused(name) || known.contains(name.as_str())) {
+            return;
+        }
+        let others = committed(names).into_iter().filter(|other| *other != id && !self.known.contains_key(other));
+        let others: Vec<u64> = others.filter(|&other| names.contains(&manifest_name(other))).collect();
+        for other in others {
+            // A manifest that cannot be read proves nothing: it may be damaged, of another program, or gone.
+            if let Ok(manifest) = self.read_manifest(other, local) {
+                self.known.insert(other, manifest);
+            }
+        }
+    }
+
+    /// Stores the segments of the database that no committed checkpoint has.
+    ///
+    /// Only a committed checkpoint is proof that a segment is whole: the storage may have a part of one that an
+    /// interrupted call was storing.
+    fn write_segments(
+        &self,
+        db: &Database,
+        id: u64,
+        replaced: Option<&Manifest>,
+        present: &HashSet<&str>,
+        local: &LocalFile,
+    ) -> Result<Written, CheckpointError> {
+        let earlier = self.known.values().chain(replaced).flat_map(|manifest| manifest.base.segments());
+        let earlier = earlier.filter(|file| present.contains(file.name.as_str()));
+        let earlier: HashMap<(FileHash, u64), &StoredFile> =
+            earlier.map(|file| ((file.hash, file.bytes), file)).collect();
         let snapshot = db.read_durable()?;
-        // What is stored is durable; this file is removed.
-        db.copy_snapshot_unsynced_to(&snapshot, &local.path, &Monitor::new())?;
-        let content = local.reader().and_then(content_of).map_err(CheckpointError::storage("read", "the copy"))?;
-        let base = StoredFile::new(data_name("base", id, content), content);
-        let manifest = Manifest { id, base: base.clone(), deltas: Vec::new() };
-        Ok(Written { manifest, sequence: snapshot.sequence(), sent: Some(base), is_whole: true })
+        let page_size_bytes = u32::try_from(db.stats()?.page_size_bytes).expect("pages have 8 or 16 KiB");
+        let (mut files, mut bytes_sent) = (Vec::new(), 0);
+        segments::write_all(&snapshot, self.segment_bytes, |segment| {
+            let content = content_of(segment).map_err(CheckpointError::storage("read", "a segment"))?;
+            let (bytes, hash) = (content.bytes, content.long());
+            if let Some(&file) = earlier.get(&(hash, bytes)) {
+                files.push(file.clone());
+                return Ok(());
+            }
+            let name = data_name("segment", id, hash);
+            self.store_bytes(local, &name, segment)?;
+            bytes_sent += bytes;
+            files.push(StoredFile { name, bytes, hash });
+            Ok(())
+        })?;
+        let base = Base::Segments { page_size_bytes, files: files.into() };
+        let manifest = Manifest { id, base, deltas: Vec::new() };
+        Ok(Written { manifest, sequence: snapshot.sequence(), bytes_sent, is_whole: true })
     }
 
-    fn store_text(&self, local: &LocalFile, name: &str, text: &str) -> Result<(), CheckpointError> {
-        let written = local.create().and_then(|mut file| file.write_all(text.as_bytes()));
+    fn store_bytes(&self, local: &LocalFile, name: &str, bytes: &[u8]) -> Result<(), CheckpointError> {
+        let written = local.create().and_then(|mut file| file.write_all(bytes));
         written.map_err(CheckpointError::storage("write", name))?;
         self.storage.store(name, &local.path).map_err(CheckpointError::storage("store", name))
     }
@@ -295,21 +423,37 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         options: &Options,
     ) -> Result<(), CheckpointError> {
         let (disk, path) = (&partial.disk, &partial.path);
-        self.fetch(&manifest.base, &**disk, path)?;
-        if !manifest.deltas.is_empty() {
+        let segments = match &manifest.base {
+            Base::Copy(copy) => {
+                self.fetch(copy, &**disk, path)?;
+                None
+            }
+            Base::Segments { page_size_bytes, files } => Some((*page_size_bytes, files)),
+        };
+        if segments.is_some() || !manifest.deltas.is_empty() {
+            let fetched = |file: &StoredFile| {
+                self.fetch(file, &**disk, &local.path)?;
+                local.reader().map(BufReader::new).map_err(CheckpointError::storage("read", &file.name))
+            };
             // Without a log of its changes, it is a single file when it is closed. Until then nothing has to be
             // durable: after a crash the next call begins again.
-            let options = options.clone().create(false).read_only(false).keep_log(0).durability(Durability::Memory);
-            let db = options.background(false).disk(Arc::new(UnsyncedDisk::of(disk))).open(path)?;
+            let options = options.clone().read_only(false).keep_log(0).durability(Durability::Memory);
+            let options = options.background(false).disk(Arc::new(UnsyncedDisk::of(disk)));
+            let db = match segments {
+                None => options.create(false).open(path)?,
+                Some((page_size_bytes, files)) => {
+                    let db = options.create(true).page_size_bytes(page_size_bytes).open(path)?;
+                    segments::load(&db, files, fetched)?;
+                    db
+                }
+            };
             for delta in &manifest.deltas {
-                self.fetch(delta, &**disk, &local.path)?;
-                let file = local.reader().map_err(CheckpointError::storage("read", &delta.name))?;
-                delta::apply(&delta.name, &mut BufReader::new(file), &db)?;
+                delta::apply(&delta.name, fetched(delta)?, &db)?;
             }
             db.close()?;
         }
         let synced = disk.open(path, Access::Write).and_then(|file| file.sync_all());
-        synced.map_err(CheckpointError::storage("sync", &manifest.base.name))
+        synced.map_err(CheckpointError::storage("sync", "the database"))
     }
 
     /// Fetches a file, and checks that it is what was stored.
@@ -317,13 +461,12 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         self.storage.fetch(&file.name, path).map_err(CheckpointError::storage("fetch", &file.name))?;
         let content = DiskReader::open(disk, path).and_then(content_of);
         let content = content.map_err(CheckpointError::storage("read", &file.name))?;
-        if content == file.content() {
+        let hash = content.like(file.hash);
+        if (content.bytes, hash) == (file.bytes, file.hash) {
             return Ok(());
         }
-        let reason = format!(
-            "it has {} bytes with the hash {:016x}, and not {} with {:016x}",
-            content.bytes, content.hash, file.bytes, file.hash
-        );
+        let reason =
+            format!("it has {} bytes with the hash {hash}, and not {} with {}", content.bytes, file.bytes, file.hash);
         Err(CheckpointError::damaged(&file.name, reason))
     }
 
@@ -378,6 +521,16 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     }
 }
 
+/// The changes after a commit; `None` if they cannot be read any more.
+fn changes_since(db: &Database, sequence: Sequence) -> Result<Option<Changes>, CheckpointError> {
+    match db.changes(sequence) {
+        Ok(feed) => Ok(Some(feed)),
+        Err(Error::Invalid { .. }) => Ok(None),
+        Err(error) if delta::are_gone(&error) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// The files that checkpoints need.
 fn names_of<'m>(manifests: impl Iterator<Item = &'m Manifest>) -> HashSet<&'m str> {
     manifests.flat_map(Manifest::files).map(|file| file.name.as_str()).collect()
@@ -412,5 +565,8 @@ fn open_restored(
 }
 
 const RETAINED_DEFAULT: usize = 10;
+const SEGMENT_BYTES_DEFAULT: u64 = 4 << 20;
+/// How many segments as large as wanted take as much memory as the changes of a file do at most.
+const SEGMENTS_PER_DELTA: u64 = 16;
 /// So many files of changes are applied one after the other when a checkpoint is restored.
 const DELTAS_MAX: usize = 64;

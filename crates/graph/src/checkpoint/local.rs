@@ -100,8 +100,6 @@ impl LocalFile {
 impl Drop for LocalFile {
     fn drop(&mut self) {
         self.remove();
-        // The lock of the copy.
-        let _ = self.disk.remove(&with_suffix(&self.path, "-lock"));
     }
 }
 
@@ -166,15 +164,21 @@ pub struct PartialDatabase {
 impl PartialDatabase {
     /// The one that will have the name `path`.
     pub fn new(disk: &Arc<dyn Disk>, path: &Path) -> Self {
-        let partial = with_suffix(path, "-restoring");
-        remove_database(&**disk, &partial);
-        Self { path: partial, disk: Arc::clone(disk) }
+        let partial = Self { path: with_suffix(path, "-restoring"), disk: Arc::clone(disk) };
+        partial.remove();
+        partial
+    }
+
+    fn remove(&self) {
+        remove_database(&*self.disk, &self.path);
+        // What the creation of a database leaves if it is interrupted.
+        let _ = self.disk.remove(&with_suffix(&self.path, "-new"));
     }
 }
 
 impl Drop for PartialDatabase {
     fn drop(&mut self) {
-        remove_database(&*self.disk, &self.path);
+        self.remove();
     }
 }
 

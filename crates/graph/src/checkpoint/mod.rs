@@ -3,9 +3,11 @@
 pub mod checkpoints;
 pub mod delta;
 pub mod error;
+pub mod fields;
 pub mod hashing;
 pub mod local;
 pub mod manifest;
 pub mod names;
+pub mod segments;
 pub mod storage;
 pub mod unsynced;

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::checkpoint::hashing::Content;
+use crate::checkpoint::hashing::{FileHash, LONG_DIGITS, SHORT_DIGITS};
 
 /// A name that no other content has: a checkpoint that is created again must not replace a file that others share.
-pub fn data_name(kind: &str, id: u64, content: Content) -> String {
-    format!("data/{kind}-{id}-{:016x}", content.hash)
+///
+/// The id is that of the checkpoint that sends the file, so only a checkpoint that is created again may send a file
+/// under a name that is there. It does not if a committed manifest names the file and can be read. So an end of the
+/// process while a storage replaces a file damages no other checkpoint.
+pub fn data_name(kind: &str, id: u64, hash: FileHash) -> String {
+    format!("data/{kind}-{id}-{hash}")
 }
 
 /// The name of the list of a checkpoint's files.
@@ -34,13 +38,27 @@ pub fn id_of_meta(name: &str) -> Option<u64> {
 /// Whether a file has data of checkpoints, as [`data_name`] names them. Others are not ours.
 pub fn is_data(name: &str) -> bool {
     let name = name.strip_suffix(UNFINISHED).unwrap_or(name);
-    let rest = ["data/base-", "data/delta-"].iter().find_map(|kind| name.strip_prefix(kind));
-    rest.and_then(|rest| rest.split_once('-')).is_some_and(|(id, hash)| {
-        id.parse::<u64>().is_ok() && hash.len() == HASH_DIGITS && hash.bytes().all(|digit| digit.is_ascii_hexdigit())
-    })
+    let is_of = |prefix: &str, digits: usize| {
+        let parts = name.strip_prefix(prefix).and_then(|rest| rest.split_once('-'));
+        parts.is_some_and(|(id, hash)| {
+            id.parse::<u64>().is_ok() && hash.len() == digits && hash.bytes().all(|digit| digit.is_ascii_hexdigit())
+        })
+    };
+    is_of("data/base-", SHORT_DIGITS) || is_of("data/delta-", SHORT_DIGITS) || is_of(SEGMENT, LONG_DIGITS)
 }
 
+/// Whether a file has changes that a checkpoint has sent.
+pub fn is_delta_of(name: &str, id: u64) -> bool {
+    let parts = name.strip_prefix("data/delta-").and_then(|rest| rest.split_once('-'));
+    parts.is_some_and(|(sender, _)| sender.parse::<u64>() == Ok(id))
+}
+
+/// Whether a file is a segment.
+pub fn is_segment(name: &str) -> bool {
+    name.starts_with(SEGMENT) && is_data(name)
+}
+
+/// What the names of segments begin with.
+const SEGMENT: &str = "data/segment-";
 /// What [`DirectoryStorage`](crate::DirectoryStorage) adds to the name of a file until the file is whole.
 const UNFINISHED: &str = ".new";
-/// Digits of a hash in the name of a file.
-const HASH_DIGITS: usize = 16;

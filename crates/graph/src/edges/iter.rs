@@ -1,4 +1,8 @@
-//! [`Edges`] and [`Targets`]: the edges that a query selects, in the order of their keys.
+//! [`Edges`], [`Targets`] and [`AllTargets`]: the edges that a query selects, in the order of their keys.
+//!
+//! Edges of all vertices are read in one range. Within it, a few edges that the query does not select are read one by
+//! one, because that takes less time than a search. After more of them, the next place where a selected edge may be is
+//! searched.
 
 use std::ops::Bound;
 
@@ -7,7 +11,7 @@ use fulgurite::{Error, Range, Read, Result, Table};
 
 use crate::edges::edge::{Direction, Edge};
 use crate::edges::layout::{GraphOptions, KeyBounds, Rest, all_with};
-use crate::edges::query::EdgeQuery;
+use crate::edges::query::{EdgeQuery, Skip};
 
 /// The edges that a query selects, in the order of their keys. The first error ends it.
 pub struct Edges<'t, 'q, T, K, E> {
@@ -16,11 +20,17 @@ pub struct Edges<'t, 'q, T, K, E> {
     /// The source of the edge before, and how many edges of each direction it has had.
     counted: Vec<u8>,
     counts: [u64; 2],
+    /// How many edges that are not selected were read since the last one that is.
+    passed: u32,
 }
 
 /// The targets of the edges that a query selects, in the order of the keys. Values are not decoded, unless the query
 /// has a filter. The first error ends it.
 pub struct Targets<'t, 'q, T, K, E>(Edges<'t, 'q, T, K, E>);
+
+/// The sources and targets of the edges of all vertices that a query selects, in the order of the keys. Values are not
+/// decoded, unless the query has a filter. The first error ends it.
+pub struct AllTargets<'t, 'q, T, K, E>(Edges<'t, 'q, T, K, E>);
 
 /// The entries of the ranges.
 struct Walk<'t, T> {
@@ -40,8 +50,8 @@ enum Step<R> {
     Found(R),
     /// The next entry.
     Next,
-    /// The next entry whose key does not begin with so many bytes of this one, after the version.
-    Past(usize),
+    /// The next entry that is not skipped. The keys are those after the version.
+    Skip(Skip),
 }
 
 impl<'t, T: Read> Walk<'t, T> {
@@ -65,9 +75,8 @@ impl<'t, T: Read> Walk<'t, T> {
                 Some(Ok((key, value))) => match each(self.options, &key[self.version_bytes..], &value) {
                     Ok(Step::Next) => {}
                     Ok(Step::Found(found)) => return Some(Ok(found)),
-                    Ok(Step::Past(length)) => {
-                        let passed = key[..self.version_bytes + length].to_vec();
-                        if let Err(error) = self.pass(&passed) {
+                    Ok(Step::Skip(skip)) => {
+                        if let Err(error) = self.skip(&key[..self.version_bytes], &skip) {
                             return self.failed(error);
                         }
                     }
@@ -77,10 +86,16 @@ impl<'t, T: Read> Walk<'t, T> {
         }
     }
 
-    /// Continues after the keys that begin with `prefix`.
-    fn pass(&mut self, prefix: &[u8]) -> Result<()> {
+    /// Continues after keys of a version.
+    fn skip(&mut self, version: &[u8], skip: &Skip) -> Result<()> {
         self.range = None;
-        let Bound::Excluded(low) = all_with(prefix).1 else { return Ok(()) };
+        let low = match skip {
+            Skip::To(low) => [version, low.as_slice()].concat(),
+            Skip::Past(prefix) => match all_with(&[version, prefix.as_slice()].concat()).1 {
+                Bound::Excluded(low) => low,
+                _ => return Ok(()),
+            },
+        };
         let is_empty = match &self.high {
             Bound::Excluded(high) => *high <= low,
             Bound::Included(high) => *high < low,
@@ -117,12 +132,12 @@ impl<'t, 'q, T: Read, K: Key, E: ValueCodec> Edges<'t, 'q, T, K, E> {
             range: None,
             high: Bound::Unbounded,
         };
-        Self { walk, query, counted: Vec::new(), counts: [0; 2] }
+        Self { walk, query, counted: Vec::new(), counts: [0; 2], passed: 0 }
     }
 
     /// The next edge that the query selects. Its value is decoded if `decodes` or the query has a filter.
     fn step(&mut self, decodes: bool) -> Option<Result<Taken<K, E>>> {
-        let Self { walk, query, counted, counts } = self;
+        let Self { walk, query, counted, counts, passed } = self;
         let limits = query.limits();
         walk.find(|options, key, value| {
             let mut reader = Reader::new(key);
@@ -131,8 +146,14 @@ impl<'t, 'q, T: Read, K: Key, E: ValueCodec> Edges<'t, 'q, T, K, E> {
             let rest = options.read_rest::<K>(&mut reader).map_err(decode_error)?;
             reader.finish().map_err(decode_error)?;
             if !query.selects(&rest) {
-                return Ok(Step::Next);
+                *passed += 1;
+                if *passed < PASSED_MAX {
+                    return Ok(Step::Next);
+                }
+                *passed = 0;
+                return Ok(query.skip(source_bytes, key, &rest, options).map_or(Step::Next, Step::Skip));
             }
+            *passed = 0;
             let place = usize::from(rest.direction == Direction::In);
             if limits != [None; 2] {
                 if counted != source_bytes {
@@ -142,7 +163,7 @@ impl<'t, 'q, T: Read, K: Key, E: ValueCodec> Edges<'t, 'q, T, K, E> {
                 }
                 if limits[place].is_some_and(|most| counts[place] >= most) {
                     // The direction is the byte after the source.
-                    return Ok(Step::Past(source_bytes.len() + 1));
+                    return Ok(Step::Skip(Skip::Past(key[..=source_bytes.len()].to_vec())));
                 }
             }
             let taken = if decodes || !query.is_of_ranges() {
@@ -154,7 +175,7 @@ impl<'t, 'q, T: Read, K: Key, E: ValueCodec> Edges<'t, 'q, T, K, E> {
                 }
                 Taken::Edge(edge)
             } else {
-                Taken::Target(rest.target)
+                Taken::Ends(source, rest.target)
             };
             counts[place] += 1;
             Ok(Step::Found(taken))
@@ -164,7 +185,17 @@ impl<'t, 'q, T: Read, K: Key, E: ValueCodec> Edges<'t, 'q, T, K, E> {
 
 enum Taken<K, E> {
     Edge(Edge<K, E>),
-    Target(K),
+    /// Its source and target.
+    Ends(K, K),
+}
+
+impl<K, E> Taken<K, E> {
+    fn ends(self) -> (K, K) {
+        match self {
+            Self::Edge(edge) => (edge.source, edge.target),
+            Self::Ends(source, target) => (source, target),
+        }
+    }
 }
 
 impl<T: Read, K: Key, E: ValueCodec> Iterator for Edges<'_, '_, T, K, E> {
@@ -174,7 +205,7 @@ impl<T: Read, K: Key, E: ValueCodec> Iterator for Edges<'_, '_, T, K, E> {
         loop {
             match self.step(true)? {
                 Ok(Taken::Edge(edge)) => return Some(Ok(edge)),
-                Ok(Taken::Target(_)) => {}
+                Ok(Taken::Ends(..)) => {}
                 Err(error) => return Some(Err(error)),
             }
         }
@@ -191,12 +222,26 @@ impl<T: Read, K: Key, E: ValueCodec> Iterator for Targets<'_, '_, T, K, E> {
     type Item = Result<K>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        Some(self.0.step(false)?.map(|taken| match taken {
-            Taken::Edge(edge) => edge.target,
-            Taken::Target(target) => target,
-        }))
+        Some(self.0.step(false)?.map(|taken| taken.ends().1))
     }
 }
+
+impl<'t, 'q, T, K, E> AllTargets<'t, 'q, T, K, E> {
+    pub(crate) fn new(edges: Edges<'t, 'q, T, K, E>) -> Self {
+        Self(edges)
+    }
+}
+
+impl<T: Read, K: Key, E: ValueCodec> Iterator for AllTargets<'_, '_, T, K, E> {
+    type Item = Result<(K, K)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.0.step(false)?.map(Taken::ends))
+    }
+}
+
+/// After so many edges that are not selected, the next one is searched. A search takes about as long as reading them.
+const PASSED_MAX: u32 = 16;
 
 /// The error of bytes that are no key or value of the graph's types.
 pub(crate) fn decode_error(error: fulgurite::keys::Error) -> Error {

@@ -10,11 +10,20 @@ use crate::edges::layout::{GraphOptions, KeyBounds, Rest, all_with, byte_of};
 
 type Filter<K, E> = dyn Fn(&Edge<K, E>) -> bool + Send + Sync;
 
+/// Which keys to skip. They are those after the version.
+pub enum Skip {
+    /// Those below this one.
+    To(Vec<u8>),
+    /// Those that begin with this.
+    Past(Vec<u8>),
+}
+
 /// Which edges of a vertex are read: all, unless a method restricts them.
 ///
-/// For one vertex, directions, labels and times select ranges of keys, and other edges are not read; times alone select
-/// ranges only in a graph without labels. The filter is called with every edge in these ranges, and the limits count
-/// edges that have passed it. Edges beyond a limit are not read.
+/// For one vertex, directions, labels and times select ranges of keys, and other edges are not read. Times alone select
+/// ranges only in a graph without labels. Where other edges are between selected ones, as when all vertices are read,
+/// some of them are read and the rest of a long row is skipped. The filter is called with every selected edge, and the
+/// limits count edges that have passed it. Edges beyond a limit are not read.
 ///
 /// ```
 /// use fulgurite_graph::{Direction, EdgeQuery};
@@ -178,6 +187,46 @@ impl<K, E> EdgeQuery<K, E> {
         self.direction.is_none_or(|direction| direction == rest.direction)
             && (self.labels.is_empty() || self.labels.binary_search(&rest.label).is_ok())
             && self.times.contains(&rest.time)
+    }
+
+    /// Which keys to skip after the edge `key`, which the query does not [select](Self::selects), so that no selected
+    /// edge is skipped; `None` if others may follow directly. `source` are the bytes of `key` before the direction.
+    pub(crate) fn skip(&self, source: &[u8], key: &[u8], edge: &Rest<K>, options: GraphOptions) -> Option<Skip> {
+        let mut prefix = KeyBuffer::new();
+        prefix.push(source);
+        match self.direction {
+            Some(wanted) if wanted < edge.direction => return Some(Skip::Past(prefix.into_vec())),
+            Some(wanted) if wanted > edge.direction => {
+                prefix.push(&[byte_of(wanted)]);
+                return Some(Skip::To(prefix.into_vec()));
+            }
+            _ => prefix.push(&[byte_of(edge.direction)]),
+        }
+        if options.has_labels {
+            let wanted = self.labels.get(self.labels.partition_point(|label| *label < edge.label));
+            match wanted {
+                None if !self.labels.is_empty() => return Some(Skip::Past(prefix.into_vec())),
+                Some(wanted) if *wanted != edge.label => {
+                    wanted.encode_inner(&mut prefix);
+                    return Some(Skip::To(prefix.into_vec()));
+                }
+                _ => edge.label.encode_inner(&mut prefix),
+            }
+        }
+        if !options.has_times {
+            return None;
+        }
+        match self.times_with(prefix.as_slice(), true).0 {
+            Bound::Included(low) if low.as_slice() > key => Some(Skip::To(low)),
+            _ => Some(Skip::Past(prefix.into_vec())),
+        }
+    }
+
+    /// Whether all edges are selected.
+    pub(crate) fn is_unrestricted(&self) -> bool {
+        let names_none = self.direction.is_none() && self.labels.is_empty();
+        let has_all_times = self.times == (Bound::Unbounded, Bound::Unbounded);
+        names_none && has_all_times && self.is_of_ranges() && self.limits == [None; 2]
     }
 
     pub(crate) fn passes(&self, edge: &Edge<K, E>) -> bool {

@@ -6,8 +6,8 @@ use fulgurite::keys::{AsKey, Key, KeyBuffer, ValueCodec};
 use fulgurite::{Database, Error, Read, Result, Table, TableOptions, Value, WriteTxn};
 
 use crate::edges::edge::Edge;
-use crate::edges::iter::{Edges, Targets};
-use crate::edges::layout::GraphOptions;
+use crate::edges::iter::{AllTargets, Edges, Targets};
+use crate::edges::layout::{GraphOptions, all_with};
 use crate::edges::query::EdgeQuery;
 
 /// The edges of a graph. In a versioned graph each key begins with a version.
@@ -115,8 +115,26 @@ impl<K: Key, E: ValueCodec> EdgeTable<K, E> {
         version: &[u8],
         query: &'q EdgeQuery<K, E>,
     ) -> Edges<'t, 'q, T, K, E> {
-        let ranges = vec![crate::edges::layout::all_with(version)];
+        let ranges = vec![all_with(version)];
         Edges::new(txn, self.table.clone(), self.options, version.len(), ranges, query)
+    }
+
+    /// The sources and targets of the edges of all vertices.
+    pub fn all_targets<'t, 'q, T: Read>(
+        &self,
+        txn: &'t T,
+        version: &[u8],
+        query: &'q EdgeQuery<K, E>,
+    ) -> AllTargets<'t, 'q, T, K, E> {
+        AllTargets::new(self.all(txn, version, query))
+    }
+
+    /// The number of edges of all vertices.
+    pub fn count_all(&self, txn: &impl Read, version: &[u8], query: &EdgeQuery<K, E>) -> Result<u64> {
+        if query.is_unrestricted() {
+            return txn.count(&self.table, all_with(version));
+        }
+        self.all_targets(txn, version, query).try_fold(0, |count, ends| ends.map(|_| count + 1))
     }
 
     /// The number of edges of a vertex.
@@ -129,7 +147,7 @@ impl<K: Key, E: ValueCodec> EdgeTable<K, E> {
     ) -> Result<u64> {
         let is_whole = query.is_of_ranges() && query.limits() == [None; 2] && query.selects_by_keys(self.options);
         if !is_whole {
-            return self.of_vertex(txn, version, vertex, query).try_fold(0, |count, edge| edge.map(|_| count + 1));
+            return self.targets(txn, version, vertex, query).try_fold(0, |count, target| target.map(|_| count + 1));
         }
         let ranges = query.ranges(&Self::vertex_prefix(version, vertex), self.options);
         ranges.into_iter().try_fold(0, |sum, range| Ok(sum + txn.count(&self.table, range)?))

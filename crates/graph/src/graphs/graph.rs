@@ -7,7 +7,7 @@ use fulgurite::keys::{AsKey, AsValue, Key, ValueCodec};
 use fulgurite::{Database, Read, Result, TypedRange, TypedTable, WriteTxn};
 
 use crate::edges::edge::Edge;
-use crate::edges::iter::{Edges, Targets, decode_error};
+use crate::edges::iter::{AllTargets, Edges, Targets, decode_error};
 use crate::edges::layout::{ByRef, GraphOptions};
 use crate::edges::query::EdgeQuery;
 use crate::edges::table::EdgeTable;
@@ -189,6 +189,28 @@ impl<K: Key, V: ValueCodec, E: ValueCodec> Graph<K, V, E> {
     /// As [`Graph::edges`].
     pub fn all_edges<'t, 'q, T: Read>(&self, txn: &'t T, query: &'q EdgeQuery<K, E>) -> Result<Edges<'t, 'q, T, K, E>> {
         Ok(self.edges.all(txn, NO_VERSION, query))
+    }
+
+    /// The sources and targets of the edges of all vertices that a query selects, in the order of the sources. Faster
+    /// than [`Graph::all_edges`], which decodes values.
+    ///
+    /// # Errors
+    /// As [`Graph::edges`].
+    pub fn all_targets<'t, 'q, T: Read>(
+        &self,
+        txn: &'t T,
+        query: &'q EdgeQuery<K, E>,
+    ) -> Result<AllTargets<'t, 'q, T, K, E>> {
+        Ok(self.edges.all_targets(txn, NO_VERSION, query))
+    }
+
+    /// The number of edges of all vertices that a query selects. If it selects all edges, they are counted without
+    /// being read. Otherwise they are read as by [`Graph::all_targets`].
+    ///
+    /// # Errors
+    /// As [`Graph::edges`] and [`Read::count`].
+    pub fn count_all_edges(&self, txn: &impl Read, query: &EdgeQuery<K, E>) -> Result<u64> {
+        self.edges.count_all(txn, NO_VERSION, query)
     }
 
     /// All vertices with their edges, in the order of their ids: those with values, and those with edges that the query

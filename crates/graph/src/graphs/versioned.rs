@@ -1,14 +1,15 @@
 //! [`VersionedGraph`]: a graph for each version of the data.
 
 use std::convert::Infallible;
+use std::ops::Bound;
 use std::time::Duration;
 
-use fulgurite::keys::{AsKey, AsValue, Key, KeyBuffer, ValueCodec};
+use fulgurite::keys::{AsKey, AsValue, Key, KeyBuffer, Reader, ValueCodec};
 use fulgurite::{Database, Error, Range, Read, Result, TypedRange, TypedTable, Value, WriteTxn};
 
 use crate::edges::edge::Edge;
-use crate::edges::iter::{Edges, Targets, decode_error};
-use crate::edges::layout::{ByRef, GraphOptions};
+use crate::edges::iter::{AllTargets, Edges, Targets, decode_error};
+use crate::edges::layout::{ByRef, GraphOptions, all_with};
 use crate::edges::query::EdgeQuery;
 use crate::edges::table::EdgeTable;
 use crate::graphs::load::{self, SORT_BYTES};
@@ -51,6 +52,9 @@ impl<K, V, E> Clone for VersionedGraph<K, V, E> {
         Self { vertices: self.vertices.clone(), edges: self.edges.clone(), versions: self.versions.clone() }
     }
 }
+
+/// How many vertices of a version are removed at once.
+const REMOVED_AT_ONCE: usize = 1024;
 
 /// The value in the table of versions.
 const NOTHING: [u8; 0] = [];
@@ -159,6 +163,45 @@ impl<K: Key, V: ValueCodec, E: ValueCodec> VersionedGraph<K, V, E> {
     pub fn remove_vertex(&self, txn: &mut WriteTxn, version: u64, id: impl AsKey<K>) -> Result<bool> {
         txn.delete(self.versions.as_bytes(), Of(&id, key_of(version)).encode())?;
         txn.delete(self.vertices.as_bytes(), In(key_of(version), &id).encode())
+    }
+
+    /// Removes a version: its vertices and edges. Returns how many there were. The time and the changes of the
+    /// transaction grow with this number.
+    ///
+    /// ```
+    /// # use fulgurite::Database;
+    /// # use fulgurite_graph::{Edge, GraphOptions, VersionedGraph};
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let db = Database::options().create(true).open(directory.path().join("a.ful"))?;
+    /// let days: VersionedGraph<u64, u64, [u8; 0]> = VersionedGraph::open(&db, "days", GraphOptions::new())?;
+    /// db.update(|txn| {
+    ///     days.put_vertex(txn, 1, 7_u64, 10_u64)?;
+    ///     days.put_vertex(txn, 2, 7_u64, 20_u64)?;
+    ///     days.put_edge(txn, 1, &Edge::out(7, 8, []))
+    /// })?;
+    /// assert_eq!(db.update(|txn| days.remove_version(txn, 1))?, 2);
+    /// assert_eq!(days.versions(&db.read()?, 7_u64)?, [2]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Read::range`] and [`WriteTxn::delete_range`].
+    pub fn remove_version(&self, txn: &mut WriteTxn, version: u64) -> Result<u64> {
+        let (prefix, number) = (bytes_of(version), key_of(version));
+        let (mut low, high) = all_with(&prefix);
+        loop {
+            let vertices = txn.range(self.vertices.as_bytes(), (low, high.clone()))?.take(REMOVED_AT_ONCE);
+            let keys: Vec<Vec<u8>> = vertices.map(|entry| entry.map(|(key, _)| key.to_vec())).collect::<Result<_>>()?;
+            let Some(last) = keys.last() else { break };
+            low = Bound::Excluded(last.clone());
+            for key in &keys {
+                let id = K::decode_last(&mut Reader::new(&key[prefix.len()..])).map_err(decode_error)?;
+                txn.delete(self.versions.as_bytes(), AsKey::<(K, u64)>::encode(&Of(&id, number)))?;
+            }
+        }
+        let vertices = txn.delete_range(self.vertices.as_bytes(), all_with(&prefix))?;
+        Ok(vertices + txn.delete_range(self.edges.table(), all_with(&prefix))?)
     }
 
     /// The versions in which a vertex has a value, newest first.
@@ -315,6 +358,27 @@ impl<K: Key, V: ValueCodec, E: ValueCodec> VersionedGraph<K, V, E> {
         query: &'q EdgeQuery<K, E>,
     ) -> Result<Edges<'t, 'q, T, K, E>> {
         Ok(self.edges.all(txn, &bytes_of(version), query))
+    }
+
+    /// The sources and targets of the edges of all vertices in a version that a query selects.
+    ///
+    /// # Errors
+    /// As [`Graph::edges`](crate::Graph::edges).
+    pub fn all_targets<'t, 'q, T: Read>(
+        &self,
+        txn: &'t T,
+        version: u64,
+        query: &'q EdgeQuery<K, E>,
+    ) -> Result<AllTargets<'t, 'q, T, K, E>> {
+        Ok(self.edges.all_targets(txn, &bytes_of(version), query))
+    }
+
+    /// The number of edges of all vertices in a version that a query selects.
+    ///
+    /// # Errors
+    /// As [`Graph::count_all_edges`](crate::Graph::count_all_edges).
+    pub fn count_all_edges(&self, txn: &impl Read, version: u64, query: &EdgeQuery<K, E>) -> Result<u64> {
+        self.edges.count_all(txn, &bytes_of(version), query)
     }
 
     /// All vertices of a version with their edges.

@@ -9,7 +9,7 @@ use fulgurite::{Database, Error, Options, Read, TableOptions};
 use fulgurite_graph::{CheckpointError, CheckpointStorage, Checkpoints, DirectoryStorage};
 use tempfile::TempDir;
 
-fn options() -> Options {
+pub fn options() -> Options {
     Database::options().create(true).keep_log(256 << 20)
 }
 
@@ -113,7 +113,7 @@ pub fn change(db: &Database, number: u64) {
     .expect("a commit");
 }
 
-/// A base of some size, so that changes are sent as such.
+/// A state of some size, so that changes are sent as such.
 pub fn fill(db: &Database) {
     let table = db.open_or_create_table("state", TableOptions::new()).expect("a table");
     db.update(|txn| (0..2000_u64).try_for_each(|key| txn.put(&table, (key + 100).to_be_bytes(), [7; 100])))
@@ -232,7 +232,7 @@ fn manifests_of_other_checkpoints_are_read_only_if_a_file_may_be_left_over() {
     checkpoints.create(&db, 10).unwrap();
     assert_eq!(storage.fetches.get(), 2, "the two others that are retained");
     let names = storage.inner.names().unwrap();
-    assert!(!names.iter().any(|name| name.starts_with("data/base-0-")), "{names:?}");
+    assert!(!names.iter().any(|name| name.starts_with("data/segment-0-")), "{names:?}");
     for id in 8..11 {
         assert!(restored(&storage.inner, id).is_ok(), "{id}");
     }
@@ -299,6 +299,15 @@ fn a_committed_checkpoint_that_cannot_be_fetched_is_an_error_of_the_storage() {
     let missing = checkpoints.restore(2, &path, options());
     assert!(matches!(missing, Err(CheckpointError::NoSuchCheckpoint { id: 2 })), "{missing:?}");
     assert!(!path.exists());
+}
+
+#[test]
+fn an_old_manifest_that_cannot_be_read_does_not_prevent_a_whole_checkpoint() {
+    let (_directory, storage, db) = filled();
+    Checkpoints::new(&storage).create(&db, 1).unwrap();
+    let report = Checkpoints::new(Unreachable(storage.clone())).create(&db, 2).unwrap();
+    assert!(report.is_whole && report.bytes_sent > 0 && !report.is_cleaned, "{report:?}");
+    assert_eq!(restored(&storage, 2).unwrap(), content(&db));
 }
 
 #[test]
@@ -375,11 +384,12 @@ fn the_last_checkpoint_is_created_again_from_what_has_changed() {
     let report = checkpoints.create(&db, 5).unwrap();
     assert!(report.bytes_sent == 0 && !report.is_whole && report.is_cleaned, "{report:?}");
     assert_eq!(restored(&storage, 5).unwrap(), content(&db));
-    // The third time the file of changes has the same name and content as the second time.
-    for number in [2, 3, 3] {
+    // The third time the file of changes has the same name and content as the second time, and is not sent again.
+    for (number, is_sent) in [(2, true), (3, true), (3, false)] {
         change(&db, number);
         let report = checkpoints.create(&db, 5).unwrap();
-        assert!(report.bytes_sent > 0 && report.bytes_sent < 4_000 && !report.is_whole, "{report:?}");
+        assert_eq!(report.bytes_sent > 0, is_sent, "{report:?}");
+        assert!(report.bytes_sent < 4_000 && !report.is_whole, "{report:?}");
         assert_eq!(restored(&storage, 5).unwrap(), content(&db));
     }
     assert_eq!(checkpoints.ids().unwrap(), [5]);
@@ -469,13 +479,13 @@ fn the_newest_are_retained_with_the_files_that_they_need() {
     let before = content(&db);
     assert_eq!(restored(&storage, 7).unwrap(), before);
     assert!(matches!(restored(&storage, 4), Err(CheckpointError::NoSuchCheckpoint { id: 4 })));
-    // A new base, after which the files of the old one go with their last checkpoint.
+    // New segments, after which the files of the old ones go with their last checkpoint.
     for id in 8..11 {
         fill(&db);
         checkpoints.create(&db, id).unwrap();
     }
     let names = storage.names().unwrap();
-    assert!(!names.iter().any(|name| name.starts_with("data/base-0-")), "{names:?}");
+    assert!(!names.iter().any(|name| name.starts_with("data/segment-0-")), "{names:?}");
     assert!(checkpoints.ids().unwrap().iter().all(|&id| restored(&storage, id).is_ok()));
 }
 
@@ -546,7 +556,7 @@ fn damaged_and_missing_files_are_named_and_nothing_is_left_of_the_attempt() {
     checkpoints.create(&db, 2).unwrap();
     let names = storage.names().unwrap();
     let named = |prefix: &str| names.iter().find(|name| name.starts_with(prefix)).expect("stored").clone();
-    for name in [named("data/base-1-"), named("data/delta-2-"), named("meta.2/manifest")] {
+    for name in [named("data/segment-1-"), named("data/delta-2-"), named("meta.2/manifest")] {
         let name = name.as_str();
         let whole = std::fs::read(root.join(name)).unwrap();
         for damage in 0..3 {
@@ -608,22 +618,24 @@ fn another_database_is_sent_whole_even_at_the_same_path() {
 #[test]
 fn what_was_never_committed_is_removed_by_the_next_checkpoint() {
     let (directory, storage, db) = filled();
-    for name in ["meta.5/manifest", "meta.5/_commit.new", "meta.9/manifest", "data/base-5-0123456789abcdef"] {
+    let data = ["data/base-5-0123456789abcdef", "data/segment-5-0123456789abcdef0123456789abcdef.new"];
+    for name in ["meta.5/manifest", "meta.5/_commit.new", "meta.9/manifest"].into_iter().chain(data) {
         let file = directory.path().join("left");
         std::fs::write(&file, "left over").unwrap();
         storage.store(name, &file).unwrap();
     }
     // What is not named as files of checkpoints are is of another program.
-    for name in ["data/photos", "data/base-plans", "meta.5/notes"] {
+    let others = ["data/base-plans", "data/photos", "data/segment-5-0123456789abcdef", "meta.5/notes"];
+    for name in others {
         let file = directory.path().join("left");
         std::fs::write(&file, "of others").unwrap();
         storage.store(name, &file).unwrap();
     }
     Checkpoints::new(&storage).create(&db, 9).unwrap();
     let mut names = storage.names().unwrap();
-    names.retain(|name| !name.starts_with("data/base-9-"));
+    names.retain(|name| !name.starts_with("data/segment-9-"));
     names.sort_unstable();
-    assert_eq!(names, ["data/base-plans", "data/photos", "meta.5/notes", "meta.9/_commit", "meta.9/manifest"]);
+    assert_eq!(names, [&others[..], &["meta.9/_commit", "meta.9/manifest"]].concat());
 }
 
 #[test]

@@ -6,7 +6,9 @@ mod model;
 mod power_cuts;
 mod queries;
 mod retention;
+mod segments;
 mod state;
+mod torn;
 mod versioned;
 
 use fulgurite::Database;

@@ -115,6 +115,10 @@ impl Model {
         let all: Vec<Id> =
             graph.all_edges(txn, &query).expect("no error").map(|edge| id_of(&edge.expect("no error"))).collect();
         assert_eq!(all, expected.values().flatten().cloned().collect::<Vec<_>>(), "{query:?}");
+        let ends: Vec<(String, String)> =
+            graph.all_targets(txn, &query).expect("no error").collect::<Result<_>>().expect("no error");
+        assert_eq!(ends, all.iter().map(|id| (id.0.clone(), id.4.clone())).collect::<Vec<_>>());
+        assert_eq!(graph.count_all_edges(txn, &query).expect("no error"), all.len() as u64);
         for id in ["", "a", "a\0", "a\0b", "aa", "b", "\u{10ffff}", "absent"] {
             let of_vertex = expected.get(id).cloned().unwrap_or_default();
             let edges: Vec<Edge<String, u32>> =

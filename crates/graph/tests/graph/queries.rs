@@ -1,7 +1,9 @@
 //! What graphs without labels or times do, and what is refused.
 
+use std::cell::Cell;
 use std::time::Duration;
 
+use fulgurite::keys::{AsKey, Key, KeyBuffer, Reader, Type};
 use fulgurite::{Error, Result};
 use fulgurite_graph::{Direction, Edge, EdgeQuery, Graph, GraphOptions};
 
@@ -77,6 +79,89 @@ fn times_at_the_ends_of_their_type_are_selected() {
     // Bounds in the wrong order.
     let (late, early) = (5, 3);
     assert_eq!(count(EdgeQuery::new().times(late..early)), 0);
+}
+
+/// Rows of edges that are longer than what is read one by one, so that the rest of each is skipped.
+#[test]
+fn queries_of_all_vertices_skip_long_rows_of_other_edges() {
+    let options = GraphOptions::new().labels(true).times(true);
+    let (_directory, db) = database();
+    let graph: Graph<u8, u8, u8> = Graph::open(&db, "g", options).unwrap();
+    let mut edges: Vec<Edge<u8, u8>> = Vec::new();
+    for source in 0..3 {
+        for direction in [Direction::Out, Direction::In] {
+            for label in ["", "a", "b", "c"] {
+                let edge = |time: i64| Edge::out(source, time as u8, 0).with_time(time).with_direction(direction);
+                edges.extend((0..24).chain([i64::MAX]).map(|time| edge(time).with_label(label)));
+            }
+        }
+    }
+    graph.bulk_load(&db, [], edges.clone(), Duration::from_secs(10)).unwrap();
+    let snapshot = db.read().unwrap();
+    let check = |query: EdgeQuery<u8, u8>, selects: fn(&Edge<u8, u8>) -> bool| {
+        let expected: Vec<Edge<u8, u8>> = edges.iter().filter(|edge| selects(edge)).cloned().collect();
+        let found: Vec<Edge<u8, u8>> = graph.all_edges(&snapshot, &query).unwrap().collect::<Result<_>>().unwrap();
+        assert_eq!(found, expected, "{query:?}");
+        let of_one: Vec<Edge<u8, u8>> = graph.edges(&snapshot, 1_u8, &query).unwrap().collect::<Result<_>>().unwrap();
+        assert!(of_one.iter().eq(expected.iter().filter(|edge| edge.source == 1)), "{query:?}");
+    };
+    let (out, into) = (Direction::Out, Direction::In);
+    check(EdgeQuery::new().direction(into), |edge| edge.direction == Direction::In);
+    check(EdgeQuery::new().direction(out).label("b"), |edge| edge.direction == Direction::Out && edge.label == "b");
+    check(EdgeQuery::new().label("").label("c"), |edge| ["", "c"].contains(&&*edge.label));
+    check(EdgeQuery::new().label("bb"), |_| false);
+    check(EdgeQuery::new().times(23..), |edge| edge.time >= 23);
+    check(EdgeQuery::new().times(20..22).label("c").direction(into), |edge| {
+        edge.direction == Direction::In && edge.label == "c" && (20..22).contains(&edge.time)
+    });
+    use std::ops::Bound::{Excluded, Unbounded};
+    check(EdgeQuery::new().times((Excluded(23), Unbounded)), |edge| edge.time > 23);
+    check(EdgeQuery::new().times((Excluded(i64::MAX), Unbounded)), |_| false);
+    check(EdgeQuery::new().direction(into).limit_in(1), |edge| {
+        edge.direction == Direction::In && edge.label.is_empty() && edge.time == 0
+    });
+}
+
+thread_local! {
+    /// How many ids this thread has decoded.
+    static DECODED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A number whose decodings are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Id(u32);
+
+impl AsKey<Id> for Id {
+    fn encode_inner(&self, out: &mut KeyBuffer) {
+        self.0.encode_inner(out);
+    }
+}
+
+impl Key for Id {
+    const FIXED_WIDTH: Option<usize> = u32::FIXED_WIDTH;
+
+    fn key_type() -> Type {
+        u32::key_type()
+    }
+
+    fn decode_inner(reader: &mut Reader<'_>) -> fulgurite::keys::Result<Self> {
+        DECODED.set(DECODED.get() + 1);
+        Key::decode_inner(reader).map(Self)
+    }
+}
+
+#[test]
+fn a_query_of_all_vertices_reads_few_of_the_edges_that_it_does_not_select() {
+    let (_directory, db) = database();
+    let graph: Graph<Id, u8, u8> = Graph::open(&db, "g", GraphOptions::new()).unwrap();
+    let outgoing = (0..3).flat_map(|source| (0..500).map(move |target| Edge::out(Id(source), Id(target), 0)));
+    let incoming = (0..3).map(|source| Edge::out(Id(7), Id(source), 0).reversed());
+    graph.bulk_load(&db, [], outgoing.chain(incoming), Duration::from_secs(10)).unwrap();
+    let snapshot = db.read().unwrap();
+    let query = EdgeQuery::new().direction(Direction::In);
+    DECODED.set(0);
+    assert_eq!(graph.all_edges(&snapshot, &query).unwrap().count(), 3);
+    assert!(DECODED.get() < 200, "{} ids of 1,503 edges", DECODED.get());
 }
 
 #[test]

@@ -46,12 +46,12 @@ fn a_commit_without_a_manifest_stays_and_does_not_count() {
     let mut checkpoints = Checkpoints::new(&storage).retained(1);
     for id in 6..9 {
         change(&db, id);
-        // A whole copy each time, so that files of the one before are left over.
+        // All entries each time, so that files of the one before are left over.
         db.create_table(&format!("of {id}"), TableOptions::new()).unwrap();
         assert!(checkpoints.create(&db, id).unwrap().is_cleaned, "{id}");
     }
     let mut names = storage.names().unwrap();
-    names.retain(|name| !name.starts_with("data/base-8-"));
+    names.retain(|name| !name.starts_with("data/segment-8-"));
     names.sort_unstable();
     let own = ["meta.8/_commit", "meta.8/manifest"];
     assert_eq!(names, [foreign[0], foreign[1], own[0], own[1], foreign[2]]);

@@ -65,6 +65,7 @@ impl Model {
         let found: Vec<_> =
             graph.all_edges(snapshot, version, &query).expect("no error").collect::<Result<_>>().expect("no error");
         assert_eq!(found, all);
+        assert_eq!(graph.count_all_edges(snapshot, version, &query).expect("no error"), all.len() as u64);
         let found = graph.neighbourhoods(snapshot, version, &query).expect("no error");
         let found: Vec<_> = found.collect::<Result<_>>().expect("no error");
         assert_eq!(found.into_iter().flat_map(|one| one.edges).collect::<Vec<_>>(), all);
@@ -116,7 +117,18 @@ proptest! {
             let edge = Edge::out(source, target, 0);
             prop_assert!(db.update(|txn| graph.remove_edge(txn, version, &edge)).expect("no error"));
             prop_assert!(!db.update(|txn| graph.remove_edge(txn, version, &edge)).expect("no error"));
+            model.edges.remove(&(version, source, target));
         }
+        for version in [7, u64::MAX] {
+            let removed = db.update(|txn| graph.remove_version(txn, version)).expect("no error");
+            let before = model.vertices.len() + model.edges.len();
+            model.vertices.retain(|&(other, _), _| other != version);
+            model.edges.retain(|&(other, ..), _| other != version);
+            prop_assert_eq!(removed, (before - model.vertices.len() - model.edges.len()) as u64);
+        }
+        let after_removals = db.read().expect("no error");
+        (0..5).for_each(|id| model.check_vertex(&graph, &after_removals, id));
+        [0, 1, 2, 7, u64::MAX].into_iter().for_each(|version| model.check_version(&graph, &after_removals, version));
     }
 }
 

@@ -1,12 +1,13 @@
 //! Changes of transactions.
 
 use fulgurite_rdf::oxrdf::Term;
+use fulgurite_rdf::{TermGraphs, TermPattern};
 use jni::objects::{JByteArray, JClass, JString};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
+use super::objects::Change;
 use super::objects::terms::take_term;
-use super::objects::{Change, Graphs};
 use crate::arguments::{Bytes, text};
 use crate::error::{Failure, Result, Throw};
 use crate::registry::REGISTRY;
@@ -61,25 +62,20 @@ const NAMED_GRAPH: jint = 8;
 const DEFAULT_GRAPH: jint = 16;
 
 /// A pattern. `given` says which terms the array has.
-fn pattern<'l>(
-    env: &Env<'l>,
-    given: jint,
-    terms: &JByteArray<'l>,
-    length: jint,
-) -> Result<(Box<[Option<Term>; 3]>, Graphs)> {
+fn pattern<'l>(env: &Env<'l>, given: jint, terms: &JByteArray<'l>, length: jint) -> Result<TermPattern> {
     let bytes = Bytes::of_first(env, terms, length)?;
     let mut rest = &bytes[..];
     let mut term = |bit: jint| -> Result<Option<Term>> {
         if given & bit == 0 { Ok(None) } else { take_term(&mut rest).map(Some) }
     };
-    let terms = Box::new([term(SUBJECT)?, term(PREDICATE)?, term(OBJECT)?]);
+    let terms = [term(SUBJECT)?, term(PREDICATE)?, term(OBJECT)?];
     let graphs = match (term(NAMED_GRAPH)?, given & DEFAULT_GRAPH) {
-        (Some(graph), 0) => Graphs::Named(graph),
-        (None, DEFAULT_GRAPH) => Graphs::Default,
-        (None, _) => Graphs::All,
+        (Some(graph), 0) => TermGraphs::Named(graph),
+        (None, DEFAULT_GRAPH) => TermGraphs::Default,
+        (None, _) => TermGraphs::All,
         (Some(_), _) => return Err(Failure::Invalid("a pattern has two graphs".to_owned())),
     };
-    Ok((terms, graphs))
+    Ok(TermPattern { terms, graphs })
 }
 
 /// Removes the quads that match a pattern. Returns how many were removed.
@@ -92,8 +88,8 @@ fn remove<'l>(
     length: jint,
     inferred: bool,
 ) -> Result<jlong> {
-    let (terms, graphs) = pattern(env, given, &terms, length)?;
-    change(txn, Change::Remove { terms, graphs, inferred })
+    let pattern = Box::new(pattern(env, given, &terms, length)?);
+    change(txn, Change::Remove { pattern, inferred })
 }
 
 /// Notes that the transaction reads a pattern with a term that it lacks.
@@ -105,9 +101,9 @@ fn observe<'l>(
     terms: JByteArray<'l>,
     length: jint,
 ) -> Result<()> {
-    let (terms, graphs) = pattern(env, given, &terms, length)?;
+    let pattern = pattern(env, given, &terms, length)?;
     REGISTRY.with(txn, |object| {
-        object.recorded()?.observe_unknown(terms, graphs);
+        object.recorded()?.observe_unknown(pattern);
         Ok(())
     })
 }

@@ -7,6 +7,7 @@ use jni::objects::{JClass, JLongArray};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
+use super::objects::KEYS_MAX;
 use super::reads::{ANY_GRAPH, kinds, term_id};
 use crate::arguments::numbers;
 use crate::error::{Failure, Result, Throw};
@@ -25,9 +26,6 @@ const _: [NativeMethod<'_>; 2] = [
 
 /// The number of variable 0 in a pattern. Variable n is n less.
 const VARIABLE: jlong = -2;
-
-/// The keys that a call may look at, so that Java can look for interrupts.
-const KEYS_MAX: usize = 1 << 14;
 
 /// The variable that a number of a pattern stands for.
 fn variable(number: jlong) -> Result<Option<usize>> {

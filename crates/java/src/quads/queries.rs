@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fulgurite_rdf::oxrdf::{GraphName, Term, Variable};
-use fulgurite_rdf::sparql::Query;
+use fulgurite_rdf::sparql::{Limits, Query};
 use fulgurite_rdf::{Error, Snapshot};
 use jni::objects::{JByteArray, JClass, JString};
 use jni::sys::{jint, jlong};
@@ -20,7 +20,7 @@ const _: [NativeMethod<'_>; 2] = [
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
         static extern fn query(
-            snapshot: jlong, sparql: JString, base: JString, given: jbyte[], length: jint, kinds: jint
+            snapshot: jlong, sparql: JString, base: JString, given: jbyte[], length: jint, kinds: jint, memory: jlong
         ) -> jlong,
     },
     native_method! {
@@ -35,7 +35,8 @@ const WAIT: Duration = Duration::from_millis(50);
 /// Begins to evaluate a query, and returns its handle. Returns 0 if this store's SPARQL does not have the query. The
 /// bytes of `given` are: 1 if a dataset is given, otherwise 0; if so, the number of default graphs and the graphs, the
 /// number of named graphs and the graphs; the number of bindings, and the name and the term of each. A number has four
-/// bytes, and a graph is a term, or the byte 8 for the default graph of the store.
+/// bytes, and a graph is a term, or the byte 8 for the default graph of the store. `memory` is the most memory of the
+/// evaluation in bytes, 0 for no limit.
 #[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
 fn query<'l>(
     env: &mut Env<'l>,
@@ -46,7 +47,13 @@ fn query<'l>(
     given: JByteArray<'l>,
     length: jint,
     kinds_of: jint,
+    memory: jlong,
 ) -> Result<jlong> {
+    let limits = match u64::try_from(memory) {
+        Ok(0) => Limits::new(),
+        Ok(bytes) => Limits::new().memory_bytes_max(bytes),
+        Err(_) => return Err(Failure::Invalid(format!("{memory} bytes are no limit of memory"))),
+    };
     let base = if base.is_null() { None } else { Some(text(env, &base)?) };
     let text = text(env, &sparql)?;
     let query = match Query::parse_rdf_star(&text, base.as_deref(), &[]) {
@@ -58,7 +65,7 @@ fn query<'l>(
     let query = with_given(query, &given)?;
     let kinds = kinds(kinds_of)?;
     let snapshot: Snapshot = REGISTRY.with(snapshot, |object| Ok(object.snapshot()?.of_kinds(kinds)))?;
-    Ok(REGISTRY.add(Object::Query(RunningQuery::start(&text, query, snapshot)?)))
+    Ok(REGISTRY.add(Object::Query(RunningQuery::start(&text, query, snapshot, limits)?)))
 }
 
 /// Sets the dataset and the bindings.

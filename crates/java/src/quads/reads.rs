@@ -2,18 +2,18 @@
 
 use std::sync::Mutex;
 
-use fulgurite_rdf::{GraphPattern, IdPattern, IdQuad, Position, Quads, StatementKinds, TermId};
+use fulgurite_rdf::{GraphPattern, IdPattern, IdQuad, Position, QuadStep, Quads, StatementKinds, TermId};
 use jni::objects::{JByteArray, JClass, JLongArray};
-use jni::sys::{jint, jlong};
+use jni::sys::{jint, jlong, jsize};
 use jni::{Env, NativeMethod, native_method};
 
-use super::objects::Rows;
 use super::objects::terms::{push_term, push_text, take_number, with_term};
+use super::objects::{KEYS_MAX, Rows, estimate, triples as triple_ids};
 use crate::arguments::{Bytes, array, longs, numbers};
 use crate::error::{Failure, Result, Throw};
 use crate::registry::{Object, REGISTRY};
 
-const _: [NativeMethod<'_>; 9] = [
+const _: [NativeMethod<'_>; 11] = [
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
         static extern fn ids(view: jlong, terms: jbyte[], length: jint) -> jlong[],
@@ -44,13 +44,23 @@ const _: [NativeMethod<'_>; 9] = [
     },
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
-        static extern fn next(quads: jlong, rows: jlong[], count: jint) -> jint,
+        static extern fn next(quads: jlong, rows: jlong[]) -> jboolean,
     },
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
         static extern fn count(
             view: jlong, subject: jlong, predicate: jlong, object: jlong, graph: jlong, kinds: jint
         ) -> jlong,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn estimated_count(
+            snapshot: jlong, subject: jlong, predicate: jlong, object: jlong, graph: jlong, kinds: jint
+        ) -> jlong,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn triples(view: jlong, position: jint, kinds: jint, first: jlong, count: jint) -> jlong[],
     },
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
@@ -62,6 +72,10 @@ const _: [NativeMethod<'_>; 9] = [
     },
 ];
 
+/// A read of a view that may take long. Closing a snapshot does not wait for it. A count of a transaction holds the
+/// lock of the transaction, so other calls of the transaction wait.
+type LaterRead<T> = Box<dyn FnOnce() -> Result<T>>;
+
 /// The id of a term that the store does not have.
 const UNKNOWN: u64 = u64::MAX;
 
@@ -70,6 +84,9 @@ const TERM_BYTES: usize = 64;
 
 /// The graph of a pattern that matches all graphs.
 pub const ANY_GRAPH: jlong = -1;
+
+/// The graph of a pattern that matches all named graphs.
+const ANY_NAMED_GRAPH: jlong = -2;
 
 /// Evaluates an expression with the view of an object, of either kind.
 macro_rules! with_view {
@@ -125,6 +142,7 @@ fn pattern(subject: jlong, predicate: jlong, object: jlong, graph: jlong) -> Res
     let id = |bits: jlong| if bits == 0 { Ok(None) } else { term_id(bits.cast_unsigned()).map(Some) };
     let graph = match graph {
         ANY_GRAPH => GraphPattern::Any,
+        ANY_NAMED_GRAPH => GraphPattern::AnyNamed,
         0 => GraphPattern::Default,
         graph => GraphPattern::Named(term_id(graph.cast_unsigned())?),
     };
@@ -197,8 +215,8 @@ fn terms<'l>(
 /// No index has the order.
 const UNSORTED: jlong = -1;
 
-/// A pattern of quads as Java gives it. A subject, predicate or object of 0 matches every term; a graph of −1 matches
-/// every graph.
+/// A pattern of quads as Java gives it. A subject, predicate or object of 0 matches every term. A graph of −1 matches
+/// every graph, one of −2 every named graph, and 0 is the default graph.
 pub struct AskedQuads {
     /// Subject, predicate, object and graph.
     pub terms: [jlong; 4],
@@ -208,8 +226,8 @@ pub struct AskedQuads {
     pub sorted_by: jint,
 }
 
-/// Reads quads. Puts the first ones into `rows`, four ids each, and their number into its last element. Returns a
-/// handle for [`next`], 0 if these were all, or [`UNSORTED`].
+/// Reads quads. Puts the first ones into `rows`, four ids each, and their number into its last element; these may be
+/// none although others follow. Returns a handle for [`next`], 0 if these were all, or [`UNSORTED`].
 ///
 /// # Errors
 /// [`Failure::Invalid`] for terms, kinds or rows that are not valid, [`Failure::Closed`], and errors of the store.
@@ -232,17 +250,27 @@ pub fn first_quads(view: jlong, asked: &AskedQuads, rows: &mut [jlong]) -> Resul
 /// Puts the first quads and their number into `rows`, and keeps the others: see [`first_quads`].
 fn begin(found: Option<Rows>, rows: &mut [jlong]) -> Result<jlong> {
     let Some(mut found) = found else { return Ok(UNSORTED) };
+    let has_more = fill(&mut found, rows)?;
+    Ok(if has_more { REGISTRY.add(Object::Quads(Box::new(Mutex::new(found)))) } else { 0 })
+}
+
+/// Puts the next quads into `rows`, four ids each, and their number into its last element. Returns whether there may be
+/// more.
+fn fill(found: &mut Rows, rows: &mut [jlong]) -> Result<bool> {
     let (number, rows) = rows
         .split_last_mut()
         .ok_or_else(|| Failure::Invalid("the array for quads has no element for their number".to_owned()))?;
-    let count = rows.len() / 4;
-    let mut read = 0;
-    for (row, quad) in rows.chunks_exact_mut(4).zip(&mut found) {
-        row.copy_from_slice(&ids_of(&quad?));
-        read += 1;
+    *number = 0;
+    let mut keys_left = KEYS_MAX;
+    for row in rows.chunks_exact_mut(4) {
+        match found.advance(&mut keys_left)? {
+            QuadStep::Quad(quad) => row.copy_from_slice(&ids_of(&quad)),
+            QuadStep::Paused => return Ok(true),
+            QuadStep::End => return Ok(false),
+        }
+        *number += 1;
     }
-    *number = read as jlong;
-    Ok(if read < count { 0 } else { REGISTRY.add(Object::Quads(Box::new(Mutex::new(found)))) })
+    Ok(true)
 }
 
 /// As [`first_quads`], with an array of Java.
@@ -323,21 +351,21 @@ fn ids_of(quad: &IdQuad) -> [jlong; 4] {
     [quad.subject, quad.predicate, quad.object, quad.graph].map(|id| id.to_bits().cast_signed())
 }
 
-/// The ids of the next `count` quads.
-fn take(rows: &mut Rows, count: usize) -> Result<Vec<jlong>> {
-    let mut ids = Vec::with_capacity(4 * count.min(1 << 16) + 1);
-    for quad in rows.by_ref().take(count) {
-        ids.extend(ids_of(&quad?));
-    }
-    Ok(ids)
+/// Puts the next quads into `rows`, as [`quads`]. Returns whether there may be more.
+fn next<'l>(env: &mut Env<'l>, _: JClass<'l>, quads: jlong, rows: JLongArray<'l>) -> Result<bool> {
+    let mut ids = vec![0; rows.len(env)?];
+    let has_more = REGISTRY.with(quads, |object| fill(&mut *object.quads()?, &mut ids))?;
+    set_rows(env, &rows, &ids)?;
+    Ok(has_more)
 }
 
-/// Puts at most `count` quads into `rows`, four ids each, and returns their number: 0 at the end.
-fn next<'l>(env: &mut Env<'l>, _: JClass<'l>, quads: jlong, rows: JLongArray<'l>, count: jint) -> Result<jint> {
-    let count = usize::try_from(count).unwrap_or_default();
-    let found = REGISTRY.with(quads, |object| take(&mut *object.quads()?, count))?;
-    rows.set_region(env, 0, &found)?;
-    Ok((found.len() / 4) as jint)
+/// Copies the rows that were found and their number, and not the room for more rows between them.
+fn set_rows(env: &Env<'_>, rows: &JLongArray<'_>, ids: &[jlong]) -> Result<()> {
+    let Some((number, room)) = ids.split_last() else { return Ok(()) };
+    let found = room.get(..4 * *number as usize).unwrap_or(room);
+    rows.set_region(env, 0, found)?;
+    rows.set_region(env, room.len() as jsize, std::slice::from_ref(number))?;
+    Ok(())
 }
 
 /// The number of quads that match, as [`quads`].
@@ -356,30 +384,84 @@ fn count<'l>(
     let kinds = kinds(kinds_of)?;
     let count = REGISTRY.with(view, |object| {
         observe(object, &pattern, kinds)?;
-        with_view!(object, view => Ok(match kinds {
-            StatementKinds::All => view.count(&pattern)?,
-            kinds => view.of_kinds(kinds).count(&pattern)?,
-        }))
+        with_view!(object, view => {
+            let view = view.of_kinds(kinds);
+            Ok(Box::new(move || count_of(&view, &pattern)) as LaterRead<u64>)
+        })
     })?;
-    Ok(count.cast_signed())
+    Ok(count()?.cast_signed())
+}
+
+fn count_of(view: &impl Quads, pattern: &IdPattern) -> Result<u64> {
+    Ok(view.count(pattern)?)
+}
+
+/// As [`count`], of a snapshot, for an order of joins: see `objects::estimates`.
+#[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
+fn estimated_count<'l>(
+    _: &mut Env<'l>,
+    _: JClass<'l>,
+    snapshot: jlong,
+    subject: jlong,
+    predicate: jlong,
+    object: jlong,
+    graph: jlong,
+    kinds_of: jint,
+) -> Result<jlong> {
+    let pattern = pattern(subject, predicate, object, graph)?;
+    let kinds = kinds(kinds_of)?;
+    let snapshot = REGISTRY.with(snapshot, |object| Ok(object.snapshot()?.of_kinds(kinds)))?;
+    Ok(estimate(&snapshot, &pattern)?.cast_signed())
+}
+
+/// The ids of triple terms at a position of quads, in ascending order from `first` on: if there are `count`, more may
+/// follow. Null if no index has the order.
+fn triples<'l>(
+    env: &mut Env<'l>,
+    _: JClass<'l>,
+    view: jlong,
+    at: jint,
+    kinds_of: jint,
+    first: jlong,
+    count: jint,
+) -> Result<JLongArray<'l>> {
+    let count = usize::try_from(count).map_err(|_| Failure::Invalid(format!("{count} is not a number of terms")))?;
+    let position = known_position(at)?;
+    let kinds = kinds(kinds_of)?;
+    let first = term_id(first.cast_unsigned())?;
+    let found = REGISTRY.with(view, |object| {
+        observe(object, &IdPattern::ALL, kinds)?;
+        with_view!(object, view => {
+            Ok(triple_ids(|kinds| view.of_kinds(kinds), kinds, position, first, count)?)
+        })
+    })?;
+    match found {
+        Some(ids) => longs(env, &ids.into_iter().map(TermId::to_bits).collect::<Vec<_>>()),
+        None => Ok(JLongArray::default()),
+    }
 }
 
 /// The named graphs that have quads.
 fn graphs<'l>(env: &mut Env<'l>, _: JClass<'l>, view: jlong) -> Result<JLongArray<'l>> {
-    let mut found = Vec::new();
-    REGISTRY.with(view, |object| {
+    let graphs = REGISTRY.with(view, |object| {
         observe(object, &IdPattern::ALL, StatementKinds::All)?;
         with_view!(object, view => {
-            for graph in view.graph_names() {
-                let graph = graph?;
-                if view.count(&IdPattern::of_graph(graph))? > 0 {
-                    found.push(graph.to_bits());
-                }
-            }
-            Ok(())
+            let view = view.clone();
+            Ok(Box::new(move || graphs_with_quads(&view)) as LaterRead<Vec<u64>>)
         })
     })?;
-    longs(env, &found)
+    longs(env, &graphs()?)
+}
+
+fn graphs_with_quads(view: &impl Quads) -> Result<Vec<u64>> {
+    let mut found = Vec::new();
+    for graph in view.graph_names() {
+        let graph = graph?;
+        if view.count(&IdPattern::of_graph(graph))? > 0 {
+            found.push(graph.to_bits());
+        }
+    }
+    Ok(found)
 }
 
 /// The namespaces: prefix and IRI of each, as texts.

@@ -165,14 +165,20 @@ fn has<'l>(
 ) -> Result<jint> {
     let pattern = Bytes::of_first(env, &pattern, length)?;
     let kinds = kinds(kinds_of)?;
-    REGISTRY.with(snapshot, |object| {
+    let quads = REGISTRY.with(snapshot, |object| {
         let snapshot = object.snapshot()?;
         if !snapshot.is_newest()? {
-            return Ok(OUTDATED);
+            return Ok(None);
         }
-        let Some(pattern) = take_pattern(&pattern, snapshot)? else { return Ok(0) };
-        Ok(snapshot.of_kinds(kinds).quads(&pattern).next().transpose()?.is_some().into())
-    })
+        let pattern = take_pattern(&pattern, snapshot)?;
+        Ok(Some(pattern.map(|pattern| snapshot.of_kinds(kinds).quads(&pattern))))
+    })?;
+    // Without an index for the pattern this takes long. Closing the snapshot does not wait for it.
+    match quads {
+        None => Ok(OUTDATED),
+        Some(None) => Ok(0),
+        Some(Some(mut quads)) => Ok(quads.next().transpose()?.is_some().into()),
+    }
 }
 
 /// Reads the next statements: see `objects::statements`.

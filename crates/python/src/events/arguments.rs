@@ -102,6 +102,14 @@ pub fn query(items: &Bound<'_, PyAny>) -> Result<EventQuery> {
     Ok(query)
 }
 
+/// As [`query`]; without an object, a query that every event matches.
+///
+/// # Errors
+/// As [`query`].
+pub fn query_or_all(items: Option<&Bound<'_, PyAny>>) -> Result<EventQuery> {
+    items.map_or_else(|| Ok(EventQuery::new()), query)
+}
+
 /// The condition of an append.
 ///
 /// # Errors

@@ -139,6 +139,7 @@ pub struct Follower {
     position: AtomicU64,
     missed: AtomicU64,
     has_caught_up: AtomicBool,
+    behind: AtomicU64,
     is_closed: AtomicBool,
 }
 
@@ -149,6 +150,7 @@ impl Follower {
             state: Exclusive::new(Some(State { feed, queue: VecDeque::new(), signal: None, failure: None })),
             missed: AtomicU64::new(0),
             has_caught_up: AtomicBool::new(false),
+            behind: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
         }
     }
@@ -182,6 +184,8 @@ impl Follower {
         if queue.is_empty() {
             if let Some(signal) = signal.take() {
                 self.has_caught_up.store(signal == Signal::CaughtUp, Ordering::Relaxed);
+                let behind = if let Signal::FellBehind { events } = signal { events } else { 0 };
+                self.behind.store(behind, Ordering::Relaxed);
             }
             self.position.store(feed.position(), Ordering::SeqCst);
         } else if let Some(last) = events.last() {
@@ -245,6 +249,12 @@ impl Follower {
         self.has_caught_up.load(Ordering::Relaxed)
     }
 
+    /// How many events were waiting when it fell behind. 0 if it has caught up since, or has never fallen behind.
+    #[getter]
+    fn behind(&self) -> u64 {
+        self.behind.load(Ordering::Relaxed)
+    }
+
     /// Ends the follower. A thread that waits for it gets `ClosedError` soon.
     fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
@@ -264,10 +274,11 @@ pub fn follow(
     batch_events: u64,
     behind_max: u64,
     partition: Option<(u32, u32)>,
+    query: Option<&Bound<'_, PyAny>>,
 ) -> Result<Follower> {
-    let (partition, found) = (arguments::partition(partition)?, store.get()?);
-    let follower = py.detach(|| found.follow(Position(start)))?;
-    let follower = Box::new(follower.batch_events(batch_events).behind_max(behind_max).partition(partition));
+    let (partition, query, found) = (arguments::partition(partition)?, arguments::query_or_all(query)?, store.get()?);
+    let follower = py.detach(|| found.follow(Position(start)))?.partition(partition).query(query);
+    let follower = Box::new(follower.batch_events(batch_events).behind_max(behind_max));
     Ok(Follower::new(Feed::Local { follower, open: store.open(), names: StreamNames::default() }))
 }
 
@@ -290,9 +301,18 @@ pub fn serve(store: &EventStore, socket: PathBuf) -> Result<Server> {
 /// Follows a store that another process serves. Functions of `upcasters` are called as those of a store are.
 #[cfg(unix)]
 #[pyfunction]
-pub fn connect(py: Python<'_>, socket: PathBuf, start: u64, upcasters: Option<&Bound<'_, PyDict>>) -> Result<Follower> {
+pub fn connect(
+    py: Python<'_>,
+    socket: PathBuf,
+    start: u64,
+    upcasters: Option<&Bound<'_, PyDict>>,
+    partition: Option<(u32, u32)>,
+    query: Option<&Bound<'_, PyAny>>,
+) -> Result<Follower> {
     let upcasters = upcasters.map(arguments::upcasters).transpose()?.unwrap_or_default();
-    let follower = py.detach(|| fulgurite_events::RemoteFollower::connect(socket, Position(start)))?;
+    let (partition, query) = (arguments::partition(partition)?, arguments::query_or_all(query)?);
+    let connect = || fulgurite_events::RemoteFollower::connect_with(socket, Position(start), partition, &query);
+    let follower = py.detach(connect)?;
     let (arrived, signal, failure) = (VecDeque::new(), None, None);
     Ok(Follower::new(Feed::Remote(Box::new(Remote { follower, upcasters, arrived, signal, failure }))))
 }
@@ -300,8 +320,14 @@ pub fn connect(py: Python<'_>, socket: PathBuf, start: u64, upcasters: Option<&B
 /// Follows a store that another process serves.
 #[cfg(not(unix))]
 #[pyfunction]
-pub fn connect(socket: PathBuf, start: u64, upcasters: Option<&Bound<'_, PyDict>>) -> Result<Follower> {
-    let _ = (start, upcasters);
+pub fn connect(
+    socket: PathBuf,
+    start: u64,
+    upcasters: Option<&Bound<'_, PyDict>>,
+    partition: Option<(u32, u32)>,
+    query: Option<&Bound<'_, PyAny>>,
+) -> Result<Follower> {
+    let _ = (start, upcasters, partition, query);
     Err(no_sockets(&socket))
 }
 

@@ -20,6 +20,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<recorded::Event>()?;
     module.add_class::<reading::EventSnapshot>()?;
     module.add_class::<reading::EventScan>()?;
+    module.add_class::<reading::StreamScan>()?;
     module.add_class::<store::EventStore>()?;
     module.add_class::<transaction::EventTransaction>()?;
     module.add_class::<following::Follower>()?;

@@ -100,6 +100,8 @@ impl Rest {
 const FIRST_BATCH: usize = 16;
 const BATCH_MAX: usize = 1024;
 const BATCH_BYTES_MAX: usize = 4 << 20;
+/// The most streams of a batch: to find the next streams, each batch reads all blocks of the index.
+const STREAMS_MAX: usize = 16_384;
 
 struct State {
     rest: Rest,
@@ -160,6 +162,48 @@ impl EventScan {
             if batch.is_empty() { Ok(None) } else { columns::columns(&batch).map(Some) }
         };
         ArrowStream::new(columns::fields(), Box::new(next))
+    }
+}
+
+/// Streams that were not read yet, and some that were.
+struct RestOfStreams {
+    snapshot: Snapshot,
+    prefix: Vec<u8>,
+    /// The name of the last stream that was read.
+    after: Vec<u8>,
+    batch: usize,
+    infos: VecDeque<StreamInfo>,
+    has_ended: bool,
+}
+
+impl RestOfStreams {
+    fn next(&mut self) -> Result<Option<StreamInfo>> {
+        if self.infos.is_empty() && !self.has_ended {
+            let infos = self.snapshot.streams_after(&self.prefix, &self.after)?.take(self.batch);
+            self.infos = infos.collect::<fulgurite_events::Result<_>>()?;
+            self.has_ended = self.infos.len() < self.batch;
+            self.batch = (2 * self.batch).min(STREAMS_MAX);
+            if let Some(last) = self.infos.back() {
+                self.after.clone_from(&last.name);
+            }
+        }
+        Ok(self.infos.pop_front())
+    }
+}
+
+/// An iterator over streams.
+#[pyclass(frozen, module = "fulgurite._native")]
+pub struct StreamScan(Exclusive<RestOfStreams>);
+
+#[pymethods]
+impl StreamScan {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> Result<Option<Bound<'py, PyTuple>>> {
+        let info = py.detach(|| self.0.with(ITERATOR, RestOfStreams::next))?;
+        Ok(info.map(|info| tuple_of(py, &info)).transpose()?)
     }
 }
 
@@ -253,11 +297,11 @@ impl EventSnapshot {
         Ok(info.map(|info| tuple_of(py, &info)).transpose()?)
     }
 
-    /// The streams whose names begin with a prefix.
-    fn streams<'py>(&self, py: Python<'py>, prefix: &Bound<'_, PyAny>) -> Result<Vec<Bound<'py, PyTuple>>> {
+    /// An iterator over the streams whose names begin with a prefix.
+    fn streams(&self, prefix: &Bound<'_, PyAny>) -> Result<StreamScan> {
         let (snapshot, prefix) = (self.get()?, names::bytes_of(prefix)?);
-        let infos = py.detach(|| snapshot.streams(&prefix)?.collect::<fulgurite_events::Result<Vec<_>>>())?;
-        Ok(infos.iter().map(|info| tuple_of(py, info)).collect::<PyResult<_>>()?)
+        let (after, batch, infos, has_ended) = (Vec::new(), FIRST_BATCH, VecDeque::new(), false);
+        Ok(StreamScan(Exclusive::new(RestOfStreams { snapshot, prefix, after, batch, infos, has_ended })))
     }
 
     /// The newest stored state of an aggregate at a version or before it: its version, schema and bytes.

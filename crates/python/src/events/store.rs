@@ -70,36 +70,38 @@ fn store_options(given: &Bound<'_, PyDict>) -> Result<StoreOptions> {
 }
 
 /// Opens the store of a database at a path. `given` has options of the store, `engine` those of the database.
-/// `required` is the name of the store if it must exist.
+/// `must_exist` says that the store is not created.
 #[pyfunction]
-#[pyo3(signature = (path, given, engine, required=None))]
+#[pyo3(signature = (path, given, engine, must_exist=false))]
 pub fn open_events(
     py: Python<'_>,
     path: PathBuf,
     given: &Bound<'_, PyDict>,
     engine: &Bound<'_, PyDict>,
-    required: Option<String>,
+    must_exist: bool,
 ) -> Result<EventStore> {
     let (given, (engine, wait)) = (store_options(given)?, options(engine)?);
     let (open, store) = OpenDatabase::open(py, &path, wait, || {
         let database = engine.clone().open(&path)?;
-        let store = required.as_deref().map_or(Ok(()), |name| require(&database, name));
-        let store = store.and_then(|()| Ok(given.clone().open_in(&database)?));
+        let given = given.clone();
+        let store = match must_exist {
+            true => given.open_existing_in(&database).map_err(|error| missing(&database, error)),
+            false => given.open_in(&database).map_err(Failure::from),
+        };
         Ok((database, store))
     })?;
     Ok(EventStore { store: Mutex::new(Some(store)), open: Arc::new(open), owns_database: true })
 }
 
-/// Refuses to create a store.
-fn require(database: &Database, name: &str) -> Result<()> {
-    match database.open_table(&format!("{name}.meta")) {
-        Ok(_) => Ok(()),
-        Err(fulgurite::Error::TableNotFound { .. }) => {
+/// The error of a store that does not exist, with its file.
+fn missing(database: &Database, error: Error) -> Failure {
+    match error {
+        Error::NotEvents { name } => {
             let (path, remedy) = (database.path().display(), "check the name, or omit create=False");
             let text = format!("{path}: the database has no event store `{name}`; {remedy}");
-            Err(Failure::Kind("NOT_A_DATABASE", text))
+            Failure::Kind("NOT_A_DATABASE", text)
         }
-        Err(error) => Err(error.into()),
+        error => error.into(),
     }
 }
 

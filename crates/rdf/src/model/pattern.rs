@@ -18,7 +18,7 @@ pub struct IdQuad {
 }
 
 /// A quad pattern: matches quads with these terms in these positions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IdPattern {
     /// The subject; `None` for any.
     pub subject: Option<TermId>,
@@ -31,7 +31,7 @@ pub struct IdPattern {
 }
 
 /// The graph part of a pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GraphPattern {
     /// The default graph.
     Default,

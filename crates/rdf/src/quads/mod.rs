@@ -11,4 +11,5 @@ pub(crate) mod reading;
 pub(crate) mod shared;
 pub(crate) mod statements;
 pub(crate) mod stored_terms;
+pub(crate) mod term_pattern;
 pub(crate) mod view;

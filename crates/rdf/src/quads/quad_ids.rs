@@ -99,6 +99,17 @@ pub(crate) enum Reached {
     Key(IdKey),
 }
 
+/// What [`QuadIds::advance`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuadStep {
+    /// A quad.
+    Quad(IdQuad),
+    /// The keys that it may look at are used up, and there may be more quads.
+    Paused,
+    /// There are no more quads.
+    End,
+}
+
 /// An iterator over the quads that match a pattern, as ids. The first error ends it.
 ///
 /// As an iterator it returns one quad at a time. To read many quads, use [batches](QuadIds::next_batch), or
@@ -169,6 +180,27 @@ impl QuadIds {
         }
         let first = std::mem::replace(&mut self.next, self.buffer.len());
         Some(Ok((&self.buffer[first..], &*self.source)))
+    }
+
+    /// As [`Iterator::next`], but looks at about `keys_max` keys of indexes at most, and subtracts them. Without an
+    /// index for its pattern, an iterator may look at every key to find few quads.
+    ///
+    /// # Errors
+    /// As the iterator's items.
+    #[inline]
+    pub fn advance(&mut self, keys_max: &mut usize) -> Result<QuadStep> {
+        loop {
+            if let Some(quad) = self.next_buffered() {
+                return Ok(QuadStep::Quad(quad));
+            }
+            if *keys_max == 0 {
+                return Ok(QuadStep::Paused);
+            }
+            match self.read_once()? {
+                Some(keys) => *keys_max = keys_max.saturating_sub(keys),
+                None => return Ok(QuadStep::End),
+            }
+        }
     }
 
     /// Skips quads whose term in the first unbound position of the order is below `id`.

@@ -57,5 +57,6 @@ pub use query::{Query, QueryForm};
 pub use results::{IdRow, IdSolutions, QueryResults, SolutionId, SolutionValue, Solutions, Triples};
 pub use service::{ServiceError, ServiceHandler, ServiceRequest, ServiceResponse};
 pub use update::Update;
+pub use updating::changes::UpdateChanges;
 pub use updating::report::UpdateReport;
 pub use updating::targets::{DefaultTargets, DeletedFrom};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxrdf::{GraphName, NamedOrBlankNode, Term, Variable};
+use spargebra::GraphUpdateOperation;
 
 use super::plan::JoinOrder;
 use super::service::{self, ServiceHandler};
@@ -14,6 +15,7 @@ use crate::Transaction;
 use crate::error::Result;
 use crate::sparql::evaluation::limits::Limits;
 use crate::sparql::parse::text::{self, Prologue};
+use crate::sparql::updating::changes::{Recorder, UpdateChanges};
 use crate::sparql::updating::execution::{Run, UpdateOptions};
 use crate::sparql::updating::report::UpdateReport;
 use crate::sparql::updating::targets::DefaultTargets;
@@ -141,7 +143,10 @@ impl Update {
     /// As [`Update::execute_in`] and [`Store::update`]. After an error nothing is changed.
     pub fn execute(&self, store: &Store) -> Result<UpdateReport> {
         let deadline = self.deadline();
-        store.update(|transaction| Run::new(&self.options, transaction, deadline)?.all(&self.parsed))
+        store.update(|transaction| {
+            let run = Run::new(&self.options, transaction, deadline, Recorder::default())?;
+            run.all(&self.parsed).map(|(report, _)| report)
+        })
     }
 
     /// Executes the update in a transaction, which remains open.
@@ -152,8 +157,38 @@ impl Update {
     /// `Error::Invalid` if the caller selects graphs for an update with `USING` or `WITH`. After an error the
     /// transaction is as it was before the call.
     pub fn execute_in(&self, transaction: &mut Transaction) -> Result<UpdateReport> {
+        self.execute_with(transaction, Recorder::default()).map(|(report, _)| report)
+    }
+
+    /// As [`Update::execute_in`]. Also returns the changes that the update made, to make them in another transaction:
+    /// `None` if they have more than about `bytes_max` bytes, or the update has a `LOAD`.
+    ///
+    /// # Errors
+    /// As [`Update::execute_in`].
+    pub fn execute_recorded(
+        &self,
+        transaction: &mut Transaction,
+        bytes_max: usize,
+    ) -> Result<(UpdateReport, Option<UpdateChanges>)> {
+        self.execute_with(transaction, Recorder::new(bytes_max))
+    }
+
+    /// Whether the changes do not depend on what the store contains: all operations are `INSERT DATA` or `DELETE DATA`.
+    pub fn is_data_only(&self) -> bool {
+        let mut operations = self.parsed.iter().flat_map(|part| &part.operations);
+        operations.all(|operation| {
+            matches!(operation, GraphUpdateOperation::InsertData { .. } | GraphUpdateOperation::DeleteData { .. })
+        })
+    }
+
+    fn execute_with(
+        &self,
+        transaction: &mut Transaction,
+        recorder: Recorder,
+    ) -> Result<(UpdateReport, Option<UpdateChanges>)> {
         let before = transaction.savepoint();
-        let done = Run::new(&self.options, transaction, self.deadline()).and_then(|run| run.all(&self.parsed));
+        let run = Run::new(&self.options, transaction, self.deadline(), recorder);
+        let done = run.and_then(|run| run.all(&self.parsed));
         if done.is_err() {
             // If this fails, the transaction is broken and reports it at its next use. The first error is the cause.
             let _ = transaction.rollback_to(before);

@@ -2,5 +2,7 @@
 
 pub(crate) mod database;
 pub(crate) mod isolation;
+mod observed;
+pub(crate) mod recorded;
 pub(crate) mod snapshot;
 pub(crate) mod transaction;

@@ -203,9 +203,13 @@ fn answered(
     if let Some(continuation) = &page.continuation {
         rest.insert("continuation".to_owned(), json!({ "continuation": hexadecimal(continuation) }));
     }
-    let diagnostics =
-        if page.timed_out { json!(["the query was cut off, because its time was up"]) } else { json!([]) };
-    rest.insert("diagnostics".to_owned(), diagnostics);
+    let mut diagnostics = Vec::new();
+    if page.timed_out {
+        diagnostics.push("the query was cut off, because its time was up".to_owned());
+    }
+    // The client does not see the path of the database.
+    diagnostics.extend(reader.not_derived_messages(&page, "FILE")?);
+    rest.insert("diagnostics".to_owned(), json!(diagnostics));
     rest.insert("type".to_owned(), Json::String(schema.type_text(&page.ty)));
     Ok(Answered { printed, stats, rest })
 }
@@ -348,6 +352,31 @@ mod tests {
         }
         // The batch ends a quarter after its time at the latest, as a query does.
         assert_eq!(time_with_printing(&options, after(1)), Duration::from_secs(1 + 15));
+    }
+
+    #[test]
+    fn a_stored_predicate_that_was_not_derived_is_in_the_diagnostics() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let stored = "predicate Q : nat stored X where P X\npredicate R : nat stored X where P X";
+        let text = format!("schema a.1 {{\npredicate P : nat\n{stored}\n}}");
+        let schema = Schema::parse("a", &text).expect("it is right");
+        let database = FactDatabase::create(directory.path().join("a.ful"), schema).expect("new");
+        database.write_json(&br#"[{"predicate":"a.P.1","facts":[{"key":7}]}]"#[..], None).expect("facts");
+        let diagnostics = |query: &str| {
+            let (reader, options) = (database.reader().expect("it is open"), Options::default());
+            let (maxima, token) = (Maxima::of(&FactServerOptions::new()), CancellationToken::new());
+            let answered = answered(database.schema(), &reader, (query, &options), maxima, token);
+            answered.map_err(|refusal| refusal.message).expect("an answer").rest["diagnostics"].clone()
+        };
+        let first_of = |query: &str| diagnostics(query)[0].as_str().unwrap_or_default().to_owned();
+        assert!(first_of("a.Q _").starts_with("a.Q.1 was not derived since facts were written; run `fulgurite facts"));
+        let derived = database.schema().find("a.Q").expect("a predicate").id;
+        database.derive(derived).expect("it is right");
+        assert_eq!(diagnostics("a.Q _"), json!([]));
+        // Nothing can be derived any more.
+        database.complete().expect("it is incomplete");
+        assert_eq!(diagnostics("a.Q _"), json!([]));
+        assert!(first_of("a.R _").starts_with("a.R.1 was not derived before the database was completed"));
     }
 
     #[test]

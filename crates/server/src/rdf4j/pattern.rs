@@ -1,7 +1,7 @@
 //! Patterns of statements, as requests name them.
 
 use fulgurite_rdf::oxrdf::{GraphName, Term, TermRef};
-use fulgurite_rdf::{Error, GraphPattern, IdPattern, Quads, StatementKinds, Transaction};
+use fulgurite_rdf::{Error, GraphPattern, IdPattern, Quads, StatementKinds, TermGraphs, TermPattern, Transaction};
 
 use crate::http::parameters::Parameters;
 use crate::http::refusal::Refusal;
@@ -59,6 +59,15 @@ impl StatementPattern {
             patterns.extend(pattern.filter(|pattern| !patterns.contains(pattern)));
         }
         Ok(patterns)
+    }
+
+    /// The patterns of terms: one, or one for each graph.
+    pub fn term_patterns(&self) -> Vec<TermPattern> {
+        let of = |graphs: TermGraphs| TermPattern { terms: self.terms.clone(), graphs };
+        if self.graphs.is_empty() {
+            return vec![of(TermGraphs::All)];
+        }
+        self.graphs.iter().map(|graph| of(graph.clone().into())).collect()
     }
 
     /// The number of explicit statements.

@@ -13,9 +13,9 @@ fn asked(query: &str, options: &Json) -> Asked {
     post("/userQuery?repo=code", "application/json", json!({ "query": query, "options": options }).to_string())
 }
 
-/// One request at a time, and no wait for others.
+/// One request at a time. A request waits a little for the one before, so that an endless query gets its turn.
 fn single() -> FactServerOptions {
-    FactServerOptions::new().queries_max(1).wait(Duration::ZERO)
+    FactServerOptions::new().queries_max(1).wait(Duration::from_millis(300))
 }
 
 /// Longer than any test waits: what ends before was cancelled.

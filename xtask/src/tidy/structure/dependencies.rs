@@ -67,8 +67,17 @@ const CRATES: &[Allowed] = &[
         directory: "crates/code",
         ours: &["fulgurite", "fulgurite-facts"],
         ours_in_tests: &[],
-        // SCIP is Protocol Buffers; the language server protocol is JSON with many types.
-        outside: Outside::Only(&["lsp-server", "lsp-types", "protobuf", "scip", "serde", "serde_json", "xxhash-rust"]),
+        // SCIP is Protocol Buffers, perhaps compressed by gzip; the language server protocol is JSON with many types.
+        outside: Outside::Only(&[
+            "flate2",
+            "lsp-server",
+            "lsp-types",
+            "protobuf",
+            "scip",
+            "serde",
+            "serde_json",
+            "xxhash-rust",
+        ]),
     },
     Allowed {
         directory: "crates/rdf",
@@ -214,7 +223,14 @@ const CRATES: &[Allowed] = &[
     },
     Allowed {
         directory: "examples",
-        ours: &["fulgurite", "fulgurite-graph", "fulgurite-keys", "fulgurite-rdf", "fulgurite-server"],
+        ours: &[
+            "fulgurite",
+            "fulgurite-events",
+            "fulgurite-graph",
+            "fulgurite-keys",
+            "fulgurite-rdf",
+            "fulgurite-server",
+        ],
         ours_in_tests: &[],
         outside: Outside::Only(&["tempfile"]),
     },

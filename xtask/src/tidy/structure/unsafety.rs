@@ -50,6 +50,7 @@ const FILES: &[(&str, &str)] = &[
     ("crates/engine/src/txn/commit/in_place.rs", "commits that write their records to the log's map without its lock"),
     ("crates/engine/src/txn/coordination/slots.rs", "what transactions leave for the next ones of their threads"),
     ("proofs/loom-models/src/surroundings.rs", "the signature of the store to a place in the log's map"),
+    ("crates/events/tests/events/codecs/order.rs", "the code that flatc generates from a schema"),
     ("crates/facts/src/lmdb/environment.rs", "opening a file of LMDB, which maps it"),
     ("crates/facts/src/lmdb/view.rs", "bytes of LMDB's map, for as long as their transaction lives"),
     ("crates/handles/src/held.rs", "cursors and values that keep their transaction"),

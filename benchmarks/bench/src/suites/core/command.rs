@@ -108,6 +108,7 @@ mod tests {
             engines: Vec::new(),
             records: Some(10_000),
             events: None,
+            entity_bytes: None,
             rounds: 3,
             seed: Some(7),
             format: Format::Json,

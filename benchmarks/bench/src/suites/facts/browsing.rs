@@ -21,6 +21,8 @@ pub fn rows() -> Vec<Row> {
         Row::new("uses in the listing, µs each"),
         Row::new("index again, one file changed, ms"),
         Row::new("bytes written then, % of the first index's").at_most(2.0),
+        Row::new("with popular symbols, bytes a fact"),
+        Row::new("bytes written again then, %"),
     ]
 }
 
@@ -33,6 +35,8 @@ struct Program {
     seed: u64,
     /// A file whose lines have moved.
     changed: Option<u64>,
+    /// Symbols of a library. Four files of five use each of them.
+    popular: u32,
 }
 
 /// Lines of a file: one definition, and uses on the others.
@@ -44,12 +48,12 @@ impl Program {
         let name = |file: u64, line: u32| format!("rust-analyzer cargo demo 1.0 module_{file}/function_{line}().");
         let moved = u32::from(self.changed == Some(number));
         let (mut occurrences, mut symbols) = (Vec::new(), Vec::new());
+        let place = |line: u32, column: u32| {
+            let line = line + moved;
+            Span { line, column, end_line: line, end_column: column + 12 }
+        };
         for line in 0..LINES {
             let defines = line % 5 == 0;
-            let place = |column| {
-                let line = line + moved;
-                Span { line, column, end_line: line, end_column: column + 12 }
-            };
             let symbol = if defines {
                 name(number, line)
             } else {
@@ -65,7 +69,16 @@ impl Program {
                 });
             }
             let role = if defines { Role::Definition } else { Role::Reference };
-            occurrences.push(Occurrence { span: place(7), symbol, role, extent: None });
+            occurrences.push(Occurrence { span: place(line, 7), symbol, role, extent: None });
+        }
+        for number in (0..self.popular).filter(|_| random.below(5) > 0) {
+            let symbol = format!("rust-analyzer cargo core 1.0 option/popular_{number}().");
+            occurrences.push(Occurrence {
+                span: place(LINES + number, 7),
+                symbol,
+                role: Role::Reference,
+                extent: None,
+            });
         }
         Document {
             path: format!("src/module_{number}.rs"),
@@ -92,13 +105,14 @@ pub fn measure(files: u64, seed: u64, directory: &Path) -> Result<Vec<f64>, Fail
     let path = directory.join("code.ful");
     let before = Written::so_far();
     let watch = Stopwatch::start(Charge::Process);
-    let first = update_index(&path, &Program { files, seed, changed: None }, false, &mut |_| {})?;
+    let program = |changed| Program { files, seed, changed, popular: 0 };
+    let first = update_index(&path, &program(None), false, &mut |_| {})?;
     let index_us = watch.pause(first.facts).cpu_ns_per_operation() / 1e3;
     let first_bytes = since(before);
     let (uses, list_ms) = list(&path, files)?;
     let before = Written::so_far();
     let watch = Stopwatch::start(Charge::Process);
-    let again = update_index(&path, &Program { files, seed, changed: Some(files / 2) }, false, &mut |_| {})?;
+    let again = update_index(&path, &program(Some(files / 2)), false, &mut |_| {})?;
     let again_ms = watch.pause(1).cpu_ns / 1e6;
     let again_bytes = since(before);
     if (first.added, again.changed, again.added) != (files, 1, 0) {
@@ -108,7 +122,30 @@ pub fn measure(files: u64, seed: u64, directory: &Path) -> Result<Vec<f64>, Fail
     if list(&path, files)?.0 != uses {
         return Err("the updated index has other uses than before".into());
     }
-    Ok(vec![index_us, list_ms, 1e3 * list_ms / uses as f64, again_ms, 100.0 * again_bytes / first_bytes])
+    let (popular_bytes, popular_again) = index_popular(files, seed, directory)?;
+    Ok(vec![
+        index_us,
+        list_ms,
+        1e3 * list_ms / uses as f64,
+        again_ms,
+        100.0 * again_bytes / first_bytes,
+        popular_bytes,
+        popular_again,
+    ])
+}
+
+/// Indexes a program with symbols that most files use, and once more after one file has changed. Returns the bytes of
+/// the first index a fact, and what the second one writes, in percent of the first.
+fn index_popular(files: u64, seed: u64, directory: &Path) -> Result<(f64, f64), Failed> {
+    let path = directory.join("popular.ful");
+    let program = |changed| Program { files, seed, changed, popular: 20 };
+    let before = Written::so_far();
+    let first = update_index(&path, &program(None), false, &mut |_| {})?;
+    let first_bytes = since(before);
+    let file_bytes = std::fs::metadata(&path)?.len() as f64;
+    let before = Written::so_far();
+    update_index(&path, &program(Some(files / 2)), false, &mut |_| {})?;
+    Ok((file_bytes / first.facts as f64, 100.0 * since(before) / first_bytes))
 }
 
 /// Reads each file's uses, and where what is used is defined. Returns the number of uses, and milliseconds.

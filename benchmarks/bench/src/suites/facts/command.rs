@@ -1,15 +1,18 @@
 //! The command line of `glean`, and its parts one after the other.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fulgurite_facts::Backend;
-use fulgurite_rivals::Failure;
+use fulgurite_rivals::{Failure, Level, Settings, Usage};
 
+use super::report::{Row, Table};
 use super::workload::Workload;
-use super::{browsing, images, query_rows, report, store_rows};
+use super::{browsing, images, query_rows, store_rows};
+use crate::engines::known::{self, EngineNote};
 use crate::error::{Error, Result};
 use crate::floors::around::Floors;
 use crate::harness::command_options::CommandOptions;
+use crate::harness::report::Report;
 use crate::measure::machine;
 
 /// What `glean --help` prints.
@@ -21,7 +24,8 @@ Usage: fulgurite-bench glean [OPTIONS]
 Facts have keys of 37 bytes, written source file after source file in transactions of 10,000. Both stores are then made
 as small as they can be, and read. The eleven queries of Glean's benchmark run over a database like the benchmark's, and
 their results are counted. An index of code is written, listed file by file, and updated after one file has changed. An
-image is compared with a compact LMDB file in a squashfs of mksquashfs, if that is installed.
+image is compared with compact LMDB files in squashfs of mksquashfs. Without that program these bars are not measured,
+and a whole run fails.
 
 Times are processor time: of the process for writing and queries, of the thread for reading; complex-parallel and reads
 of an image are wall time. Commits survive the process, not the machine.
@@ -33,6 +37,7 @@ Options:
       --rounds N         Rounds; the backends take turns in each, and medians are printed [default: 3]
       --quick            20,000 facts and one round, to see that everything works; bars are not judged
       --seed NUMBER      Seed of the facts and questions, to repeat a run [default: from the clock]
+      --json FILE        Also write the figures of all rounds to FILE, after a line about the machine and versions
       --directory DIR    Where files go; use a real disk [default: target/bench]
   -h, --help             Print this
 ";
@@ -42,9 +47,7 @@ struct Options {
     query_facts: u64,
     files: u64,
     rounds: usize,
-    quick: bool,
-    seed: u64,
-    directory: PathBuf,
+    shared: CommandOptions,
 }
 
 /// Runs the command. Returns whether all bars are met.
@@ -56,25 +59,40 @@ pub fn execute(arguments: Vec<String>) -> Result<bool> {
         print!("{HELP}");
         return Ok(true);
     };
-    eprintln!("{}; {} facts, --seed {}", machine::summary(None), options.facts, options.seed);
-    let floors = Floors::measure(&options.directory, options.seed, options.quick);
+    let CommandOptions { quick, seed, directory, .. } = &options.shared;
+    eprintln!("{}; {} facts, --seed {seed}", machine::summary(None), options.facts);
+    let floors = Floors::measure(directory, *seed, *quick);
     eprintln!("limits: {}", floors.in_words());
-    let workload = Workload { facts: options.facts, seed: options.seed };
-    let (ours, lmdb) =
-        in_turns(&options, "facts", |backend, directory| store_rows::measure(backend, &workload, directory))?;
-    let mut is_met = report::print("facts", &store_rows::rows(), &ours, &lmdb);
-    let (ours, lmdb) = in_turns(&options, "queries", |backend, directory| {
-        query_rows::measure(backend, options.query_facts, directory)
-    })?;
-    is_met &= report::print("queries", &query_rows::rows(), &ours, &lmdb);
-    let code = alone(&options, "index of code", |directory| browsing::measure(options.files, options.seed, directory))?;
-    is_met &= report::print("index of code", &browsing::rows(), &[code], &[]);
+    let (mut is_met, mut report) = (true, Report { engines: engines(), ..Report::default() });
+    let mut add = |title, records, rows: Vec<Row>, (ours, lmdb): (Figures, Figures)| {
+        let table = Table { title, records, rows, ours, lmdb };
+        is_met &= table.print();
+        report.rows.extend(table.results());
+    };
+    let workload = Workload { facts: options.facts, seed: *seed };
+    let measure = |backend, directory: &Path| store_rows::measure(backend, &workload, directory);
+    add("facts", options.facts, store_rows::rows(), in_turns(&options, "facts", measure)?);
+    let measure = |backend, directory: &Path| query_rows::measure(backend, options.query_facts, directory);
+    add("queries", options.query_facts, query_rows::rows(), in_turns(&options, "queries", measure)?);
+    let code = alone(&options, "index of code", |directory| browsing::measure(options.files, *seed, directory))?;
+    add("index of code", options.files, browsing::rows(), (vec![code], Vec::new()));
     let (image, lmdb) = alone(&options, "image", |directory| images::measure(&workload, directory))?;
-    is_met &= report::print("image", &images::rows(), &[image], &[lmdb]);
-    if options.quick {
+    add("image", options.facts, images::rows(), (vec![image], vec![lmdb]));
+    if *quick {
         println!("glean: bars are judged in whole runs only");
     }
-    Ok(is_met || options.quick)
+    options.shared.write(floors, report)?;
+    Ok(is_met || *quick)
+}
+
+/// Versions of the engines beneath the backends.
+fn engines() -> Vec<EngineNote> {
+    let settings = Settings { level: Level::Log, usage: Usage::Transactions };
+    let note = |note: EngineNote| EngineNote {
+        settings: "as a backend of fulgurite-facts, commits at Log".to_owned(),
+        ..note
+    };
+    known::notes(&["fulgurite", "lmdb"], settings).into_iter().map(note).collect()
 }
 
 fn parse(arguments: Vec<String>) -> Result<Option<Options>> {
@@ -90,16 +108,14 @@ fn parse(arguments: Vec<String>) -> Result<Option<Options>> {
         *place = Some(value()?);
         Ok(true)
     })?;
-    Ok(shared.map(|CommandOptions { quick, seed, directory }| {
-        let or = |given: Option<u64>, quickly, usually| given.unwrap_or(if quick { quickly } else { usually });
+    Ok(shared.map(|shared| {
+        let or = |given: Option<u64>, quickly, usually| given.unwrap_or(if shared.quick { quickly } else { usually });
         Options {
             facts: or(facts, 20_000, 2_000_000),
             query_facts: or(query_facts, 300, 10_000),
             files: or(files, 40, 1_000),
             rounds: or(rounds, 1, 3) as usize,
-            quick,
-            seed,
-            directory,
+            shared,
         }
     }))
 }
@@ -132,7 +148,7 @@ fn alone<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
     what: &'static str,
     measure: impl FnOnce(&Path) -> Result<T, E>,
 ) -> Result<T> {
-    let directory = options.directory.join("glean");
+    let directory = options.shared.directory.join("glean");
     // Of an earlier run.
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).map_err(|error| Error::io("create", &directory, error))?;
@@ -152,7 +168,7 @@ mod tests {
     #[test]
     fn options_are_read_and_what_is_not_understood_is_named() {
         let options = parse(words("--facts 7 --seed=3 --directory /d --quick --rounds 2")).unwrap().unwrap();
-        assert!(options.facts == 7 && options.seed == 3 && options.quick && options.rounds == 2);
+        assert!(options.facts == 7 && options.shared.seed == 3 && options.shared.quick && options.rounds == 2);
         assert!(parse(words("--quick --help")).unwrap().is_none());
         for (line, expected) in [("--swim", "`--swim`"), ("--seed", "--seed"), ("--facts 0", "`0`")] {
             let error = parse(words(line)).err().expect(line).to_string();
@@ -162,12 +178,19 @@ mod tests {
 
     #[test]
     fn a_quick_run_measures_everything() {
-        let directory = tempfile::tempdir().unwrap();
+        let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let json = other.path().join("glean.jsonl");
         let line = format!(
-            "--quick --seed 5 --facts 3000 --query-facts 60 --files 12 --directory {}",
-            directory.path().display()
+            "--quick --seed 5 --facts 3000 --query-facts 60 --files 12 --directory {} --json {}",
+            directory.path().display(),
+            json.display()
         );
         assert!(execute(words(&line)).unwrap());
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+        let lines = std::fs::read_to_string(json).unwrap();
+        assert!(lines.starts_with("{\"machine\":"), "{lines}");
+        for (table, engines) in [("facts", 2), ("queries", 2), ("index of code", 1), ("image", 2)] {
+            assert_eq!(lines.matches(&format!("{{\"rounds_of\":\"{table}\"")).count(), engines, "{lines}");
+        }
     }
 }

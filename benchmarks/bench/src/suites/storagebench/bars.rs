@@ -4,7 +4,8 @@ use crate::harness::judge::{self, Limit, MEASURED, Measured};
 use crate::harness::report::Report;
 use crate::harness::row::Row;
 use crate::measure::statistics::median;
-use crate::suites::storagebench::events::replay::{BANDWIDTH, TWO_THREADS};
+use crate::suites::storagebench::events::latencies::RATE_PART;
+use crate::suites::storagebench::events::replay::{BANDWIDTH, EVENTS_PART, TWO_THREADS};
 use crate::suites::storagebench::inventory::PART;
 use crate::suites::storagebench::workload::{FLATBUFFERS, PROTOBUF, Workload};
 
@@ -61,12 +62,12 @@ impl judge::Subject for Subject {
     fn measured(&self, _limit: Limit, report: &Report) -> Option<Measured> {
         let row = |workload: Workload, codec, engine: &str| {
             let name = workload.with_codec(codec);
-            report.rows.iter().find(|row| row.workload == name && row.engine == engine)
+            report.rows.iter().find(|row| row.workload == name && row.engine == engine && is_whole(row))
         };
         let (title, value, unit) = match *self {
             Self::Rate(workload, codec) => {
-                let cpu_ns = row(workload, codec, MEASURED)?.median("cpu_ns_per_op")?;
-                (workload.with_codec(codec).to_owned(), 1e3 / cpu_ns, "M in a second of processor time")
+                let row = row(workload, codec, MEASURED)?;
+                (title(workload, row), 1e3 / row.median("cpu_ns_per_op")?, "M in a second of processor time")
             }
             Self::Ratio(workload, codec, rival) => {
                 let ratio = cpu_ratio(row(workload, codec, rival)?, row(workload, codec, MEASURED)?);
@@ -77,12 +78,14 @@ impl judge::Subject for Subject {
                 (Workload::Durable.with_codec(codec).to_owned(), part, PART)
             }
             Self::Figure(workload, codec, figure) => {
-                let value = row(workload, codec, MEASURED)?.median(figure)?;
-                (workload.with_codec(codec).to_owned(), value, figure)
+                let row = row(workload, codec, MEASURED)?;
+                (title(workload, row), row.median(figure)?, figure)
             }
             Self::Codecs => {
                 let of = |codec| row(Workload::Replay, codec, MEASURED);
-                ("replay of protobuf beside flatbuffers".to_owned(), cpu_ratio(of(PROTOBUF)?, of(FLATBUFFERS)?), "×")
+                let (protobuf, flatbuffers) = (of(PROTOBUF)?, of(FLATBUFFERS)?);
+                let title = format!("replay of {} events, protobuf beside flatbuffers", flatbuffers.records);
+                (title, cpu_ratio(protobuf, flatbuffers), "×")
             }
             Self::P99(workload) => {
                 let nanoseconds = row(workload, FLATBUFFERS, MEASURED)?.median("p99_ns")?;
@@ -93,11 +96,28 @@ impl judge::Subject for Subject {
     }
 }
 
+/// What a bar on a row is about. A replay names its events, which are as many as the machine has room for.
+fn title(workload: Workload, row: &Row) -> String {
+    match workload {
+        Workload::Replay => format!("{} of {} events", row.workload, row.records),
+        _ => row.workload.to_owned(),
+    }
+}
+
+/// Whether a row has as many events, or as many a second, as the bars on it are about.
+fn is_whole(row: &Row) -> bool {
+    let has = |part, least| row.median(part).is_none_or(|found| found >= least);
+    has(EVENTS_PART, 1.0) && has(RATE_PART, RATE_PART_MIN)
+}
+
 /// The median over the rounds of how many times more processor time an operation of `slow` takes.
 fn cpu_ratio(slow: &Row, fast: &Row) -> f64 {
     let cpu = |row: &Row| -> Vec<f64> { row.rounds.iter().filter_map(|round| round.get("cpu_ns_per_op")).collect() };
     median(&cpu(slow).iter().zip(cpu(fast)).map(|(slow, fast)| slow / fast).collect::<Vec<_>>())
 }
+
+/// The part of the asked rate from which on a follower is judged.
+const RATE_PART_MIN: f64 = 0.95;
 
 #[cfg(test)]
 mod tests {
@@ -130,5 +150,20 @@ mod tests {
         assert_eq!(judged(vec![follow("follow_here", 10_001.0), follow("follow_process", 50_000.0)]), [false, true]);
         assert_eq!(judged(vec![row("durable_protobuf", "fulgurite", &[(PART, 1.0)])]), [true]);
         assert_eq!(judge(&bars(), &Report::default()).1, bars().len());
+    }
+
+    #[test]
+    fn a_replay_of_fewer_events_and_a_slow_writer_leave_their_bars_unmeasured() {
+        let replay = |part| {
+            let figures = [("cpu_ns_per_op", 40.0), (TWO_THREADS, 1.9), (BANDWIDTH, 0.6), (EVENTS_PART, part)];
+            row("replay_flatbuffers", "fulgurite", &figures)
+        };
+        assert_eq!(judged(vec![replay(1.0)]), [true; 3]);
+        assert!(judged(vec![replay(0.62)]).is_empty());
+        let verdicts = judge(&bars(), &Report { rows: vec![replay(1.0)], ..Report::default() }).0;
+        assert!(verdicts.iter().all(|verdict| verdict.title == "replay_flatbuffers of 10000 events"), "{verdicts:?}");
+        let follow = |part| row("follow_here", "fulgurite", &[("p99_ns", 9_000.0), (RATE_PART, part)]);
+        assert_eq!(judged(vec![follow(0.95)]), [true]);
+        assert!(judged(vec![follow(0.94)]).is_empty());
     }
 }

@@ -11,6 +11,8 @@ pub struct Bins {
     pub count: u64,
     /// The seed of their content.
     pub seed: u64,
+    /// Bytes that are added to the name of each.
+    pub padding: usize,
 }
 
 /// One operation: a bin and an item in it.
@@ -29,11 +31,9 @@ impl Bins {
             let item = self.item(number, place);
             Stock { item, quantity: 1 + (mix(item) % 1000).cast_signed() }
         };
-        Bin {
-            location: number,
-            name: format!("{:02}-{:03}-{:03}", number / 1_000_000 % 100, number / 1000 % 1000, number % 1000),
-            stocks: (0..STOCKS).map(stock).collect(),
-        }
+        let mut name = format!("{:02}-{:03}-{:03}", number / 1_000_000 % 100, number / 1000 % 1000, number % 1000);
+        name.extend(std::iter::repeat_n('x', self.padding));
+        Bin { location: number, name, stocks: (0..STOCKS).map(stock).collect() }
     }
 
     fn item(&self, number: u64, place: u64) -> u64 {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_bin_has_the_items_that_operations_ask_for_once_each() {
-        let bins = Bins { count: 1000, seed: 5 };
+        let bins = Bins { count: 1000, seed: 5, padding: 0 };
         for choice in bins.choices(&mut Random::new(7, 0), 1000) {
             let bin = bins.bin(choice.bin);
             assert_eq!(bin.stocks.iter().filter(|stock| stock.item == choice.item).count(), 1);
@@ -93,7 +93,7 @@ mod tests {
     /// The codec of the scenarios changes a quantity at its place, as a view of events does by [`FlatTable`].
     #[test]
     fn a_quantity_that_is_changed_at_its_place_has_the_bytes_that_the_codec_writes() {
-        let bins = Bins { count: 100, seed: 5 };
+        let bins = Bins { count: 100, seed: 5, padding: 0 };
         let (mut codec, mut expected) = (FlatBufferBins::default(), Vec::new());
         for (number, (_, before)) in (0..).zip(bins.encoded::<FlatBufferBins>(0, bins.count)) {
             let item = bins.item(number, number % STOCKS);

@@ -20,7 +20,8 @@ Usage: fulgurite-bench storagebench [OPTIONS]
 Each engine adds, removes and reads pieces in bins, a transaction for each operation. Fulgurite's store of events then
 replays a log into a report, appends, and shows events to followers, beside Chronicle Queue if a JDK and Maven are
 installed. The content of each store is checked in the end.
-docs/internals/benchmarks.md says how each figure is measured. A whole run needs 16 GB of memory and 50 GB of disk.
+docs/internals/benchmarks.md says how each figure is measured. A whole run needs 19 GB of available memory and 30 GB of
+disk. With less, `replay` has fewer events, and its bars are not measured.
 
 Options:
       --quick            Use few records and transactions, replay 1M events, and judge nothing
@@ -29,6 +30,8 @@ Options:
       --engines ENGINES  Measure only these engines, separated by commas
       --bins NUMBER      Bins of `add`, `add_remove`, `read` and `durable` [default: 100,000]
       --events NUMBER    Events of `replay` [default: 100,000,000; with --quick 1,000,000]
+      --entity-bytes NUMBER
+                         Bytes of an entity of `entities`, at most 16,384 [default: those of a bin, about 130]
       --rounds NUMBER    Rounds of each workload; the median counts [default: 3]
       --seed NUMBER      Seed of content and operations, to repeat a run [default: from the clock]
       --format FORMAT    table, or json: one line for each result [default: table]
@@ -82,7 +85,8 @@ mod tests {
         let only = vec![Workload::AppendOne, Workload::AppendMany, Workload::AppendSingle];
         let (records, events) = (Some(5000), Some(1_000_000));
         let expected = Options { full: true, only, engines: vec!["lmdb"], records, events, ..Options::default() };
-        let line = "--full --only append --engines lmdb --bins 5_000 --events 1_000_000";
+        let expected = Options { entity_bytes: Some(1024), ..expected };
+        let line = "--full --only append --engines lmdb --bins 5_000 --events 1_000_000 --entity-bytes 1_024";
         assert_eq!(parsed(&StorageBench, line).unwrap(), Wanted::Run(Box::new(expected)));
         assert_eq!(parsed(&StorageBench, "").unwrap(), Wanted::Run(Box::default()));
         assert_eq!(parsed(&StorageBench, "--only read --help").unwrap(), Wanted::Help);
@@ -94,6 +98,8 @@ mod tests {
             ("--only swim", "`swim`"),
             ("--engines redb", "`redb`"),
             ("--shape iris", "`--shape`"),
+            ("--entity-bytes many", "`many`"),
+            ("--entity-bytes 16_385", "at most 16384"),
             ("--records 5000", "`--records`"),
         ];
         names_what_it_does_not_understand(&StorageBench, &lines);

@@ -72,7 +72,8 @@ fn with_codec(suite: &mut Suite<'_>, workload: Workload, codec: &'static str) ->
     let name = workload.with_codec(codec);
     let (quick, seed) = (suite.options.quick, suite.seed);
     let count = suite.options.records.unwrap_or(if quick { 500 } else { BINS }) as u64;
-    let (bins, level) = (Bins { count, seed }, if workload == Workload::Durable { Level::Disk } else { Level::Log });
+    let bins = Bins { count, seed, padding: 0 };
+    let level = if workload == Workload::Durable { Level::Disk } else { Level::Log };
     suite.progress(&format!("{name}: loading {count} bins"));
     let mut entrants = Vec::new();
     for entry in suite.engines.clone() {

@@ -57,7 +57,9 @@ pub fn run(options: &Options, directory: &Path, seed: u64) -> Result<Report> {
             Workload::AppendOne | Workload::AppendMany | Workload::AppendSingle => {
                 append::measure(&mut suite, workload)?;
             }
-            Workload::FollowHere | Workload::FollowProcess => follow::measure(&mut suite, workload)?,
+            Workload::FollowHere | Workload::FollowProcess | Workload::FollowHereDisk | Workload::FollowProcessDisk => {
+                follow::measure(&mut suite, workload)?
+            }
         }
     }
     suite.progress("done");
@@ -86,18 +88,20 @@ mod tests {
         let engines = vec!["fulgurite", "lmdb"];
         let options = Options { quick: true, rounds: 2, events: Some(3_000), engines, ..Options::default() };
         // The other process is this program's, which no unit test has: tests/storagebench.rs runs it.
-        let only = Workload::ALL.into_iter().filter(|workload| *workload != Workload::FollowProcess);
+        let elsewhere = [Workload::FollowProcess, Workload::FollowProcessDisk];
+        let only = Workload::ALL.into_iter().filter(|workload| !elsewhere.contains(workload));
         let options = Options { only: only.collect(), ..options };
         let report = run(&options, directory.path(), 7).unwrap();
         let rows = |name: &str| report.rows.iter().filter(|row| row.workload == name).count();
         for name in ["add_protobuf", "add_remove_flatbuffers", "read_protobuf", "durable_flatbuffers"] {
             assert_eq!(rows(name), 2, "{name}");
         }
-        assert_eq!((rows("entities"), rows("replay_protobuf"), rows("append_many")), (8, 1, 1));
+        assert_eq!((rows("entities"), rows("replay_protobuf"), rows("replay_cold")), (8, 1, 1));
+        assert_eq!((rows("append_many"), rows("follow_here"), rows("follow_here_disk")), (1, 1, 1));
         for begin in ["durable: lmdb is opened with: ", "entities: a read of ", "entities: a change of fulgurite "] {
             assert!(report.notes.iter().any(|note| note.starts_with(begin)), "{begin}: {:?}", report.notes);
         }
-        assert_eq!(report.amounts.len(), 4);
+        assert!(report.amounts.len() == 6 && report.amounts.iter().all(|amount| amount.rival.is_some()));
         assert!(report.rows.iter().all(|row| row.rounds.len() == 2));
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }

@@ -27,15 +27,19 @@ pub enum Workload {
     AppendMany,
     /// Events are appended to one stream, one in a transaction.
     AppendSingle,
-    /// How long after its commit a follower in the same process sees an event.
+    /// How long after the begin of its append a follower in the same process sees an event.
     FollowHere,
-    /// How long after its commit a follower in another process sees an event.
+    /// The same in another process.
     FollowProcess,
+    /// [`Workload::FollowHere`] with every append on the disk.
+    FollowHereDisk,
+    /// [`Workload::FollowProcess`] with every append on the disk.
+    FollowProcessDisk,
 }
 
 impl Workload {
     /// All of them, in the order of the report.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Add,
         Self::AddRemove,
         Self::Read,
@@ -47,6 +51,8 @@ impl Workload {
         Self::AppendSingle,
         Self::FollowHere,
         Self::FollowProcess,
+        Self::FollowHereDisk,
+        Self::FollowProcessDisk,
     ];
 
     /// Its name on the command line.
@@ -63,6 +69,8 @@ impl Workload {
             Self::AppendSingle => "append_single",
             Self::FollowHere => "follow_here",
             Self::FollowProcess => "follow_process",
+            Self::FollowHereDisk => "follow_here_disk",
+            Self::FollowProcessDisk => "follow_process_disk",
         }
     }
 

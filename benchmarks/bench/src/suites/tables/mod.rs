@@ -4,7 +4,7 @@
 //! Reading order: `definition` says what a suite and a workload are made of, and `workloads` has the suites;
 //! `content` is what is stored, and `script` draws the operations; `perform` does a workload with one engine, and
 //! `meter` takes the figures; `task` is one engine and one workload, `process` does it in a process of its own, and
-//! `run` does the rounds and gathers the rows; `command` has the options and the judgement.
+//! `run` does the rounds and gathers the rows, which `ranking` compares; `command` has the options and the judgement.
 
 mod command;
 mod content;
@@ -14,6 +14,7 @@ mod lengths;
 mod meter;
 mod perform;
 mod process;
+mod ranking;
 mod run;
 mod script;
 mod self_test;

@@ -19,6 +19,7 @@ use crate::suites::tables::definition::{Definition, Kind, TableSuite};
 use crate::suites::tables::engine::{Entry, entries};
 use crate::suites::tables::meter::timer_ns;
 use crate::suites::tables::process::{Runner, spawn};
+use crate::suites::tables::ranking;
 use crate::suites::tables::task::Task;
 
 /// Of the machine's memory, an engine's own caches may hold so much, but not more than [`CACHE_BYTES_MAX`].
@@ -60,6 +61,7 @@ pub fn run_with(
     run.report
         .notes
         .push(format!("one reading of the clock, which every latency has in it, takes {:.0} ns", timer_ns()));
+    run.report.notes.extend(ranking::notes(&run.report.rows));
     run.progress("done");
     Ok(run.report)
 }

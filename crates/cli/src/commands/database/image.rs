@@ -1,10 +1,11 @@
-//! `image`: writes a compressed image of a database.
+//! `image`: writes a compressed image of a database, or one of SquashFS.
 
 use std::io::Write;
 
 use fulgurite::{ImageOptions, Monitor};
 
 use crate::arguments::Image;
+use crate::commands::squashfs::{self, Packing};
 use crate::database::reading;
 use crate::failure::Failure;
 use crate::output::size;
@@ -14,6 +15,9 @@ use crate::progress::Progress;
 pub fn run(arguments: &Image) -> Result<(), Failure> {
     #[cfg(feature = "facts")]
     super::increments::refuse(&arguments.file.path, "fulgurite facts image")?;
+    if arguments.squashfs {
+        return write_squashfs(arguments);
+    }
     let image = &arguments.image;
     let options = ImageOptions::new().level(arguments.level).threads(arguments.threads);
     let options = options.block_bytes(arguments.block << 10);
@@ -26,4 +30,21 @@ pub fn run(arguments: &Image) -> Result<(), Failure> {
         let _ = writeln!(std::io::stderr(), "{path}: {}, up to commit {commit}", size(length));
         Ok(())
     })
+}
+
+/// Packs a compact copy of the snapshot.
+fn write_squashfs(arguments: &Image) -> Result<(), Failure> {
+    let (from, image) = (&arguments.file.path, &arguments.image);
+    let packing = Packing { level: arguments.level, block: arguments.block, threads: arguments.threads };
+    let mut commit = 0;
+    let length = squashfs::write(from, image, packing, |target| {
+        reading(from, |db, txn| {
+            let monitor = Monitor::new();
+            Progress::new("copying").follow(&monitor, || db.backup_snapshot_to(txn, target, &monitor))?;
+            commit = txn.sequence().0;
+            Ok(())
+        })
+    })?;
+    let _ = writeln!(std::io::stderr(), "{}: {}, up to commit {commit}", image.display(), size(length));
+    Ok(())
 }

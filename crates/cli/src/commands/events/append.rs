@@ -1,25 +1,32 @@
 //! `events append`: events from NDJSON.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write as _, stdin};
+use std::io::{self, BufRead, BufReader, Read, Write as _, stderr, stdin};
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::time::Duration;
 use std::time::Instant;
 
+#[cfg(unix)]
+use fulgurite_events::Server;
 use fulgurite_events::{Error, EventData, EventStore, Expected, Transaction, Version};
 
 use super::input_event::ReadyEvent;
 use super::opened::changing_store;
 use crate::arguments::events::Append;
 use crate::failure::Failure;
-use crate::output::counted;
-use crate::progress::{rate, time};
+use crate::output::{counted, grouped};
+use crate::progress::{Progress, rate, time};
 
 /// What was appended.
-#[derive(Default)]
 struct Done {
     events: u64,
     repeated: u64,
+    progress: Progress,
 }
+
+/// An input, with what has arrived of it.
+type Input = BufReader<Box<dyn Read>>;
 
 /// Appends, and prints how many events.
 pub fn run(arguments: &Append) -> Result<(), Failure> {
@@ -32,50 +39,82 @@ pub fn run(arguments: &Append) -> Result<(), Failure> {
     let inputs = paths.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     let begun = Instant::now();
     let done = changing_store(&arguments.store, Some(arguments.create), arguments.writing, |store| {
-        let mut done = Done::default();
+        let served = serve(store, arguments.serve.as_deref())?;
+        let mut done = Done { events: 0, repeated: 0, progress: Progress::new("appending") };
         for (path, input) in paths.iter().zip(inputs) {
             append_lines(store, arguments, path, input, &mut done)?;
         }
+        finish(served);
         Ok(done)
     })?;
+    drop(done.progress);
     let elapsed = begun.elapsed();
     let repeated = match done.repeated {
         0 => String::new(),
         repeated => format!(" ({} there already)", counted(repeated, "event was", "events were")),
     };
     let events = counted(done.events, "event", "events");
-    let _ =
-        writeln!(std::io::stderr(), "{events} appended in {}, {}{repeated}", time(elapsed), rate(done.events, elapsed));
+    let _ = writeln!(stderr(), "{events} appended in {}, {}{repeated}", time(elapsed), rate(done.events, elapsed));
     Ok(())
 }
 
-fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
+/// Serves the store at a socket, if there is one.
+#[cfg(unix)]
+fn serve(store: &EventStore, socket: Option<&Path>) -> Result<Option<Server>, Failure> {
+    let Some(socket) = socket else { return Ok(None) };
+    let server = store.serve(socket)?;
+    let _ = writeln!(stderr(), "serving events at {}", socket.display());
+    Ok(Some(server))
+}
+
+/// Followers get the last events too, unless they do not read.
+#[cfg(unix)]
+fn finish(served: Option<Server>) {
+    if let Some(server) = served {
+        server.finish(FINISH_WAIT);
+    }
+}
+
+#[cfg(not(unix))]
+fn serve(_: &EventStore, socket: Option<&Path>) -> Result<(), Failure> {
+    socket.map_or(Ok(()), |_| Err(Failure::Message(super::opened::NO_SOCKETS.into())))
+}
+
+#[cfg(not(unix))]
+fn finish((): ()) {}
+
+fn open(path: &Path) -> Result<Input, Failure> {
     if path == Path::new("-") {
-        return Ok(Box::new(BufReader::new(stdin())));
+        return Ok(buffered(stdin()));
     }
     let failed = |error| Failure::file(path, "cannot be read", &error);
     if std::fs::metadata(path).map_err(failed)?.is_dir() {
         return Err(failed(std::io::ErrorKind::IsADirectory.into()));
     }
-    Ok(Box::new(BufReader::new(File::open(path).map_err(failed)?)))
+    Ok(buffered(File::open(path).map_err(failed)?))
+}
+
+fn buffered(input: impl Read + 'static) -> Input {
+    BufReader::with_capacity(INPUT_BYTES, Box::new(input))
 }
 
 fn append_lines(
     store: &EventStore,
     arguments: &Append,
     path: &Path,
-    input: Box<dyn BufRead>,
+    mut input: Input,
     done: &mut Done,
 ) -> Result<(), Failure> {
     let mut batch = Vec::new();
     let stream = arguments.stream.as_ref().map(|stream| &stream.0[..]);
-    for (line, number) in input.lines().zip(1_u64..) {
-        let line = line.map_err(|error| {
+    for number in 1_u64.. {
+        let line = next_line(&mut input).map_err(|error| {
             let what = format!("cannot be read at line {number}");
             let failure = Failure::file(path, &what, &error);
             let message = format!("{failure}; {NOTHING}; {}", said(done));
             failure.reworded(message)
         })?;
+        let Some(line) = line else { break };
         // Some programs write a byte order mark before a text.
         let line = if number == 1 { line.strip_prefix('\u{feff}').unwrap_or(&line) } else { &line };
         if !line.trim().is_empty() {
@@ -86,12 +125,19 @@ fn append_lines(
             })?;
             batch.push(Line { number, event });
         }
-        if batch.len() >= arguments.batch as usize {
+        // Followers need not wait until the next line has arrived.
+        let is_urgent = arguments.serve.is_some() && !input.buffer().contains(&b'\n');
+        if is_urgent || batch.len() >= arguments.batch as usize {
             append_batch(store, path, &batch, done)?;
             batch.clear();
         }
     }
     append_batch(store, path, &batch, done)
+}
+
+/// The next line, without its end. None after the last one.
+fn next_line(input: &mut Input) -> io::Result<Option<String>> {
+    input.lines().next().transpose()
 }
 
 const NOTHING: &str = "nothing of this batch was appended";
@@ -121,6 +167,9 @@ fn append_batch(store: &EventStore, path: &Path, batch: &[Line], done: &mut Done
         Ok(repeated) => {
             done.events += batch.len() as u64 - repeated;
             done.repeated += repeated;
+            let (events, progress) = (done.events, &mut done.progress);
+            let elapsed = progress.elapsed();
+            progress.show(|| format!("appending: {} events, {}", grouped(events), rate(events, elapsed)));
             Ok(())
         }
         Err(error) => Err(explained(error, refused, path, batch, done)),
@@ -236,3 +285,9 @@ fn explained(error: Error, refused: Option<Refused>, path: &Path, batch: &[Line]
     let message = format!("{}: {place}: {text}; {what}; {}", path.display(), said(done));
     failure.reworded(message)
 }
+
+/// Bytes of an input that are read at once.
+const INPUT_BYTES: usize = 64 << 10;
+/// How long followers may take to receive the last events.
+#[cfg(unix)]
+const FINISH_WAIT: Duration = Duration::from_secs(5);

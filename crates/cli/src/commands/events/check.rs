@@ -1,6 +1,7 @@
 //! `events check`: proves that all of a store is sound.
 
 use std::io::Write;
+use std::time::Instant;
 
 use fulgurite_events::StoreReport;
 
@@ -9,12 +10,19 @@ use crate::arguments::OutputFormat;
 use crate::arguments::events::EventCheck;
 use crate::failure::Failure;
 use crate::output::{Cell, Printer, counted, standard_output};
+use crate::progress::{Progress, time};
 
 /// Checks pages, log, indexes and streams; lists what is wrong, and fails with the exit code of damage if anything is.
 pub fn run(arguments: &EventCheck) -> Result<(), Failure> {
     reading_store(&arguments.store, |db, snapshot| {
-        let pages: Vec<String> = db.check()?.damages.iter().map(ToString::to_string).collect();
-        let report = match snapshot.check() {
+        let begun = Instant::now();
+        let line = |what: &'static str| move || format!("checking {what}, {}", time(begun.elapsed()));
+        let mut progress = Progress::new("checking");
+        let checked = progress.during(line("pages"), || db.check())?;
+        let pages: Vec<String> = checked.damages.iter().map(ToString::to_string).collect();
+        let report = progress.during(line("events and indexes"), || snapshot.check());
+        drop(progress);
+        let report = match report {
             // The damaged pages that end the check are listed.
             Err(_) if !pages.is_empty() => StoreReport::default(),
             report => report?,

@@ -2,7 +2,7 @@
 
 use fulgurite_events::Position;
 
-use super::opened::{changing_store, reading_store};
+use super::opened::{changing_store, reading_store, refuse_beyond};
 use crate::arguments::events::Consumers;
 use crate::failure::Failure;
 use crate::output::{Cell, Printer};
@@ -11,11 +11,7 @@ use crate::output::{Cell, Printer};
 pub fn run(arguments: &Consumers) -> Result<(), Failure> {
     if let (Some(consumer), Some(position)) = (&arguments.set, arguments.to) {
         return changing_store(&arguments.store, None, arguments.writing, |store| {
-            let head = store.snapshot()?.head()?.0;
-            if position > head {
-                let message = format!("position {position} is beyond the end of the log; give a position up to {head}");
-                return Err(Failure::Message(message));
-            }
+            refuse_beyond(position, store.snapshot()?.head()?)?;
             Ok(store.set_consumer_position(consumer, Position(position))?)
         });
     }

@@ -1,7 +1,7 @@
 //! Opening and closing databases with event stores.
 
 use fulgurite::{Database, Error};
-use fulgurite_events::{EventStore, Snapshot};
+use fulgurite_events::{EventStore, Position, Snapshot};
 
 use crate::arguments::WriteArguments;
 use crate::arguments::events::StoreArgument;
@@ -36,6 +36,18 @@ pub fn located(argument: &StoreArgument, error: fulgurite_events::Error) -> Fail
         }
         error => error.into(),
     }
+}
+
+/// Refuses a position above that of the next event. It may be one of another store.
+///
+/// # Errors
+/// If it is.
+pub fn refuse_beyond(position: u64, head: Position) -> Result<(), Failure> {
+    if position <= head.0 {
+        return Ok(());
+    }
+    let message = format!("position {position} is beyond the end of the log; give a position up to {head}");
+    Err(Failure::Message(message))
 }
 
 /// Opens a store for writing, calls `work` with it, and closes the database. `create` is the verb's option, if it has
@@ -82,3 +94,7 @@ pub fn has_store(db: &Database, name: &str) -> Result<bool, Failure> {
         Err(error) => Err(error.into()),
     }
 }
+
+/// Why `--socket` and `--serve` are refused.
+#[cfg(not(unix))]
+pub const NO_SOCKETS: &str = "followers in other processes need Unix sockets, which are not available on Windows";

@@ -10,7 +10,7 @@ use crate::arguments::events::Reindex;
 use crate::database::changing;
 use crate::failure::Failure;
 use crate::output::counted;
-use crate::progress::time;
+use crate::progress::{Progress, time};
 
 /// Rebuilds the indexes, which refuses a log that has lost events; checks the store, and prints a summary.
 pub fn run(arguments: &Reindex) -> Result<(), Failure> {
@@ -22,9 +22,13 @@ pub fn run(arguments: &Reindex) -> Result<(), Failure> {
             let message = format!("{path}: the database has no event store `{name}`; check --store");
             return Err(Failure::Message(message));
         }
-        let rebuilt = EventStore::options().name(name).rebuild_indexes(db)?;
+        let line = |what: &'static str| move || format!("{what}, {}", time(begun.elapsed()));
+        let mut progress = Progress::new("rebuilding");
+        let rebuild = || EventStore::options().name(name).rebuild_indexes(db);
+        let rebuilt = progress.during(line("checking the log, and rebuilding the indexes"), rebuild)?;
         let store = EventStore::options().name(name).open_in(db)?;
-        let report = store.snapshot()?.check()?;
+        let snapshot = store.snapshot()?;
+        let report = progress.during(line("checking the new indexes"), || snapshot.check())?;
         Ok((rebuilt, report))
     })?;
     let mut out = std::io::stderr();

@@ -7,7 +7,8 @@ use fulgurite_events::{Error, Position, RecordedEvent, Salvaged, Snapshot};
 use super::event_json::push_event;
 use crate::arguments::events::Read;
 use crate::failure::Failure;
-use crate::output::{counted, grouped};
+use crate::output::{counted, grouped, is_terminal};
+use crate::progress::Progress;
 
 /// What was not printed.
 #[derive(Default)]
@@ -21,10 +22,16 @@ struct LeftOut {
 /// Prints at most `limit` events, and which positions it leaves out as messages. Fails with the exit code of damage if
 /// it leaves out any.
 pub fn print(snapshot: &Snapshot, arguments: &Read, limit: u64, out: &mut impl Write) -> Result<(), Failure> {
-    let (mut line, mut printed, mut left_out) = (String::new(), 0, LeftOut::default());
+    let (mut line, mut read, mut printed, mut left_out) = (String::new(), 0_u64, 0, LeftOut::default());
+    // On a terminal, the events themselves are there to see.
+    let (mut progress, is_terminal) = (Progress::new("reading"), is_terminal());
     for salvaged in snapshot.salvage(Position(arguments.from.unwrap_or_default()))? {
         if printed == limit {
             break;
+        }
+        read += 1;
+        if !is_terminal && read.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
+            progress.show(|| format!("reading: {} events, {} of them printed", grouped(read), grouped(printed)));
         }
         match salvaged? {
             Salvaged::Event(event) if is_asked_for(arguments, &event) => {
@@ -33,10 +40,15 @@ pub fn print(snapshot: &Snapshot, arguments: &Read, limit: u64, out: &mut impl W
                 out.write_all(line.as_bytes()).map_err(Failure::Output)?;
                 printed += 1;
             }
-            Salvaged::LeftOut { from, to, error } => left_out.note(from, to, &error),
+            Salvaged::LeftOut { from, to, error } => {
+                // Removes its line, so that the message has one of its own.
+                progress = Progress::new("reading");
+                left_out.note(from, to, &error);
+            }
             _ => {}
         }
     }
+    drop(progress);
     out.flush().map_err(Failure::Output)?;
     left_out.failure(arguments)
 }
@@ -94,5 +106,7 @@ fn what_is_wrong(error: &Error) -> String {
     }
 }
 
+/// The clock is looked at after so many events.
+const EVENTS_BETWEEN_LOOKS: u64 = 512;
 /// More damaged places are counted only.
 const PLACES_NAMED: u64 = 100;

@@ -19,8 +19,16 @@ pub fn run(arguments: &Create) -> Result<(), Failure> {
     });
     let options = stacked(options, &arguments.database.base)?.hide_units(hidden(arguments)?);
     let schema = schema(arguments)?;
-    FactDatabase::create_with(options, &arguments.database.path, schema)?.close()?;
+    FactDatabase::create_with(options, &arguments.database.path, schema).map_err(explain_created)?.close()?;
     Ok(())
+}
+
+/// Adds to an error what a user of the command line can do, but for errors of the engine: they are of a new file.
+fn explain_created(error: Error) -> Failure {
+    match error {
+        error @ Error::LmdbNotBuilt { .. } => explain_facts(error),
+        error => error.into(),
+    }
 }
 
 /// The units whose facts are hidden: those of `--hide`, or all but those of `--keep`.

@@ -115,7 +115,14 @@ pub fn refuse_directory(path: &Path) -> Result<(), Failure> {
 
 /// Adds to an error what a user of the command line can do.
 pub fn explain_facts(error: fulgurite_facts::Error) -> Failure {
-    let fulgurite_facts::Error::Engine(error) = error else { return error.into() };
+    let error = match error {
+        fulgurite_facts::Error::Engine(error) => error,
+        error @ fulgurite_facts::Error::LmdbNotBuilt { .. } => {
+            let how = "`cargo install --path crates/cli --features lmdb` in a clone of the repository";
+            return Failure::Message(format!("{error}: {how}"));
+        }
+        error => return error.into(),
+    };
     match *error {
         fulgurite::Error::DatabaseNotFound { path } => Failure::Message(format!(
             "{}: no such database; check the path, or create it with `fulgurite facts create` (an index of code with \

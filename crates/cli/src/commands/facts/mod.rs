@@ -3,6 +3,7 @@
 mod code;
 mod create;
 mod database;
+mod derived;
 mod files;
 mod finish;
 mod query;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use fulgurite_facts::{Error, Expansion, FactDatabase, FactReader, Page, PageFlow, QueryLimits};
 
 use super::database::reading;
-use super::slicing;
+use super::{derived, slicing};
 use crate::arguments::facts::Query;
 use crate::failure::Failure;
 use crate::output::{Output, counted, size, standard_output};
@@ -23,7 +23,7 @@ pub fn run(arguments: &Query) -> Result<(), Failure> {
         let results = counted(results, "result", "results");
         let _ = writeln!(io::stderr(), "{results} in {}", time(begun.elapsed()));
         print_rest(database, &page, arguments.profile);
-        Ok(())
+        derived::report(database, &reader, &page)
     })
 }
 
@@ -32,6 +32,7 @@ pub fn run(arguments: &Query) -> Result<(), Failure> {
 fn answer(reader: &FactReader, arguments: &Query, continuation: Option<&[u8]>) -> Result<(Page, u64), Failure> {
     let limits = QueryLimits {
         results_max: arguments.limit.map(|limit| limit as usize),
+        bytes_max: arguments.bytes_max.map(|limit| (limit as usize) << 20),
         time_max: arguments.timeout,
         memory_bytes_max: (arguments.memory_max as usize) << 20,
         ..QueryLimits::default()

@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fulgurite_facts::{Expansion, FactDatabase, FactReader, Page, QueryLimits};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use super::database::reading;
+use super::derived;
 use crate::arguments::facts_files::Shell;
 use crate::failure::Failure;
 use crate::output::{counted, standard_output};
@@ -17,7 +18,8 @@ use crate::progress::time;
 /// Answers lines until they end: edited ones at a terminal, or those of standard input.
 pub fn run(arguments: &Shell) -> Result<(), Failure> {
     reading(&arguments.database, |database| {
-        let mut session = Session::new(database, database.reader()?);
+        let bytes_max = arguments.bytes_max.map(|limit| (limit as usize) << 20);
+        let mut session = Session::new(database, database.reader()?, bytes_max);
         if !io::stdin().is_terminal() {
             for line in io::stdin().lock().lines() {
                 let line = line.map_err(|error| Failure::Message(format!("standard input: {error}")))?;
@@ -57,6 +59,8 @@ struct Session<'d> {
     database: &'d FactDatabase,
     reader: FactReader,
     limit: usize,
+    bytes_max: Option<usize>,
+    time_max: Option<Duration>,
     profile: bool,
     expand: bool,
     /// The last query, and where it goes on.
@@ -65,8 +69,9 @@ struct Session<'d> {
 }
 
 impl<'d> Session<'d> {
-    fn new(database: &'d FactDatabase, reader: FactReader) -> Self {
-        Self { database, reader, limit: RESULTS_PER_PAGE, profile: false, expand: false, more: None, mistakes: 0 }
+    fn new(database: &'d FactDatabase, reader: FactReader, bytes_max: Option<usize>) -> Self {
+        let (limit, time_max, profile, expand) = (RESULTS_PER_PAGE, None, false, false);
+        Self { database, reader, limit, bytes_max, time_max, profile, expand, more: None, mistakes: 0 }
     }
 
     /// Does what a line says. Mistakes are printed, and the next line is read.
@@ -80,6 +85,8 @@ impl<'d> Session<'d> {
             (":stats", _) => self.stats(),
             (":more", _) => self.more(),
             (":limit", number) => self.set_limit(number),
+            (":bytes", number) => self.set_bytes(number),
+            (":timeout", seconds) => self.set_timeout(seconds),
             (":profile", word) => set(&mut self.profile, word),
             (":expand", word) => set(&mut self.expand, word),
             (verb, _) if verb.starts_with(':') => Err(Failure::Message(format!("unknown command {verb}; see :help"))),
@@ -106,7 +113,8 @@ impl<'d> Session<'d> {
 
     fn ask(&mut self, query: &str, continuation: Option<&[u8]>) -> Result<(), Failure> {
         let begun = Instant::now();
-        let limits = QueryLimits { results_max: Some(self.limit), ..QueryLimits::default() };
+        let (results_max, bytes_max, time_max) = (Some(self.limit), self.bytes_max, self.time_max);
+        let limits = QueryLimits { results_max, bytes_max, time_max, ..QueryLimits::default() };
         let page = match continuation {
             None => self.reader.query(query, &limits)?,
             Some(continuation) => self.reader.continue_query(query, &limits, continuation)?,
@@ -119,12 +127,16 @@ impl<'d> Session<'d> {
             let _ = writeln!(text, "{result}");
         }
         print(&text)?;
-        let more = if page.continuation.is_some() { "; :more for the next" } else { "" };
+        let more = match (&page.continuation, page.timed_out) {
+            (None, _) => "",
+            (Some(_), false) => "; :more for the next",
+            (Some(_), true) => "; time is up, :more to go on",
+        };
         let count = counted(results.len() as u64, "result", "results");
         let _ = writeln!(io::stderr(), "{count} in {}{more}", time(begun.elapsed()));
         self.print_profile(&page);
-        self.more = page.continuation.map(|continuation| (query.to_owned(), continuation));
-        Ok(())
+        self.more = page.continuation.clone().map(|continuation| (query.to_owned(), continuation));
+        derived::report(self.database, &self.reader, &page)
     }
 
     fn print_profile(&self, page: &Page) {
@@ -169,6 +181,30 @@ impl<'d> Session<'d> {
         self.limit = parsed.ok_or_else(|| Failure::Message(":limit takes a number, 1 or more".into()))?;
         Ok(())
     }
+
+    fn set_bytes(&mut self, number: &str) -> Result<(), Failure> {
+        self.bytes_max = match number {
+            "off" => None,
+            number => {
+                let parsed = number.parse::<usize>().ok().filter(|limit| (1..=BYTES_MAX_MIB).contains(limit));
+                let wrong = || Failure::Message(":bytes takes MiB, from 1 to 1048576, or off".into());
+                Some(parsed.ok_or_else(wrong)? << 20)
+            }
+        };
+        Ok(())
+    }
+
+    fn set_timeout(&mut self, seconds: &str) -> Result<(), Failure> {
+        self.time_max = match seconds {
+            "off" => None,
+            seconds => {
+                let parsed = seconds.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+                let parsed = parsed.filter(|time| *time >= TIMEOUT_MIN);
+                Some(parsed.ok_or_else(|| Failure::Message(":timeout takes seconds, 0.01 or more, or off".into()))?)
+            }
+        };
+        Ok(())
+    }
 }
 
 fn set(setting: &mut bool, word: &str) -> Result<(), Failure> {
@@ -185,6 +221,10 @@ fn print(text: &str) -> Result<(), Failure> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Output)
 }
 
+/// As `--timeout` of `facts query`: in less time, a page may not get on.
+const TIMEOUT_MIN: Duration = Duration::from_millis(10);
+/// The most that `--bytes-max` allows.
+const BYTES_MAX_MIB: usize = 1 << 20;
 /// So many results a page has at first.
 const RESULTS_PER_PAGE: usize = 100;
 
@@ -194,6 +234,8 @@ A line is a query in Angle, or one of:
 :stats            how many facts each predicate has
 :more             the next page of the last query
 :limit N          results on a page; at first 100
+:bytes N|off      end a page with the result that brings its keys and values to N MiB
+:timeout S|off    end a page after S seconds
 :profile on|off   how many facts of each predicate a query searches
 :expand on|off    the facts that results refer to
 :quit             end

@@ -210,7 +210,37 @@ fn a_locked_index_is_not_backed_up_deleted_or_indexed() {
     directory.run(&["facts", "index", "--scip", "index.scip"]).ok();
     std::fs::rename(directory.path("code.ful-increment.1"), directory.path("again.ful-increment.1")).unwrap();
     let failed = directory.run(&["facts", "restore", "copy.ful", "again.ful"]).fails(1);
-    assert!(failed.contains("again.ful-increment.1: exists"), "{failed}");
+    assert!(failed.contains("again.ful-increment.1: exists without again.ful; "), "{failed}");
+    // A copy that is cut off may leave it, and a directory.
+    std::fs::create_dir(directory.path("again.ful-unfinished.7.0")).unwrap();
+    directory.file("again.ful-unfinished.7.0/1", "half");
+    directory.run(&["facts", "delete", "again.ful", "--yes"]).ok();
+    assert!(!directory.names().iter().any(|name| name.starts_with("again")), "{:?}", directory.names());
+    assert!(directory.run(&["facts", "delete", "again.ful", "--yes"]).fails(1).contains("no such database"));
+    directory.run(&["facts", "restore", "copy.ful", "again.ful"]).ok();
+}
+
+/// Deleting the name of a copy that was being written removed its unfinished files.
+#[test]
+fn a_name_to_which_a_copy_is_written_is_locked_until_it_is_complete() {
+    let directory = indexed();
+    let held = std::fs::File::create(directory.path("copy.ful-index-lock")).unwrap();
+    held.lock().unwrap();
+    std::fs::create_dir(directory.path("copy.ful-unfinished.7.0")).unwrap();
+    for arguments in [
+        &["facts", "delete", "copy.ful", "--yes"][..],
+        &["facts", "backup", "code.ful", "copy.ful"],
+        &["facts", "image", "code.ful", "copy.ful", "--squashfs"],
+    ] {
+        let failed = directory.run(arguments).fails(1);
+        assert!(failed.contains("copy.ful: cannot be "), "{failed}");
+        assert!(failed.contains("another process is indexing or copying it"), "{failed}");
+    }
+    assert!(directory.path("copy.ful-unfinished.7.0").exists());
+    drop(held);
+    directory.run(&["facts", "backup", "code.ful", "copy.ful"]).ok();
+    // It would stay beside each copy.
+    assert!(!directory.path("copy.ful-index-lock").exists());
 }
 
 #[test]
@@ -490,8 +520,15 @@ fn a_shell_answers_lines_and_goes_on_where_a_page_ended() {
     assert_eq!(printed.iter().filter(|line| line.starts_with('"')).count(), 10);
     assert!(printed.contains(&"code.Digest.1 : string -> string") && printed.contains(&"code.File.1: 10 facts"));
     assert!(run.messages.contains(":more for the next") && run.messages.contains("searched"), "{}", run.messages);
-    let run = directory.run_with_input(&["facts", "shell", "code.ful"], b"code.Fil _\n:more\n:nothing\n:limit 0\n");
-    assert!(run.code == 1 && run.messages.contains("4 lines failed"), "{}", run.messages);
+    let wrong = b"code.Fil _\n:more\n:nothing\n:limit 0\n:bytes x\n:timeout x\n";
+    let run = directory.run_with_input(&["facts", "shell", "code.ful"], wrong);
+    assert!(run.code == 1 && run.messages.contains("6 lines failed"), "{}", run.messages);
+    // A page ends with the result that brings it to the limit of 1 MiB: the ninth one.
+    let long = "x".repeat(120_000);
+    let input = format!(":bytes 1\n{{ F, \"{long}\" }} where code.File F\n:bytes off\n:timeout 60\n:more\n");
+    let run = directory.run_with_input(&["facts", "shell", "code.ful"], input.as_bytes());
+    assert_eq!(lines(&run).len(), 10);
+    assert!(run.messages.contains("9 results in ") && run.messages.contains("1 result in "), "{}", run.messages);
 }
 
 #[test]
@@ -504,7 +541,11 @@ fn facts_are_derived_dumped_and_written_again() {
     }
     let facts = r#"[{"predicate":"d.E.1","facts":[{"key":{"a":"x"}},{"key":{"a":"y","b":"z"}}]}]"#;
     directory.run_with_input(&["facts", "write", "a.ful", "-"], facts.as_bytes()).ok();
+    let hint = "d.N.1 was not derived since facts were written; run `fulgurite facts derive ";
+    let says = || directory.run(&["facts", "query", "a.ful", "d.O _"]).messages.contains(hint);
+    assert!(says());
     let derived = directory.run(&["facts", "derive", "a.ful", "--predicate", "d.R"]).ok();
+    assert!(!says());
     let rows: Vec<Vec<&str>> = derived.lines().skip(1).map(|row| row.split_whitespace().collect()).collect();
     assert_eq!(rows, [["d.N.1", "1", "1"], ["d.R.1", "1", "2"]]);
     let refused = directory.run(&["facts", "derive", "a.ful", "--predicate", "d.O"]).fails(1);

@@ -195,7 +195,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, file: Arc<dy
         large: LargeStore::new(Arc::clone(&space), Arc::clone(&opened.file)),
         relief: std::sync::OnceLock::new(),
         budget: Budget::new(options.delta_bytes),
-        write_set_bytes: usize::try_from(options.write_set_bytes).unwrap_or(usize::MAX),
+        write_set_bytes: usize::try_from(options.write_set_bytes_or_default()).unwrap_or(usize::MAX),
         spilled_bytes: AtomicU64::new(0),
         poisoned: AtomicBool::new(false),
         moved: AtomicBool::new(false),

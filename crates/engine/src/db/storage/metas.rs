@@ -44,12 +44,25 @@ pub fn read(file: &dyn File, path: &Path) -> Result<NewestMeta> {
         }
         [Ok(meta), Err(_)] => Ok(NewestMeta { meta, damaged_slot: Some(1), is_doubled: false, shares_log: false }),
         [Err(_), Ok(meta)] => Ok(NewestMeta { meta, damaged_slot: Some(0), is_doubled: false, shares_log: false }),
-        [Err(MetaError::NotAMeta), Err(MetaError::NotAMeta)] => Err(Error::NotADatabase { path: path.to_path_buf() }),
+        [Err(MetaError::NotAMeta), Err(MetaError::NotAMeta)] => {
+            let is_squashfs = is_squashfs(file).map_err(|error| Error::io("read", path, error))?;
+            Err(Error::NotADatabase { path: path.to_path_buf(), is_squashfs })
+        }
         [Err(first), Err(second)] => {
             let offence = format!("slot 0: {first}; slot 1: {second}");
             Err(Error::corrupt(path, Place::Meta(None), offence))
         }
     }
+}
+
+/// Whether a file begins as an image of SquashFS does.
+fn is_squashfs(file: &dyn File) -> io::Result<bool> {
+    let mut bytes = [0; SQUASHFS.len()];
+    if file.len()? < bytes.len() as u64 {
+        return Ok(false);
+    }
+    file.read_at(0, &mut bytes)?;
+    Ok(bytes == SQUASHFS)
 }
 
 /// Writes a meta to its slot. It counts once the file is synced.
@@ -72,3 +85,6 @@ fn read_slot(file: &dyn File, path: &Path, slot: usize) -> Result<Result<Meta, M
         Err(error) => Err(Error::io("read meta", path, error)),
     }
 }
+
+/// The first bytes of an image of SquashFS.
+const SQUASHFS: [u8; 4] = *b"hsqs";

@@ -416,18 +416,24 @@ fn insert(
 ) {
     let results = results.as_ref().map_or(&[][..], Results::puts);
     let identity = state.pages.identity();
-    let mut known: Option<(TableId, &Delta, Inserts<'_, '_>)> = None;
+    let mut known: Option<(TableId, &Delta)> = None;
+    let mut inserts: Option<Inserts<'_, '_>> = None;
     for (index, (id, key, pending)) in resolved(proposal.set, results).enumerate() {
         give_way();
-        if known.as_ref().is_none_or(|(table, ..)| *table != id) {
-            if let Some((.., inserts)) = &mut known {
-                inserts.finish();
+        let delta = match known {
+            Some((table, delta)) if table == id => delta,
+            _ => {
+                if let Some(mut of_table_before) = inserts.take() {
+                    of_table_before.finish();
+                }
+                // A table that was dropped later in the same transaction has no delta and needs none.
+                match proposal.schema.view_of(state, id) {
+                    Some(view) => &*view.active,
+                    None => continue,
+                }
             }
-            // A table that was dropped later in the same transaction has no delta and needs none.
-            let delta = proposal.schema.view_of(state, id).map(|view| &*view.active);
-            known = delta.map(|delta| (id, delta, Inserts::new(delta, sequence)));
-        }
-        let Some((_, delta, inserts)) = &mut known else { continue };
+        };
+        known = Some((id, delta));
         if let Pending::PutLarge(large) = pending {
             state.active_large.note(large);
         }
@@ -438,11 +444,12 @@ fn insert(
             }
             None => {
                 let hash = footprint.hashes().map_or_else(|| identity.hash(key), |hashes| hashes[index]);
+                let inserts = inserts.get_or_insert_with(|| Inserts::new(delta, sequence));
                 inserts.insert(key, hash, change_of(pending));
             }
         }
     }
-    if let Some((.., inserts)) = &mut known {
+    if let Some(mut inserts) = inserts {
         inserts.finish();
     }
 }

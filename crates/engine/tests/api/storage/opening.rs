@@ -493,12 +493,16 @@ fn a_reader_shows_what_a_leftover_log_says_and_changes_nothing() {
 #[test]
 fn a_file_that_is_no_database_is_left_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
-    for (name, content) in [("empty", vec![]), ("text", b"hello".to_vec()), ("large", vec![b'x'; 100_000])] {
+    let squashfs = [&b"hsqs"[..], &[0; 100]].concat();
+    let others = [("empty", vec![]), ("text", b"hello".to_vec()), ("large", vec![b'x'; 100_000])];
+    for (name, content) in others.into_iter().chain([("squashfs", squashfs)]) {
         let path = directory.path().join(name);
         std::fs::write(&path, &content).unwrap();
         for options in [Database::options().create(true), Database::options().read_only(true)] {
             let error = options.open(&path).unwrap_err();
             assert!(matches!(error, Error::NotADatabase { .. }), "{name}: {error}");
+            let message = if name == "squashfs" { "a SquashFS image; mount it" } else { "not a Fulgurite database" };
+            assert!(error.to_string().contains(message), "{name}: {error}");
         }
         assert_eq!(std::fs::read(&path).unwrap(), content, "{name}");
     }

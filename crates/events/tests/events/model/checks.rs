@@ -1,6 +1,6 @@
 //! What is read, beside what the model has.
 
-use fulgurite_events::{Error, Events, Position, Snapshot, StreamState, Version};
+use fulgurite_events::{Error, Events, Position, Snapshot, StreamState, Timestamp, Version};
 
 use super::known::Known;
 use super::run::Run;
@@ -18,6 +18,18 @@ impl Run {
         let mut found = places(&snapshot, snapshot.read_query_backwards(&query, Position(at)).unwrap());
         found.reverse();
         assert_eq!(found, self.model.matching(&wanted, 0, at), "{wanted:?} before {at}");
+    }
+
+    /// Finds the position of a time: that of an event, or a microsecond beside it.
+    pub fn find_time(&mut self) {
+        let newest = self.model.times.last().copied().unwrap_or_default();
+        let at = self.random.below(self.model.head() + 1) as usize;
+        let time = self.model.times.get(at).copied().unwrap_or(newest) + self.random.below(2);
+        // All events of a chunk have one time.
+        let chunks = self.chunks();
+        let found = chunks.iter().find(|(first, _)| self.model.times[*first as usize] >= time);
+        let expected = found.map_or(self.model.head(), |(first, _)| *first);
+        assert_eq!(self.store.snapshot().unwrap().position_at(Timestamp(time)).unwrap().0, expected, "at {time}");
     }
 
     /// Reads everything.
@@ -50,6 +62,11 @@ impl Run {
             assert_eq!((info.next.0, info.first.0), (stream.next, stream.first), "{name}");
             let limits = (info.metadata.age_us_max, info.metadata.count_max);
             assert_eq!(limits, (stream.age_us_max, stream.count_max), "{name}");
+            let at = self.random.below(stream.next + 1);
+            let state = snapshot.aggregate_state(name, Version(at)).unwrap();
+            let state = state.map(|state| (state.version.0, state.schema, state.state));
+            let expected = stream.state.clone().filter(|(version, _)| *version <= at);
+            assert_eq!(state, expected.map(|(version, state)| (version, 7, state)), "the state of {name} at {at}");
             assert_eq!(info.state == StreamState::Open, !stream.is_deleted);
             assert_eq!(info.state == StreamState::Tombstone, stream.is_buried);
             if stream.is_deleted {

@@ -40,7 +40,7 @@ impl Run {
 
     /// The chunks of the log, which limits of the log remove as a whole: their first positions and their bytes, as the
     /// table has them.
-    fn chunks(&mut self) -> Vec<(u64, u64)> {
+    pub fn chunks(&mut self) -> Vec<(u64, u64)> {
         let snapshot = self.store.snapshot().unwrap();
         let log = snapshot.txn().open_table("events.log").unwrap();
         let entries = snapshot.txn().range(&log, ..).unwrap().map(|entry| {

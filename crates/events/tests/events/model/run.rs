@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fulgurite::{Database, Durability};
 use fulgurite_events::{EventStore, Expected, Timestamp, Version};
+use fulgurite_testkit::drawn_seed;
 
 use super::known::Known;
 use super::state::Model;
@@ -40,7 +41,12 @@ impl Run {
             25 => self.reopen(),
             26 => self.store.database().checkpoint().unwrap(),
             27..=28 => self.retain(),
-            29..=30 => self.query(),
+            29 => self.query(),
+            30 => match self.random.below(3) {
+                0 => self.query(),
+                1 => self.put_state(),
+                _ => self.find_time(),
+            },
             _ => self.check(),
         }
     }
@@ -120,10 +126,7 @@ impl Drop for Repetition {
         if std::thread::panicking() {
             let Self { seed, operations } = self;
             println!("operation {operations} of seed {seed} failed; repeat it, and no operation after it:");
-            println!(
-                "EVENTS_SEED={seed} EVENTS_OPERATIONS={operations} \
-                 cargo test -p fulgurite-events --test events model"
-            );
+            println!("EVENTS_OPERATIONS={operations} cargo xtask events model --seeds 1 --seed {seed}");
         }
     }
 }
@@ -143,11 +146,16 @@ fn run(seed: u64) {
 
 #[test]
 fn random_operations_have_the_results_of_the_model() {
-    match std::env::var("EVENTS_SEED") {
-        Ok(seed) => run(seed.parse().unwrap()),
-        Err(_) => (1..=12).for_each(run),
-    }
+    let number = |name: &str| std::env::var(name).ok().map(|number| number.parse::<u64>().unwrap());
+    let seed = number("EVENTS_SEED");
+    // A seed alone is to be repeated.
+    let seeds = number("EVENTS_SEEDS").unwrap_or(if seed.is_some() { 1 } else { SEEDS });
+    let first = seed.unwrap_or_else(drawn_seed);
+    (first..first.saturating_add(seeds)).for_each(run);
 }
+
+/// Seeds of a run that says nothing else.
+const SEEDS: u64 = 12;
 
 /// Operations of a seed.
 const OPERATIONS: u64 = 180;

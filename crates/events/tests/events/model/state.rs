@@ -16,6 +16,8 @@ pub struct Stream {
     pub is_buried: bool,
     pub age_us_max: Option<u64>,
     pub count_max: Option<u64>,
+    /// The version and the bytes of the stored state of the aggregate.
+    pub state: Option<(u64, Vec<u8>)>,
 }
 
 /// Why an append must be refused.

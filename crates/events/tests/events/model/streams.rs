@@ -10,8 +10,7 @@ impl Run {
         let name = self.name();
         let expected = self.expected(&name);
         let stream = self.model.streams.get(&name).cloned();
-        let is_open = stream.as_ref().is_some_and(|stream| !stream.is_deleted);
-        let stream = stream.unwrap_or_default();
+        let (is_open, stream) = (self.is_open(&name), stream.unwrap_or_default());
         if self.random.one_in(2) {
             let version = self.random.below(stream.next + 2);
             let outcome = self.store.truncate_before(&name, Version(version));
@@ -29,9 +28,26 @@ impl Run {
         };
         assert_eq!(outcome.is_ok(), is_open && stream.is_as(expected), "{outcome:?}");
         if outcome.is_ok() {
-            let ended = Stream { first: stream.next, is_deleted: true, is_buried: buries, ..stream };
+            let ended = Stream { first: stream.next, is_deleted: true, is_buried: buries, state: None, ..stream };
             self.model.streams.insert(name, ended);
         }
+    }
+
+    /// Stores a state of an aggregate. The newest one stays.
+    pub fn put_state(&mut self) {
+        let name = self.name();
+        let stream = self.model.streams.get(&name).cloned().unwrap_or_default();
+        let version = self.random.below(stream.next + 2);
+        let state = vec![version as u8; self.random.below(50) as usize];
+        let outcome = self.store.put_aggregate_state(&name, Version(version), 7, &state);
+        assert_eq!(outcome.is_ok(), self.is_open(&name) && version < stream.next, "{outcome:?}");
+        if outcome.is_ok() && stream.state.as_ref().is_none_or(|(newest, _)| version >= *newest) {
+            self.model.streams.insert(name, Stream { state: Some((version, state)), ..stream });
+        }
+    }
+
+    fn is_open(&self, name: &str) -> bool {
+        self.model.streams.get(name).is_some_and(|stream| !stream.is_deleted)
     }
 
     /// Gives a stream limits of age and number, or removes them. Creates the stream if there is none.

@@ -13,7 +13,7 @@ use crate::angle::source::Span;
 use crate::angle::tree::DeriveWhen;
 use crate::ids::PredicateId;
 use crate::query::lowering::Derivations;
-use crate::query::typed::{Node, NodeKind, TypedQuery, TypedStatement};
+use crate::query::typed::{CheckedQuery, Node, NodeKind, TypedQuery, TypedStatement};
 use crate::schema::definition::Schema;
 use crate::value::types::Type;
 
@@ -33,6 +33,9 @@ pub(crate) struct Stratum {
 pub(crate) struct Strata {
     /// By the index of the predicate: see [`Use`].
     uses: Vec<Vec<Use>>,
+    indices: HashMap<PredicateId, usize>,
+    /// By the index of the predicate: whether it is derived into the database.
+    stored: Vec<bool>,
 }
 
 /// A predicate that a derivation uses.
@@ -51,14 +54,54 @@ impl Strata {
     pub fn of(schema: &Schema, derivations: &Derivations) -> Strata {
         let indices: HashMap<PredicateId, usize> =
             schema.predicates().iter().enumerate().map(|(index, predicate)| (predicate.id, index)).collect();
-        let uses = schema.predicates().iter().map(|predicate| {
-            let Some(query) = derivations.get(&predicate.id) else { return Vec::new() };
-            let mut found = Found { indices: &indices, schema, uses: Vec::new() };
-            found.query(&query.query, false);
-            query.value.iter().for_each(|value| found.node(value, false));
-            found.uses
+        let uses = schema.predicates().iter().map(|predicate| match derivations.get(&predicate.id) {
+            None => Vec::new(),
+            Some(query) => uses_of(query, &indices, schema),
         });
-        Strata { uses: uses.collect() }
+        let uses = uses.collect();
+        let stored = schema.predicates().iter().map(|predicate| {
+            let derivation = predicate.derivation.as_ref();
+            derivation.is_some_and(|derivation| derivation.when == DeriveWhen::Stored)
+        });
+        Strata { uses, stored: stored.collect(), indices }
+    }
+
+    /// The predicates that are derived into the database among those that a query reads, also by way of derivations on
+    /// demand, in the order of their ids.
+    pub fn stored_of(&self, schema: &Schema, query: &CheckedQuery) -> Vec<PredicateId> {
+        if !self.stored.contains(&true) {
+            return Vec::new();
+        }
+        let uses = uses_of(query, &self.indices, schema);
+        let mut reached = self.reached(uses.iter().map(|used| used.of), |index| !self.stored[index]);
+        reached.retain(|index| self.stored[*index]);
+        ids_of(schema, reached)
+    }
+
+    /// The predicates that a predicate is derived from, also by way of others, in the order of their ids, without those
+    /// that are derived from it too. Facts of derived ones can be written as well.
+    pub fn inputs(&self, schema: &Schema, predicate: PredicateId) -> Vec<PredicateId> {
+        let Some(index) = self.indices.get(&predicate) else { return Vec::new() };
+        let mut components = self.components(&[*index]);
+        // That of the predicate is after all that it uses.
+        components.pop();
+        ids_of(schema, components.concat())
+    }
+
+    /// The indices of what can be reached: `from`, and what the derivations of those use that `goes_on` says.
+    fn reached(&self, from: impl Iterator<Item = usize>, goes_on: impl Fn(usize) -> bool) -> Vec<usize> {
+        let mut is_reached = vec![false; self.uses.len()];
+        let (mut left, mut reached): (Vec<usize>, Vec<usize>) = (from.collect(), Vec::new());
+        while let Some(index) = left.pop() {
+            if std::mem::replace(&mut is_reached[index], true) {
+                continue;
+            }
+            reached.push(index);
+            if goes_on(index) {
+                left.extend(self.uses[index].iter().map(|used| used.of));
+            }
+        }
+        reached
     }
 
     /// The strata of predicates and of what they use, each after those that it uses. `wanted` are derived into the
@@ -172,7 +215,22 @@ impl Strata {
     }
 }
 
-/// Finds what a derivation uses.
+/// What a query uses.
+fn uses_of(query: &CheckedQuery, indices: &HashMap<PredicateId, usize>, schema: &Schema) -> Vec<Use> {
+    let mut found = Found { indices, schema, uses: Vec::new() };
+    found.query(&query.query, false);
+    query.value.iter().for_each(|value| found.node(value, false));
+    found.uses
+}
+
+/// The ids of predicates, in order.
+fn ids_of(schema: &Schema, indices: Vec<usize>) -> Vec<PredicateId> {
+    let mut ids: Vec<PredicateId> = indices.into_iter().map(|index| schema.predicates()[index].id).collect();
+    ids.sort_unstable();
+    ids
+}
+
+/// Finds what a query uses.
 struct Found<'a> {
     indices: &'a HashMap<PredicateId, usize>,
     schema: &'a Schema,

@@ -25,6 +25,7 @@ use fulgurite_rdf::oxrdf::TermRef;
 use fulgurite_rdf::sparql::{IdRow, IdSolutions, Limits, Query, QueryResults, SolutionId};
 use fulgurite_rdf::{CancellationToken, Snapshot};
 
+use super::rows::KEYS_MAX;
 use super::terms::{push_term, push_text};
 use super::workers;
 use crate::error::{Failure, Result};
@@ -55,10 +56,6 @@ const IDS: u8 = 2;
 
 /// With a position: a computed term. No id has these bits.
 const COMPUTED: u64 = 0xff << 56;
-
-/// The keys of indexes that a call may look at for the first rows of ids, so that Java can look for interrupts. It may
-/// look at as many for further rows.
-const KEYS_MAX: usize = 1 << 14;
 
 /// Rows of ids between two looks at the bytes of a batch.
 const ROWS_AT_ONCE: u32 = 64;
@@ -103,14 +100,14 @@ impl Drop for OpenQuery {
 }
 
 impl RunningQuery {
-    /// Begins to evaluate a query. Its text is `text`.
+    /// Begins to evaluate a query with the text `text`. Its cancellation is added to `limits`.
     ///
     /// # Errors
     /// [`Failure::Invalid`] if the system has no thread for it.
-    pub fn start(text: &str, query: Query, snapshot: Snapshot) -> Result<OpenQuery> {
+    pub fn start(text: &str, query: Query, snapshot: Snapshot, limits: Limits) -> Result<OpenQuery> {
         let token = CancellationToken::new();
-        let limited = query.clone().with_limits(Limits::default().cancellation(token.clone()));
-        let on_ids = if query.levels() <= LEVELS_MAX { limited.evaluate_on_ids(&snapshot)? } else { None };
+        let query = query.with_limits(limits.cancellation(token.clone()));
+        let on_ids = if query.levels() <= LEVELS_MAX { query.evaluate_on_ids(&snapshot)? } else { None };
         if let Some(solutions) = on_ids {
             let on_ids = IdBatches { solutions, has_begun: false, count_max: ROWS_FIRST };
             let batches = Batches::OnIds(Mutex::new(Some(Box::new(on_ids))));
@@ -123,7 +120,7 @@ impl RunningQuery {
         } else {
             workers::run(Box::new(move || {
                 let mut rows = Rows::new(Some(&sender));
-                if let Err(failure) = evaluate(&limited, &snapshot, &mut rows) {
+                if let Err(failure) = evaluate(&query, &snapshot, &mut rows) {
                     // Without a receiver, the results are closed.
                     let _: std::result::Result<(), _> = sender.send(Err(failure));
                 }
@@ -176,6 +173,7 @@ impl IdBatches {
         let (mut rows, mut has_more) = (IdRows::default(), true);
         while has_more && rows.count < self.count_max && rows.bytes() < BATCH_BYTES {
             let (before, wanted) = (rows.count, (self.count_max - rows.count).min(ROWS_AT_ONCE));
+            // As many keys for the first rows as for all further ones.
             let keys_max = if before == 0 { KEYS_MAX } else { KEYS_MAX / (ROWS_MAX / ROWS_AT_ONCE) as usize };
             has_more = self.solutions.read(wanted as usize, keys_max, |row| rows.add(row))?;
             if rows.count - before < wanted {

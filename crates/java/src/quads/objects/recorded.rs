@@ -1,29 +1,15 @@
-//! Transactions that record their changes, and repeat them if the commit conflicts.
-//!
-//! RDF4J reports a conflict at `SERIALIZABLE` only, and only if other transactions changed statements that match a
-//! pattern that was read. The engine reports more: two transactions that add the same new term conflict, and so do two
-//! that insert the same quad. So a transaction whose commit conflicts is repeated on the newest state. At
-//! `SERIALIZABLE`, the patterns that it read ([`Observed`]) must have the same statements there.
+//! Transactions that record their changes, and repeat them if the commit conflicts: see [`RecordedTransaction`].
 
-use fulgurite::Sequence;
-use fulgurite_rdf::oxrdf::Term;
 use fulgurite_rdf::{
-    IdPattern, IdQuad, IsolationLevel, Snapshot, StatementKinds, Store, TermId, Transaction, TransactionView,
+    IdPattern, IdQuad, IsolationLevel, RecordedTransaction, StatementKinds, Store, TermId, TermPattern, Transaction,
+    TransactionView,
 };
 
-use super::observed::Observed;
-use super::pattern::{Graphs, pattern};
 use super::terms::{take, take_number, with_term};
 use crate::error::{Failure, Result};
 
 /// Beyond this size of the recorded changes, a transaction is not repeated. A conflict is then an error.
 const RECORDED_BYTES_MAX: usize = 256 << 20;
-
-/// Before a read, a transaction with at most so many bytes of changes is repeated on the newest state.
-const REFRESHED_BYTES_MAX: usize = 1 << 20;
-
-/// A transaction is repeated at most this often.
-const ATTEMPTS: usize = 100;
 
 /// A change that can be repeated.
 pub enum Change {
@@ -36,10 +22,8 @@ pub enum Change {
     },
     /// Removes the quads that match.
     Remove {
-        /// The subject, predicate and object, if given.
-        terms: Box<[Option<Term>; 3]>,
-        /// The graphs.
-        graphs: Graphs,
+        /// What they match.
+        pattern: Box<TermPattern>,
         /// Whether inferred quads are removed, instead of explicit ones.
         inferred: bool,
     },
@@ -68,8 +52,8 @@ impl Change {
     fn apply(&self, txn: &mut Transaction) -> Result<u64> {
         match self {
             Self::Insert { batch, inferred } => insert(txn, batch, *inferred),
-            Self::Remove { terms, graphs, inferred } => {
-                let Some(pattern) = pattern(&txn.view(), terms, graphs)? else { return Ok(0) };
+            Self::Remove { pattern, inferred } => {
+                let Some(pattern) = pattern.ids(&txn.view())? else { return Ok(0) };
                 Ok(if *inferred { txn.clear_inferred(&pattern)? } else { txn.remove_matching(&pattern)? })
             }
             Self::Namespace { prefix, iri: Some(iri) } => {
@@ -77,6 +61,11 @@ impl Change {
             }
             Self::Namespace { prefix, iri: None } => Ok(u64::from(txn.remove_namespace(prefix)?)),
         }
+    }
+
+    /// As [`Change::apply`], in a transaction that is repeated.
+    fn repeat(&mut self, txn: &mut Transaction) -> Result<()> {
+        self.apply(txn).map(drop)
     }
 }
 
@@ -115,19 +104,7 @@ fn insert(txn: &mut Transaction, mut batch: &[u8], inferred: bool) -> Result<u64
 const ROW_BYTES: usize = 16;
 
 /// A transaction and its changes.
-pub struct Recorded {
-    store: Store,
-    level: IsolationLevel,
-    /// `None` after the commit.
-    txn: Option<Transaction>,
-    /// `None` if the transaction cannot be repeated.
-    changes: Option<Vec<Change>>,
-    bytes: usize,
-    /// The newest commit that the transaction may see; it sees all commits before it.
-    sequence: Sequence,
-    /// At `SERIALIZABLE`, the state that it reads or an older one, and the patterns that it has read.
-    reads: Option<(Snapshot, Observed)>,
-}
+pub struct Recorded(RecordedTransaction<Change>);
 
 impl Recorded {
     /// Begins a transaction.
@@ -135,11 +112,7 @@ impl Recorded {
     /// # Errors
     /// Errors of the store.
     pub fn begin(store: Store, level: IsolationLevel) -> Result<Self> {
-        let base = store.snapshot()?;
-        let txn = Some(store.begin_with(level)?);
-        let sequence = base.sequence();
-        let reads = (level == IsolationLevel::Serializable).then(|| (base, Observed::default()));
-        Ok(Self { store, level, txn, changes: Some(Vec::new()), bytes: 0, sequence, reads })
+        Ok(Self(RecordedTransaction::begin(store, level, RECORDED_BYTES_MAX)?))
     }
 
     /// A view of the transaction.
@@ -147,21 +120,17 @@ impl Recorded {
     /// # Errors
     /// [`Failure::Closed`] after the commit.
     pub fn view(&self) -> Result<TransactionView> {
-        Ok(self.txn.as_ref().ok_or(Failure::Closed)?.view())
+        self.0.view().ok_or(Failure::Closed)
     }
 
     /// Notes that a pattern is read.
     pub fn observe(&mut self, pattern: &IdPattern, kinds: StatementKinds) {
-        if let Some((_, observed)) = &mut self.reads {
-            observed.add(pattern, kinds);
-        }
+        self.0.observe(pattern, kinds);
     }
 
     /// Notes that a pattern is read that has a term which the transaction lacks.
-    pub fn observe_unknown(&mut self, terms: Box<[Option<Term>; 3]>, graphs: Graphs) {
-        if let Some((_, observed)) = &mut self.reads {
-            observed.add_unknown(terms, graphs);
-        }
+    pub fn observe_unknown(&mut self, pattern: TermPattern) {
+        self.0.observe_terms(pattern, StatementKinds::All);
     }
 
     /// Makes a change, and returns the number of quads that it inserted or removed.
@@ -169,57 +138,29 @@ impl Recorded {
     /// # Errors
     /// [`Failure::Closed`] after the commit; errors of the store.
     pub fn change(&mut self, change: Change) -> Result<u64> {
-        let txn = self.txn.as_mut().ok_or(Failure::Closed)?;
-        let changed = change.apply(txn)?;
-        self.bytes += change.bytes();
-        match &mut self.changes {
-            Some(changes) if self.bytes <= RECORDED_BYTES_MAX => changes.push(change),
-            changes => *changes = None,
-        }
-        Ok(changed)
-    }
-
-    fn newest(&self) -> Result<Sequence> {
-        Ok(self.store.snapshot()?.sequence())
+        self.view()?;
+        self.0.change(|txn| {
+            let (changed, bytes) = (change.apply(txn)?, change.bytes());
+            Ok((changed, Some((change, bytes))))
+        })
     }
 
     /// Before a read: repeats the transaction on the newest state, if others have committed, its level allows that its
     /// reads change, and its changes are small. Returns whether it did: ids of its terms may have changed then.
     ///
     /// # Errors
-    /// [`Failure::Closed`] after the commit; errors of the store.
+    /// Errors of the store.
     pub fn refresh(&mut self) -> Result<bool> {
-        if self.level >= IsolationLevel::Snapshot || self.bytes > REFRESHED_BYTES_MAX {
-            return Ok(false);
-        }
-        let Some(changes) = &self.changes else { return Ok(false) };
-        let newest = self.newest()?;
-        if newest == self.sequence {
-            return Ok(false);
-        }
-        let mut txn = self.store.begin_with(self.level)?;
-        for change in changes {
-            change.apply(&mut txn)?;
-        }
-        self.sequence = newest;
-        self.txn = Some(txn);
-        Ok(true)
+        self.0.refresh(Change::repeat)
     }
 
     /// Checks that no other transaction has changed what this one has read, as far as is known now.
     ///
     /// # Errors
-    /// A conflict; errors of the store.
+    /// [`Failure::Closed`] after the commit; a conflict; errors of the store.
     pub fn prepare(&mut self) -> Result<()> {
-        let view = self.view()?;
-        let newest = self.store.snapshot()?;
-        match &mut self.reads {
-            Some((base, observed)) if newest.sequence() > base.sequence() => {
-                observed.resolve(&view)?;
-                observed.check(base, &newest)
-            }
-            _ => Ok(()),
-        }
+        self.view()?;
+        if self.0.prepare()? { Ok(()) } else { Err(Failure::Changed) }
     }
 
     /// Commits the transaction. If it conflicts, repeats it on the newest state. Returns the sequence of the commit.
@@ -227,34 +168,14 @@ impl Recorded {
     /// # Errors
     /// [`Failure::Closed`] after the commit; a conflict; errors of the store.
     pub fn commit(&mut self) -> Result<u64> {
-        let view = self.view()?;
-        if let Some((_, observed)) = &mut self.reads {
-            observed.resolve(&view)?;
-        }
-        drop(view);
-        let mut outcome = self.txn.take().ok_or(Failure::Closed)?.commit();
-        for _ in 0..ATTEMPTS {
-            let Some(changes) = &self.changes else { break };
-            if !outcome.as_ref().is_err_and(fulgurite_rdf::Error::is_retryable) {
-                break;
-            }
-            let mut txn = self.store.begin_with(self.level)?;
-            if let Some((base, observed)) = &self.reads {
-                // These reads make the commit fail if the patterns change after the check.
-                observed.check(base, &txn.view())?;
-            }
-            for change in changes {
-                change.apply(&mut txn)?;
-            }
-            outcome = txn.commit();
-        }
-        Ok(outcome?.0)
+        self.view()?;
+        Ok(self.0.commit(Change::repeat)?.ok_or(Failure::Changed)?.0)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use fulgurite_rdf::oxrdf::{Literal, NamedNode};
+    use fulgurite_rdf::oxrdf::{Literal, NamedNode, Term};
     use fulgurite_rdf::sparql::{Query, QueryResults};
     use fulgurite_rdf::{Error, Quads, StoreOptions};
 
@@ -281,10 +202,6 @@ mod tests {
         (directory, store)
     }
 
-    fn both(store: &Store, level: IsolationLevel) -> [Recorded; 2] {
-        [0, 1].map(|_| Recorded::begin(store.clone(), level).unwrap())
-    }
-
     #[test]
     fn a_batch_that_ends_too_early_or_names_no_term_of_its_own_is_refused() {
         let (_directory, store) = store();
@@ -303,52 +220,19 @@ mod tests {
     }
 
     #[test]
-    fn transactions_of_the_same_new_terms_both_commit() {
-        for level in IsolationLevel::ALL {
-            let (_directory, store) = store();
-            let [mut first, mut second] = both(&store, level);
-            for (recorded, number) in [(&mut first, 1), (&mut second, 2)] {
-                let terms = [iri("s"), iri("p"), Literal::from(number).into()];
-                assert_eq!(recorded.change(batch(&terms)).unwrap(), 1);
-                assert_eq!(recorded.change(batch(&[iri("s"), iri("p"), iri("o")])).unwrap(), 1);
-            }
-            first.commit().unwrap();
-            second.commit().unwrap();
-            assert_eq!(store.snapshot().unwrap().count(&IdPattern::ALL).unwrap(), 3, "{level}");
-        }
-    }
-
-    #[test]
-    fn what_another_has_changed_and_this_one_has_read_is_a_conflict_at_serializable_only() {
-        for level in IsolationLevel::ALL {
-            let (_directory, store) = store();
-            let [mut first, mut second] = both(&store, level);
-            second.observe(&IdPattern::ALL, StatementKinds::All);
-            assert_eq!(second.view().unwrap().count(&IdPattern::ALL).unwrap(), 0);
-            for recorded in [&mut first, &mut second] {
-                recorded.change(batch(&[iri("s"), iri("p"), iri("o")])).unwrap();
-            }
-            first.commit().unwrap();
-            let prepared = second.prepare();
-            let committed = second.commit();
-            let is_serializable = level == IsolationLevel::Serializable;
-            assert_eq!(matches!(prepared, Err(Failure::Changed)), is_serializable, "{level}");
-            assert_eq!(matches!(committed, Err(Failure::Changed)), is_serializable, "{level}");
-        }
-    }
-
-    #[test]
-    fn a_pattern_with_a_term_that_another_adds_is_a_conflict_if_it_has_statements_then() {
-        for (read, is_conflict) in [("s", true), ("elsewhere", false)] {
-            let (_directory, store) = store();
-            let [mut first, mut second] = both(&store, IsolationLevel::Serializable);
-            second.observe_unknown(Box::new([Some(iri(read)), None, None]), Graphs::All);
-            second.change(batch(&[iri("other"), iri("p"), iri("o")])).unwrap();
-            first.change(batch(&[iri("s"), iri("p"), iri("o")])).unwrap();
-            first.commit().unwrap();
-            assert_eq!(second.prepare().is_err(), is_conflict, "{read}");
-            assert_eq!(second.commit().is_err(), is_conflict, "{read}");
-        }
+    fn a_conflict_is_an_error_and_so_is_what_follows_a_commit() {
+        let (_directory, store) = store();
+        let [mut first, mut second] =
+            [0, 1].map(|_| Recorded::begin(store.clone(), IsolationLevel::Serializable).unwrap());
+        second.observe(&IdPattern::ALL, StatementKinds::All);
+        let quad = || batch(&[iri("s"), iri("p"), iri("o")]);
+        assert_eq!([first.change(quad()).unwrap(), second.change(quad()).unwrap()], [1, 1]);
+        first.commit().unwrap();
+        assert!(matches!(second.prepare(), Err(Failure::Changed)));
+        assert!(matches!(second.commit(), Err(Failure::Changed)));
+        assert!(matches!(second.prepare(), Err(Failure::Closed)));
+        assert!(matches!(first.change(quad()), Err(Failure::Closed)));
+        assert!(matches!(first.commit(), Err(Failure::Closed)));
     }
 
     #[test]
@@ -370,19 +254,5 @@ mod tests {
         let read = snapshot.statements(&IdPattern::ALL).next();
         assert!(matches!(read, Some(Err(Error::TripleSubject { .. }))), "{read:?}");
         assert!(store.check().unwrap().is_sound());
-    }
-
-    #[test]
-    fn a_small_transaction_sees_what_others_commit_below_snapshot() {
-        let (_directory, store) = store();
-        let [mut first, mut second] = both(&store, IsolationLevel::SnapshotRead);
-        second.change(batch(&[iri("s"), iri("p"), Literal::from(2).into()])).unwrap();
-        // Reserving numbers of terms is a commit too.
-        second.refresh().unwrap();
-        assert!(!second.refresh().unwrap());
-        first.change(batch(&[iri("s"), iri("p"), Literal::from(1).into()])).unwrap();
-        first.commit().unwrap();
-        assert!(second.refresh().unwrap());
-        assert_eq!(second.view().unwrap().count(&IdPattern::ALL).unwrap(), 2);
     }
 }

@@ -2,29 +2,41 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::iter::Peekable;
 
-use fulgurite_rdf::{GraphPattern, IdPattern, IdQuad, Position, QuadIds, Quads, Result, StatementKinds, TermId};
+use fulgurite_rdf::{
+    GraphPattern, IdPattern, IdQuad, Position, QuadIds, QuadStep, Quads, Result, StatementKinds, TermId,
+};
+
+/// The keys of indexes that a call looks at, so that closing its object does not wait long, and Java can look for
+/// interrupts.
+pub const KEYS_MAX: usize = 1 << 14;
 
 /// Quads of patterns, in any order or sorted by a position.
 pub struct Rows {
     /// Quads in any order; none if they are sorted.
     unsorted: Option<QuadIds>,
     /// The ranges of sorted quads, and the position that sorts them.
-    ranges: Vec<Peekable<QuadIds>>,
+    ranges: Vec<QuadIds>,
     sorted_by: Option<Position>,
-    /// The heads of the ranges that are not at their ends, the least on top. `None` before the first quad is read.
-    heads: Option<BinaryHeap<Reverse<Head>>>,
+    /// The places of ranges whose next quad is not in `heads`.
+    unread: Vec<usize>,
+    /// The next quads of the other ranges that are not at their ends, the least on top.
+    heads: BinaryHeap<Reverse<Head>>,
 }
 
-/// The term by which the next quad of a range is sorted, and the place of the range. An error has no term, so it comes
-/// first, and nothing follows it.
-type Head = (Option<TermId>, usize);
+/// The term by which the next quad of a range is sorted, the place of the range, and the quad.
+type Head = (TermId, usize, IdQuad);
 
 impl Rows {
     /// Quads in any order.
     pub fn new(quads: QuadIds) -> Self {
-        Self { unsorted: Some(quads), ranges: Vec::new(), sorted_by: None, heads: None }
+        Self {
+            unsorted: Some(quads),
+            ranges: Vec::new(),
+            sorted_by: None,
+            unread: Vec::new(),
+            heads: BinaryHeap::new(),
+        }
     }
 
     /// Whether [`Rows::sorted`] can sort the quads of a view by a position.
@@ -55,11 +67,44 @@ impl Rows {
             let view = view(*kind);
             for pattern in patterns {
                 for &graph in graphs(&pattern.graph) {
-                    ranges.push(range(&view, &IdPattern { graph, ..*pattern }, position)?.peekable());
+                    ranges.push(range(&view, &IdPattern { graph, ..*pattern }, position)?);
                 }
             }
         }
-        Some(Self { unsorted: None, ranges, sorted_by: Some(position), heads: None })
+        let unread = (0..ranges.len()).collect();
+        Some(Self { unsorted: None, ranges, sorted_by: Some(position), unread, heads: BinaryHeap::new() })
+    }
+
+    /// The next quad. Looks at about `keys_max` keys of indexes at most, and subtracts them.
+    ///
+    /// # Errors
+    /// Errors of the store. An error ends the quads.
+    pub fn advance(&mut self, keys_max: &mut usize) -> Result<QuadStep> {
+        match &mut self.unsorted {
+            Some(quads) => quads.advance(keys_max),
+            None => self.advance_sorted(keys_max).inspect_err(|_| self.end()),
+        }
+    }
+
+    fn advance_sorted(&mut self, keys_max: &mut usize) -> Result<QuadStep> {
+        let Some(position) = self.sorted_by else { return Ok(QuadStep::End) };
+        while let Some(&place) = self.unread.last() {
+            let Some(range) = self.ranges.get_mut(place) else { return Ok(QuadStep::End) };
+            match range.advance(keys_max)? {
+                QuadStep::Quad(quad) => self.heads.push(Reverse((quad.at(position), place, quad))),
+                QuadStep::Paused => return Ok(QuadStep::Paused),
+                QuadStep::End => {}
+            }
+            self.unread.pop();
+        }
+        let Some(Reverse((_, place, quad))) = self.heads.pop() else { return Ok(QuadStep::End) };
+        self.unread.push(place);
+        Ok(QuadStep::Quad(quad))
+    }
+
+    fn end(&mut self) {
+        self.unread.clear();
+        self.heads.clear();
     }
 }
 
@@ -80,38 +125,10 @@ fn range(view: &impl Quads, pattern: &IdPattern, position: Position) -> Option<Q
     view.quads_sorted_by(pattern, position)
 }
 
-/// The head of a range; `None` at its end.
-fn head(range: &mut Peekable<QuadIds>, place: usize, position: Position) -> Option<Head> {
-    range.peek().map(|quad| (quad.as_ref().ok().map(|quad| quad.at(position)), place))
-}
-
-/// The heads of all ranges.
-fn heads(ranges: &mut [Peekable<QuadIds>], position: Position) -> BinaryHeap<Reverse<Head>> {
-    let all = ranges.iter_mut().enumerate();
-    all.filter_map(|(place, range)| head(range, place, position)).map(Reverse).collect()
-}
-
-impl Iterator for Rows {
-    type Item = Result<IdQuad>;
-
-    fn next(&mut self) -> Option<Result<IdQuad>> {
-        if let Some(quads) = &mut self.unsorted {
-            return quads.next();
-        }
-        let position = self.sorted_by?;
-        let open = self.heads.get_or_insert_with(|| heads(&mut self.ranges, position));
-        let Reverse((_, place)) = open.pop()?;
-        let range = self.ranges.get_mut(place)?;
-        let quad = range.next();
-        open.extend(head(range, place, position).map(Reverse));
-        quad
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use fulgurite_rdf::oxrdf::{GraphName, NamedNode, Quad};
-    use fulgurite_rdf::{Store, StoreOptions};
+    use fulgurite_rdf::{Order, Store, StoreOptions};
 
     use super::*;
 
@@ -147,6 +164,41 @@ mod tests {
         store
     }
 
+    /// All quads, by calls that look at few keys.
+    fn all(mut rows: Rows) -> Vec<IdQuad> {
+        let mut found = Vec::new();
+        loop {
+            match rows.advance(&mut 1).unwrap() {
+                QuadStep::Quad(quad) => found.push(quad),
+                QuadStep::Paused => {}
+                QuadStep::End => return found,
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_looks_at_few_keys_if_no_index_has_the_pattern() {
+        let directory = tempfile::tempdir().unwrap();
+        let orders = ["spo", "spog"].map(|name| Order::parse(name).unwrap());
+        let store = Store::create(directory.path().join("a.ful"), StoreOptions::new().orders(orders)).unwrap();
+        let quad = |number: u32| {
+            Quad::new(iri(&format!("s{number}")), iri("p"), iri(&format!("o{number}")), GraphName::DefaultGraph)
+        };
+        store.update(|txn| (0..500).try_for_each(|number| txn.insert(&quad(number)).map(drop))).unwrap();
+        let snapshot = store.snapshot().unwrap();
+        let object = snapshot.id(iri("o499").as_ref().into()).unwrap();
+        let pattern = IdPattern { object, ..IdPattern::ALL };
+        let unsorted = Rows::new(snapshot.quads(&pattern));
+        let view = |kinds| snapshot.of_kinds(kinds);
+        let sorted = Rows::sorted(view, StatementKinds::All, &[pattern], Position::Subject).unwrap();
+        for mut rows in [unsorted, sorted] {
+            let mut keys = 100;
+            assert_eq!(rows.advance(&mut keys).unwrap(), QuadStep::Paused);
+            assert_eq!(keys, 0);
+            assert_eq!(all(rows).len(), 1);
+        }
+    }
+
     #[test]
     fn quads_of_several_graphs_are_merged_by_each_position() {
         let directory = tempfile::tempdir().unwrap();
@@ -162,7 +214,7 @@ mod tests {
                     patterns.iter().flat_map(|pattern| view.quads(pattern)).map(|quad| quad.unwrap()).collect();
                 for position in Position::ALL {
                     let rows = Rows::sorted(|kinds| snapshot.of_kinds(kinds), kinds, patterns, position).unwrap();
-                    let mut found: Vec<IdQuad> = rows.map(|quad| quad.unwrap()).collect();
+                    let mut found = all(rows);
                     assert!(found.is_sorted_by_key(|quad| quad.at(position)), "{patterns:?} {position:?}");
                     let by_all = |quad: &IdQuad| Position::ALL.map(|position| quad.at(position));
                     expected.sort_by_key(by_all);
@@ -182,7 +234,7 @@ mod tests {
             assert!(Rows::can_sort(&snapshot, &IdPattern::ALL, position), "{position:?}");
             let view = |kinds| snapshot.of_kinds(kinds);
             let rows = Rows::sorted(view, StatementKinds::All, &[IdPattern::ALL], position).unwrap();
-            let keys: Vec<TermId> = rows.map(|quad| quad.unwrap().at(position)).collect();
+            let keys: Vec<TermId> = all(rows).iter().map(|quad| quad.at(position)).collect();
             assert!(keys.len() == 100 && keys.is_sorted(), "{position:?}");
         }
     }

@@ -18,9 +18,10 @@
 //! Instead of a position, [`DEFAULT_GRAPH`] is the default graph, and [`GIVEN`] is the subject or predicate of the
 //! pattern. Rows with the same id have the same position. Seldom, an id has two positions ([`Distinct`]).
 
-use fulgurite_rdf::{IdPattern, IdQuad, QuadIds, Quads, Snapshot, StatementKinds, TermId};
+use fulgurite_rdf::{IdPattern, IdQuad, QuadIds, QuadStep, Quads, Snapshot, StatementKinds, TermId};
 use jni::sys::jlong;
 
+use super::rows::KEYS_MAX;
 use super::terms::push_term;
 use crate::error::Result;
 
@@ -78,17 +79,25 @@ impl Statements {
         Self { snapshot: snapshot.clone(), rows, left: Vec::new(), pattern: *pattern, bytes_max: BYTES_MAX }
     }
 
-    /// Puts at most `count` statements into `scratch.bytes`, and returns whether more may follow.
+    /// Puts at most `count` statements into `scratch.bytes`, and returns whether more may follow. These may be none
+    /// although others follow: it looks at about [`KEYS_MAX`] keys of indexes at most.
     ///
     /// # Errors
     /// Errors of the store.
     pub fn next(&mut self, count: usize, scratch: &mut Scratch) -> Result<bool> {
         scratch.quads.clear();
         scratch.quads.extend(self.left.drain(..count.min(self.left.len())));
-        for quad in self.rows.by_ref().take(count.saturating_sub(scratch.quads.len())) {
-            scratch.quads.push(quad?);
+        let (mut is_end, mut keys_left) = (false, KEYS_MAX);
+        while scratch.quads.len() < count {
+            match self.rows.advance(&mut keys_left)? {
+                QuadStep::Quad(quad) => scratch.quads.push(quad),
+                QuadStep::Paused => break,
+                QuadStep::End => {
+                    is_end = true;
+                    break;
+                }
+            }
         }
-        let is_end = scratch.quads.len() < count;
         self.write(scratch)?;
         while scratch.bytes.len() > self.bytes_max && scratch.quads.len() > 1 {
             let half = scratch.quads.split_off(scratch.quads.len() / 2);
@@ -248,6 +257,24 @@ mod tests {
         }
         assert_eq!(rows, 10);
         assert!(batches > 1);
+    }
+
+    #[test]
+    fn a_batch_without_statements_may_be_followed_by_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let orders = ["spo", "spog"].map(|name| fulgurite_rdf::Order::parse(name).unwrap());
+        let store = Store::create(directory.path().join("a.ful"), StoreOptions::new().orders(orders)).unwrap();
+        let quad = |number: i64| Quad::new(iri("s"), iri("p"), Literal::from(number), GraphName::DefaultGraph);
+        store.update(|txn| (0..20_000).try_for_each(|number| txn.insert(&quad(number)).map(drop))).unwrap();
+        let snapshot = store.snapshot().unwrap();
+        let object = snapshot.id(Literal::from(19_999).as_ref().into()).unwrap();
+        let mut scratch = Scratch::default();
+        let pattern = IdPattern { object, ..IdPattern::ALL };
+        let mut statements = Statements::new(&snapshot, &pattern, StatementKinds::All);
+        assert!(statements.next(10, &mut scratch).unwrap());
+        assert_eq!(counts(&scratch.bytes), (0, 0));
+        assert!(!statements.next(10, &mut scratch).unwrap());
+        assert_eq!(counts(&scratch.bytes), (1, 2));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::quads::joined::{JoinGraph, JoinPattern, JoinTerm};
 use crate::sparql::evaluation::limits::{EvaluationMonitor, Stopped};
 use crate::sparql::plan::JoinOrder;
 use crate::sparql::plan::counts::{self, CUT_PASSES, FILTER_PASSES};
-use crate::{GraphPattern, IdPattern, IdQuad, Quads, TermId};
+use crate::{GraphPattern, IdPattern, IdQuad, QuadStep, Quads, TermId};
 
 /// Rows that are carried along.
 const SAMPLE: usize = 4;
@@ -254,8 +254,9 @@ impl<Q: Quads> Chooser<'_, '_, Q> {
         let pattern = narrowed(join, row);
         let mut quads = self.quads.quads(&pattern);
         let (mut total, mut looked_at) = (0.0, 0.0);
+        let mut keys_left = counts::KEYS_MAX;
         for _ in 0..TYPICAL {
-            let Some(quad) = counts::next(&mut quads, self.watch)? else { break };
+            let QuadStep::Quad(quad) = counts::next(&mut quads, &mut keys_left, self.watch)? else { break };
             let mut known = pattern;
             let positions = [&mut known.subject, &mut known.predicate, &mut known.object];
             let ids = [quad.subject, quad.predicate, quad.object];
@@ -278,13 +279,13 @@ impl<Q: Quads> Chooser<'_, '_, Q> {
         for pattern in std::mem::take(&mut progress.waiting) {
             let join = &self.patterns[pattern].join;
             let each = (QUADS_LOOKED_AT / progress.at.sample.len().max(1)).max(1);
-            let mut joined = Vec::new();
+            let (mut joined, mut keys_left) = (Vec::new(), counts::KEYS_MAX);
             for row in &progress.at.sample {
                 let mut quads = self.quads.quads(&narrowed(join, row));
                 for _ in 0..each {
-                    match counts::next(&mut quads, self.watch)? {
-                        Some(quad) => joined.extend(extended(join, row, &quad)),
-                        None => break,
+                    match counts::next(&mut quads, &mut keys_left, self.watch)? {
+                        QuadStep::Quad(quad) => joined.extend(extended(join, row, &quad)),
+                        QuadStep::Paused | QuadStep::End => break,
                     }
                 }
             }

@@ -17,6 +17,7 @@ use super::names::{Name, Names};
 use crate::GraphPattern;
 use crate::IdPattern;
 use crate::IdQuad;
+use crate::QuadStep;
 use crate::Quads;
 use crate::TermId;
 use crate::dictionary::seeded_hash::SeededHash;
@@ -260,16 +261,17 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
     fn advance(&self, slots: &Slots, progress: &mut Progress) -> Result<(), Stopped> {
         let each = progress.rows_for_each();
         let (mut sample, mut cut) = (Vec::new(), false);
+        let mut keys_left = counts::KEYS_MAX;
         for row in &progress.sample {
             for pattern in self.patterns(slots, row) {
                 let mut quads = self.terms.quads().quads(&pattern);
                 for _ in 0..each {
-                    match counts::next(&mut quads, self.watch())? {
-                        Some(quad) => sample.extend(extended(slots, row, quad)),
-                        None => break,
+                    match counts::next(&mut quads, &mut keys_left, self.watch())? {
+                        QuadStep::Quad(quad) => sample.extend(extended(slots, row, quad)),
+                        QuadStep::Paused | QuadStep::End => break,
                     }
                 }
-                cut |= counts::next(&mut quads, self.watch())?.is_some();
+                cut |= counts::next(&mut quads, &mut keys_left, self.watch())? != QuadStep::End;
             }
         }
         progress.advance_to(sample, cut);
@@ -365,8 +367,9 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
     fn typical(&self, pattern: &IdPattern, unknown: &[usize], count: f64) -> Result<f64, Stopped> {
         let mut quads = self.terms.quads().quads(pattern);
         let (mut total, mut looked_at) = (0.0, 0.0);
+        let mut keys_left = counts::KEYS_MAX;
         for _ in 0..TYPICAL {
-            let Some(quad) = counts::next(&mut quads, self.watch())? else { break };
+            let QuadStep::Quad(quad) = counts::next(&mut quads, &mut keys_left, self.watch())? else { break };
             let mut narrowed = *pattern;
             for place in unknown {
                 match place {
@@ -439,7 +442,9 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
     /// Whether there is a quad of the pattern.
     pub(super) fn is_there(&self, slots: &Slots) -> Result<bool, Stopped> {
         for pattern in self.patterns(slots, &Row::new()) {
-            if counts::next(&mut self.terms.quads().quads(&pattern), self.watch())?.is_some() {
+            // Without a limit of keys: the answer must be exact.
+            let (mut quads, mut keys_left) = (self.terms.quads().quads(&pattern), usize::MAX);
+            if counts::next(&mut quads, &mut keys_left, self.watch())? != QuadStep::End {
                 return Ok(true);
             }
         }

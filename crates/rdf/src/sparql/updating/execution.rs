@@ -18,6 +18,7 @@ use super::removal;
 use crate::IdPattern;
 use crate::IdQuad;
 use crate::Quads;
+use crate::TermGraphs;
 use crate::TermId;
 use crate::Transaction;
 use crate::TransactionView;
@@ -36,6 +37,7 @@ use crate::sparql::parse::text;
 use crate::sparql::plan::{self, JoinOrder, PatternPlan};
 use crate::sparql::query::{LEVELS_ON_CALLERS_STACK, stack_bytes};
 use crate::sparql::service;
+use crate::sparql::updating::changes::{Recorder, Step, UpdateChanges};
 use crate::sparql::updating::report::UpdateReport;
 use crate::sparql::updating::targets::{DefaultTargets, DeletedFrom};
 
@@ -61,25 +63,29 @@ pub struct Run<'r> {
     transaction: &'r mut Transaction,
     deadline: Option<Instant>,
     report: UpdateReport,
+    recorder: Recorder,
 }
 
 impl<'r> Run<'r> {
+    /// `recorder` keeps the changes.
+    ///
     /// # Errors
     /// If the limits need a counting allocator and the program has none.
     pub fn new(
         options: &'r UpdateOptions,
         transaction: &'r mut Transaction,
         deadline: Option<Instant>,
+        recorder: Recorder,
     ) -> Result<Self> {
         options.limits.check()?;
-        Ok(Self { options, transaction, deadline, report: UpdateReport::default() })
+        Ok(Self { options, transaction, deadline, report: UpdateReport::default(), recorder })
     }
 
-    /// Runs the operations of an update.
+    /// Runs the operations of an update. Returns the changes too, if all were kept.
     ///
     /// # Errors
     /// As [`Update::execute_in`](super::Update::execute_in). Some operations may be done then.
-    pub fn all(mut self, parsed: &[spargebra::Update]) -> Result<UpdateReport> {
+    pub fn all(mut self, parsed: &[spargebra::Update]) -> Result<(UpdateReport, Option<UpdateChanges>)> {
         for part in parsed {
             for operation in &part.operations {
                 self.operate(operation, part.base_iri.as_ref())?;
@@ -87,7 +93,7 @@ impl<'r> Run<'r> {
         }
         // The last operation may have ended after its last check. What is too late is not committed.
         step(&self.watch(), 0)?;
-        Ok(self.report)
+        Ok((self.report, self.recorder.into_changes()))
     }
 
     fn watch(&self) -> EvaluationMonitor {
@@ -111,8 +117,9 @@ impl<'r> Run<'r> {
             GraphUpdateOperation::DeleteData { data } => {
                 let mut removed = 0;
                 for quad in data {
-                    let view = self.transaction.view();
-                    for quad in self.removed_quads(&removed_quad(quad), &view)? {
+                    let (quad, view) = (removed_quad(quad), self.transaction.view());
+                    self.record_removal(&quad);
+                    for quad in self.removed_quads(&quad, &view)? {
                         removed += u64::from(self.transaction.remove_ids(&quad)?);
                     }
                     step(&watch, removed)?;
@@ -125,6 +132,7 @@ impl<'r> Run<'r> {
                 self.change(&change, &watch)
             }
             GraphUpdateOperation::Load { silent, source, destination } => {
+                self.recorder.give_up();
                 let before = self.transaction.savepoint();
                 match self.load(source, &graph_name(destination), &watch) {
                     Ok(inserted) => self.report.inserted += inserted,
@@ -140,12 +148,14 @@ impl<'r> Run<'r> {
             GraphUpdateOperation::Drop { silent, graph } => self.for_graphs(graph, *silent, |run, graph, removed| {
                 run.clear(graph, &watch, removed)?;
                 run.transaction.drop_graph(graph)?;
+                run.recorder.keep(Step::Drop(graph.into_owned()));
                 Ok(())
             }),
             GraphUpdateOperation::Create { silent, graph } => {
                 if !self.transaction.create_graph(graph.as_ref().into())? && !silent {
                     return Err(Error::Graph { graph: graph.to_string(), state: "is there already" });
                 }
+                self.recorder.keep(Step::Create(graph.clone()));
                 Ok(())
             }
         }
@@ -185,6 +195,7 @@ impl<'r> Run<'r> {
         };
         for quad in &changes.removed {
             step(watch, 0)?;
+            self.recorder.remove(&pattern_of(quad), &view)?;
             self.report.removed += u64::from(self.transaction.remove_ids(quad)?);
         }
         let mut nodes = NewNodes::default();
@@ -200,7 +211,26 @@ impl<'r> Run<'r> {
         if quad.graph_name == GraphName::DefaultGraph {
             quad.graph_name.clone_from(&self.options.targets.insert);
         }
+        self.recorder.insert(&quad);
         self.transaction.insert(&quad)
+    }
+
+    /// Keeps the removal of a quad of the text, from the same graphs as [`Run::removed_quads`].
+    fn record_removal(&mut self, quad: &Quad) {
+        if !self.recorder.is_on() {
+            return;
+        }
+        match (&quad.graph_name, &self.options.targets.delete) {
+            (GraphName::DefaultGraph, DeletedFrom::AllGraphs) => {
+                self.recorder.keep(Step::remove(quad, TermGraphs::All));
+            }
+            (GraphName::DefaultGraph, DeletedFrom::Graphs(graphs)) => {
+                for graph in graphs {
+                    self.recorder.keep(Step::remove(quad, graph.clone().into()));
+                }
+            }
+            (graph, _) => self.recorder.keep(Step::remove(quad, graph.clone().into())),
+        }
     }
 
     /// The quads that are removed for a quad of the text.
@@ -227,6 +257,7 @@ impl<'r> Run<'r> {
     /// Removes all quads of a pattern without evaluating it row by row, and adds their number to `removed`.
     fn remove(&mut self, pattern: &IdPattern, watch: &EvaluationMonitor, removed: &mut u64) -> Result<()> {
         step(watch, *removed)?;
+        self.recorder.remove(pattern, &self.transaction.view())?;
         if !self.options.limits.bound_changes() {
             *removed += self.transaction.remove_matching(pattern)?;
             return Ok(());
@@ -378,6 +409,13 @@ struct Change<'u> {
 struct Changes {
     removed: Vec<IdQuad>,
     inserted: Vec<Quad>,
+}
+
+/// The pattern that only this quad matches.
+fn pattern_of(quad: &IdQuad) -> IdPattern {
+    let IdQuad { subject, predicate, object, graph } = *quad;
+    let (subject, predicate, object) = (Some(subject), Some(predicate), Some(object));
+    IdPattern { subject, predicate, object, graph: crate::GraphPattern::Named(graph) }
 }
 
 fn graph_name(name: &term::GraphName) -> GraphName {

@@ -1,5 +1,6 @@
 //! How an update is executed.
 
+pub mod changes;
 pub mod execution;
 mod load_file;
 mod new_nodes;

@@ -101,8 +101,7 @@ async fn act_by(repository: Arc<Repository>, id: &str, transaction: &str, action
         "QUERY" => query(&repository, in_use, parts, body).await,
         "GET" | "EXPORT" => statements(&repository, in_use, parts, &parameters).await,
         "SIZE" => size(&repository, in_use, &parameters).await,
-        // Whether it conflicts is known at the commit.
-        "PREPARE" => compute(&repository.service.admission, move |_| in_use.lock().reads().map(drop))
+        "PREPARE" => compute(&repository.service.admission, move |_| in_use.lock().prepare())
             .await
             .map(IntoResponse::into_response),
         "COMMIT" => {
@@ -137,18 +136,25 @@ async fn update(repository: &Repository, in_use: InUse, parts: Parts, body: Body
     let url = repository.url(&parts)?;
     let served = Arc::clone(&service.served);
     compute(&service.admission, move |token| {
-        let mut transaction = in_use.lock();
+        let bounds = RequestLimits::new(&served.options, &text.parameters)?;
+        let watch = CancelCheck::begin(token, bounds);
+        let mut transaction = in_use.lock_to_read(&watch)?;
         let namespaces = match transaction.reads()? {
             Reads::Snapshot(_) => return Err(Refusal::read_only()),
             Reads::Transaction(view) => view.namespaces()?,
         };
-        let bounds = RequestLimits::new(&served.options, &text.parameters)?;
         let update = queries::update(&text, &served, &url, &namespaces)?;
-        let change = Change::Update { update: Box::new(update), bytes: text.text.len() };
-        transaction.change(change, &CancelCheck::begin(token, bounds))
+        transaction.update(update, &watch)
     })
     .await?;
     Ok(StatusCode::OK.into_response())
+}
+
+/// What a request reads of a transaction. `observe` notes it.
+fn reads(in_use: &InUse, watch: &CancelCheck, observe: impl FnOnce(&mut OpenTransaction)) -> Result<Reads, Refusal> {
+    let mut transaction = in_use.lock_to_read(watch)?;
+    observe(&mut transaction);
+    transaction.reads()
 }
 
 async fn query(repository: &Repository, in_use: InUse, parts: Parts, body: Body) -> Answer {
@@ -157,8 +163,9 @@ async fn query(repository: &Repository, in_use: InUse, parts: Parts, body: Body)
     let url = repository.url(&parts)?;
     let served = Arc::clone(&service.served);
     stream(&service.admission, move |token, out| {
-        let reads = in_use.lock().reads()?;
         let kinds = kinds(&text.parameters)?;
+        let watch = CancelCheck::begin(token.clone(), RequestLimits::new(&served.options, &text.parameters)?);
+        let reads = reads(&in_use, &watch, OpenTransaction::observe_query)?;
         let request = QueryRequest { text: &text, served: &served, url: &url, parts: &parts };
         match reads {
             Reads::Snapshot(snapshot) => request.answer(&snapshot.of_kinds(kinds), token, out),
@@ -173,7 +180,7 @@ async fn statements(repository: &Repository, in_use: InUse, parts: Parts, parame
     let bounds = RequestLimits::new(&repository.service.served.options, parameters)?;
     stream(&repository.service.admission, move |token, out| {
         let watch = CancelCheck::begin(token, bounds);
-        let reads = in_use.lock().reads()?;
+        let reads = reads(&in_use, &watch, |transaction| transaction.observe(&pattern, kinds))?;
         match reads {
             Reads::Snapshot(snapshot) => {
                 statements::write(&snapshot.of_kinds(kinds), &pattern, &parts.headers, &watch, out)
@@ -186,9 +193,11 @@ async fn statements(repository: &Repository, in_use: InUse, parts: Parts, parame
 
 async fn size(repository: &Repository, in_use: InUse, parameters: &Parameters) -> Result<Response, Refusal> {
     let pattern = StatementPattern { graphs: crate::rdf4j::pattern::graphs(parameters)?, ..Default::default() };
-    let count = compute(&repository.service.admission, move |_| {
+    let bounds = RequestLimits::new(&repository.service.served.options, parameters)?;
+    let count = compute(&repository.service.admission, move |token| {
         let explicit = fulgurite_rdf::StatementKinds::Explicit;
-        let reads = in_use.lock().reads()?;
+        let watch = CancelCheck::begin(token, bounds);
+        let reads = reads(&in_use, &watch, |transaction| transaction.observe(&pattern, explicit))?;
         Ok(match reads {
             Reads::Snapshot(snapshot) => pattern.count(&snapshot.of_kinds(explicit))?,
             Reads::Transaction(view) => pattern.count(&view.of_kinds(explicit))?,

@@ -1,51 +1,44 @@
 //! [`OpenTransaction`]: a transaction between two requests.
 //!
 //! Two transactions of the store conflict if they add the same new term, which clients of RDF4J do not expect. So a
-//! transaction records its changes, and if its commit conflicts, it is repeated on the newest state, unless its
-//! isolation level forbids that: at `SERIALIZABLE`, and at `SNAPSHOT` if one of its changes was a SPARQL update, which
-//! would read the newer state.
+//! transaction records its changes, and is repeated if its commit conflicts: see [`RecordedTransaction`]. An update is
+//! recorded as the statements that it has added and removed.
 
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use fulgurite_rdf::sparql::Update;
-use fulgurite_rdf::{Error, IsolationLevel, Snapshot, Transaction, TransactionView};
+use fulgurite_rdf::sparql::{Update, UpdateChanges};
+use fulgurite_rdf::{
+    Error, IsolationLevel, RecordedTransaction, Snapshot, StatementKinds, Transaction, TransactionView,
+};
 
 use crate::http::refusal::Refusal;
 use crate::protocol::document::CancelCheck;
 use crate::protocol::service::ServedStore;
 use crate::protocol::sparql_request::{RequestLimits, limits};
 use crate::rdf4j::failures;
+use crate::rdf4j::pattern::StatementPattern;
 use crate::rdf4j::upload::SentDocument;
 
 /// A transaction.
 pub struct OpenTransaction {
     served: Arc<ServedStore>,
-    level: IsolationLevel,
     state: State,
-    /// `None` if the transaction cannot be repeated.
-    changes: Option<Vec<Change>>,
-    /// About the memory of the changes.
-    bytes: usize,
 }
 
 enum State {
     /// On a server that only reads.
     Reading(Box<Snapshot>),
-    Writing(Box<Transaction>),
+    Writing(Box<RecordedTransaction<Change>>),
     /// The commit has failed, or the transaction was ended.
     Ended,
 }
 
-/// A change that can be repeated.
+/// A change that can be made again.
 pub enum Change {
     Insert(SentDocument),
     Remove(SentDocument),
-    Update {
-        update: Box<Update>,
-        /// The length of its text.
-        bytes: usize,
-    },
+    Update(UpdateChanges),
 }
 
 /// What a transaction reads.
@@ -58,25 +51,15 @@ impl Change {
     fn bytes(&self) -> usize {
         match self {
             Self::Insert(document) | Self::Remove(document) => document.bytes.len(),
-            Self::Update { bytes, .. } => *bytes,
+            Self::Update(changes) => changes.bytes(),
         }
     }
 
-    fn apply(
-        &mut self,
-        transaction: &mut Transaction,
-        watch: &CancelCheck,
-        served: &ServedStore,
-    ) -> Result<(), Refusal> {
+    fn make(&mut self, transaction: &mut Transaction, watch: &CancelCheck) -> Result<(), Error> {
         match self {
-            Self::Insert(document) => document.insert(transaction, watch).map_err(failures::of_document),
-            Self::Remove(document) => document.remove(transaction, watch).map_err(failures::of_document),
-            Self::Update { update, .. } => {
-                // When it is repeated, it has the limits of the request that commits.
-                let bounds = RequestLimits { timeout: watch.timeout };
-                let update = (**update).clone().with_limits(limits(served, bounds, watch.token.clone()));
-                update.execute_in(transaction).map(drop).map_err(failures::of_query)
-            }
+            Self::Insert(document) => document.insert(transaction, watch),
+            Self::Remove(document) => document.remove(transaction, watch),
+            Self::Update(changes) => changes.make(transaction, || watch.check()),
         }
     }
 }
@@ -87,11 +70,12 @@ impl OpenTransaction {
     /// # Errors
     /// Errors of the store.
     pub fn begin(served: Arc<ServedStore>, level: IsolationLevel) -> Result<Self, Error> {
+        let bytes_max = served.options.body_bytes_max;
         let state = match served.options.writable {
-            true => State::Writing(Box::new(served.store.begin_with(level)?)),
+            true => State::Writing(Box::new(RecordedTransaction::begin(served.store.clone(), level, bytes_max)?)),
             false => State::Reading(Box::new(served.store.snapshot()?)),
         };
-        Ok(Self { served, level, state, changes: Some(Vec::new()), bytes: 0 })
+        Ok(Self { served, state })
     }
 
     /// What the transaction reads.
@@ -101,38 +85,93 @@ impl OpenTransaction {
     pub fn reads(&self) -> Result<Reads, Refusal> {
         match &self.state {
             State::Reading(snapshot) => Ok(Reads::Snapshot((**snapshot).clone())),
-            State::Writing(transaction) => Ok(Reads::Transaction(transaction.view())),
+            State::Writing(transaction) => Ok(Reads::Transaction(transaction.view().ok_or_else(ended)?)),
             State::Ended => Err(ended()),
         }
     }
 
-    /// Makes a change. After an error the transaction is as it was before.
+    /// Before a read: repeats the changes on the newest state, if the isolation level allows that reads change. What
+    /// [`reads`](Self::reads) has returned before cannot be read then.
+    ///
+    /// # Errors
+    /// As [`CancelCheck::check`]; errors of the store. The transaction is as it was before.
+    pub fn refresh(&mut self, watch: &CancelCheck) -> Result<(), Refusal> {
+        if let State::Writing(transaction) = &mut self.state {
+            transaction.refresh(|change, transaction| change.make(transaction, watch))?;
+        }
+        Ok(())
+    }
+
+    /// Notes that the client reads the statements of a pattern.
+    pub fn observe(&mut self, pattern: &StatementPattern, kinds: StatementKinds) {
+        if let State::Writing(transaction) = &mut self.state {
+            pattern.term_patterns().into_iter().for_each(|pattern| transaction.observe_terms(pattern, kinds));
+        }
+    }
+
+    /// Notes that the client reads the result of a query.
+    pub fn observe_query(&mut self) {
+        if let State::Writing(transaction) = &mut self.state {
+            transaction.observe_other_reads();
+        }
+    }
+
+    /// Inserts or removes the statements of a document. After an error the transaction is as it was before.
     ///
     /// # Errors
     /// 403 if the server only reads; 409 after a commit; errors of the change.
     pub fn change(&mut self, mut change: Change, watch: &CancelCheck) -> Result<(), Refusal> {
-        let transaction = match &mut self.state {
-            State::Writing(transaction) => transaction,
-            State::Reading(_) => return Err(Refusal::read_only()),
-            State::Ended => return Err(ended()),
-        };
-        let before = transaction.savepoint();
-        if let Err(refusal) = change.apply(transaction, watch, &self.served) {
-            // If this fails, the transaction is broken and reports it at its next use. The first error is the cause.
-            let _ = transaction.rollback_to(before);
-            return Err(refusal);
+        self.writing()?.change(|transaction| {
+            let before = transaction.savepoint();
+            if let Err(error) = change.make(transaction, watch) {
+                // If this fails, the transaction is broken and reports it at its next use. The first error is the
+                // cause.
+                let _ = transaction.rollback_to(before);
+                return Err(failures::of_document(error));
+            }
+            let bytes = change.bytes();
+            Ok(((), Some((change, bytes))))
+        })
+    }
+
+    /// Executes an update. After an error the transaction is as it was before.
+    ///
+    /// # Errors
+    /// As [`OpenTransaction::change`].
+    pub fn update(&mut self, update: Update, watch: &CancelCheck) -> Result<(), Refusal> {
+        let bounds = RequestLimits { timeout: watch.timeout };
+        let update = update.with_limits(limits(&self.served, bounds, watch.token.clone()));
+        let bytes_max = self.served.options.body_bytes_max;
+        let transaction = self.writing()?;
+        if !update.is_data_only() {
+            transaction.observe_other_reads();
         }
-        self.bytes = self.bytes.saturating_add(change.bytes());
-        let may_repeat = match self.level {
-            IsolationLevel::Serializable => false,
-            IsolationLevel::Snapshot => !matches!(change, Change::Update { .. }),
-            _ => true,
-        };
-        match &mut self.changes {
-            Some(changes) if may_repeat && self.bytes <= self.served.options.body_bytes_max => changes.push(change),
-            changes => *changes = None,
+        transaction.change(|transaction| {
+            let (_, changes) = update.execute_recorded(transaction, bytes_max).map_err(failures::of_query)?;
+            let kept = changes.map(|changes| {
+                let bytes = changes.bytes();
+                (Change::Update(changes), bytes)
+            });
+            Ok(((), kept))
+        })
+    }
+
+    /// Checks that no other transaction has changed the statements that the client has read, as far as is known now.
+    ///
+    /// # Errors
+    /// 409 for a conflict, or after a commit; errors of the store.
+    pub fn prepare(&mut self) -> Result<(), Refusal> {
+        match &mut self.state {
+            State::Reading(_) => Ok(()),
+            State::Writing(transaction) => {
+                if transaction.prepare()? {
+                    Ok(())
+                } else {
+                    Err(conflict())
+                }
+            }
+            State::Ended => Err(ended()),
         }
-        Ok(())
     }
 
     /// Commits the transaction.
@@ -140,28 +179,28 @@ impl OpenTransaction {
     /// # Errors
     /// 409 for a conflict, or after a commit; errors of the store. The transaction has ended then, without effect.
     pub fn commit(&mut self, watch: &CancelCheck) -> Result<(), Refusal> {
-        let transaction = match std::mem::replace(&mut self.state, State::Ended) {
-            State::Writing(transaction) => *transaction,
+        let mut transaction = match std::mem::replace(&mut self.state, State::Ended) {
+            State::Writing(transaction) => transaction,
             State::Reading(_) => return Ok(()),
             State::Ended => return Err(ended()),
         };
-        let mut outcome = transaction.commit();
-        for _ in 0..ATTEMPTS {
-            let is_conflict = outcome.as_ref().is_err_and(Error::is_retryable);
-            let Some(changes) = self.changes.as_mut().filter(|_| is_conflict) else { break };
-            let mut transaction = self.served.store.begin_with(self.level)?;
-            changes.iter_mut().try_for_each(|change| change.apply(&mut transaction, watch, &self.served))?;
-            watch.check()?;
-            outcome = transaction.commit();
-        }
-        match outcome {
-            Ok(_) => Ok(()),
-            Err(error) if error.is_retryable() => {
-                let message = "another transaction has changed what this one has read or changed; nothing was \
-                               committed; roll it back, and repeat it from its beginning";
-                Err(Refusal::of(StatusCode::CONFLICT, message))
-            }
+        let committed = transaction.commit(|change, transaction| {
+            change.make(transaction, watch)?;
+            watch.check()
+        });
+        match committed {
+            Ok(Some(_)) => Ok(()),
+            Ok(None) => Err(conflict()),
+            Err(error) if error.is_retryable() => Err(conflict()),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    fn writing(&mut self) -> Result<&mut RecordedTransaction<Change>, Refusal> {
+        match &mut self.state {
+            State::Writing(transaction) => Ok(transaction),
+            State::Reading(_) => Err(Refusal::read_only()),
+            State::Ended => Err(ended()),
         }
     }
 }
@@ -171,5 +210,9 @@ fn ended() -> Refusal {
     Refusal::of(StatusCode::CONFLICT, message)
 }
 
-/// A transaction is repeated at most this often.
-const ATTEMPTS: usize = 100;
+/// The first words are those of the conflicts of RDF4J's stores, by which clients know them.
+fn conflict() -> Refusal {
+    let message = "Observed State has Changed: another transaction has changed what this one has read or changed; \
+                   nothing was committed; roll it back, and repeat it from its beginning";
+    Refusal::of(StatusCode::CONFLICT, message)
+}

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use fulgurite_rdf::oxrdf::BlankNode;
 
 use crate::http::refusal::Refusal;
+use crate::protocol::document::CancelCheck;
 use crate::rdf4j::transactions::open::OpenTransaction;
 
 /// The open transactions, each with a name that cannot be guessed.
@@ -102,6 +103,24 @@ impl InUse {
         self.transaction.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The transaction for a read, which sees what others have committed if the isolation level allows that. It does
+    /// not if another request uses the transaction: that one may still be reading.
+    ///
+    /// # Errors
+    /// As [`OpenTransaction::refresh`].
+    pub fn lock_to_read(&self, watch: &CancelCheck) -> Result<MutexGuard<'_, OpenTransaction>, Refusal> {
+        let mut transaction = self.lock();
+        if self.is_alone() {
+            transaction.refresh(watch)?;
+        }
+        Ok(transaction)
+    }
+
+    /// Whether no other request uses the transaction.
+    fn is_alone(&self) -> bool {
+        self.registry.lock().get(&self.id).is_none_or(|entry| entry.users == 1)
+    }
+
     /// Removes the transaction from the registry. It is dropped when its last request ends.
     pub fn remove(&self) {
         drop(self.registry.lock().remove(&self.id));
@@ -119,18 +138,45 @@ impl Drop for InUse {
 
 #[cfg(test)]
 mod tests {
-    use fulgurite_rdf::{IsolationLevel, Store, StoreOptions};
+    use fulgurite_rdf::oxrdf::{GraphName, NamedNode, Quad};
+    use fulgurite_rdf::{CancellationToken, IdPattern, IsolationLevel, Quads, Store, StoreOptions};
 
     use super::*;
     use crate::options::ServerOptions;
     use crate::protocol::service::ServedStore;
+    use crate::protocol::sparql_request::RequestLimits;
+    use crate::rdf4j::transactions::open::Reads;
+
+    fn served(directory: &tempfile::TempDir) -> Arc<ServedStore> {
+        let store = Store::create(directory.path().join("a.ful"), StoreOptions::new()).unwrap();
+        Arc::new(ServedStore { store, options: ServerOptions::new().writable(true) })
+    }
+
+    #[test]
+    fn a_transaction_is_not_refreshed_while_another_request_reads_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let served = served(&directory);
+        let registry = Arc::new(Registry::new(Duration::ZERO, 1));
+        let open = OpenTransaction::begin(Arc::clone(&served), IsolationLevel::SnapshotRead).unwrap();
+        let id = registry.add(open).unwrap();
+        let watch = CancelCheck::begin(CancellationToken::new(), RequestLimits { timeout: None });
+        let size = |in_use: &InUse| match in_use.lock_to_read(&watch).unwrap().reads().unwrap() {
+            Reads::Transaction(view) => view.count(&IdPattern::ALL).unwrap(),
+            Reads::Snapshot(_) => unreachable!("the server writes"),
+        };
+        let [first, second] = [(); 2].map(|()| registry.begin_use(&id).unwrap());
+        let node = NamedNode::new("http://example.org/a").unwrap();
+        let quad = Quad::new(node.clone(), node.clone(), node, GraphName::DefaultGraph);
+        served.store.update(|txn| txn.insert(&quad)).unwrap();
+        assert_eq!((size(&first), size(&second)), (0, 0));
+        drop(first);
+        assert_eq!(size(&second), 1);
+    }
 
     #[test]
     fn idle_transactions_are_removed_and_those_in_use_are_not() {
         let directory = tempfile::tempdir().unwrap();
-        let store = Store::create(directory.path().join("a.ful"), StoreOptions::new()).unwrap();
-        let registry = Arc::new(Registry::new(Duration::ZERO, 2));
-        let served = Arc::new(ServedStore { store, options: ServerOptions::new().writable(true) });
+        let (served, registry) = (served(&directory), Arc::new(Registry::new(Duration::ZERO, 2)));
         let begin = || OpenTransaction::begin(Arc::clone(&served), IsolationLevel::Snapshot).unwrap();
         let [idle, used] = [(); 2].map(|()| registry.add(begin()).unwrap());
         assert_eq!(registry.add(begin()).unwrap_err().status, 503);

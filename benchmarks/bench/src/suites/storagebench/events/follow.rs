@@ -1,4 +1,4 @@
-//! How long after the commit of an event a follower sees it: in the same process, and in another one.
+//! How long after the begin of its append a follower sees an event: in the same process, and in another one.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ::fulgurite::Durability;
 use fulgurite_events::{EventData, EventStore, Expected, Position, RemoteFollower};
+use fulgurite_rivals::Level;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{Error, Result};
@@ -26,48 +27,73 @@ pub const VERB: &str = "storagebench-follow";
 /// # Errors
 /// Events that are missing or out of order; what the logs answered.
 pub fn measure(suite: &mut Suite<'_>, workload: Workload) -> Result<()> {
-    let logs = suite.logs.clone();
+    let (name, plan) = (workload.name(), Plan::of(workload, suite.options.quick));
+    // Nothing of Chronicle Queue is synced.
+    let has_level = |engine: &&'static str| *engine != queue::NAME || plan.level == Level::Log;
+    let logs: Vec<&'static str> = suite.logs.iter().filter(|engine| has_level(engine)).copied().collect();
     if logs.is_empty() {
         return Ok(());
     }
-    let name = workload.name();
-    let events = if suite.options.quick { 300 } else { EVENTS };
-    suite.progress(&format!("{name}: {events} events in each round, {RATE} a second"));
-    let mut rows: Vec<Row> = logs.iter().map(|engine| log_row(name, events, PAYLOAD.len(), engine)).collect();
+    let Plan { events, rate, .. } = plan;
+    suite.progress(&format!("{name}: {events} events in each round, {rate} a second"));
+    let row = |engine: &&'static str| Row { level: plan.level.name(), ..log_row(name, events, PAYLOAD.len(), engine) };
+    let mut rows: Vec<Row> = logs.iter().map(row).collect();
     for round in 0..suite.options.rounds {
         for place in order(round, logs.len()) {
             let directory = suite.places.fresh(name, logs[place])?;
             let (times, seen) = match logs[place] {
-                queue::NAME => {
-                    let in_another_process = workload == Workload::FollowProcess;
-                    queue::follow(&directory, events, RATE, PAYLOAD.len(), in_another_process)?
-                }
-                _ => ours(&directory, workload, events)?,
+                queue::NAME => queue::follow(&directory, events, rate, PAYLOAD.len(), !plan.is_here)?,
+                _ => ours(&directory, &plan)?,
             };
-            rows[place].rounds.push(times.figures(name, events, &seen)?);
+            rows[place].rounds.push(times.figures(name, events, rate, &seen)?);
         }
     }
     rows.into_iter().for_each(|row| suite.add(row));
     suite.places.remove(name)
 }
 
-fn ours(directory: &Path, workload: Workload, events: usize) -> Result<(Times, Vec<u64>)> {
+/// How events are appended and followed.
+struct Plan {
+    /// Whether the follower is a thread of this process.
+    is_here: bool,
+    /// What an append survives.
+    level: Level,
+    /// Events of a round.
+    events: usize,
+    /// Events a second.
+    rate: u32,
+}
+
+impl Plan {
+    fn of(workload: Workload, quick: bool) -> Self {
+        let is_here = matches!(workload, Workload::FollowHere | Workload::FollowHereDisk);
+        match workload {
+            Workload::FollowHereDisk | Workload::FollowProcessDisk => {
+                Self { is_here, level: Level::Disk, events: if quick { 20 } else { DISK_EVENTS }, rate: DISK_RATE }
+            }
+            _ => Self { is_here, level: Level::Log, events: if quick { 300 } else { EVENTS }, rate: RATE },
+        }
+    }
+}
+
+fn ours(directory: &Path, plan: &Plan) -> Result<(Times, Vec<u64>)> {
     let path = directory.join("events.ful");
-    let store = EventStore::options().durability(Durability::Log).create(path).map_err(failed("create"))?;
-    let (times, seen) = match workload {
-        Workload::FollowHere => here(&store, events)?,
-        _ => elsewhere(&store, &directory.join("socket"), events)?,
+    let durability = if plan.level == Level::Disk { Durability::Disk } else { Durability::Log };
+    let store = EventStore::options().durability(durability).create(path).map_err(failed("create"))?;
+    let (times, seen) = match plan.is_here {
+        true => here(&store, plan)?,
+        false => elsewhere(&store, &directory.join("socket"), plan)?,
     };
     store.database().clone().close().map_err(|error| failed("close")(error.into()))?;
     Ok((times, seen))
 }
 
 /// Appends events at a steady rate, each in a transaction of its own.
-fn append(store: &EventStore, events: usize) -> Result<Times> {
-    let (mut begun, mut committed) = (Vec::with_capacity(events), Vec::with_capacity(events));
-    let interval = Duration::from_secs(1) / RATE;
+fn append(store: &EventStore, plan: &Plan) -> Result<Times> {
+    let (mut begun, mut committed) = (Vec::with_capacity(plan.events), Vec::with_capacity(plan.events));
+    let interval = Duration::from_secs(1) / plan.rate;
     let start = Instant::now();
-    for number in 0..events as u32 {
+    for number in 0..plan.events as u32 {
         let due = interval * number;
         while start.elapsed() < due {
             std::hint::spin_loop();
@@ -80,7 +106,8 @@ fn append(store: &EventStore, events: usize) -> Result<Times> {
 }
 
 /// Follows on a thread of this process.
-fn here(store: &EventStore, events: usize) -> Result<(Times, Vec<u64>)> {
+fn here(store: &EventStore, plan: &Plan) -> Result<(Times, Vec<u64>)> {
+    let events = plan.events;
     let has_caught_up = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let follower = scope.spawn(|| -> Result<Vec<u64>> {
@@ -98,16 +125,16 @@ fn here(store: &EventStore, events: usize) -> Result<(Times, Vec<u64>)> {
         while !has_caught_up.load(Ordering::SeqCst) && !follower.is_finished() {
             std::thread::yield_now();
         }
-        let times = append(store, events);
+        let times = append(store, plan);
         let seen = follower.join().expect("the follower returns its errors");
         Ok((times?, seen?))
     })
 }
 
 /// Follows in another process.
-fn elsewhere(store: &EventStore, socket: &Path, events: usize) -> Result<(Times, Vec<u64>)> {
+fn elsewhere(store: &EventStore, socket: &Path, plan: &Plan) -> Result<(Times, Vec<u64>)> {
     let server = store.serve(socket).map_err(failed("serve"))?;
-    let arguments = [VERB.to_owned(), socket.display().to_string(), events.to_string()];
+    let arguments = [VERB.to_owned(), socket.display().to_string(), plan.events.to_string()];
     std::thread::scope(|scope| {
         let follower = scope.spawn(|| child::answers("following", &arguments, None, |line| line.parse().ok()));
         while server.followers() == 0 && !follower.is_finished() {
@@ -115,7 +142,7 @@ fn elsewhere(store: &EventStore, socket: &Path, events: usize) -> Result<(Times,
         }
         // Longer than the follower takes to catch up with no events.
         std::thread::sleep(SETTLING);
-        let times = append(store, events);
+        let times = append(store, plan);
         let seen = follower.join().expect("the follower returns its errors");
         Ok((times?, seen?))
     })
@@ -160,6 +187,10 @@ fn now() -> u64 {
 const RATE: u32 = 100_000;
 /// Events of a round.
 const EVENTS: usize = 300_000;
+/// Events a second if each is synced.
+const DISK_RATE: u32 = 1000;
+/// Events of a round then.
+const DISK_EVENTS: usize = 2000;
 /// What is appended.
 const PAYLOAD: &[u8] = &[7; 100];
 /// How long a follower waits for events at once.

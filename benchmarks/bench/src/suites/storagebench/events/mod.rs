@@ -2,7 +2,8 @@
 
 pub mod append;
 mod auctions;
+mod cold;
 pub mod follow;
-mod latencies;
+pub mod latencies;
 pub mod queue;
 pub mod replay;

@@ -5,19 +5,17 @@
 //! everything.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fulgurite_rivals::{Snapshot, WritingStore};
-use rustix::fs::{Advice, fadvise};
 
 use crate::data::random::Random;
 use crate::data::shape::Shape;
 use crate::data::values::{Ends, Values};
 use crate::engines::sustained::SustainedEngine;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::measure::clock::{BATCH, Charge, Latencies, Sample, Stopwatch};
+use crate::measure::page_cache::evict_below;
 use crate::measure::reads::{judge, mismatch};
 use crate::suites::sustained::content::{Content, VALUE_BYTES};
 use crate::suites::sustained::perform::control_group;
@@ -58,7 +56,8 @@ pub fn load<E: SustainedEngine>(task: &Task) -> Result<Vec<Finding>> {
     store.load_sorted(content.base_keys().records(content.values()))?;
     E::settle(&store)?;
     store.close()?;
-    evict(&task.directory)?;
+    // A page that stays in memory would be there for a process that may not have it.
+    evict_below(&task.directory)?;
     Ok(Vec::new())
 }
 
@@ -74,7 +73,7 @@ pub fn measure<E: SustainedEngine>(task: &Task) -> Result<Vec<Finding>> {
     let get = gets(&store, &mut Steps::new(task.size.base, !task.seed ^ 1), span)?;
     let mix = mixture(&store, &mut steps, span)?;
     store.close()?;
-    evict(&task.directory)?;
+    evict_below(&task.directory)?;
     let made = Finding::Steps(mix.operations);
     Ok(vec![Finding::Time(Measure::BoundedGet, get), Finding::Time(Measure::BoundedMix, mix), made])
 }
@@ -207,23 +206,6 @@ fn for_a_while(span: Duration, mut batch: impl FnMut() -> Result<()>) -> Result<
         latencies.lap(BATCH as u64);
     }
     Ok(watch.stop(operations, latencies))
-}
-
-/// Sees to it that no page of the files below `directory` stays in memory: it would be there for a process that may
-/// not have it.
-fn evict(directory: &Path) -> Result<()> {
-    let io = |error| Error::io("list", directory, error);
-    for entry in fs::read_dir(directory).map_err(io)? {
-        let path = entry.map_err(io)?.path();
-        if path.is_dir() {
-            evict(&path)?;
-            continue;
-        }
-        let file = File::open(&path).map_err(|error| Error::io("open", &path, error))?;
-        file.sync_data().map_err(|error| Error::io("sync", &path, error))?;
-        fadvise(&file, 0, None, Advice::DontNeed).map_err(|error| Error::io("evict", &path, error.into()))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
     // Held until the end: indexers write files of one name.
     let lock = IndexLock::take(&arguments.database).map_err(explain_code)?;
     lock.require_writable().map_err(explain_code)?;
-    let source = source(arguments, &lock, &progress)?;
+    let (source, failures) = source(arguments, &lock, &progress)?;
     let mut tell = |step: Step| {
         progress.borrow_mut().show(|| match step {
             Step::Comparing(parts) => format!("reading: {}", counted(parts, "part", "parts")),
@@ -32,6 +32,9 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
     if let Some(damaged) = &updated.damaged {
         let done = if updated.written.is_some() { "replaced" } else { "removed" };
         let _ = writeln!(std::io::stderr(), "{}: was damaged, and was {done}", damaged.display());
+    }
+    for failure in &failures {
+        let _ = writeln!(std::io::stderr(), "{}; the index is without what it finds there", printable(failure));
     }
     report_outside(&updated.outside);
     report_left_out(&updated.left_out);
@@ -63,22 +66,38 @@ fn report_left_out(paths: &[String]) {
     }
 }
 
-/// What indexers have written, or write now.
-fn source(arguments: &Index, lock: &IndexLock, progress: &RefCell<Progress>) -> Result<Box<dyn Source>, Failure> {
+/// What indexers have written, or write now, and which of these failed without failing all.
+fn source(
+    arguments: &Index,
+    lock: &IndexLock,
+    progress: &RefCell<Progress>,
+) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
     let directory = &arguments.directory;
     if !arguments.scip.is_empty() {
         let files = arguments.scip.iter().map(|path| Box::new(ScipFile::new(path, directory)) as Box<dyn Source>);
-        return Ok(Box::new(files.collect::<Vec<_>>()));
+        return Ok((Box::new(files.collect::<Vec<_>>()), Vec::new()));
     }
     let plan = Plan::without(directory, &arguments.skip).map_err(explain_code)?;
-    let _ = writeln!(std::io::stderr(), "{}: indexing with {}", directory.display(), plan.names().join(", "));
+    let _ = writeln!(std::io::stderr(), "{}: indexing with {}", directory.display(), listed(plan.runs()));
     for missing in plan.missing() {
         let _ = writeln!(std::io::stderr(), "missing: {missing}");
     }
     let indexed = plan.run(lock, &mut |name, elapsed| {
         progress.borrow_mut().show(|| format!("{name} is running, {}", time(elapsed)));
     });
-    Ok(Box::new(indexed.map_err(explain_code)?))
+    let indexed = indexed.map_err(explain_code)?;
+    let failures = indexed.failures();
+    Ok((Box::new(indexed), failures))
+}
+
+/// The first names of a list, and how many others there are.
+fn listed(mut names: Vec<String>) -> String {
+    let others = names.len().saturating_sub(NAMED_MAX);
+    if others > 0 {
+        names.truncate(NAMED_MAX);
+        names.push(format!("and {others} more"));
+    }
+    names.join(", ")
 }
 
 fn report(arguments: &Index, updated: &Updated) -> String {
@@ -94,5 +113,5 @@ fn report(arguments: &Index, updated: &Updated) -> String {
     }
 }
 
-/// So many files that were left out are named.
+/// So many files that were left out are named, and so many runs of indexers.
 const NAMED_MAX: usize = 10;

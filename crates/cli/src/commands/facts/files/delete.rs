@@ -9,16 +9,26 @@ use fulgurite_facts::{Backend, FactDatabase};
 
 use crate::arguments::facts_files::Delete;
 use crate::commands::facts::database::explain_code;
+use crate::commands::scratch::is_scratch;
 use crate::database::explain;
 use crate::failure::Failure;
 
-/// Removes it, unless it is another kind of file, or another process writes to it.
+/// Removes it, unless it is another kind of file, or another process writes to it. Of a copy that was cut off, removes
+/// what is there without the database.
 pub fn run(arguments: &Delete) -> Result<(), Failure> {
     let path = &arguments.path;
-    check(path)?;
+    let is_cut_off = has_remains_only(path);
+    if !is_cut_off {
+        check(path)?;
+    }
     // One that is too damaged to say what it holds may be an index, with increments beside it.
-    let is_index = is_index(path) || is_damaged_database(path);
+    let is_index = is_cut_off || is_index(path) || is_damaged_database(path);
     let _lock = is_index.then(|| IndexLock::take(path)).transpose().map_err(explain_code)?;
+    if is_cut_off && !has_remains_only(path) {
+        let path = path.display();
+        return Err(Failure::Message(format!("{path}: another process has just written it; nothing was deleted")));
+    }
+    let unfinished = beside(path, is_scratch);
     let mut files = if is_index { increments(path) } else { Vec::new() };
     files.iter().try_for_each(|increment| match is_damaged(increment) {
         true => refuse_locked(increment),
@@ -26,14 +36,26 @@ pub fn run(arguments: &Delete) -> Result<(), Failure> {
     })?;
     // Those that are left belong together at all times.
     files.reverse();
-    files.push(path.clone());
-    for file in files {
-        std::fs::remove_file(&file).map_err(|error| Failure::file(&file, "cannot be removed", &error))?;
-        for beside in beside(&file) {
-            let _ = std::fs::remove_file(beside);
-        }
+    if !is_cut_off {
+        files.push(path.clone());
     }
+    for file in &files {
+        std::fs::remove_file(file).map_err(|error| Failure::file(file, "cannot be removed", &error))?;
+        let is_of_file = |rest: &[u8]| is_log(rest) || (file != path && is_lock(rest));
+        beside(file, is_of_file).iter().for_each(|beside| drop(std::fs::remove_file(beside)));
+    }
+    for directory in &unfinished {
+        std::fs::remove_dir_all(directory).map_err(|error| Failure::file(directory, "cannot be removed", &error))?;
+    }
+    // Last, and once: another process may lock this name from then on.
+    beside(path, is_lock).iter().for_each(|lock| drop(std::fs::remove_file(lock)));
     Ok(())
+}
+
+/// Whether there is no database, but what a copy to this name has left that was cut off, or that is not complete yet.
+fn has_remains_only(path: &Path) -> bool {
+    let has_remains = || !beside(path, is_scratch).is_empty() || !increments(path).is_empty();
+    !path.exists() && beside(path, is_log).is_empty() && has_remains()
 }
 
 /// Refuses what is not a database of facts, and what another process writes to. LMDB does not say that. A database that
@@ -74,14 +96,22 @@ fn refuse_locked(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The log and the locks of a database: files with its name and `-log`, `-lock` or `-index-lock` behind it.
-fn beside(path: &Path) -> Vec<PathBuf> {
+/// The files beside a database whose names begin with its name, if `is_wanted` says so of the rest of the name.
+fn beside(path: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> Vec<PathBuf> {
     let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
     let directory = if directory == Path::new("") { Path::new(".") } else { directory };
-    let is_beside = |other: &OsStr| {
-        let rest = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
-        rest.is_some_and(|rest| rest == b"-lock" || rest == b"-index-lock" || rest.starts_with(b"-log."))
-    };
+    let is_beside =
+        |other: &OsStr| other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes()).is_some_and(&is_wanted);
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter(|entry| is_beside(&entry.file_name())).map(|entry| entry.path()).collect()
+}
+
+/// Whether what follows the name of a database makes it that of a lock of it.
+fn is_lock(rest: &[u8]) -> bool {
+    rest == b"-lock" || rest == b"-index-lock"
+}
+
+/// As [`is_lock`], of a part of its log.
+fn is_log(rest: &[u8]) -> bool {
+    rest.starts_with(b"-log.")
 }

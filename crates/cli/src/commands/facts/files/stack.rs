@@ -8,6 +8,7 @@ use fulgurite_code::{Error, INCREMENTS_MAX, IndexLock, increment_path, index_fil
 use fulgurite_facts::Backend;
 
 use crate::commands::facts::database::explain_code;
+use crate::commands::scratch::{Scratch, place, sync_directory_of};
 use crate::database::explain;
 use crate::failure::Failure;
 
@@ -19,11 +20,12 @@ pub enum Opened {
     Lmdb(PathBuf),
 }
 
-/// Copies each file of the database at `from` by `copy`, which returns how many bytes it has written. If a copy fails,
-/// those before it are removed. Returns the sum of the bytes.
+/// Copies each file of the database at `from` by `copy`, which returns how many bytes it has written. The copies get
+/// their names when all are complete; if one fails, nothing is left. Returns the sum of the bytes.
 ///
 /// # Errors
-/// If there is a file at `to`, or beside it where an increment would be; if one cannot be opened; the errors of `copy`.
+/// If there is a file at `to`, or beside it where an increment would be; if one cannot be opened; if another process
+/// copies to this name; the errors of `copy`.
 pub fn copy_all(
     from: &Path,
     to: &Path,
@@ -39,21 +41,39 @@ pub fn copy_all(
     let increments = (1..=INCREMENTS_MAX.max(sources.len())).map(|number| increment_path(to, number));
     let targets: Vec<PathBuf> = std::iter::once(to.to_owned()).chain(increments).collect();
     if let Some(existing) = targets.iter().find(|target| target.exists()) {
-        return Err(Failure::Message(format!("{}: exists; choose another file", existing.display())));
+        return Err(Failure::Message(exists(existing, to)));
     }
     let opened = sources.iter().map(|source| Opened::at(source)).collect::<Result<Vec<_>, _>>()?;
-    let mut bytes = 0;
-    // The database itself comes last: what was cut off before is not a database.
-    for (number, (source, target)) in opened.iter().zip(&targets).enumerate().rev() {
-        match copy(source, target) {
-            Ok(length) => bytes += length,
-            Err(failure) => {
-                targets[number + 1..].iter().for_each(|copied| drop(std::fs::remove_file(copied)));
-                return Err(failure);
-            }
-        }
+    let scratch = Scratch::beside(to)?;
+    let (mut bytes, mut copies) = (0, Vec::new());
+    for (number, source) in opened.iter().enumerate() {
+        let file = scratch.path().join(number.to_string());
+        bytes += copy(source, &file)?;
+        copies.push(file);
     }
+    let remove_from = |first: usize| {
+        targets[first..copies.len()].iter().for_each(|placed| drop(std::fs::remove_file(placed)));
+    };
+    // The database itself comes last, when the names of the others are on the disk: without it, they are no database.
+    for (number, (file, target)) in copies.iter().zip(&targets).enumerate().rev() {
+        let synced = if number == 0 { sync_directory_of(to) } else { Ok(()) };
+        synced.and_then(|()| place(file, target)).inspect_err(|_| remove_from(number + 1))?;
+    }
+    sync_directory_of(to).inspect_err(|_| remove_from(0))?;
     Ok(bytes)
+}
+
+/// The message that there is a file where a copy is to be written. An increment without its database may be what a copy
+/// that was cut off has left.
+fn exists(existing: &Path, to: &Path) -> String {
+    let (existing_name, to_name) = (existing.display(), to.display());
+    match existing != to && !to.exists() && is_index(existing) {
+        true => format!(
+            "{existing_name}: exists without {to_name}; choose another file, or remove it with `fulgurite facts delete \
+             {to_name} --yes`"
+        ),
+        false => format!("{existing_name}: exists; choose another file"),
+    }
 }
 
 /// How long a file is that was written.

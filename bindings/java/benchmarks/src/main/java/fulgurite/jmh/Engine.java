@@ -22,6 +22,9 @@ interface Engine extends AutoCloseable {
     /** Puts records in one transaction or batch, which survives the end of the process. */
     void put(List<byte[]> keys, List<byte[]> values) throws Exception;
 
+    /** Puts one record in a transaction of its own, which survives the end of the process. */
+    void put(byte[] key, byte[] value) throws Exception;
+
     /** Ends a load: what follows reads the best state that the engine has. */
     void settle() throws Exception;
 

@@ -36,6 +36,11 @@ final class FulguriteEngine implements Engine {
     }
 
     @Override
+    public void put(byte[] key, byte[] value) {
+        database.write(transaction -> transaction.put(table, key, value));
+    }
+
+    @Override
     public void settle() {
         database.checkpoint();
     }

@@ -43,6 +43,14 @@ final class LmdbEngine implements Engine {
     }
 
     @Override
+    public void put(byte[] newKey, byte[] newValue) {
+        try (Txn<ByteBuffer> transaction = env.txnWrite()) {
+            dbi.put(transaction, fill(key, newKey), fill(value, newValue));
+            transaction.commit();
+        }
+    }
+
+    @Override
     public void settle() {}
 
     @Override

@@ -34,6 +34,11 @@ final class RocksEngine implements Engine {
     }
 
     @Override
+    public void put(byte[] key, byte[] value) throws RocksDBException {
+        database.put(writes, key, value);
+    }
+
+    @Override
     public void settle() throws RocksDBException {
         database.compactRange();
     }

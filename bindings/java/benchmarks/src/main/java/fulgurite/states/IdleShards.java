@@ -8,18 +8,22 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SplittableRandom;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.geaflow.store.api.key.IKVStatefulStore;
 
 /**
  * Shards that were written and archived through GeaFlow's interfaces and are not used any more: the memory, descriptors
- * and threads that they hold, and the threads that wake up meanwhile. They are in a virtual machine of their own, whose
- * heap is resident from the beginning, so that the rest of its memory is that of the library.
+ * and threads that they hold, and the threads that wake up meanwhile. Then all of them are used again. They are in a
+ * virtual machine of their own, whose heap is resident from the beginning, so that the rest of its memory is that of
+ * the library.
  */
 final class IdleShards {
     static final String NAME = "idle_shards";
     static final String ABOUT = "what shards of 100 records hold while they are not used";
+    static final String ACTIVE = "active_shards";
+    static final String ACTIVE_ABOUT = "random reads and writes of the same shards, and what they hold then";
 
     private static final int RECORDS = 100;
 
@@ -27,6 +31,10 @@ final class IdleShards {
     private static final int WARM_UP_SHARDS = 50;
 
     private static final long WATCHED_MS = 2_000;
+
+    /** Reads and writes of all shards together. As many run before, which do not count. */
+    private static final int OPERATIONS = 100_000;
+
     private static final Path PROCESS = Path.of("/proc/self");
 
     private IdleShards() {}
@@ -43,8 +51,18 @@ final class IdleShards {
         /** Those that have woken up in the time in which they were watched. */
         long awake;
 
+        /** After random reads and writes of all shards. */
+        long activeKib;
+
+        /** The processor time of one of these. */
+        long activeNs;
+
         double memoryMib() {
             return memoryKib / 1024.0;
+        }
+
+        double activeMib() {
+            return activeKib / 1024.0;
         }
     }
 
@@ -85,6 +103,8 @@ final class IdleShards {
         figures.descriptors = Long.parseLong(numbers[1]);
         figures.threads = Long.parseLong(numbers[2]);
         figures.awake = Long.parseLong(numbers[3]);
+        figures.activeKib = Long.parseLong(numbers[4]);
+        figures.activeNs = Long.parseLong(numbers[5]);
         return figures;
     }
 
@@ -112,9 +132,31 @@ final class IdleShards {
             if (!("value " + (RECORDS - 1)).equals(last)) {
                 throw new IllegalStateException(NAME + ": a shard has " + last + " as its last record");
             }
+        }
+        use(stores);
+        long activeNs = use(stores);
+        long active = memoryKib() - before;
+        for (IKVStatefulStore<String, String> store : stores) {
             store.close();
         }
-        System.out.println(memory + " " + descriptors + " " + after.size() + " " + awake);
+        System.out.println(
+                memory + " " + descriptors + " " + after.size() + " " + awake + " " + active + " " + activeNs);
+    }
+
+    /** Reads and writes random records of random shards. Returns the processor time of one operation. */
+    private static long use(List<IKVStatefulStore<String, String>> stores) throws IOException {
+        SplittableRandom random = new SplittableRandom(7);
+        long begun = ProcessorTime.now();
+        for (int operation = 0; operation < OPERATIONS; operation++) {
+            IKVStatefulStore<String, String> store = stores.get(random.nextInt(stores.size()));
+            String key = "key " + random.nextInt(RECORDS);
+            if (operation % 2 == 0) {
+                store.put(key, "value " + operation);
+            } else if (store.get(key) == null) {
+                throw new IllegalStateException(ACTIVE + ": a shard has lost " + key);
+            }
+        }
+        return (ProcessorTime.now() - begun) / OPERATIONS;
     }
 
     private static List<IKVStatefulStore<String, String>> open(FulguriteStates states, Path directory, int shards)

@@ -38,7 +38,7 @@ public final class Main {
             System.exit(2);
         }
         List<Workload> chosen = main.choose();
-        if (chosen.isEmpty() && !main.isChosen(IdleShards.NAME)) {
+        if (chosen.isEmpty() && !main.isChosen(IdleShards.NAME) && !main.isChosen(IdleShards.ACTIVE)) {
             main.printNames();
             System.exit(2);
         }
@@ -86,6 +86,7 @@ public final class Main {
         System.err.println("no workload has a part of these names: " + only);
         all().forEach(workload -> System.err.println("  " + workload.name + ": " + workload.about));
         System.err.println("  " + IdleShards.NAME + ": " + IdleShards.ABOUT);
+        System.err.println("  " + IdleShards.ACTIVE + ": " + IdleShards.ACTIVE_ABOUT);
     }
 
     private boolean measureAll(List<Workload> chosen) throws Exception {
@@ -96,8 +97,8 @@ public final class Main {
         for (Workload workload : chosen) {
             measure(workload);
         }
-        if (isChosen(IdleShards.NAME)) {
-            measureIdleShards();
+        if (isChosen(IdleShards.NAME) || isChosen(IdleShards.ACTIVE)) {
+            measureShards();
         }
         if (isQuick) {
             System.out.println("--quick judges no bar");
@@ -170,13 +171,20 @@ public final class Main {
         }
     }
 
-    private void measureIdleShards() throws Exception {
+    private void measureShards() throws Exception {
         IdleShards.Figures found = IdleShards.measure(directory, isQuick ? QUICK_SHARDS : SHARDS);
-        System.out.printf(
-                "%-26s %.1f MiB, %d descriptors, %d threads, %d of them awake; %d shards%n",
-                IdleShards.NAME, found.memoryMib(), found.descriptors, found.threads, found.awake, found.shards);
-        judge(IdleShards.NAME, found.memoryMib(), IDLE_MIB, " MiB");
-        judge(IdleShards.NAME, found.awake, 0, " threads awake");
+        if (isChosen(IdleShards.NAME)) {
+            System.out.printf(
+                    "%-26s %.1f MiB, %d descriptors, %d threads, %d of them awake; %d shards%n",
+                    IdleShards.NAME, found.memoryMib(), found.descriptors, found.threads, found.awake, found.shards);
+            judge(IdleShards.NAME, found.memoryMib(), IDLE_MIB, " MiB");
+            judge(IdleShards.NAME, found.awake, 0, " threads awake");
+        }
+        if (isChosen(IdleShards.ACTIVE)) {
+            System.out.printf(
+                    "%-26s %12d CPU ns/op, %.1f MiB; %d shards%n",
+                    IdleShards.ACTIVE, found.activeNs, found.activeMib(), found.shards);
+        }
     }
 
     private void report(Workload workload, Measured ours, Measured theirs, double ratio) {

@@ -11,9 +11,10 @@ import org.fulgurite.internal.Native;
 import org.fulgurite.internal.StorageCalls;
 
 /**
- * Creates checkpoints of one database in a storage, and restores them. The first checkpoint is a copy of the database.
- * Later ones send only what has changed since the one before, as long as the database retains the log of these changes
- * ({@link DatabaseOptions#keepLog}) and they are less than half of the copy. Otherwise they send a new copy.
+ * Creates checkpoints of one database in a storage, and restores them. The first checkpoint has all entries, in segments
+ * of some megabytes. Later ones send only what has changed since the one before, as long as the database retains the
+ * log of these changes ({@link DatabaseOptions#keepLog}) and they are less than half of the segments. Otherwise they
+ * send the segments that no committed checkpoint of the storage has.
  *
  * <pre>{@code
  * DatabaseOptions options = Database.options().create(true).keepLog(64 << 20);
@@ -71,16 +72,17 @@ public final class Checkpoints implements AutoCloseable {
         /**
          * Returns the size of what was stored.
          *
-         * @return the bytes, without the list of the checkpoint's files; 0 if nothing has changed
+         * @return the bytes, without the list of the checkpoint's files; 0 if the storage had all data
          */
         public long bytesSent() {
             return bytesSent;
         }
 
         /**
-         * Returns whether the whole database was sent, and not only changes.
+         * Returns whether the checkpoint has all entries as segments, and not only changes since the one before.
+         * Segments that the storage had were not sent.
          *
-         * @return whether the whole database was sent
+         * @return whether the checkpoint is whole
          */
         public boolean isWhole() {
             return whole;
@@ -97,7 +99,7 @@ public final class Checkpoints implements AutoCloseable {
 
         @Override
         public String toString() {
-            return bytesSent + " bytes sent, " + (whole ? "the whole database" : "changes");
+            return bytesSent + " bytes sent, " + (whole ? "a whole checkpoint" : "changes");
         }
     }
 
@@ -123,7 +125,8 @@ public final class Checkpoints implements AutoCloseable {
      * @param database the database
      * @param id the id, not negative
      * @return what was sent
-     * @throws FulguriteException if the storage or the database fails. The checkpoint does not exist then
+     * @throws FulguriteException if the storage or the database fails. The checkpoint does not exist then, and the one
+     *     that it was to replace may be gone
      */
     public Report create(Database database, long id) {
         return call(raw -> new Report(Native.createCheckpoint(raw, database.raw(), id), calls.takeFailure()));

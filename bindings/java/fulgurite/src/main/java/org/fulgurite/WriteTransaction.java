@@ -16,6 +16,7 @@ import org.fulgurite.options.Durability;
  */
 public final class WriteTransaction extends Transaction {
     private static final byte[] NOTHING = {};
+    private static final ByteBuffer NO_BYTES = ByteBuffer.wrap(NOTHING);
 
     WriteTransaction(Database database, long raw) {
         super(database, raw, "write transaction", true);
@@ -68,6 +69,18 @@ public final class WriteTransaction extends Transaction {
     }
 
     /**
+     * Stores a value unless the key exists. The buffers are as in {@link #put(Table, ByteBuffer, ByteBuffer)}.
+     *
+     * @param table the table
+     * @param key the key
+     * @param value the value
+     * @return whether the value was stored
+     */
+    public boolean insert(Table table, ByteBuffer key, ByteBuffer value) {
+        return Room.change(handle.raw(), table.handle.raw(), Room.INSERT, key, value);
+    }
+
+    /**
      * Merges an operand into the value of a key by the table's {@link TableOptions#merge operator}. The operand is
      * applied to the value that the key has when this transaction commits, so merges never conflict.
      *
@@ -88,6 +101,18 @@ public final class WriteTransaction extends Transaction {
      */
     public boolean delete(Table table, byte[] key) {
         return Room.change(handle.raw(), table.handle.raw(), Room.DELETE, key, NOTHING);
+    }
+
+    /**
+     * Deletes a key: the bytes of a buffer from its position to its limit. The buffer can be direct or not, and stays as
+     * it is.
+     *
+     * @param table the table
+     * @param key the key
+     * @return whether the key existed
+     */
+    public boolean delete(Table table, ByteBuffer key) {
+        return Room.change(handle.raw(), table.handle.raw(), Room.DELETE, key, NO_BYTES);
     }
 
     /**

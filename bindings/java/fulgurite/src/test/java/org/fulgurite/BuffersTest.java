@@ -130,6 +130,13 @@ class BuffersTest extends WithDatabase {
                 assertArrayEquals(bytes(size, 1), txn.get(table, key(size)));
                 assertTrue(txn.delete(table, key(size)));
                 assertFalse(txn.delete(table, key(size)));
+                ByteBuffer key = around(key(size), ByteBuffer::allocateDirect);
+                ByteBuffer value = around(bytes(size, 4), ByteBuffer::allocate);
+                assertTrue(txn.insert(table, key, value));
+                assertFalse(txn.insert(table, key, value));
+                assertArrayEquals(bytes(size, 4), txn.get(table, key(size)));
+                assertTrue(txn.delete(table, key));
+                assertFalse(txn.delete(table, key));
                 txn.put(table, bytes(size, 3), key(1));
                 assertTrue(txn.delete(table, bytes(size, 3)));
                 txn.merge(appended, key(size), bytes(size, 1));

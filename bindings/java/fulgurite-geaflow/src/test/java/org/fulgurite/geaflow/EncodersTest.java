@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.apache.geaflow.common.tuple.Tuple;
@@ -17,10 +18,16 @@ import org.apache.geaflow.state.graph.encoder.IEdgeKVEncoder;
 import org.apache.geaflow.state.graph.encoder.IGraphKVEncoder;
 import org.apache.geaflow.state.graph.encoder.IVertexKVEncoder;
 import org.apache.geaflow.store.api.graph.IStaticGraphStore;
+import org.apache.geaflow.store.api.key.IKVStatefulStore;
+import org.apache.geaflow.store.context.StoreContext;
+import org.fulgurite.Database;
+import org.fulgurite.Table;
 import org.fulgurite.geaflow.samples.Conditions;
 import org.fulgurite.geaflow.samples.Elements;
 import org.fulgurite.geaflow.samples.Elements.Link;
 import org.fulgurite.geaflow.samples.Elements.Node;
+import org.fulgurite.geaflow.samples.KryoValues;
+import org.fulgurite.geaflow.samples.Texts;
 import org.junit.jupiter.api.Test;
 
 /** Encoders and types of ids of a user. */
@@ -69,6 +76,7 @@ class EncodersTest extends WithJob {
     void edgesOfGeaFlowsEncoderWithOtherBytesAreReadByIt() {
         IGraphKVEncoder<String, String, String> own = Elements.encoder(Elements.TEXTS, false);
         IStaticGraphStore<String, String, String> store = graph(Elements.TEXTS);
+        store.drop();
         GraphKVEncoderFactory.ENCODER.set(new IGraphKVEncoder<String, String, String>() {
             @Override
             public IType<String> getKeyType() {
@@ -92,6 +100,45 @@ class EncodersTest extends WithJob {
         assertEquals(
                 link("a", "b").toString(),
                 store.getEdgeIterator(Conditions.none()).next().toString());
+    }
+
+    private static void refused(Runnable open, String... parts) {
+        String message = assertThrows(GeaflowRuntimeException.class, open::run).getMessage();
+        for (String part : parts) {
+            assertTrue(message.contains(part), message);
+        }
+    }
+
+    @Test
+    void aGraphThatOtherEncodersHaveWrittenIsRefusedUnlessTheirClassesAreNotChecked() {
+        graph(Elements.TEXTS).close();
+        isEncoderOfGeaFlow = false;
+        refused(() -> graph(Elements.TEXTS), EdgeKVEncoder.class.getName(), "Elements$EdgeEncoder", "classes.check");
+        configuration.put("geaflow.store.fulgurite.classes.check", "false");
+        graph(Elements.TEXTS).close();
+        configuration.remove("geaflow.store.fulgurite.classes.check");
+        graph(Elements.TEXTS).close();
+        isEncoderOfGeaFlow = true;
+        refused(() -> graph(Elements.TEXTS), EdgeKVEncoder.class.getName(), "Elements$EdgeEncoder");
+    }
+
+    @Test
+    void valuesOfAnotherSerializerAreRefusedAndAnEarlierFileGetsItsName() {
+        IKVStatefulStore<String, String> store = values();
+        store.put("a", "kept");
+        store.close();
+        try (Database database = Database.options().open(local(0).resolve("state.ful"))) {
+            Table layouts = database.openOrCreateTable("layout");
+            byte[] earlier = "values".getBytes(StandardCharsets.UTF_8);
+            database.write(transaction -> transaction.put(layouts, new byte[0], earlier));
+        }
+        store.init(context(0));
+        assertEquals("kept", store.get("a"));
+        store.close();
+        StoreContext other = context(0).withKeySerializer(new KryoValues<String>());
+        refused(() -> store.init(other), Texts.class.getName(), KryoValues.class.getName());
+        store.init(context(0));
+        assertEquals("kept", store.get("a"));
     }
 
     /** Numbers in as few bytes as they need, although their class says eight. */

@@ -3,9 +3,11 @@ package org.fulgurite.geaflow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -16,11 +18,13 @@ import org.apache.geaflow.common.config.Configuration;
 import org.apache.geaflow.file.PersistentIOBuilder;
 import org.apache.geaflow.state.graph.encoder.GraphKVEncoderFactory;
 import org.apache.geaflow.store.IStatefulStore;
+import org.apache.geaflow.store.api.key.IKVStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.geaflow.internal.graph.StaticGraphStore;
 import org.fulgurite.geaflow.internal.keys.KeyListStore;
 import org.fulgurite.geaflow.internal.keys.KeyMapStore;
 import org.fulgurite.geaflow.internal.keys.KeyValueStore;
+import org.fulgurite.geaflow.internal.shard.ShardDirectory;
 import org.fulgurite.geaflow.samples.Conditions;
 import org.fulgurite.geaflow.samples.Elements;
 import org.fulgurite.geaflow.samples.LocalFiles;
@@ -30,9 +34,16 @@ import org.junit.jupiter.api.Test;
 /**
  * A virtual machine that archives or recovers states of all kinds is killed. The next one recovers the newest committed
  * checkpoint, whole, and goes on from there. The system property {@code fulgurite.kills} sets how often.
+ * {@code fulgurite.halts.stride} sets how far apart the steps of archives are that are the last of a virtual machine: 1
+ * for each of them. {@code fulgurite.halts.seed} chooses the first one.
  */
 class KillTest extends WithJob {
-    private static final int KILLS = Integer.getInteger("fulgurite.kills", 10);
+    private static final int KILLS = Integer.getInteger("fulgurite.kills", 8);
+    private static final int HALTS_STRIDE = Integer.getInteger("fulgurite.halts.stride", 6);
+
+    /** Both archives copy data, a manifest and _commit, with two steps each. */
+    private static final int HALT_STEPS = 12;
+
     private static final int KEYS = 200;
     private static final int COLLECTIONS = 10;
     private static final int LONGEST_RUN_MS = 300;
@@ -153,6 +164,80 @@ class KillTest extends WithJob {
         assertTrue(newest >= KILLS, newest + " checkpoints");
     }
 
+    /** Archives values twice: all of them, then changes. Prints the number of each checkpoint afterwards. */
+    static final class TwiceArchiver {
+        private static final int KEYS_OF_BOTH = 2_000;
+
+        public static void main(String[] arguments) {
+            Map<String, String> configuration = new HashMap<>();
+            configuration.put("geaflow.job.runtime.name", JOB);
+            configuration.put("geaflow.work.path", arguments[0]);
+            configuration.put("geaflow.file.persistent.root", arguments[1]);
+            PersistentIOBuilder.STORAGE.set(new LocalFiles());
+            KeyValueStore<String, String> values = new KeyValueStore<>();
+            values.init(States.context(STATE, configuration));
+            for (int key = 0; key < KEYS_OF_BOTH; key++) {
+                values.put("key " + key, "in every checkpoint");
+            }
+            for (int id = 1; id <= 2; id++) {
+                values.put("state", "state " + id);
+                values.archive(id);
+                System.out.println(id);
+            }
+            values.close();
+        }
+    }
+
+    @Test
+    void anArchiveThatEndsAtAnyStepLeavesItsCheckpointWholeOrTheOneBefore() throws Exception {
+        long seed = Long.getLong("fulgurite.halts.seed", System.nanoTime());
+        System.out.println("-Dfulgurite.halts.seed=" + seed);
+        for (int step = new Random(seed).nextInt(HALTS_STRIDE); step < HALT_STEPS; step += HALTS_STRIDE) {
+            assertTrue(isHaltedAt(step), "the archiver has fewer steps than " + step);
+        }
+    }
+
+    /** Has an archiver end at a step, recovers, and goes on. Returns false if the archiver had fewer steps. */
+    private boolean isHaltedAt(int step) throws Exception {
+        Path printed = directory.resolve("printed of step " + step);
+        Process process = archiver(TwiceArchiver.class, printed, "-Dfulgurite.geaflow.halt=" + step);
+        assertTrue(process.waitFor(1, TimeUnit.MINUTES), "the archiver does not end");
+        int code = process.exitValue();
+        assertTrue(code == 0 || code == LocalFiles.HALTED, "exit code " + code + " at step " + step);
+        long returned = Files.readAllLines(printed).size();
+        IKVStatefulStore<String, String> store = values();
+        long recovered = Math.max(0, store.recoveryLatest());
+        assertTrue(recovered == returned || recovered == returned + 1, returned + " returned, recovered " + recovered);
+        if (recovered > 0) {
+            assertEquals("state " + recovered, store.get("state"));
+            assertEquals("in every checkpoint", store.get("key 1999"));
+        }
+        store.put("state", "after the halt");
+        store.archive(recovered + 1);
+        store.drop();
+        assertEquals(recovered + 1, store.recoveryLatest());
+        assertEquals("after the halt", store.get("state"));
+        store.drop();
+        ShardDirectory.deleteAll(directory.resolve("root"));
+        return code == LocalFiles.HALTED;
+    }
+
+    private Process archiver(Class<?> program, Path printed, String... options) throws IOException {
+        List<String> command = new ArrayList<>();
+        command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
+        command.add("-cp");
+        command.add(System.getProperty("java.class.path"));
+        command.add("-Dfulgurite.directory=" + System.getProperty("fulgurite.directory"));
+        command.addAll(Arrays.asList(options));
+        command.add(program.getName());
+        command.add(directory.resolve("work").toString());
+        command.add(directory.resolve("root").toString());
+        return new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .redirectOutput(printed.toFile())
+                .start();
+    }
+
     /**
      * Runs an archiver, and kills it some time after it has printed so many lines. Returns the highest number that it
      * has printed, or 0.
@@ -160,17 +245,7 @@ class KillTest extends WithJob {
     private long runAndKill(int lines, int afterMs) throws Exception {
         Path printed = directory.resolve("printed");
         Files.deleteIfExists(printed);
-        Process process = new ProcessBuilder(
-                        Paths.get(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        "-Dfulgurite.directory=" + System.getProperty("fulgurite.directory"),
-                        Archiver.class.getName(),
-                        directory.resolve("work").toString(),
-                        directory.resolve("root").toString())
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .redirectOutput(printed.toFile())
-                .start();
+        Process process = archiver(Archiver.class, printed);
         try {
             long deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
             while (process.isAlive() && Files.readAllLines(printed).size() < lines) {

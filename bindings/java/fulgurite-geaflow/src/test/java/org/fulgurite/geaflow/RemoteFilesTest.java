@@ -54,8 +54,9 @@ class RemoteFilesTest extends WithJob {
     }
 
     @Test
-    void aDirectoryThatIsListedOftenIsReadOnce() {
+    void directoriesThatListFilesTwiceAreReadOnceAndThoseOfCommittedCheckpointsNotAgain() {
         List<String> read = new ArrayList<>();
+        int[] looks = {0};
         PersistentIOBuilder.STORAGE.set(new LocalFiles() {
             @Override
             public List<String> listFileName(Path path) {
@@ -64,19 +65,29 @@ class RemoteFilesTest extends WithJob {
                 names.addAll(super.listFileName(path));
                 return names;
             }
+
+            @Override
+            public boolean exists(Path path) {
+                looks[0]++;
+                return super.exists(path);
+            }
         });
         IKVStatefulStore<String, String> store = values();
         store.put("a", "first");
         store.archive(1);
-        store.put("a", "second");
-        read.clear();
-        store.archive(2);
-        // The root, meta.1 and data.
-        assertEquals(3, new HashSet<>(read).size(), read.toString());
-        assertEquals(3, read.size(), read.toString());
+        for (int id = 2; id <= 9; id++) {
+            store.put("a", "value of " + id);
+            read.clear();
+            looks[0] = 0;
+            store.archive(id);
+            // The root, the directory of the checkpoint before, and data.
+            assertEquals(3, new HashSet<>(read).size(), read.toString());
+            assertEquals(3, read.size(), read.toString());
+            assertEquals(0, looks[0]);
+        }
         store.drop();
-        assertEquals(2, store.recoveryLatest());
-        assertEquals("second", store.get("a"));
+        assertEquals(9, store.recoveryLatest());
+        assertEquals("value of 9", store.get("a"));
     }
 
     @Test

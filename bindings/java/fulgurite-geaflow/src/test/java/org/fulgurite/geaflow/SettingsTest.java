@@ -6,13 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -27,7 +25,6 @@ import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.exceptions.StorageFullException;
 import org.fulgurite.geaflow.samples.Elements;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 class SettingsTest extends WithJob {
     private static final Pattern PERCENT = Pattern.compile("^.* uses ([0-9]+) % of .*$", Pattern.DOTALL);
@@ -122,33 +119,30 @@ class SettingsTest extends WithJob {
         }
     }
 
+    private static StorageFullException fill(IKVStatefulStore<String, String> store) {
+        return assertThrows(StorageFullException.class, () -> {
+            for (int number = 0; ; number++) {
+                store.put("key " + number, "a value of some length, which fills the file after a while " + number);
+            }
+        });
+    }
+
     @Test
     void theQuotaIsLoggedAsItFillsAndThenAnError() {
         configuration.put("geaflow.store.fulgurite.map.size", Long.toString(8 << 20));
         configuration.put("geaflow.store.fulgurite.max.readers", "126");
-        ListAppender<ILoggingEvent> log = new ListAppender<>();
-        Logger logger = (Logger) LoggerFactory.getLogger("org.fulgurite.geaflow");
-        logger.addAppender(log);
-        logger.setLevel(Level.INFO);
-        log.start();
-        IKVStatefulStore<String, String> store = values();
-        StorageFullException full = assertThrows(StorageFullException.class, () -> {
-            for (int number = 0; ; number++) {
-                store.put("key " + number, "a value of some length, which fills the file after a while " + number);
-                if (number % 20 == 0) {
-                    store.flush();
-                }
-            }
+        configuration.put("geaflow.state.write.async.enable", "false");
+        List<IKVStatefulStore<String, String>> opened = new ArrayList<>();
+        List<StorageFullException> refused = new ArrayList<>();
+        List<String> events = logged(() -> {
+            opened.add(values());
+            refused.add(fill(opened.get(0)));
         });
-        logger.setLevel(null);
-        logger.detachAppender(log);
+        IKVStatefulStore<String, String> store = opened.get(0);
+        StorageFullException full = refused.get(0);
         assertTrue(full.getMessage().contains(Long.toString(8 << 20)), full.getMessage());
         assertTrue(full.getMessage().contains("geaflow.store.fulgurite.map.size"), full.getMessage());
         assertFalse(full.getMessage().contains("reopen"), full.getMessage());
-        List<String> events = log.list.stream()
-                .filter(event -> event.getLevel().isGreaterOrEqual(Level.INFO))
-                .map(event -> event.getLevel() + " " + event.getFormattedMessage())
-                .collect(Collectors.toList());
         assertTrue(events.contains("INFO geaflow.store.fulgurite.max.readers has no use in Fulgurite: it is ignored"));
         String quota = "its quota of " + (8 << 20) + " bytes (geaflow.store.fulgurite.map.size)";
         for (Level level : new Level[] {Level.WARN, Level.ERROR}) {
@@ -167,6 +161,47 @@ class SettingsTest extends WithJob {
         store.init(context(0));
         store.put("a", "after the quota was passed");
         store.archive(1);
+    }
+
+    @Test
+    void theQuotaIsComparedWhenAShardIsOpenedAndAtEachFlushThatCommits() {
+        configuration.put("geaflow.store.fulgurite.map.size", "1048576");
+        configuration.put("geaflow.store.fulgurite.map.size.warning.threshold", "0.01");
+        List<IKVStatefulStore<String, String>> opened = new ArrayList<>();
+        assertEquals(1, quotaWarnings(() -> opened.add(values())));
+        IKVStatefulStore<String, String> store = opened.get(0);
+        store.put("a", new String(new char[40_000]));
+        assertEquals(1, quotaWarnings(store::flush));
+        assertEquals(0, quotaWarnings(store::flush));
+    }
+
+    private static long quotaWarnings(Runnable run) {
+        return logged(run).stream()
+                .filter(event -> event.startsWith("WARN") && event.contains("its quota of 1048576 bytes"))
+                .count();
+    }
+
+    @Test
+    void aKeyThatIsNotKnownIsNamedWithTheNearestOne() {
+        configuration.put("geaflow.store.fulgurite.mapsize", "100000000");
+        assertTrue(logged(this::values).contains("WARN geaflow.store.fulgurite.mapsize is not a key of this store: "
+                + "it is ignored; the nearest key is geaflow.store.fulgurite.map.size"));
+    }
+
+    @Test
+    void aLargeCheckpointThatIsWholeAgainIsLogged() {
+        IKVStatefulStore<String, String> store = values();
+        String value = new String(new char[500_000]);
+        for (int id = 1; id <= 2; id++) {
+            for (int key = 0; key < 3; key++) {
+                store.put("key " + key, value + id);
+            }
+            long checkpoint = id;
+            long warnings = logged(() -> store.archive(checkpoint)).stream()
+                    .filter(event -> event.startsWith("WARN") && event.contains("is whole again"))
+                    .count();
+            assertEquals(id - 1, warnings);
+        }
     }
 
     private static double usedOfQuota(Gauges group) {

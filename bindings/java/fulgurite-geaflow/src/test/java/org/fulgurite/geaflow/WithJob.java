@@ -1,5 +1,9 @@
 package org.fulgurite.geaflow;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -8,9 +12,13 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.apache.geaflow.common.config.Configuration;
 import org.apache.geaflow.common.type.IType;
 import org.apache.geaflow.file.PersistentIOBuilder;
+import org.apache.geaflow.metrics.common.api.Gauge;
+import org.apache.geaflow.metrics.common.api.MetricGroup;
 import org.apache.geaflow.state.DataModel;
 import org.apache.geaflow.state.graph.encoder.GraphKVEncoderFactory;
 import org.apache.geaflow.store.IStatefulStore;
@@ -26,6 +34,7 @@ import org.fulgurite.geaflow.samples.Texts;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 /** A test with the directories of a job, whose stores are closed at its end. */
 public abstract class WithJob {
@@ -33,9 +42,9 @@ public abstract class WithJob {
     static final String STATE = "state";
 
     @TempDir
-    Path directory;
+    protected Path directory;
 
-    final Map<String, String> configuration = new HashMap<>();
+    protected final Map<String, String> configuration = new HashMap<>();
     final LocalFiles files = new LocalFiles();
 
     /** Whether graphs have GeaFlow's encoder, and not one of a user. */
@@ -87,7 +96,7 @@ public abstract class WithJob {
     }
 
     @SuppressWarnings("unchecked")
-    IKVStatefulStore<String, String> values() {
+    protected IKVStatefulStore<String, String> values() {
         return (IKVStatefulStore<String, String>) initialised(DataModel.KV);
     }
 
@@ -113,6 +122,45 @@ public abstract class WithJob {
     <K> IDynamicGraphStore<K, String, String> versions(IType<K> ids) {
         GraphKVEncoderFactory.ENCODER.set(Elements.encoder(ids, isEncoderOfGeaFlow));
         return (IDynamicGraphStore<K, String, String>) initialised(DataModel.DYNAMIC_GRAPH);
+    }
+
+    /** What is logged while this runs. */
+    protected static List<String> logged(Runnable run) {
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        Logger logger = (Logger) LoggerFactory.getLogger("org.fulgurite.geaflow");
+        logger.addAppender(log);
+        logger.setLevel(Level.INFO);
+        log.start();
+        try {
+            run.run();
+        } finally {
+            logger.setLevel(null);
+            logger.detachAppender(log);
+        }
+        return log.list.stream()
+                .filter(event -> event.getLevel().isGreaterOrEqual(Level.INFO))
+                .map(event -> event.getLevel() + " " + event.getFormattedMessage())
+                .collect(Collectors.toList());
+    }
+
+    /** What a state reports to its metric group. */
+    static final class Gauges implements MetricGroup {
+        final Map<String, Object> values = new TreeMap<>();
+
+        @Override
+        public <T> Gauge<T> gauge(String name) {
+            return value -> values.put(name, value);
+        }
+
+        @Override
+        public void remove(String name) {
+            values.remove(name);
+        }
+
+        /** A gauge of shard 0. */
+        long of(String name) {
+            return (Long) values.get("fulgurite." + STATE + ".0." + name);
+        }
     }
 
     static long bytes(Path file) {

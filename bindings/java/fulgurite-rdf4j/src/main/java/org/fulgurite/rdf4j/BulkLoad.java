@@ -4,6 +4,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.sail.SailException;
 import org.fulgurite.exceptions.FulguriteException;
@@ -20,10 +24,14 @@ import org.fulgurite.rdf4j.internal.SailErrors;
  * }</pre>
  *
  * <p>The extension gives the format: {@code .nt}, {@code .nq}, {@code .ttl}, {@code .trig}, {@code .rdf} and
- * {@code .jsonld}; compressed files (gzip, bzip2, xz, zstd) have a second one, such as {@code .nt.gz}. Connection
- * listeners are not notified. An interrupt of the thread cancels the load.
+ * {@code .jsonld}; compressed files (gzip, bzip2, xz, zstd) have a second one, such as {@code .nt.gz}. An interrupt of
+ * the thread cancels the load.
+ *
+ * <p>Connection listeners are not notified. Sails above the store, such as an inferencer, ShaclSail and LuceneSail, do
+ * not see the statements.
  */
 public final class BulkLoad {
+    private static final Logger LOGGER = Logger.getLogger("org.fulgurite");
     private static final long WATCH_MILLISECONDS = 100;
 
     private final FulguriteStore store;
@@ -32,13 +40,17 @@ public final class BulkLoad {
     private boolean lenient;
     private Listener listener;
 
+    /** Set by the watcher, and read after the watcher has ended. */
+    private boolean listenerHasFailed;
+
     BulkLoad(FulguriteStore store) {
         this.store = store;
     }
 
     /**
      * Receives the progress of a load: about every 100 ms on a thread of its own, and at the end of the load on the thread
-     * that loads. The calls do not overlap.
+     * that loads. The calls do not overlap, and {@link #run} waits for their end. If one throws an exception, it is
+     * logged, the load continues, and the listener is not called again.
      */
     public interface Listener {
         /**
@@ -163,27 +175,33 @@ public final class BulkLoad {
      */
     public Report run() {
         long[] counts = new long[5];
+        listenerHasFailed = false;
         Handle load = new Handle(this, NativeQuads.newLoad(), "load", false, Handle.newSet());
         Thread loading = Thread.currentThread();
-        Thread watcher = new Thread(() -> watch(load, loading), "fulgurite-load");
+        CountDownLatch ended = new CountDownLatch(1);
+        Thread watcher = new Thread(() -> watch(load, ended, loading), "fulgurite-load");
         watcher.setDaemon(true);
         watcher.start();
         try {
             NativeQuads.load(
                     store.raw(), load.raw(), files.toArray(new String[0]), graph, lenient, counts);
-            end(watcher);
+            end(ended, watcher);
             report(load);
             return new Report(counts);
         } catch (FulguriteException error) {
             throw SailErrors.of(error);
         } finally {
+            end(ended, watcher);
             load.close();
         }
     }
 
-    /** Ends the watcher, so that the last report is made after all others. */
-    private static void end(Thread watcher) {
-        watcher.interrupt();
+    /**
+     * Ends the watcher, so that the last report is made after all others. It is not interrupted: a listener that it
+     * calls may clear the interrupt.
+     */
+    private static void end(CountDownLatch ended, Thread watcher) {
+        ended.countDown();
         boolean wasInterrupted = false;
         while (watcher.isAlive()) {
             try {
@@ -200,22 +218,27 @@ public final class BulkLoad {
     private void report(Handle load) {
         long[] progress = new long[3];
         String stage = NativeQuads.loadProgress(load.raw(), progress);
-        if (stage != null && listener != null) {
+        if (stage == null || listener == null || listenerHasFailed) {
+            return;
+        }
+        try {
             listener.progress(stage, progress[0], progress[1], progress[2]);
+        } catch (RuntimeException error) {
+            listenerHasFailed = true;
+            LOGGER.log(Level.WARNING, "the listener of a bulk load failed, and is not called again", error);
         }
     }
 
-    private void watch(Handle load, Thread loading) {
+    private void watch(Handle load, CountDownLatch ended, Thread loading) {
         try {
-            while (load.isOpen()) {
-                Thread.sleep(WATCH_MILLISECONDS);
+            while (!ended.await(WATCH_MILLISECONDS, TimeUnit.MILLISECONDS)) {
                 if (loading.isInterrupted()) {
                     NativeQuads.cancelLoad(load.raw());
                 }
                 report(load);
             }
-        } catch (FulguriteException | InterruptedException ended) {
-            // The load has ended.
+        } catch (FulguriteException | InterruptedException failure) {
+            LOGGER.log(Level.WARNING, "the progress of a bulk load is not reported any more", failure);
         }
     }
 }

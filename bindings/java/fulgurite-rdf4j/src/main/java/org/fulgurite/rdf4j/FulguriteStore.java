@@ -3,6 +3,7 @@ package org.fulgurite.rdf4j;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Set;
 import org.eclipse.rdf4j.common.transaction.IsolationLevels;
@@ -20,6 +21,7 @@ import org.fulgurite.exceptions.ClosedException;
 import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.exceptions.LockedException;
 import org.fulgurite.internal.Handle;
+import org.fulgurite.internal.Native;
 import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.config.FulguriteStoreConfig;
 import org.fulgurite.rdf4j.config.QueryEngine;
@@ -48,6 +50,11 @@ import org.fulgurite.rdf4j.values.ValueCache;
 public class FulguriteStore extends AbstractNotifyingSail implements FederatedServiceResolverClient {
     /** The name of the file in the data directory. */
     public static final String FILE_NAME = "store.ful";
+
+    /** The factories of RDF4J that its own stores use if none is configured. Configurations often name one of them. */
+    private static final Set<String> DEFAULT_STRATEGIES = Set.of(
+            "org.eclipse.rdf4j.query.algebra.evaluation.impl.DefaultEvaluationStrategyFactory",
+            "org.eclipse.rdf4j.query.algebra.evaluation.impl.StrictEvaluationStrategyFactory");
 
     private static final int OPTIONS = 14;
     private static final int OPTION_CREATE = 0;
@@ -89,9 +96,12 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         setSupportedIsolationLevels(IsolationLevels.values());
         setDefaultIsolationLevel(IsolationLevels.SNAPSHOT_READ);
         config.getDefaultQueryEvaluationMode().ifPresent(this::setDefaultQueryEvaluationMode);
-        EvaluationStrategyFactory configured = config.getEvaluationStrategyFactory();
-        if (configured != null) {
-            setEvaluationStrategyFactory(configured);
+        String strategyName = config.getEvaluationStrategyFactoryClassName();
+        if (strategyName != null && !DEFAULT_STRATEGIES.contains(strategyName)) {
+            setEvaluationStrategyFactory(config.getEvaluationStrategyFactory());
+        }
+        if (config.getIterationCacheSyncThreshold() > 0) {
+            setIterationCacheSyncThreshold(config.getIterationCacheSyncThreshold());
         }
         if (config.getConnectionTimeOut() > 0) {
             setConnectionTimeOut(config.getConnectionTimeOut());
@@ -120,6 +130,8 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
 
     @Override
     protected void initializeInternal() {
+        // Throws an exception if the jar for the threshold is missing.
+        new QueryEvaluation(this).collections().get().close();
         File directory = getDataDir();
         if (directory == null) {
             directory = createTemporary();
@@ -219,6 +231,30 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         return new BulkLoad(this);
     }
 
+    /**
+     * Copies the newest committed state to a new file. Readers and writers continue meanwhile. To use the copy, put it
+     * into a data directory under the name {@link #FILE_NAME}.
+     *
+     * @param copy the path of the copy, at which no file may exist
+     * @throws SailException if the copy cannot be made
+     */
+    public void backup(Path copy) {
+        SailErrors.run(() -> Native.backup(raw(), copy.toAbsolutePath().toString()));
+    }
+
+    /**
+     * Makes the file as small as possible. Readers and writers continue meanwhile, but commits wait if they write much.
+     * Pages that open results and transactions read stay, so close these before. If large values do not fit into free
+     * pages, the file may grow to twice its size before it shrinks.
+     *
+     * @return the bytes by which it shrank
+     * @throws SailException if the file cannot be read or written
+     */
+    public long compact() {
+        SailErrors.run(this::forgetSnapshot);
+        return SailErrors.convert(() -> Native.compact(raw()));
+    }
+
     long raw() {
         return handle().raw();
     }
@@ -294,6 +330,11 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
 
     boolean usesOwnQueryEngine() {
         return config.getQueryEngine() == QueryEngine.STORE;
+    }
+
+    /** The most memory of a query that the store evaluates, in bytes; 0 for no limit. */
+    long queryMemory() {
+        return config.getQueryMemory();
     }
 
     IriCache iris() {

@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.eclipse.rdf4j.common.iteration.CloseableIteration;
 import org.eclipse.rdf4j.common.iteration.CloseableIteratorIteration;
@@ -38,6 +39,7 @@ import org.eclipse.rdf4j.sail.helpers.DefaultSailChangedEvent;
 import org.eclipse.rdf4j.sail.inferencer.InferencerConnection;
 import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.internal.SailErrors;
+import org.fulgurite.rdf4j.internal.StatementSpill;
 import org.fulgurite.rdf4j.queries.StoreQuery;
 import org.fulgurite.rdf4j.queries.UpdateChanges;
 import org.fulgurite.rdf4j.values.StoredTriple;
@@ -506,19 +508,20 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         }
     }
 
-    /** As {@link #remove}, and notifies the listeners, if there are any. */
+    /** As {@link #remove}. Then it notifies the listeners, which may read and change the transaction. */
     private long removeAndNotify(
             Resource subject, IRI predicate, Value object, boolean inferred, Resource... contexts) {
         synchronized (lock) {
-            List<Statement> removed = List.of();
-            if (hasConnectionListeners()) {
-                flushPending();
-                prepareChange();
-                removed = matching(subject, predicate, object, inferred, contexts);
+            if (!hasConnectionListeners()) {
+                return remove(subject, predicate, object, inferred, contexts);
             }
-            long count = remove(subject, predicate, object, inferred, contexts);
-            removed.forEach(statement -> notifyStatementRemoved(statement, inferred));
-            return count;
+            try (StatementSpill removed = new StatementSpill()) {
+                // Both have the same state: a removal does not move the transaction to a newer one.
+                forEachMatching(removed::add, subject, predicate, object, inferred, contexts);
+                long count = remove(subject, predicate, object, inferred, contexts);
+                removed.forEach(statement -> notifyStatementRemoved(statement, inferred));
+                return count;
+            }
         }
     }
 
@@ -534,16 +537,23 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         return count;
     }
 
-    private List<Statement> matching(
-            Resource subject, IRI predicate, Value object, boolean inferred, Resource... contexts) {
+    /** Calls {@code use} with the statements of the transaction that match. It may read and change the transaction. */
+    private void forEachMatching(
+            Consumer<Statement> use,
+            Resource subject,
+            IRI predicate,
+            Value object,
+            boolean inferred,
+            Resource... contexts) {
         int kinds = inferred ? QuadPattern.INFERRED : QuadPattern.EXPLICIT;
-        List<Statement> statements = new ArrayList<>();
-        QuadPattern pattern =
-                SailErrors.convert(() -> new QuadPattern(transaction, subject, predicate, object, kinds, contexts));
-        try (StatementIteration found = new StatementIteration(pattern, null)) {
-            found.forEachRemaining(statements::add);
+        flushPending();
+        prepareChange();
+        try (CloseableIteration<Statement> found = read(view -> SailErrors.convert(() -> new StatementIteration(
+                new QuadPattern(view, subject, predicate, object, kinds, contexts), null)))) {
+            while (found.hasNext()) {
+                use.accept(found.next());
+            }
         }
-        return statements;
     }
 
     // SPARQL updates: an operation reads the state before it, so its changes are made when it ends
@@ -592,12 +602,11 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         }
         if (hasConnectionListeners()) {
             synchronized (lock) {
-                flushPending();
-                prepareChange();
-                for (Statement statement : matching(subject, predicate, object, false, contexts)) {
+                Consumer<Statement> note = statement -> {
                     changes.noteRemoval(statement);
                     notifyStatementRemoved(statement, false);
-                }
+                };
+                forEachMatching(note, subject, predicate, object, false, contexts);
             }
         }
         changes.remove(subject, predicate, object, contexts);

@@ -141,4 +141,20 @@ final class QuadPattern {
         }
         return count;
     }
+
+    /** As {@link #estimatedCount}, of all named graphs instead of those of the pattern. */
+    long estimatedCountOfNamed() {
+        return isPossible ? view.estimatedCount(subject, predicate, object, IdRows.ANY_NAMED_GRAPH, kinds) : 0;
+    }
+
+    /** As {@link #count}, for an order of joins. Requires: the view is a snapshot. */
+    long estimatedCount() {
+        long count = 0;
+        if (isPossible) {
+            for (long graph : graphs) {
+                count += view.estimatedCount(subject, predicate, object, graph, kinds);
+            }
+        }
+        return count;
+    }
 }

@@ -1,7 +1,10 @@
 package org.fulgurite.rdf4j;
 
 import java.time.Duration;
+import java.util.function.Supplier;
+import org.eclipse.rdf4j.collection.factory.api.CollectionFactory;
 import org.eclipse.rdf4j.collection.factory.impl.DefaultCollectionFactory;
+import org.eclipse.rdf4j.collection.factory.mapdb.MapDb3CollectionFactory;
 import org.eclipse.rdf4j.common.iteration.CloseableIteration;
 import org.eclipse.rdf4j.common.transaction.QueryEvaluationMode;
 import org.eclipse.rdf4j.query.BindingSet;
@@ -51,12 +54,30 @@ final class QueryEvaluation {
         ViewTripleSource triples = new ViewTripleSource(view, kinds);
         EvaluationStrategy strategy = store.getEvaluationStrategyFactory()
                 .createEvaluationStrategy(dataset, triples, new StoreStatistics(store, view, kinds));
-        strategy.setCollectionFactory(DefaultCollectionFactory::new);
+        strategy.setCollectionFactory(collections());
         strategy.setQueryEvaluationMode(store.getDefaultQueryEvaluationMode());
         if (store.isTrackResultSize()) {
             strategy.setTrackResultSize(true);
         }
         return strategy;
+    }
+
+    /** What keeps the rows that a query sorts or groups: memory, and above the threshold of the store a file. */
+    Supplier<CollectionFactory> collections() {
+        long threshold = store.getIterationCacheSyncThreshold();
+        if (threshold <= 0) {
+            return DefaultCollectionFactory::new;
+        }
+        return () -> {
+            try {
+                return new MapDb3CollectionFactory(threshold);
+            } catch (NoClassDefFoundError missing) {
+                throw new SailException(
+                        "iterationCacheSyncThreshold is " + threshold + ", which needs a jar that is missing; add "
+                                + "org.eclipse.rdf4j:rdf4j-collection-factory-mapdb3 to the class path, or set it to 0",
+                        missing);
+            }
+        };
     }
 
     private TupleExpr optimize(

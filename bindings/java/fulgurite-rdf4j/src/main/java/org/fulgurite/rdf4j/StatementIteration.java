@@ -41,7 +41,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
     private final StatementOrder order;
     private final RowValues values;
 
-    /** Four ids a row. If more rows follow, there is room for a batch, and an element for {@link StoreView#open}. */
+    /** Four ids a row. If more rows follow, there is room for a batch, and an element for its number of rows. */
     private long[] rows;
 
     private int count;
@@ -102,8 +102,9 @@ final class StatementIteration implements CloseableIteration<Statement> {
             if (sorted != null) {
                 count = nextSorted();
             } else if (iterator != 0) {
-                count = SailErrors.convert(() -> NativeQuads.next(iterator, rows, capacity()));
-                if (count < capacity()) {
+                boolean hasMore = SailErrors.convert(() -> NativeQuads.next(iterator, rows));
+                count = (int) rows[rows.length - 1];
+                if (!hasMore) {
                     closeIterator();
                 }
             } else if (!openNext()) {
@@ -189,14 +190,14 @@ final class StatementIteration implements CloseableIteration<Statement> {
     /** Reads all rows, and sorts them. */
     private Iterator<long[]> readSorted(long[] first) {
         List<long[]> found = new ArrayList<>();
-        long[] batch = new long[COLUMNS * IdRows.ROWS_MAX];
+        long[] batch = new long[COLUMNS * IdRows.ROWS_MAX + 1];
         for (int index = 0; index < pattern.graphs.length; index++) {
             iterator = pattern.open(index, first);
             addRows(first, (int) first[first.length - 1], found);
             while (iterator != 0) {
-                int read = NativeQuads.next(iterator, batch, IdRows.ROWS_MAX);
-                addRows(batch, read, found);
-                if (read < IdRows.ROWS_MAX) {
+                boolean hasMore = NativeQuads.next(iterator, batch);
+                addRows(batch, (int) batch[batch.length - 1], found);
+                if (!hasMore) {
                     closeIterator();
                 }
             }

@@ -87,7 +87,8 @@ final class StoreResults implements CloseableIteration<BindingSet> {
         for (Binding binding : bindings) {
             given.text(binding.getName()).term(binding.getValue());
         }
-        long raw = NativeQuads.query(view.raw(), query.text(), query.base(), given.array(), given.length(), kinds);
+        long raw = NativeQuads.query(
+                view.raw(), query.text(), query.base(), given.array(), given.length(), kinds, store.queryMemory());
         return raw == 0 ? null : new StoreResults(store, raw);
     }
 

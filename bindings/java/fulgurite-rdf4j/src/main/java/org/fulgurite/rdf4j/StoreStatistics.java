@@ -9,7 +9,7 @@ import org.eclipse.rdf4j.query.algebra.Var;
 import org.eclipse.rdf4j.query.algebra.evaluation.impl.EvaluationStatistics;
 import org.fulgurite.rdf4j.internal.SailErrors;
 
-/** Exact counts of patterns, for the order of joins. */
+/** Counts of patterns, for the order of joins. They are exact if an index has the pattern, and estimates otherwise. */
 final class StoreStatistics extends EvaluationStatistics {
     private final FulguriteStore store;
     private final StoreView view;
@@ -46,15 +46,12 @@ final class StoreStatistics extends EvaluationStatistics {
             return 0;
         }
         Resource[] contexts = context == null ? new Resource[0] : new Resource[] {(Resource) context};
-        long count = SailErrors.convert(() -> new QuadPattern(
-                        counted, (Resource) subject, (IRI) predicate, object, kinds, contexts)
-                .count());
-        if (context == null && pattern.getScope() == Scope.NAMED_CONTEXTS) {
-            Resource[] none = {null};
-            count -= SailErrors.convert(() -> new QuadPattern(
-                            counted, (Resource) subject, (IRI) predicate, object, kinds, none)
-                    .count());
-        }
+        boolean isOfNamed = context == null && pattern.getScope() == Scope.NAMED_CONTEXTS;
+        long count = SailErrors.convert(() -> {
+            QuadPattern quads =
+                    new QuadPattern(counted, (Resource) subject, (IRI) predicate, object, kinds, contexts);
+            return isOfNamed ? quads.estimatedCountOfNamed() : quads.estimatedCount();
+        });
         return count;
     }
 

@@ -27,6 +27,9 @@ import org.fulgurite.rdf4j.values.ValueCache;
 
 /** One state of a store: a snapshot, or a transaction with its own changes. */
 final class StoreView implements AutoCloseable, TermSource {
+    /** The maximum number of ids that {@link #triples} returns; after fewer, there are no more. */
+    static final int TRIPLES_MAX = 512;
+
     private static final int CACHED_IDS = 1024;
 
     private final Handle store;
@@ -196,8 +199,9 @@ final class StoreView implements AutoCloseable, TermSource {
     }
 
     /**
-     * Reads quads: puts the first ones into {@code rows}, and their number into its last element. Returns an iterator
-     * for the others, 0 if there are none, or {@link IdRows#UNSORTED} if no index has the order.
+     * Reads quads: puts the first ones into {@code rows}, and their number into its last element. This may be 0
+     * although others follow. Returns an iterator for the others, 0 if there are none, or {@link IdRows#UNSORTED} if no
+     * index has the order.
      */
     long open(long subject, long predicate, long object, long graph, int kinds, int sortedBy, long[] rows) {
         return opened(Room.quads(raw(), subject, predicate, object, graph, kinds, sortedBy, rows));
@@ -241,6 +245,19 @@ final class StoreView implements AutoCloseable, TermSource {
 
     long count(long subject, long predicate, long object, long graph, int kinds) {
         return NativeQuads.count(raw(), subject, predicate, object, graph, kinds);
+    }
+
+    /** As {@link #count} of a snapshot, for an order of joins. It reads few keys, and is exact if an index counts. */
+    long estimatedCount(long subject, long predicate, long object, long graph, int kinds) {
+        return NativeQuads.estimatedCount(raw(), subject, predicate, object, graph, kinds);
+    }
+
+    /**
+     * Returns the ids of triple terms at a position of quads (0 for subjects, 2 for objects), in ascending order from
+     * {@code first} on, at most {@link #TRIPLES_MAX}. Returns null if no index has the order.
+     */
+    long[] triples(int position, int kinds, long first) {
+        return NativeQuads.triples(raw(), position, kinds, first, TRIPLES_MAX);
     }
 
     long[] graphs() {

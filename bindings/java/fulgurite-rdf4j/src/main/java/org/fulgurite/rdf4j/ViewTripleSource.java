@@ -40,6 +40,9 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource, JoinSou
     /** The first byte of an id is the kind of its term. Kinds above this are literals. */
     private static final int TRIPLE = 4;
 
+    private static final int SUBJECT = 0;
+    private static final int OBJECT = 2;
+
     private final StoreView view;
     private final int kinds;
 
@@ -130,8 +133,59 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource, JoinSou
 
     @Override
     public CloseableIteration<? extends Triple> getRdfStarTriples(Resource subject, IRI predicate, Value object) {
-        // Triple terms have no index of their own: those that statements use are found among subjects and objects.
         Set<Triple> found = new LinkedHashSet<>();
+        if (!collectGiven(subject, predicate, object, found)
+                && !(collectAt(SUBJECT, subject, predicate, object, found)
+                        && collectAt(OBJECT, subject, predicate, object, found))) {
+            collectFromAll(subject, predicate, object, found);
+        }
+        List<Triple> triples = new ArrayList<>(found);
+        return new CloseableIteratorIteration<>(triples.iterator());
+    }
+
+    /** Looks up the only triple term that matches. Returns false if no statement has it, or others may match. */
+    private boolean collectGiven(Resource subject, IRI predicate, Value object, Set<Triple> found) {
+        if (subject == null || predicate == null || object == null || StoredTriple.isTriple(subject)) {
+            return false;
+        }
+        Triple triple = getValueFactory().createTriple(subject, predicate, object);
+        boolean isUsed = hasStatements(triple, null) || hasStatements(null, triple);
+        if (isUsed) {
+            found.add(triple);
+        }
+        return isUsed;
+    }
+
+    private boolean hasStatements(Resource subject, Value object) {
+        try (CloseableIteration<? extends Statement> statements = getStatements(subject, null, object)) {
+            return statements.hasNext();
+        }
+    }
+
+    /** Reads the triple terms at a position of statements. Returns false if no index has them together. */
+    private boolean collectAt(int position, Resource subject, IRI predicate, Value object, Set<Triple> found) {
+        long[] ids = triples(position, (long) TRIPLE << 56);
+        boolean hasMore = ids != null && ids.length > 0;
+        while (hasMore) {
+            ValueGroup read = ValueGroup.whole(view);
+            List<Value> values = new ArrayList<>();
+            for (long id : ids) {
+                values.add(read.add(id));
+            }
+            values.forEach(value -> collect(value, subject, predicate, object, found));
+            hasMore = ids.length == StoreView.TRIPLES_MAX;
+            if (hasMore) {
+                ids = triples(position, ids[ids.length - 1] + 1);
+            }
+        }
+        return ids != null;
+    }
+
+    private long[] triples(int position, long first) {
+        return evaluated(() -> view.triples(position, kinds, first));
+    }
+
+    private void collectFromAll(Resource subject, IRI predicate, Value object, Set<Triple> found) {
         try (CloseableIteration<? extends Statement> statements = getStatements(null, null, null)) {
             while (statements.hasNext()) {
                 Statement statement = statements.next();
@@ -139,8 +193,6 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource, JoinSou
                 collect(statement.getObject(), subject, predicate, object, found);
             }
         }
-        List<Triple> triples = new ArrayList<>(found);
-        return new CloseableIteratorIteration<>(triples.iterator());
     }
 
     private static void collect(Value value, Resource subject, IRI predicate, Value object, Set<Triple> found) {
@@ -234,11 +286,11 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource, JoinSou
                 return;
             }
             try {
-                rows = rows == null ? new long[4 * IdRows.ROWS_MAX] : rows;
-                int count = IdRows.ROWS_MAX;
-                while (count == IdRows.ROWS_MAX) {
-                    count = NativeQuads.next(iterator, rows, IdRows.ROWS_MAX);
-                    add(rows, count, nodes);
+                rows = rows == null ? new long[4 * IdRows.ROWS_MAX + 1] : rows;
+                boolean hasMore = true;
+                while (hasMore) {
+                    hasMore = NativeQuads.next(iterator, rows);
+                    add(rows, (int) rows[rows.length - 1], nodes);
                 }
             } finally {
                 view.close(iterator);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.BufferedWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.util.Values;
@@ -17,6 +18,12 @@ import org.junit.jupiter.api.Test;
 class BulkLoadTest extends WithStore {
     private static final int STATEMENTS = 200_000;
 
+    private final AtomicInteger failures = new AtomicInteger();
+    private final BulkLoad.Listener failing = (stage, read, total, statements) -> {
+        failures.incrementAndGet();
+        throw new IllegalStateException("a planted failure of a listener");
+    };
+
     private Path write(String name, int statements) throws Exception {
         Path file = directory.resolve(name);
         try (BufferedWriter out = Files.newBufferedWriter(file)) {
@@ -25,6 +32,14 @@ class BulkLoadTest extends WithStore {
             }
         }
         return file;
+    }
+
+    private static void sleep(long milliseconds) {
+        try {
+            Thread.sleep(milliseconds);
+        } catch (InterruptedException error) {
+            throw new IllegalStateException(error);
+        }
     }
 
     private long size() {
@@ -38,14 +53,22 @@ class BulkLoadTest extends WithStore {
         IRI graph = Values.iri("http://example.org/graph");
         Path file = write("data.nt", STATEMENTS);
         AtomicLong progress = new AtomicLong();
+        Thread loading = Thread.currentThread();
         BulkLoad.Report report = store.bulkLoad()
                 .file(file)
-                .listener((stage, read, total, statements) -> progress.set(statements))
+                .listener((stage, read, total, statements) -> {
+                    progress.set(statements);
+                    if (Thread.currentThread() != loading) {
+                        // The load ends meanwhile.
+                        sleep(300);
+                    }
+                })
                 .run();
         assertEquals(STATEMENTS, progress.get());
         assertEquals(STATEMENTS, report.read());
         assertEquals(STATEMENTS, report.inserted(), report::toString);
-        assertEquals(0, store.bulkLoad().file(file).run().inserted());
+        assertEquals(0, store.bulkLoad().file(file).listener(failing).run().inserted());
+        assertEquals(1, failures.get());
         store.bulkLoad().file(file).into(graph).run();
         try (RepositoryConnection connection = repository.getConnection()) {
             assertEquals(2 * STATEMENTS, connection.size());
@@ -89,11 +112,12 @@ class BulkLoadTest extends WithStore {
             loading.interrupt();
         });
         interrupting.start();
-        BulkLoad load = store.bulkLoad().file(file);
+        BulkLoad load = store.bulkLoad().file(file).listener(failing);
         SailException error = assertThrows(SailException.class, load::run);
         assertTrue(error.getMessage().contains("cancelled"), error::getMessage);
         assertTrue(Thread.interrupted());
         interrupting.join();
+        assertEquals(1, failures.get());
         assertEquals(0, size());
     }
 }

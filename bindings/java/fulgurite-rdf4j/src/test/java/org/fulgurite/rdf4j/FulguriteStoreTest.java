@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.File;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -25,6 +27,7 @@ import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.model.ValueFactory;
 import org.eclipse.rdf4j.model.impl.LinkedHashModel;
 import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
+import org.eclipse.rdf4j.model.util.Statements;
 import org.eclipse.rdf4j.model.vocabulary.RDF;
 import org.eclipse.rdf4j.model.vocabulary.RDFS;
 import org.eclipse.rdf4j.model.vocabulary.XSD;
@@ -35,6 +38,10 @@ import org.eclipse.rdf4j.repository.Repository;
 import org.eclipse.rdf4j.repository.RepositoryConnection;
 import org.eclipse.rdf4j.repository.RepositoryException;
 import org.eclipse.rdf4j.repository.sail.SailRepository;
+import org.eclipse.rdf4j.sail.NotifyingSailConnection;
+import org.eclipse.rdf4j.sail.SailConnectionListener;
+import org.eclipse.rdf4j.sail.SailException;
+import org.eclipse.rdf4j.sail.helpers.AbstractSail;
 import org.fulgurite.CheckReport;
 import org.fulgurite.Database;
 import org.fulgurite.exceptions.ClosedException;
@@ -103,6 +110,101 @@ class FulguriteStoreTest {
             }
         }
         repository.shutDown();
+    }
+
+    @Test
+    void listenersAreNotifiedAfterARemovalAndMayAddWhatItRemoved() {
+        FulguriteStore store = new FulguriteStore(directory.toFile());
+        store.init();
+        try (NotifyingSailConnection connection = store.getConnection()) {
+            connection.begin();
+            Set<Statement> expected = new HashSet<>();
+            for (int number = 0; number < 1000; number++) {
+                // All together are too large to be kept in memory until listeners are notified.
+                Value object = VALUES.createLiteral(number + "x".repeat(2500), "de");
+                Resource context = number % 2 == 0 ? GRAPH : null;
+                expected.add(Statements.statement(ANN, NAME, object, context));
+                connection.addStatement(ANN, NAME, object, context);
+            }
+            connection.commit();
+            List<Statement> removed = new ArrayList<>();
+            connection.addConnectionListener(new SailConnectionListener() {
+                @Override
+                public void statementAdded(Statement statement) {}
+
+                @Override
+                public void statementRemoved(Statement statement) {
+                    assertFalse(connection.hasStatement(ANN, NAME, statement.getObject(), false));
+                    if (removed.isEmpty()) {
+                        connection.addStatement(ANN, NAME, statement.getObject(), statement.getContext());
+                    }
+                    removed.add(statement);
+                }
+            });
+            connection.begin();
+            connection.removeStatements(ANN, NAME, null);
+            connection.commit();
+            assertEquals(1000, removed.size());
+            assertEquals(expected, new HashSet<>(removed));
+            assertEquals(1, connection.size());
+        }
+        store.shutDown();
+    }
+
+    @Test
+    void aBackupHasTheNewestStateAndCompactingMakesTheFileSmaller() throws Exception {
+        File first = directory.resolve("first").toFile();
+        FulguriteStore store = new FulguriteStore(first);
+        Repository repository = new SailRepository(store);
+        Path copy = Files.createDirectory(directory.resolve("second")).resolve(FulguriteStore.FILE_NAME);
+        try (RepositoryConnection connection = repository.getConnection()) {
+            connection.add(samples());
+            store.backup(copy);
+            assertThrows(SailException.class, () -> store.backup(copy));
+            connection.begin();
+            for (int number = 0; number < 3000; number++) {
+                connection.add(ANN, NAME, VALUES.createLiteral(number));
+            }
+            connection.commit();
+        }
+        // Closing moves the commits from the log to the file.
+        repository.shutDown();
+        FulguriteStore full = new FulguriteStore(first);
+        repository = new SailRepository(full);
+        try (RepositoryConnection connection = repository.getConnection()) {
+            connection.clear();
+            assertTrue(full.compact() > 0);
+            assertEquals(0, connection.size());
+        }
+        repository.shutDown();
+        Repository restored = new SailRepository(new FulguriteStore(copy.getParent().toFile()));
+        try (RepositoryConnection connection = restored.getConnection()) {
+            assertEquals(new HashSet<>(samples()), all(connection));
+        }
+        restored.shutDown();
+    }
+
+    @Test
+    void aThresholdWhoseJarIsMissingIsAnErrorAtTheOpening() throws Exception {
+        URL[] classes = {FulguriteStore.class.getProtectionDomain().getCodeSource().getLocation()};
+        ClassLoader parent = getClass().getClassLoader();
+        try (URLClassLoader withoutMapDb = new URLClassLoader(classes, parent) {
+            @Override
+            protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+                if (name.contains(".collection.factory.mapdb.")) {
+                    throw new ClassNotFoundException(name);
+                }
+                Class<?> known = findLoadedClass(name);
+                boolean isOwn = known == null && name.startsWith("org.fulgurite.rdf4j.");
+                return known != null ? known : isOwn ? findClass(name) : super.loadClass(name, resolve);
+            }
+        }) {
+            Class<?> type = withoutMapDb.loadClass(FulguriteStore.class.getName());
+            AbstractSail store = (AbstractSail) type.getConstructor(File.class).newInstance(directory.toFile());
+            store.setIterationCacheSyncThreshold(1000);
+            SailException error = assertThrows(SailException.class, store::init);
+            assertTrue(error.getMessage().contains("rdf4j-collection-factory-mapdb3"), error::getMessage);
+        }
     }
 
     @Test

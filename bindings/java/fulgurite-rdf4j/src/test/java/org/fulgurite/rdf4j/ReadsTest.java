@@ -14,22 +14,32 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.eclipse.rdf4j.collection.factory.api.CollectionFactory;
+import org.eclipse.rdf4j.collection.factory.impl.DefaultCollectionFactory;
+import org.eclipse.rdf4j.collection.factory.mapdb.MapDb3CollectionFactory;
 import org.eclipse.rdf4j.common.iteration.CloseableIteration;
 import org.eclipse.rdf4j.common.iteration.EmptyIteration;
+import org.eclipse.rdf4j.common.iteration.Iterations;
 import org.eclipse.rdf4j.common.transaction.IsolationLevels;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Literal;
 import org.eclipse.rdf4j.model.Statement;
+import org.eclipse.rdf4j.model.Triple;
 import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.model.util.Statements;
 import org.eclipse.rdf4j.model.util.Values;
+import org.eclipse.rdf4j.model.vocabulary.XSD;
 import org.eclipse.rdf4j.query.BindingSet;
+import org.eclipse.rdf4j.query.QueryLanguage;
 import org.eclipse.rdf4j.query.QueryResults;
 import org.eclipse.rdf4j.query.TupleQueryResult;
+import org.eclipse.rdf4j.query.algebra.TupleExpr;
+import org.eclipse.rdf4j.query.parser.QueryParserUtil;
 import org.eclipse.rdf4j.repository.RepositoryResult;
 import org.eclipse.rdf4j.repository.sail.SailRepository;
 import org.eclipse.rdf4j.repository.sail.SailRepositoryConnection;
 import org.eclipse.rdf4j.sail.memory.MemoryStore;
+import org.fulgurite.options.Durability;
 import org.fulgurite.rdf4j.config.FulguriteStoreConfig;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -241,6 +251,115 @@ class ReadsTest {
             assertSame(found.getObject(), source.getStatements(ANN, NAME, found.getObject()).next().getObject());
             assertSame(GRAPH, source.getStatements(ANN, NAME, given, GRAPH).next().getContext());
         }
+    }
+
+    /** A native call looks at few keys, so the first ones find none of the statements. */
+    @Test
+    void patternsWithoutAnIndexAreFoundBehindManyOtherStatements() {
+        int last = 20_000;
+        FulguriteStoreConfig config = new FulguriteStoreConfig("spoc").setDurability(Durability.MEMORY);
+        SailRepository sparse = new SailRepository(new FulguriteStore(directory.resolve("sparse").toFile(), config));
+        try (SailRepositoryConnection reading = sparse.getConnection()) {
+            reading.begin();
+            for (int number = 0; number <= last; number++) {
+                reading.add(ANN, NAME, Values.literal(number), GRAPH);
+            }
+            reading.commit();
+            Value object = Values.literal(last);
+            String query = "PREFIX xsd: <" + XSD.NAMESPACE + "> SELECT ?s { ?s ?p '" + last + "'^^xsd:int . ?s ?q '"
+                    + (last - 1) + "'^^xsd:int }";
+            for (IsolationLevels level : List.of(IsolationLevels.READ_COMMITTED, IsolationLevels.SNAPSHOT)) {
+                reading.begin(level);
+                assertEquals(1, reading.getStatements(null, null, object).stream().count());
+                assertEquals(1, reading.getStatements(null, null, object, GRAPH, null).stream().count());
+                assertTrue(reading.hasStatement(null, null, object, false));
+                assertFalse(reading.hasStatement(null, null, Values.literal(-1), false));
+                assertEquals(last + 1, reading.size(GRAPH));
+                assertEquals(1, reading.prepareTupleQuery(query).evaluate().stream().count());
+                reading.commit();
+            }
+        } finally {
+            sparse.shutDown();
+        }
+    }
+
+    @Test
+    void aPatternOfNamedGraphsIsEstimatedWithoutTheDefaultGraph() {
+        FulguriteStoreConfig config = new FulguriteStoreConfig("spoc").setDurability(Durability.MEMORY);
+        FulguriteStore sparse = new FulguriteStore(directory.resolve("sparse").toFile(), config);
+        SailRepository repository = new SailRepository(sparse);
+        try (SailRepositoryConnection filling = repository.getConnection()) {
+            filling.begin();
+            for (int number = 0; number < 5000; number++) {
+                filling.add(ANN, NAME, Values.literal(number));
+            }
+            for (int number = 0; number < 80; number++) {
+                filling.add(Values.iri("http://example.org/" + number), KNOWS, ANN, GRAPH);
+            }
+            filling.commit();
+            String query = "SELECT * { GRAPH ?g { ?s ?p <" + ANN + "> } }";
+            TupleExpr parsed = QueryParserUtil.parseTupleQuery(QueryLanguage.SPARQL, query, null).getTupleExpr();
+            try (StoreView view = sparse.snapshot()) {
+                assertEquals(80, new StoreStatistics(sparse, view, QuadPattern.ALL).getCardinality(parsed));
+            }
+        } finally {
+            repository.shutDown();
+        }
+    }
+
+    @Test
+    void tripleTermsOfStatementsAreFoundWithAndWithoutAnIndex() {
+        connection.begin();
+        for (int number = 0; number < 600; number++) {
+            Triple triple = Values.triple(ANN, NAME, Values.literal(number));
+            connection.add(triple, KNOWS, ANN);
+            connection.add(ANN, KNOWS, triple, GRAPH);
+        }
+        connection.add(ANN, KNOWS, Values.triple(ANN, KNOWS, Values.triple(ANN, NAME, Values.literal(-1))));
+        connection.add(ANN, KNOWS, Values.triple(ANN, NAME, Values.literal(-2)));
+        connection.remove(ANN, KNOWS, Values.triple(ANN, NAME, Values.literal(-2)));
+        connection.commit();
+        assertEquals("602 1 1 0 1", triples(store));
+        SailRepository other = new SailRepository(
+                new FulguriteStore(directory.resolve("other").toFile(), new FulguriteStoreConfig("spoc")));
+        try (SailRepositoryConnection copy = other.getConnection()) {
+            copy.add(connection.getStatements(null, null, null));
+            assertEquals(triples(store), triples((FulguriteStore) other.getSail()));
+        } finally {
+            other.shutDown();
+        }
+    }
+
+    /** The numbers of triple terms of some patterns. */
+    private static String triples(FulguriteStore of) {
+        try (StoreView view = of.snapshot()) {
+            ViewTripleSource source = new ViewTripleSource(view, QuadPattern.ALL);
+            return Stream.of(
+                            source.getRdfStarTriples(null, null, null),
+                            source.getRdfStarTriples(ANN, NAME, Values.literal(7)),
+                            source.getRdfStarTriples(ANN, NAME, Values.literal(-1)),
+                            source.getRdfStarTriples(ANN, NAME, Values.literal(-2)),
+                            source.getRdfStarTriples(null, KNOWS, null))
+                    .map(found -> "" + Iterations.asList(found).size())
+                    .collect(Collectors.joining(" "));
+        }
+    }
+
+    @Test
+    void rowsOfAQueryAreKeptInAFileAboveTheThreshold() {
+        assertTrue(new QueryEvaluation(store).collections().get() instanceof DefaultCollectionFactory);
+        FulguriteStoreConfig config = new FulguriteStoreConfig();
+        config.setIterationCacheSyncThreshold(2);
+        close();
+        open(config);
+        try (CollectionFactory collections = new QueryEvaluation(store).collections().get()) {
+            assertTrue(collections instanceof MapDb3CollectionFactory);
+        }
+        connection.begin();
+        fill(connection, false);
+        connection.commit();
+        String query = "SELECT DISTINCT ?o { ?s <" + NAME + "> ?o } ORDER BY ?o";
+        assertEquals(8, connection.prepareTupleQuery(query).evaluate().stream().count());
     }
 
     @Test

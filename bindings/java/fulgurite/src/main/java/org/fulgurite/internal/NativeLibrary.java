@@ -5,10 +5,14 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFileAttributes;
+import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.nio.file.attribute.UserPrincipal;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Properties;
@@ -30,6 +34,9 @@ final class NativeLibrary {
     private static final int COPIES_MAX = 1000;
 
     private static final int PART_BYTES = 1 << 16;
+
+    private static final String CREATED =
+            "; a directory that does not exist yet is created so that only this user can";
 
     /** The content of a library. It is read as a stream: it may be larger than the heap. */
     private interface Content {
@@ -167,24 +174,25 @@ final class NativeLibrary {
         }
     }
 
-    /** The directory for copies, which only this user can write to. */
+    /** The directory for copies. No other user can replace them, except those who own a directory that is given. */
     private static Path directory() {
         String given = System.getProperty(DIRECTORY_PROPERTY);
         if (given != null) {
-            return created(Paths.get(given).toAbsolutePath());
+            return created(Paths.get(given).toAbsolutePath(), true);
         }
         String cache = System.getenv("XDG_CACHE_HOME");
         String home = System.getProperty("user.home");
         if (cache != null && !cache.isEmpty()) {
-            return created(Paths.get(cache, "fulgurite"));
+            return created(Paths.get(cache, "fulgurite"), false);
         }
         if (home != null && Files.isWritable(Paths.get(home))) {
-            return created(Paths.get(home, ".cache", "fulgurite"));
+            return created(Paths.get(home, ".cache", "fulgurite"), false);
         }
-        return created(Paths.get(System.getProperty("java.io.tmpdir"), "fulgurite-" + System.getProperty("user.name")));
+        String name = "fulgurite-" + System.getProperty("user.name");
+        return created(Paths.get(System.getProperty("java.io.tmpdir"), name), false);
     }
 
-    private static Path created(Path directory) {
+    private static Path created(Path directory, boolean isGiven) {
         try {
             Files.createDirectories(directory.getParent());
             try {
@@ -195,7 +203,7 @@ final class NativeLibrary {
                     Files.createDirectory(directory);
                 }
             } catch (FileAlreadyExistsException exists) {
-                checkOwner(directory);
+                checkAccess(directory, isGiven);
             }
             return directory;
         } catch (IOException error) {
@@ -205,14 +213,45 @@ final class NativeLibrary {
         }
     }
 
-    /** Refuses a directory in which another user could replace the library. */
-    private static void checkOwner(Path directory) throws IOException {
+    /**
+     * Refuses a directory in which another user could replace the library. One that the system property names may
+     * belong to another user and be open to its group, such as one that the image of a container has.
+     */
+    static void checkAccess(Path directory, boolean isGiven) throws IOException {
         if (!directory.getFileSystem().supportedFileAttributeViews().contains("posix")) {
             return;
         }
-        String owner = Files.getOwner(directory).getName();
-        if (!owner.equals(System.getProperty("user.name"))) {
-            throw new IOException("it belongs to the user " + owner);
+        LinkOption[] links = isGiven ? new LinkOption[0] : new LinkOption[] {LinkOption.NOFOLLOW_LINKS};
+        PosixFileAttributes attributes = Files.readAttributes(directory, PosixFileAttributes.class, links);
+        if (!attributes.isDirectory()) {
+            throw new IOException(attributes.isSymbolicLink() ? "it is a symbolic link" : "it is not a directory");
+        }
+        if (attributes.permissions().contains(PosixFilePermission.OTHERS_WRITE)) {
+            throw new IOException("every user can write to it" + CREATED);
+        }
+        if (isGiven) {
+            return;
+        }
+        // With an access control list, these are the permissions that its entries have at most.
+        if (attributes.permissions().contains(PosixFilePermission.GROUP_WRITE)) {
+            throw new IOException("users of its group can write to it" + CREATED);
+        }
+        if (!attributes.owner().equals(user())) {
+            throw new IOException("it belongs to the user " + attributes.owner().getName());
+        }
+    }
+
+    /** The user of this process. In a container it may have an id without a name. */
+    private static UserPrincipal user() throws IOException {
+        Path process = Paths.get("/proc/self");
+        if (Files.exists(process)) {
+            return Files.getOwner(process);
+        }
+        Path file = Files.createTempFile(NAME, ".owner");
+        try {
+            return Files.getOwner(file);
+        } finally {
+            Files.deleteIfExists(file);
         }
     }
 

@@ -38,7 +38,7 @@ public final class NativeQuads {
     public static native byte[] nextStatements(long statements, int count, byte[] room);
 
     public static native long query(
-            long snapshot, String sparql, String base, byte[] given, int length, int kinds);
+            long snapshot, String sparql, String base, byte[] given, int length, int kinds, long memory);
 
     public static native byte[] nextSolutions(long query);
 
@@ -82,13 +82,18 @@ public final class NativeQuads {
     public static native boolean sorts(
             long view, long subject, long predicate, long object, long graph, int kinds, int sortedBy);
 
-    public static native int next(long quads, long[] rows, int count);
+    public static native boolean next(long quads, long[] rows);
 
     public static native long join(long snapshot, long[] patterns, int kinds, long[] rows);
 
     public static native boolean nextJoined(long join, long[] rows);
 
     public static native long count(long view, long subject, long predicate, long object, long graph, int kinds);
+
+    public static native long estimatedCount(
+            long snapshot, long subject, long predicate, long object, long graph, int kinds);
+
+    public static native long[] triples(long view, int position, int kinds, long first, int count);
 
     public static native long[] graphs(long view);
 

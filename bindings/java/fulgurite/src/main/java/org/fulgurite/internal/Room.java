@@ -199,15 +199,17 @@ public final class Room {
         return room.change(txn, table, kind, key.length);
     }
 
-    /** Changes a key with the bytes between the positions and the limits of buffers, which stay as they are. */
-    public static void change(long txn, long table, int kind, ByteBuffer key, ByteBuffer value) {
+    /**
+     * Changes a key with the bytes between the positions and the limits of buffers, which stay as they are. Returns the
+     * same as for arrays.
+     */
+    public static boolean change(long txn, long table, int kind, ByteBuffer key, ByteBuffer value) {
         Room room = of((long) key.remaining() + value.remaining());
         if (room == null) {
-            Native.change(txn, table, kind, array(key), array(value));
-            return;
+            return Native.change(txn, table, kind, array(key), array(value));
         }
         room.buffer.put(key.duplicate()).put(value.duplicate());
-        room.change(txn, table, kind, key.remaining());
+        return room.change(txn, table, kind, key.remaining());
     }
 
     /**

@@ -4,15 +4,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.net.URISyntaxException;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
 import java.util.List;
 import java.util.jar.JarEntry;
@@ -74,6 +77,55 @@ class NativeLibraryTest {
             assertTrue(error.getMessage().contains("the system property fulgurite.library"), error.getMessage());
             assertTrue(error.getMessage().contains(wrong.isEmpty() ? "is empty" : wrong), error.getMessage());
         }
+    }
+
+    @Test
+    void aDirectoryForCopiesNeedsNoNameOfTheUserAndIsNotOpenToOthers() throws Exception {
+        Path own = Files.createDirectory(directory.resolve("own"));
+        // What has a copy already need not be writable.
+        Files.setPosixFilePermissions(own, PosixFilePermissions.fromString("r-x------"));
+        String name = System.getProperty("user.name");
+        try {
+            // What it is for a user without an entry in the passwd file.
+            System.setProperty("user.name", "?");
+            NativeLibrary.checkAccess(own, false);
+        } finally {
+            System.setProperty("user.name", name);
+        }
+        Path link = Files.createSymbolicLink(directory.resolve("link"), own);
+        NativeLibrary.checkAccess(link, true);
+        IOException linked = assertThrows(IOException.class, () -> NativeLibrary.checkAccess(link, false));
+        assertTrue(linked.getMessage().contains("symbolic link"), linked.getMessage());
+        Files.setPosixFilePermissions(own, PosixFilePermissions.fromString("rwxrwx---"));
+        NativeLibrary.checkAccess(own, true);
+        IOException ofGroup = assertThrows(IOException.class, () -> NativeLibrary.checkAccess(own, false));
+        assertTrue(ofGroup.getMessage().contains("users of its group can write to it"), ofGroup.getMessage());
+        Files.setPosixFilePermissions(own, PosixFilePermissions.fromString("rwxrwxrwx"));
+        for (boolean isGiven : new boolean[] {false, true}) {
+            IOException error = assertThrows(IOException.class, () -> NativeLibrary.checkAccess(own, isGiven));
+            assertTrue(error.getMessage().contains("every user can write to it"), error.getMessage());
+        }
+        Path ofOther = directoryOfAnotherUser();
+        NativeLibrary.checkAccess(ofOther, true);
+        IOException error = assertThrows(IOException.class, () -> NativeLibrary.checkAccess(ofOther, false));
+        assertTrue(error.getMessage().contains("it belongs to the user"), error.getMessage());
+    }
+
+    /** Only root can make a directory of another user, in most containers; for others, one of root is. */
+    private Path directoryOfAnotherUser() throws IOException {
+        Path other = Files.createDirectory(directory.resolve("other"));
+        Files.setPosixFilePermissions(other, PosixFilePermissions.fromString("rwxr-xr-x"));
+        if ((int) Files.getAttribute(other, "unix:uid") != 0) {
+            return Paths.get("/usr");
+        }
+        boolean isPermitted = true;
+        try {
+            Files.setAttribute(other, "unix:uid", 65_534);
+        } catch (FileSystemException error) {
+            isPermitted = false;
+        }
+        assumeTrue(isPermitted, "this container does not permit to change the owner of a file");
+        return other;
     }
 
     @Test

@@ -23,6 +23,9 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     /** How many values are kept in memory by default. */
     public static final int VALUE_CACHE_SIZE = 1 << 14;
 
+    /** The most memory of a query that the store evaluates, by default: 1 GiB. */
+    public static final long QUERY_MEMORY = 1 << 30;
+
     /** What the size of the cache of values is, in errors. */
     private static final String INT = "a whole number up to " + Integer.MAX_VALUE;
 
@@ -36,6 +39,16 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     private int valueCacheSize = -1;
 
     private QueryEngine queryEngine = QueryEngine.RDF4J;
+    private long queryMemory = QUERY_MEMORY;
+
+    // What an LmdbStore needs, and this store does not. Programs can set it and read it.
+    private long tripleDBSize;
+    private long valueDBSize;
+    private int valueIDCacheSize;
+    private int namespaceCacheSize;
+    private int namespaceIDCacheSize;
+    private boolean autoGrow = true;
+    private long valueEvictionInterval;
 
     /** Creates a configuration with the defaults. */
     public FulguriteStoreConfig() {
@@ -191,6 +204,173 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     }
 
     /**
+     * Returns the most memory of a query that the store evaluates.
+     *
+     * @return the bytes, or 0 for no limit
+     */
+    public long getQueryMemory() {
+        return queryMemory;
+    }
+
+    /**
+     * Sets the most memory of a query that the store evaluates ({@link QueryEngine#STORE}). A query that needs more
+     * ends with an exception. Several may run at once. The memory is not in Java's heap. The default is
+     * {@link #QUERY_MEMORY}.
+     *
+     * @param bytes the bytes, or 0 for no limit
+     * @return this configuration
+     * @throws IllegalArgumentException if it is negative
+     */
+    public FulguriteStoreConfig setQueryMemory(long bytes) {
+        if (bytes < 0) {
+            throw new IllegalArgumentException("queryMemory is " + bytes + "; it must not be negative");
+        }
+        queryMemory = bytes;
+        return this;
+    }
+
+    /**
+     * Returns what {@link #setTripleDBSize} has set.
+     *
+     * @return the bytes
+     */
+    public long getTripleDBSize() {
+        return tripleDBSize;
+    }
+
+    /**
+     * Has no effect: the file has no maximum size. It is for programs that were written for an {@code LmdbStore}.
+     *
+     * @param bytes the bytes
+     * @return this configuration
+     */
+    public FulguriteStoreConfig setTripleDBSize(long bytes) {
+        tripleDBSize = bytes;
+        return this;
+    }
+
+    /**
+     * Returns what {@link #setValueDBSize} has set.
+     *
+     * @return the bytes
+     */
+    public long getValueDBSize() {
+        return valueDBSize;
+    }
+
+    /**
+     * Has no effect, as {@link #setTripleDBSize}.
+     *
+     * @param bytes the bytes
+     * @return this configuration
+     */
+    public FulguriteStoreConfig setValueDBSize(long bytes) {
+        valueDBSize = bytes;
+        return this;
+    }
+
+    /**
+     * Returns what {@link #setValueIDCacheSize} has set.
+     *
+     * @return the number of ids
+     */
+    public int getValueIDCacheSize() {
+        return valueIDCacheSize;
+    }
+
+    /**
+     * Has no effect: the store has no such cache. It is for programs that were written for an {@code LmdbStore}.
+     *
+     * @param size the number of ids
+     * @return this configuration
+     */
+    public FulguriteStoreConfig setValueIDCacheSize(int size) {
+        valueIDCacheSize = size;
+        return this;
+    }
+
+    /**
+     * Returns what {@link #setNamespaceCacheSize} has set.
+     *
+     * @return the number of namespaces
+     */
+    public int getNamespaceCacheSize() {
+        return namespaceCacheSize;
+    }
+
+    /**
+     * Has no effect, as {@link #setValueIDCacheSize}.
+     *
+     * @param size the number of namespaces
+     * @return this configuration
+     */
+    public FulguriteStoreConfig setNamespaceCacheSize(int size) {
+        namespaceCacheSize = size;
+        return this;
+    }
+
+    /**
+     * Returns what {@link #setNamespaceIDCacheSize} has set.
+     *
+     * @return the number of ids
+     */
+    public int getNamespaceIDCacheSize() {
+        return namespaceIDCacheSize;
+    }
+
+    /**
+     * Has no effect, as {@link #setValueIDCacheSize}.
+     *
+     * @param size the number of ids
+     * @return this configuration
+     */
+    public FulguriteStoreConfig setNamespaceIDCacheSize(int size) {
+        namespaceIDCacheSize = size;
+        return this;
+    }
+
+    /**
+     * Returns what {@link #setAutoGrow} has set; true by default.
+     *
+     * @return the setting
+     */
+    public boolean getAutoGrow() {
+        return autoGrow;
+    }
+
+    /**
+     * Has no effect: the file always grows. It is for programs that were written for an {@code LmdbStore}.
+     *
+     * @param grows the setting
+     * @return this configuration
+     */
+    public FulguriteStoreConfig setAutoGrow(boolean grows) {
+        autoGrow = grows;
+        return this;
+    }
+
+    /**
+     * Returns what {@link #setValueEvictionInterval} has set.
+     *
+     * @return the interval in milliseconds
+     */
+    public long getValueEvictionInterval() {
+        return valueEvictionInterval;
+    }
+
+    /**
+     * Has no effect: {@code fulgurite rdf sweep} removes values that no statement uses. It is for programs that were
+     * written for an {@code LmdbStore}.
+     *
+     * @param milliseconds the interval in milliseconds
+     * @return this configuration
+     */
+    public FulguriteStoreConfig setValueEvictionInterval(long milliseconds) {
+        valueEvictionInterval = milliseconds;
+        return this;
+    }
+
+    /**
      * Returns the indexes in the form of the native library: {@code spoc} becomes {@code spo} for the default graph and
      * {@code spog} for named graphs.
      *
@@ -241,6 +421,9 @@ public class FulguriteStoreConfig extends BaseSailConfig {
             String name = queryEngine.name().toLowerCase(Locale.ROOT);
             model.add(node, FulguriteStoreSchema.QUERY_ENGINE, Values.literal(name));
         }
+        if (queryMemory != QUERY_MEMORY) {
+            model.add(node, FulguriteStoreSchema.QUERY_MEMORY, Values.literal(queryMemory));
+        }
         return node;
     }
 
@@ -265,6 +448,12 @@ public class FulguriteStoreConfig extends BaseSailConfig {
                 value -> setCacheBytes(value.longValue()));
         literal(model, node, FulguriteStoreSchema.VALUE_CACHE_SIZE, INT, value ->
                 setValueCacheSize(value.intValue()));
+        literal(
+                model,
+                node,
+                FulguriteStoreSchema.QUERY_MEMORY,
+                "a number of bytes, at least 0 (0 for no limit)",
+                value -> setQueryMemory(value.longValue()));
         literal(model, node, FulguriteStoreSchema.DURABILITY, names(Durability.values()), value ->
                 setDurability(Durability.valueOf(value.getLabel().toUpperCase(Locale.ROOT))));
         literal(model, node, FulguriteStoreSchema.QUERY_ENGINE, names(QueryEngine.values()), value ->

@@ -25,18 +25,26 @@ public final class FulguriteStoreSchema {
     /** What evaluates queries: {@code "rdf4j"} or {@code "store"}. */
     public static final IRI QUERY_ENGINE = Values.iri(NAMESPACE, "queryEngine");
 
+    /** The most memory of a query that the store evaluates, in bytes; 0 for no limit. */
+    public static final IRI QUERY_MEMORY = Values.iri(NAMESPACE, "queryMemory");
+
     private static final String LMDB = "http://rdf4j.org/config/sail/lmdb#";
 
+    /** The namespace of a {@code NativeStore} up to RDF4J 4.2. */
+    private static final String OLD_NATIVE = "http://www.openrdf.org/config/sail/native#";
+
     /** The keys of an {@code LmdbStore} and a {@code NativeStore} for indexes. */
-    static final List<IRI> OTHER_TRIPLE_INDEXES =
-            List.of(Values.iri(LMDB, "tripleIndexes"), CONFIG.Native.tripleIndexes);
+    static final List<IRI> OTHER_TRIPLE_INDEXES = other("tripleIndexes", CONFIG.Native.tripleIndexes);
 
     /** Their keys for whether commits are synced. */
-    static final List<IRI> OTHER_FORCE_SYNC = List.of(Values.iri(LMDB, "forceSync"), CONFIG.Native.forceSync);
+    static final List<IRI> OTHER_FORCE_SYNC = other("forceSync", CONFIG.Native.forceSync);
 
     /** Their keys for how many values are kept in memory. */
-    static final List<IRI> OTHER_VALUE_CACHE_SIZE =
-            List.of(Values.iri(LMDB, "valueCacheSize"), CONFIG.Native.valueCacheSize);
+    static final List<IRI> OTHER_VALUE_CACHE_SIZE = other("valueCacheSize", CONFIG.Native.valueCacheSize);
 
     private FulguriteStoreSchema() {}
+
+    private static List<IRI> other(String name, IRI ofNativeStore) {
+        return List.of(Values.iri(LMDB, name), Values.iri(OLD_NATIVE, name), ofNativeStore);
+    }
 }

@@ -8,7 +8,7 @@ public enum QueryEngine {
     /**
      * The store's own evaluation, which is faster. RDF4J still evaluates {@code DESCRIBE}, queries with {@code FROM},
      * {@code SERVICE}, or functions that SPARQL does not define, queries in a transaction that has changes, and syntax
-     * that only RDF4J has.
+     * that only RDF4J has. A query can have as much memory as {@link FulguriteStoreConfig#setQueryMemory} allows.
      */
     STORE
 }

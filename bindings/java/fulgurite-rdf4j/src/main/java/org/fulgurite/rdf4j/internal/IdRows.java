@@ -11,6 +11,9 @@ public final class IdRows {
     /** The graph of a pattern that matches all graphs. */
     public static final long ANY_GRAPH = -1;
 
+    /** The graph of a pattern that matches all named graphs. */
+    public static final long ANY_NAMED_GRAPH = -2;
+
     /** The default graph, in patterns and in rows. */
     public static final long DEFAULT_GRAPH = 0;
 

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.StringReader;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.nio.file.Path;
 import org.eclipse.rdf4j.model.Model;
 import org.eclipse.rdf4j.model.Resource;
@@ -21,7 +23,10 @@ import org.eclipse.rdf4j.rio.Rio;
 import org.eclipse.rdf4j.sail.config.SailConfigException;
 import org.eclipse.rdf4j.sail.config.SailFactory;
 import org.eclipse.rdf4j.sail.config.SailRegistry;
+import org.eclipse.rdf4j.sail.lmdb.config.LmdbStoreConfig;
 import org.fulgurite.options.Durability;
+import org.fulgurite.rdf4j.FulguriteStore;
+import org.fulgurite.rdf4j.queries.StoreEvaluationStrategyFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,6 +38,8 @@ class FulguriteStoreConfigTest {
         String text = "@prefix sail: <http://www.openrdf.org/config/sail#> .\n"
                 + "@prefix lmdb: <http://rdf4j.org/config/sail/lmdb#> .\n"
                 + "@prefix config: <tag:rdf4j.org,2023:config/> .\n"
+                + "@prefix native: <http://www.openrdf.org/config/sail/native#> .\n"
+                + "@prefix base: <http://www.openrdf.org/config/sail/base#> .\n"
                 + "@prefix ful: <" + FulguriteStoreSchema.NAMESPACE + "> .\n"
                 + "[] sail:sailType \"fulgurite:FulguriteStore\" " + properties + " .";
         Model model = Rio.parse(new StringReader(text), RDFFormat.TURTLE);
@@ -45,7 +52,7 @@ class FulguriteStoreConfigTest {
     @Test
     void aConfigurationIsParsedAsItWasExported() throws Exception {
         FulguriteStoreConfig config = parse("; ful:tripleIndexes \"spoc,posc\"; ful:durability \"log\"; ful:cacheBytes 1000;"
-                + " ful:valueCacheSize 0; ful:queryEngine \"store\"");
+                + " ful:valueCacheSize 0; ful:queryEngine \"store\"; ful:queryMemory 0");
         Model exported = new LinkedHashModel();
         Resource node = config.export(exported);
         FulguriteStoreConfig again = new FulguriteStoreConfig();
@@ -55,6 +62,7 @@ class FulguriteStoreConfigTest {
         assertEquals(1000, again.getCacheBytes());
         assertEquals(0, again.getValueCacheSize());
         assertEquals(QueryEngine.STORE, again.getQueryEngine());
+        assertEquals(0, again.getQueryMemory());
         assertEquals("posg,pos,spog,spo".length(), again.nativeIndexes().length());
     }
 
@@ -71,8 +79,40 @@ class FulguriteStoreConfigTest {
         assertEquals("spoc", current.getTripleIndexes());
         assertEquals(Durability.LOG, current.getDurability());
         assertEquals(1024, current.getValueCacheSize());
+        FulguriteStoreConfig old = parse("; native:tripleIndexes \"posc\"; native:forceSync false;"
+                + " native:valueCacheSize 2048");
+        assertEquals("posc", old.getTripleIndexes());
+        assertEquals(Durability.LOG, old.getDurability());
+        assertEquals(2048, old.getValueCacheSize());
+        assertEquals(FulguriteStoreConfig.QUERY_MEMORY, parse("").getQueryMemory());
         assertEquals(FulguriteStoreConfig.VALUE_CACHE_SIZE, parse("").getValueCacheSize());
         assertEquals(FulguriteStoreConfig.VALUE_CACHE_SIZE, parse("; ful:valueCacheSize -1").getValueCacheSize());
+    }
+
+    @Test
+    void theSettersOfAnLmdbStoreExist() throws Exception {
+        for (Method setter : LmdbStoreConfig.class.getDeclaredMethods()) {
+            if (setter.getName().startsWith("set") && Modifier.isPublic(setter.getModifiers())) {
+                Class<?> type = setter.getParameterTypes()[0];
+                assertEquals(
+                        FulguriteStoreConfig.class,
+                        FulguriteStoreConfig.class.getMethod(setter.getName(), type).getReturnType());
+                Method getter = FulguriteStoreConfig.class.getMethod("g" + setter.getName().substring(1));
+                assertEquals(type, getter.getReturnType());
+            }
+        }
+    }
+
+    @Test
+    void rdf4jsOwnDefaultEvaluationIsThatOfTheStore() throws Exception {
+        String name = "org.eclipse.rdf4j.query.algebra.evaluation.impl.%sEvaluationStrategyFactory";
+        for (String known : new String[] {"Strict", "Default"}) {
+            FulguriteStoreConfig config =
+                    parse("; base:evaluationStrategyFactory \"" + String.format(name, known) + "\"");
+            assertEquals(String.format(name, known), config.getEvaluationStrategyFactoryClassName());
+            assertTrue(new FulguriteStore(config).getEvaluationStrategyFactory()
+                    instanceof StoreEvaluationStrategyFactory);
+        }
     }
 
     @Test
@@ -84,6 +124,7 @@ class FulguriteStoreConfigTest {
             {"ful:valueCacheSize \"many\"", "valueCacheSize", "many", "a whole number"},
             {"ful:valueCacheSize 3000000000", "valueCacheSize", "3000000000", "a whole number up to 2147483647"},
             {"lmdb:valueCacheSize 3000000000", "lmdb#valueCacheSize", "3000000000", "a whole number up to 2147483647"},
+            {"ful:queryMemory -5", "queryMemory", "-5", "a number of bytes, at least 0"},
             {"ful:queryEngine \"fast\"", "queryEngine", "fast", "\"rdf4j\" or \"store\""},
             {"lmdb:forceSync \"often\"", "lmdb#forceSync", "often", "true or false"},
         }) {

@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.eclipse.rdf4j.common.exception.RDF4JException;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.util.Values;
 import org.eclipse.rdf4j.model.vocabulary.FN;
@@ -185,6 +186,24 @@ class StoreEngineTest {
             assertThrows(QueryInterruptedException.class, interrupted::hasNext);
         }
         interrupter.join();
+    }
+
+    @Test
+    void aQueryThatNeedsTooMuchMemoryIsAnError() {
+        SailRepository small = new SailRepository(new FulguriteStore(StoreEngine.config().setQueryMemory(1 << 20)));
+        try (SailRepositoryConnection limited = small.getConnection()) {
+            fill(limited, 1000);
+            String pairs = " { ?a ?p ?b . ?d ?q ?e }";
+            for (String query : List.of(
+                    "SELECT *" + pairs + " ORDER BY ?b ?e", "SELECT (CONCAT(STR(?a), STR(?e)) AS ?t)" + pairs + " ORDER BY ?t")) {
+                RDF4JException error = assertThrows(
+                        RDF4JException.class, () -> QueryResults.asList(limited.prepareTupleQuery(query).evaluate()));
+                assertTrue(error.toString().contains("bytes of memory"), error::toString);
+            }
+            assertTrue(limited.prepareBooleanQuery("ASK { ?s ?p ?o }").evaluate());
+        } finally {
+            small.shutDown();
+        }
     }
 
     @Test

@@ -20,7 +20,7 @@ import org.eclipse.rdf4j.repository.http.HTTPRepository;
  * Repositories of {@code fulgurite rdf serve}. Each has a process of its own. The system property
  * {@code fulgurite.program} names the program.
  */
-final class ServedRepository {
+public final class ServedRepository {
     private static final Pattern URL = Pattern.compile("the repository (http://\\S+)");
     /** Tests shut a repository down and use it again, so that its process must run on. */
     private static final int PROCESSES = 4;
@@ -46,7 +46,7 @@ final class ServedRepository {
     }
 
     /** Returns the path of the program. */
-    static String program() {
+    public static String program() {
         String program = System.getProperty("fulgurite.program", "");
         if (program.isEmpty()) {
             throw new IllegalStateException("-Dfulgurite.program must name the program fulgurite; cargo xtask java does");
@@ -69,7 +69,7 @@ final class ServedRepository {
     }
 
     /** Returns an empty repository, whose server has these further options. */
-    static HTTPRepository empty(String... options) {
+    public static HTTPRepository empty(String... options) {
         synchronized (RUNNING) {
             try {
                 if (RUNNING.size() == PROCESSES) {

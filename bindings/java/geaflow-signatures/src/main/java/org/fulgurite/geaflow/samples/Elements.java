@@ -75,7 +75,7 @@ public final class Elements {
         private final transient K id;
         private final String label;
         private final long time;
-        private final String value;
+        private String value;
 
         public Node(K id, String label, long time, String value) {
             this.id = id;
@@ -87,6 +87,12 @@ public final class Elements {
         @Override
         public K getId() {
             return id;
+        }
+
+        @Override
+        public IVertex<K, String> withValue(String newValue) {
+            value = newValue;
+            return this;
         }
 
         @Override

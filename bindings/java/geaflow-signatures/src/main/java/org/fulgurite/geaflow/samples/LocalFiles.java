@@ -13,8 +13,17 @@ import java.util.stream.Stream;
 import org.apache.geaflow.file.IPersistentIO;
 import org.apache.hadoop.fs.Path;
 
-/** GeaFlow's storage of files, on the local disk. Planted faults end calls. */
+/**
+ * GeaFlow's storage of files, on the local disk. Planted faults end calls. The system property
+ * {@code fulgurite.geaflow.halt} ends the virtual machine at the step of this number, counted from 0. Copies to the
+ * storage have two steps, before them and in their middle; deletions have one.
+ */
 public class LocalFiles implements IPersistentIO {
+    /** The exit code of a virtual machine that was ended at a step. */
+    public static final int HALTED = 7;
+
+    private static final int HALT_AT = Integer.getInteger("fulgurite.geaflow.halt", -1);
+
     /** So many calls that change something succeed; negative for all. */
     public int changesLeft = -1;
 
@@ -25,6 +34,17 @@ public class LocalFiles implements IPersistentIO {
     public int cutCopies;
 
     public long bytesSent;
+
+    private int steps;
+
+    /** Counts a step, and returns whether the virtual machine ends at it. */
+    private boolean isHalt() {
+        return steps++ == HALT_AT;
+    }
+
+    private static void halt() {
+        Runtime.getRuntime().halt(HALTED);
+    }
 
     private static java.nio.file.Path local(Path path) {
         return Paths.get(path.toString());
@@ -50,6 +70,9 @@ public class LocalFiles implements IPersistentIO {
 
     @Override
     public boolean delete(Path path, boolean recursive) throws IOException {
+        if (isHalt()) {
+            halt();
+        }
         change();
         if (!recursive) {
             return Files.deleteIfExists(local(path));
@@ -73,7 +96,15 @@ public class LocalFiles implements IPersistentIO {
 
     @Override
     public void copyFromLocalFile(Path from, Path to) throws IOException {
+        if (isHalt()) {
+            halt();
+        }
         change();
+        if (isHalt()) {
+            cutCopies = 1;
+            copy(local(from), local(to));
+            halt();
+        }
         copy(local(from), local(to));
         bytesSent += getFileSize(to);
     }

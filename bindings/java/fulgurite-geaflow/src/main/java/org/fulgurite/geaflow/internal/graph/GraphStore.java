@@ -1,10 +1,14 @@
 package org.fulgurite.geaflow.internal.graph;
 
+import java.nio.charset.Charset;
 import java.util.List;
 import org.apache.geaflow.common.config.Configuration;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.apache.geaflow.state.graph.encoder.EdgeAtom;
+import org.apache.geaflow.state.graph.encoder.EdgeKVEncoderWithoutValue;
 import org.apache.geaflow.state.graph.encoder.GraphKVEncoderFactory;
+import org.apache.geaflow.state.graph.encoder.IEdgeKVEncoder;
+import org.apache.geaflow.state.graph.encoder.IGraphKVEncoder;
 import org.apache.geaflow.state.pushdown.IStatePushDown;
 import org.apache.geaflow.state.pushdown.inner.CodeGenFilterConverter;
 import org.apache.geaflow.state.pushdown.inner.DirectFilterConverter;
@@ -21,6 +25,7 @@ import org.fulgurite.geaflow.internal.slices.Slices;
 /** What stores of graphs have in common: the bytes of elements, and conditions. */
 abstract class GraphStore<K, VV, EV> extends ShardStore implements IPushDownStore {
     private IFilterConverter filterConverter;
+    private IGraphKVEncoder<K, VV, EV> encoder;
     private GraphCodec<K, VV, EV> codec;
 
     /** The parts of the keys of edges, in their order. */
@@ -40,7 +45,8 @@ abstract class GraphStore<K, VV, EV> extends ShardStore implements IPushDownStor
                 : new DirectFilterConverter();
         // The factory sets the order of the schema.
         GraphDataSchema schema = context.getGraphSchema();
-        codec = new GraphCodec<>(GraphKVEncoderFactory.build(configuration, schema), schema);
+        encoder = GraphKVEncoderFactory.build(configuration, schema);
+        codec = new GraphCodec<>(encoder, schema);
         order = schema.getEdgeAtoms();
         if (order.get(0) != EdgeAtom.SRC_ID) {
             throw new GeaflowRuntimeException(
@@ -63,6 +69,16 @@ abstract class GraphStore<K, VV, EV> extends ShardStore implements IPushDownStor
     @Override
     protected String layout() {
         return super.layout() + " of a graph, edges " + order + ", ids " + codec.ids();
+    }
+
+    @Override
+    protected String classes() {
+        IEdgeKVEncoder<K, EV> edges = encoder.getEdgeEncoder();
+        boolean isOfGeaFlow = edges instanceof EdgeKVEncoderWithoutValue;
+        return "encoders " + className(encoder) + ", " + className(encoder.getVertexEncoder()) + ", " + className(edges)
+                + (isOfGeaFlow ? ", " + className(((EdgeKVEncoderWithoutValue<K, EV>) edges).getBytesEncoder()) : "")
+                // GeaFlow's encoder writes labels in the charset of the virtual machine.
+                + (order.contains(EdgeAtom.LABEL) ? "; labels in " + Charset.defaultCharset() : "");
     }
 
     final GraphCodec<K, VV, EV> codec() {

@@ -8,7 +8,9 @@ import java.nio.file.attribute.PosixFilePermission;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import org.apache.geaflow.file.IPersistentIO;
 import org.fulgurite.checkpoints.CheckpointStorage;
@@ -19,9 +21,17 @@ import org.slf4j.LoggerFactory;
 public final class RemoteStorage implements CheckpointStorage {
     private static final Logger LOGGER = LoggerFactory.getLogger(RemoteStorage.class);
     private static final int ATTEMPTS = 3;
+    private static final String DATA = "data";
+    private static final String COMMIT = "_commit";
 
     private final IPersistentIO files;
     private final String root;
+
+    /**
+     * What directories of committed checkpoints have, as it was listed. Another process may have changed them since:
+     * the engine reads the files of a checkpoint before it removes what they do not name.
+     */
+    private final Map<String, List<String>> committed = new HashMap<>();
 
     /** Keeps checkpoints below a path. */
     public RemoteStorage(IPersistentIO files, String root) {
@@ -64,6 +74,7 @@ public final class RemoteStorage implements CheckpointStorage {
 
     @Override
     public void store(String name, Path file) throws IOException {
+        committed.remove(directoryOf(name));
         copy(name, file, () -> files.copyFromLocalFile(local(file), remote(name)));
     }
 
@@ -91,11 +102,23 @@ public final class RemoteStorage implements CheckpointStorage {
 
     @Override
     public void remove(String name) throws IOException {
+        String directory = directoryOf(name);
+        committed.remove(directory);
         files.delete(remote(name), false);
-        String directory = name.substring(0, name.lastIndexOf('/'));
-        if (files.exists(remote(directory)) && files.listFileName(remote(directory)).isEmpty()) {
+        // Every checkpoint has data.
+        boolean mayBeEmpty = !directory.equals(DATA) && files.exists(remote(directory));
+        if (mayBeEmpty && files.listFileName(remote(directory)).isEmpty()) {
             files.delete(remote(directory), true);
         }
+    }
+
+    private static String directoryOf(String name) {
+        return name.substring(0, name.lastIndexOf('/'));
+    }
+
+    /** Forgets what was listed: the next list is of what is there. */
+    public void forgetListed() {
+        committed.clear();
     }
 
     /** The names in a directory, each of them once; none if it does not exist. */
@@ -108,13 +131,18 @@ public final class RemoteStorage implements CheckpointStorage {
         return files.listFileName(remote(name)).stream().distinct().collect(Collectors.toList());
     }
 
-    /** The files in directories below the root. There are none elsewhere: every name has one directory. */
+    /**
+     * The files in directories below the root. There are none elsewhere: every name has one directory. Directories of
+     * checkpoints are not listed again after they were found to be committed.
+     */
     @Override
     public List<String> names() throws IOException {
+        List<String> directories = listFound("");
+        committed.keySet().retainAll(directories);
         List<String> names = new ArrayList<>();
-        for (String directory : list("")) {
-            if (directory.startsWith("meta.") || directory.equals("data")) {
-                for (String file : listFound(directory)) {
+        for (String directory : directories) {
+            if (directory.startsWith("meta.") || directory.equals(DATA)) {
+                for (String file : listed(directory)) {
                     names.add(directory + "/" + file);
                 }
             }
@@ -122,7 +150,19 @@ public final class RemoteStorage implements CheckpointStorage {
         return names;
     }
 
-    /** The names in a directory that was found just now. Only if that fails is it looked for again: it may be gone. */
+    private List<String> listed(String directory) throws IOException {
+        List<String> known = committed.get(directory);
+        if (known != null) {
+            return known;
+        }
+        List<String> found = listFound(directory);
+        if (found.contains(COMMIT)) {
+            committed.put(directory, found);
+        }
+        return found;
+    }
+
+    /** The names in a directory that should be there. Only if that fails is it looked for: it may be gone. */
     private List<String> listFound(String name) throws IOException {
         try {
             return listExisting(name);

@@ -5,6 +5,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.fulgurite.KeyRange;
+import org.fulgurite.Table;
 import org.fulgurite.WriteTransaction;
 import org.fulgurite.exceptions.StorageFullException;
 import org.fulgurite.geaflow.internal.errors.EngineErrors;
@@ -45,8 +46,13 @@ final class PendingChanges {
     /** Whether a thread in the background is to commit, as there are many changes. Written with the lock. */
     private volatile boolean isCommitWanted;
 
-    private long changedBytes;
+    /** The bytes of changes in the transaction. Written with the lock. {@link ShardMemory} has the sum of all. */
+    private volatile long changedBytes;
+
     private long uncommittedMax;
+
+    /** When the first change of the transaction was made, by {@link System#nanoTime}; written with the lock. */
+    private volatile long changedSince;
 
     /**
      * No changes. The shard calls {@link #shareMemory} when it counts as open.
@@ -67,6 +73,10 @@ final class PendingChanges {
     /** Takes the shard's part of the memory for changes that are not committed. */
     void shareMemory() {
         uncommittedMax = ShardMemory.uncommittedMax(settings.memoryBytes);
+        if (settings.quotaBytes > 0) {
+            // A larger commit could fill the rest of a small quota before a warning is logged.
+            uncommittedMax = Math.min(uncommittedMax, settings.quotaStep());
+        }
     }
 
     /** Throws if changes are lost. */
@@ -90,6 +100,28 @@ final class PendingChanges {
     /** Leaves it to the next call to throw why changes are lost: the call that has found it only logs it. */
     void leaveFailureToNextCall() {
         isFailureThrown = false;
+    }
+
+    /** The bytes of changes in the transaction. Needs no lock. */
+    long uncommittedBytes() {
+        return changedBytes;
+    }
+
+    /**
+     * When the first change of the transaction was made, by {@link System#nanoTime}. If it has none, it is that of an
+     * earlier transaction. Needs no lock.
+     */
+    long changedSince() {
+        return changedSince;
+    }
+
+    /** Adds to the bytes of changes in the transaction, or takes from them. */
+    private void note(long bytes) {
+        if (changedBytes == 0) {
+            changedSince = System.nanoTime();
+        }
+        changedBytes += bytes;
+        ShardMemory.noteUncommitted(bytes);
     }
 
     boolean isCommitWanted() {
@@ -174,19 +206,50 @@ final class PendingChanges {
         try {
             check();
             applyAll();
-            for (ShardEntry change : changes) {
-                if (change.isDeletion) {
-                    transaction().delete(file.use().tables.get(change.table), change.key);
-                } else {
-                    transaction().put(file.use().tables.get(change.table), change.key, change.value);
-                }
-                changedBytes += change.bytes() + ShardEntry.OVERHEAD_BYTES;
+            if (changes.size() == 1) {
+                applyOne(changes.get(0));
+            } else {
+                applyAllOrNone(changes);
             }
             commitIfLarge();
         } catch (StorageFullException full) {
             throw EngineErrors.refused(full, settings.quotaKey);
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void applyOne(ShardEntry change) {
+        WriteTransaction current = transaction();
+        Table table = file.use().tables.get(change.table);
+        if (change.isDeletion) {
+            current.delete(table, change.key);
+        } else {
+            current.put(table, change.key, change.value);
+        }
+        note(change.bytes() + ShardEntry.OVERHEAD_BYTES);
+    }
+
+    /** Makes changes of one call. If one is refused, the transaction has none of them. */
+    private void applyAllOrNone(List<ShardEntry> changes) {
+        WriteTransaction current = transaction();
+        WriteTransaction.Savepoint before = current.savepoint();
+        long bytesBefore = changedBytes;
+        try {
+            changes.forEach(this::applyOne);
+        } catch (RuntimeException | Error refused) {
+            undo(current, before, refused);
+            note(bytesBefore - changedBytes);
+            throw refused;
+        }
+    }
+
+    private void undo(WriteTransaction current, WriteTransaction.Savepoint before, Throwable refused) {
+        try {
+            current.rollbackTo(before);
+        } catch (RuntimeException | Error notUndone) {
+            notUndone.addSuppressed(refused);
+            throw lost(notUndone);
         }
     }
 
@@ -197,7 +260,7 @@ final class PendingChanges {
             check();
             applyAll();
             long deleted = transaction().deleteRange(file.use().tables.get(table), range);
-            changedBytes += deleted * ShardEntry.OVERHEAD_BYTES;
+            note(deleted * ShardEntry.OVERHEAD_BYTES);
             commitIfLarge();
         } catch (StorageFullException full) {
             throw EngineErrors.refused(full, settings.quotaKey);
@@ -258,6 +321,8 @@ final class PendingChanges {
         }
         if (isLarge()) {
             commit();
+        } else {
+            ShardMemory.limitUncommitted(settings.memoryBytes);
         }
     }
 
@@ -267,13 +332,14 @@ final class PendingChanges {
         } catch (RuntimeException | Error refused) {
             throw lost(refused);
         }
-        changedBytes += buffered.memoryBytes();
+        note(buffered.memoryBytes());
         queue.recycle(buffered);
     }
 
     /** Returns the exception to throw now, and from now on by each call: changes are lost. Requires the lock. */
     private GeaflowRuntimeException lost(Throwable refused) {
         failed = refused;
+        note(-changedBytes);
         // By the call that runs, unless that only logs it.
         isFailureThrown = true;
         // First: a call that has checked before may still add changes, which threads in the background would find.
@@ -288,6 +354,7 @@ final class PendingChanges {
      */
     private void commitIfLarge() {
         if (!isLarge()) {
+            ShardMemory.limitUncommitted(settings.memoryBytes);
             return;
         }
         if (settings.isAsynchronous && changedBytes < 2 * uncommittedMax) {
@@ -364,7 +431,7 @@ final class PendingChanges {
         // Only now: a read that sees no changes reads what is committed.
         queue.committed();
         sizes.noteCommit(changedBytes);
-        changedBytes = 0;
+        note(-changedBytes);
         shareMemory();
         sizes.checkSometimes();
         ShardMemory.limit(settings.memoryBytes);
@@ -391,6 +458,7 @@ final class PendingChanges {
     void abandon() {
         queue.seal();
         queue.discard();
+        note(-changedBytes);
         if (transaction != null) {
             transaction.close();
             transaction = null;

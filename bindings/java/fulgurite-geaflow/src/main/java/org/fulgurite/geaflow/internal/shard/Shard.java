@@ -7,6 +7,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.fulgurite.Checkpoints;
 import org.fulgurite.Cursor;
 import org.fulgurite.Database;
@@ -46,6 +47,9 @@ public final class Shard {
     private final ShardFile file;
     private final ShardSizes sizes;
     private final PendingChanges changes;
+
+    /** Whether the next read finds a second instance into which nothing was recovered. */
+    private volatile boolean hasUnrecoveredReads;
 
     private Shard(StoreSettings settings, ShardDirectory directory, Database database, List<String> tables) {
         this.settings = settings;
@@ -130,8 +134,57 @@ public final class Shard {
         }
     }
 
+    /** Throws if this is a second instance: its directory is deleted when it is closed. */
+    private void checkWritable() {
+        if (directory.isTemporary()) {
+            throw new GeaflowRuntimeException("second instance is read-only: another one in this process has the shard "
+                    + "of " + file.path + "; write with the first, or close it and initialise this one again");
+        }
+    }
+
+    /** Notes that nothing was recovered into this second instance: its first read logs a warning. */
+    void warnOfReads() {
+        hasUnrecoveredReads = true;
+    }
+
+    private void noteRead() {
+        if (hasUnrecoveredReads) {
+            hasUnrecoveredReads = false;
+            LOGGER.warn("{} is of a second instance and is empty: recover a checkpoint before reading it", file.path);
+        }
+    }
+
+    /** Commits all changes, unless a call uses the shard. Another shard calls this, so a failure is only logged. */
+    void commitIfFree() {
+        if (!lock.tryLock()) {
+            return;
+        }
+        try {
+            // If this thread had the lock before, a read of this shard uses the transaction.
+            if (lock.getHoldCount() == 1 && !changes.hasFailed()) {
+                changes.flush();
+            }
+        } catch (RuntimeException | Error notCommitted) {
+            LOGGER.warn("changes of {} were not committed to bound the memory of all shards", file.path, notCommitted);
+            changes.leaveFailureToNextCall();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** See {@link PendingChanges#uncommittedBytes}. */
+    long uncommittedBytes() {
+        return changes.uncommittedBytes();
+    }
+
+    /** See {@link PendingChanges#changedSince}. */
+    long changedSince() {
+        return changes.changedSince();
+    }
+
     /** Returns the value of a key, or null. */
     public byte[] get(int table, byte[] key) {
+        noteRead();
         if (queue.hasChanges()) {
             lock.lock();
             try {
@@ -155,21 +208,25 @@ public final class Shard {
     }
 
     public void put(int table, byte[] key, byte[] value) {
+        checkWritable();
         changes.change(Collections.singletonList(new ShardEntry(table, key, value)));
     }
 
     /** Puts entries that are committed together. */
     public void putAll(List<ShardEntry> entries) {
+        checkWritable();
         if (!entries.isEmpty()) {
             changes.change(entries);
         }
     }
 
     public void delete(int table, byte[] key) {
+        checkWritable();
         changes.change(Collections.singletonList(ShardEntry.deletion(table, key)));
     }
 
     public void deleteRange(int table, KeyRange range) {
+        checkWritable();
         changes.deleteRange(table, range);
     }
 
@@ -195,6 +252,7 @@ public final class Shard {
 
     /** Reads with the transaction of the changes; if there are none, reads what is committed. */
     private <T> T read(Function<Transaction, T> changed, Function<OpenFile, T> committed) {
+        noteRead();
         if (queue.hasChanges()) {
             lock.lock();
             try {
@@ -218,6 +276,7 @@ public final class Shard {
 
     /** Commits all changes, and returns a snapshot with them. While it is open, the file is not closed. */
     public ReadTransaction snapshot() {
+        noteRead();
         if (queue.hasChanges()) {
             changes.flush();
         }
@@ -230,9 +289,9 @@ public final class Shard {
         }
     }
 
-    /** Writes how entries are stored into a new file. If a file has it, it must be the same. */
-    void checkLayout(String layout) {
-        file.checkLayout(layout);
+    /** See {@link ShardFile#checkLayout}. */
+    void checkLayout(String layout, String classes) {
+        file.checkLayout(layout, classes);
     }
 
     /** Returns a table by its number, for an open snapshot or within a read. */
@@ -259,9 +318,22 @@ public final class Shard {
         return changes.applyInBackground();
     }
 
-    /** Commits all changes that were made before. */
+    /** Commits all changes that were made before, and compares the sizes with the quota. */
     void flush() {
         changes.flush();
+        checkQuota();
+    }
+
+    /** Compares the sizes with the quota, if there is one. */
+    void checkQuota() {
+        if (settings.quotaBytes > 0) {
+            lock.lock();
+            try {
+                sizes.checkQuota();
+            } finally {
+                lock.unlock();
+            }
+        }
     }
 
     long committedBytes() {
@@ -294,16 +366,30 @@ public final class Shard {
         }
     }
 
-    /** Creates a checkpoint with all changes. */
+    /**
+     * Creates a checkpoint with all changes that were made before. The checkpoint is of a snapshot, and is sent without
+     * the lock: other threads read and write meanwhile. It may have some of their changes.
+     */
     Checkpoints.Report createCheckpoint(Checkpoints checkpoints, long id) {
-        lock.lock();
+        checkWritable();
+        changes.flush();
+        OpenFile open = file.entered();
         try {
-            changes.flush();
-            Checkpoints.Report report = checkpoints.create(file.use().database, id);
-            sizes.check();
+            Checkpoints.Report report = checkpoints.create(open.database, id);
+            checkSizes();
             return report;
         } catch (StorageFullException full) {
             throw EngineErrors.refused(full, settings.quotaKey);
+        } finally {
+            open.leave();
+        }
+    }
+
+    /** Reports the sizes, and compares them with the quota. */
+    void checkSizes() {
+        lock.lock();
+        try {
+            sizes.check();
         } finally {
             lock.unlock();
         }

@@ -2,19 +2,24 @@ package org.fulgurite.geaflow.internal.shard;
 
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.fulgurite.Database;
 import org.fulgurite.exceptions.StorageFullException;
 import org.fulgurite.geaflow.internal.errors.EngineErrors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The file of a shard. If it is not used, it may be closed: see {@link OpenFiles}. It is opened again when it is used.
  */
 final class ShardFile {
+    private static final Logger LOGGER = LoggerFactory.getLogger(ShardFile.class);
     private static final byte[] LAYOUT = {};
+
+    /** What is between the layout and the names of classes. */
+    private static final String CLASSES = "; ";
 
     final Path path;
 
@@ -103,21 +108,47 @@ final class ShardFile {
         }
     }
 
-    /** Writes how entries are stored into a new file. If a file has it, it must be the same. */
-    void checkLayout(String layout) {
-        byte[] bytes = layout.getBytes(StandardCharsets.UTF_8);
+    /**
+     * Writes how entries are stored into a new file. If a file has it, it must be the same. Files of earlier versions
+     * have no names of classes, and get them.
+     *
+     * @param layout how entries are stored
+     * @param classes the classes that make the bytes of entries
+     */
+    void checkLayout(String layout, String classes) {
+        String wanted = layout + CLASSES + classes;
         OpenFile used = entered();
         try {
-            byte[] found = used.database.get(used.layouts, LAYOUT);
+            byte[] bytes = used.database.get(used.layouts, LAYOUT);
+            String found = bytes == null ? null : new String(bytes, StandardCharsets.UTF_8);
             if (found == null) {
-                used.database.write(transaction -> transaction.put(used.layouts, LAYOUT, bytes));
-            } else if (!Arrays.equals(found, bytes)) {
-                throw new GeaflowRuntimeException(path + " was written with other settings: it has "
-                        + new String(found, StandardCharsets.UTF_8) + ", and the settings say " + layout
-                        + "; use the earlier settings, or another name for the state");
+                writeLayout(used, wanted);
+            } else if (found.equals(layout) || !settings.checksClasses && found.startsWith(layout + CLASSES)) {
+                replaceLayout(used, found, wanted);
+            } else if (!found.equals(wanted)) {
+                throw new GeaflowRuntimeException(path + " was written with other settings: it has " + found
+                        + ", and the settings say " + wanted
+                        + "; use the earlier settings, or another name for the state"
+                        + (found.startsWith(layout + CLASSES) ? StoreSettings.CLASSES_REMEDY : ""));
             }
         } finally {
             used.leave();
+        }
+    }
+
+    private static void writeLayout(OpenFile used, String layout) {
+        byte[] bytes = layout.getBytes(StandardCharsets.UTF_8);
+        used.database.write(transaction -> transaction.put(used.layouts, LAYOUT, bytes));
+    }
+
+    private void replaceLayout(OpenFile used, String found, String wanted) {
+        if (found.equals(wanted)) {
+            return;
+        }
+        try {
+            writeLayout(used, wanted);
+        } catch (StorageFullException full) {
+            LOGGER.warn("{} has no room for the names of classes, which are not checked", path, full);
         }
     }
 

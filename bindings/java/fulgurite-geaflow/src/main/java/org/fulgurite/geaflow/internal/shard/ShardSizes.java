@@ -29,6 +29,12 @@ final class ShardSizes {
 
     private int commits;
 
+    /** The bytes of commits since the sizes were checked. */
+    private long uncheckedBytes;
+
+    /** The part of the quota, in percent, that was logged last; negative if none was. */
+    private long loggedPercent = -1;
+
     /** About the memory of commits that are not in the file. */
     private final AtomicLong committedBytes = new AtomicLong();
 
@@ -45,6 +51,7 @@ final class ShardSizes {
     /** Notes a commit of so many bytes. */
     void noteCommit(long bytes) {
         committedBytes.addAndGet(bytes);
+        uncheckedBytes += bytes;
     }
 
     /** Notes that all commits are in the file. */
@@ -92,11 +99,26 @@ final class ShardSizes {
     void checkSometimes() {
         if (++commits % COMMITS_PER_CHECK == 0) {
             check();
+        } else if (settings.quotaBytes > 0 && uncheckedBytes >= settings.quotaStep()) {
+            checkAndReport();
         }
     }
 
-    /** Reports the sizes, and compares them with the quota. */
+    /** Compares the sizes with the quota if something was committed since the last time. */
+    void checkQuota() {
+        if (uncheckedBytes > 0 && file.ifOpen() != null) {
+            checkAndReport();
+        }
+    }
+
+    /** Reports the sizes, and compares them with the quota. A warning is logged even if the last one was the same. */
     void check() {
+        loggedPercent = -1;
+        checkAndReport();
+    }
+
+    private void checkAndReport() {
+        uncheckedBytes = 0;
         Stats stats = file.use().database.stats();
         committedBytes.set(stats.deltaBytes());
         boolean hasQuota = settings.quotaBytes > 0;
@@ -116,6 +138,12 @@ final class ShardSizes {
     /** Commits in memory count too: when the file has no room for them, writes are refused. */
     private void warnOfQuota(Stats stats) {
         double wanted = used(stats) + (double) stats.deltaBytes() / settings.quotaBytes;
+        boolean isBelow = wanted < Math.min(settings.warningThreshold, ALERT_THRESHOLD);
+        long percent = isBelow ? -1 : (long) (100 * wanted);
+        if (percent == loggedPercent) {
+            return;
+        }
+        loggedPercent = percent;
         String message = "{} uses {} % of its quota of {} bytes ({}); {} bytes of commits are still in memory";
         Object[] values = {
             file.path, Math.round(100 * used(stats)), settings.quotaBytes, settings.quotaKey, stats.deltaBytes()

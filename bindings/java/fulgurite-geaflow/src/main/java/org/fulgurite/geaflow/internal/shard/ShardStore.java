@@ -1,10 +1,12 @@
 package org.fulgurite.geaflow.internal.shard;
 
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.apache.geaflow.common.config.Configuration;
 import org.apache.geaflow.common.config.keys.ExecutionConfigKeys;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
@@ -30,6 +32,9 @@ import org.slf4j.LoggerFactory;
 public abstract class ShardStore implements IStatefulStore {
     private static final Logger LOGGER = LoggerFactory.getLogger(ShardStore.class);
 
+    /** A whole checkpoint that sends less has no warning. */
+    private static final long WARNED_BYTES = 1 << 20;
+
     private final List<String> tables;
     private StoreContext context;
     private StoreSettings settings;
@@ -46,6 +51,9 @@ public abstract class ShardStore implements IStatefulStore {
     private Path directory;
 
     private long recovered;
+
+    /** Whether the open shard was archived or recovered: the next archive should send its changes alone. */
+    private boolean hasArchived;
 
     /**
      * Creates a store whose entries are in these tables.
@@ -76,8 +84,13 @@ public abstract class ShardStore implements IStatefulStore {
         context = storeContext;
         settings = new StoreSettings(configuration);
         recovered = -1;
+        hasArchived = false;
         use(storeContext.getShardId());
-        opened(openLocal());
+        Shard open = openLocal();
+        opened(open);
+        if (open.lastingDirectory() == null) {
+            open.warnOfReads();
+        }
     }
 
     private Shard openLocal() {
@@ -98,10 +111,12 @@ public abstract class ShardStore implements IStatefulStore {
 
     private void opened(Shard open) {
         try {
-            open.checkLayout(layout());
+            open.checkLayout(layout(), classes());
             MetricGroup group = context.getMetricGroup();
             if (group != null && open.lastingDirectory() != null) {
                 open.reportTo(new ShardMetrics(group, context.getName(), context.getShardId()));
+            } else if (settings.quotaBytes > 0) {
+                open.checkSizes();
             }
             useShard(open);
         } catch (RuntimeException refused) {
@@ -118,6 +133,28 @@ public abstract class ShardStore implements IStatefulStore {
     /** What the bytes of entries depend on. A file with other bytes is refused. */
     protected String layout() {
         return tables.get(0);
+    }
+
+    /** The classes that make the bytes of entries. A file of other classes is refused. */
+    protected String classes() {
+        return "serializer " + className(context.getKeySerializer());
+    }
+
+    /** The name of the class of an object, without what differs from one process to the next. */
+    protected static String className(Object object) {
+        if (object == null) {
+            return "none";
+        }
+        Class<?> type = object.getClass();
+        if (Proxy.isProxyClass(type)) {
+            // Its name has a number that depends on which other proxies there are.
+            return Arrays.stream(type.getInterfaces())
+                    .map(Class::getName)
+                    .collect(Collectors.joining("+", "proxy of ", ""));
+        }
+        String name = type.getName();
+        int generated = name.indexOf("$$");
+        return generated < 0 ? name : name.substring(0, generated);
     }
 
     /** Uses the directories of a shard. */
@@ -236,11 +273,20 @@ public abstract class ShardStore implements IStatefulStore {
         try {
             Checkpoints.Report report = open.createCheckpoint(checkpoints, checkpointId);
             LOGGER.info("{} shard {}: checkpoint {}: {}", context.getName(), shardId, checkpointId, report);
+            if (report.isWhole() && hasArchived && report.bytesSent() >= WARNED_BYTES) {
+                LOGGER.warn("{} shard {}: checkpoint {} is whole again: it sent segments that have changed, {} bytes."
+                        + " After 64 files of changes this is in order; otherwise half of the state has changed, or"
+                        + " more than geaflow.store.fulgurite.log.size, {} bytes",
+                        context.getName(), shardId, checkpointId, report.bytesSent(), settings.logBytes);
+            }
+            hasArchived = true;
             if (report.removalFailure() != null) {
+                storage.forgetListed();
                 LOGGER.warn("{} shard {}: old checkpoints were not removed; the next archive removes them",
                         context.getName(), shardId, report.removalFailure());
             }
         } catch (RuntimeException failed) {
+            storage.forgetListed();
             throw failure("archive", checkpointId, failed);
         }
     }
@@ -269,6 +315,7 @@ public abstract class ShardStore implements IStatefulStore {
             throw failure("recover", checkpointId, failed);
         }
         recovered = checkpointId;
+        hasArchived = target == shardId;
         if (target != shardId) {
             // Later checkpoints are of this shard.
             use(target);
@@ -297,6 +344,7 @@ public abstract class ShardStore implements IStatefulStore {
     }
 
     private long[] ids() {
+        storage.forgetListed();
         try {
             return checkpoints.ids();
         } catch (RuntimeException failed) {
@@ -325,7 +373,7 @@ public abstract class ShardStore implements IStatefulStore {
     }
 
     @Override
-    public void compact() {
+    public synchronized void compact() {
         shard().compact();
     }
 

@@ -1,5 +1,8 @@
 package org.fulgurite.geaflow.internal.shard;
 
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
@@ -10,6 +13,7 @@ import org.apache.geaflow.common.config.keys.StateConfigKeys;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.fulgurite.Database;
 import org.fulgurite.DatabaseOptions;
+import org.fulgurite.geaflow.internal.runtime.UnknownKeys;
 import org.fulgurite.options.Durability;
 import org.fulgurite.options.Isolation;
 import org.slf4j.Logger;
@@ -25,7 +29,18 @@ public final class StoreSettings {
 
     private static final String ROCKSDB_PREFIX = "geaflow.store.rocksdb.";
 
+    /** Follows the error of a file that other classes have written. */
+    static final String CLASSES_REMEDY =
+            "; if the bytes of the classes are the same, set " + PREFIX + "classes.check to false";
+
     private static final String[] WITHOUT_USE = {"max.readers", "no.tls", "persistent.clean.thread.size", "write.map"};
+
+    /** All keys, without the name of the store. */
+    private static final List<String> KEYS = Collections.unmodifiableList(Arrays.asList(
+            "map.size", "map.size.warning.threshold", "sync.mode", "memory.size", "open.shards.max", "log.size",
+            "classes.check", "graph.store.partition.type", "graph.store.dt.start", "graph.store.dt.cycle",
+            "max.readers", "no.tls", "persistent.clean.thread.size", "write.map"));
+
     private static final double WARNING_DEFAULT = 0.8;
     private static final long LOG_BYTES_DEFAULT = 64L << 20;
     private static final long MEMORY_BYTES_DEFAULT = 512L << 20;
@@ -37,6 +52,11 @@ public final class StoreSettings {
 
     /** The least quota: an empty shard has a few pages, and as many again while it is written. */
     private static final long QUOTA_BYTES_MIN = 256 << 10;
+
+    private static final int QUOTA_STEPS = 50;
+
+    /** With a small quota, sizes are checked after this many bytes: each check needs a look at the file. */
+    private static final long QUOTA_STEP_MIN = 64 << 10;
 
     private final Map<String, String> values;
 
@@ -52,6 +72,9 @@ public final class StoreSettings {
     final Durability durability;
     final long logBytes;
     final long memoryBytes;
+
+    /** Whether a file that was written by other classes is refused. */
+    final boolean checksClasses;
 
     /** How many shards of the process have their files open. */
     final int openFilesMax;
@@ -77,6 +100,7 @@ public final class StoreSettings {
         durability = value("sync.mode", Durability.MEMORY, StoreSettings::durability);
         logBytes = value("log.size", LOG_BYTES_DEFAULT, text -> bytes(text, 1));
         memoryBytes = value("memory.size", MEMORY_BYTES_DEFAULT, text -> bytes(text, MEMORY_BYTES_MIN));
+        checksClasses = value("classes.check", true, StoreSettings::flag);
         openFilesMax = value("open.shards.max", OPEN_FILES_DEFAULT, StoreSettings::count);
         long batches = ofGeaFlow(
                 configuration, FrameworkConfigKeys.BATCH_NUMBER_PER_CHECKPOINT, StoreSettings::countFromZero);
@@ -89,11 +113,17 @@ public final class StoreSettings {
         // A full buffer waits for a thread, beside the one that is being filled.
         buffersMax = isAsynchronous ? Math.max(2, buffers) : 1;
         bufferChangesMax = ofGeaFlow(configuration, StateConfigKeys.STATE_WRITE_BUFFER_SIZE, StoreSettings::count);
+        UnknownKeys.warn(values.keySet(), PREFIX, KEYS);
         for (String key : WITHOUT_USE) {
             if (find(key) != null) {
                 LOGGER.info("{} has no use in Fulgurite: it is ignored", find(key));
             }
         }
+    }
+
+    /** The part of the quota after which the sizes are checked again. */
+    long quotaStep() {
+        return Math.max(QUOTA_STEP_MIN, quotaBytes / QUOTA_STEPS);
     }
 
     /** The options of the file of a shard. */

@@ -156,9 +156,10 @@ class ConcurrentWritesTest {
     }
 
     @Test
-    void aWriteWaitsForNoCheckpointEvenIfAllChangesAreCommitted() throws Exception {
+    void writesAndReadsWaitForNoCheckpointAndTheNextOneSendsTheirChanges() throws Exception {
         Shard shard = kept("shard");
         shard.put(0, key(0, 0), value(0));
+        shard.put(0, key(1, 0), new byte[100_000]);
         WaitingStorage storage = new WaitingStorage(new DirectoryStorage(directory.resolve("checkpoints")));
         try (Checkpoints checkpoints = new Checkpoints(storage)) {
             Future<Checkpoints.Report> report = pool.submit(() -> shard.createCheckpoint(checkpoints, 1));
@@ -166,13 +167,23 @@ class ConcurrentWritesTest {
             assertFalse(shard.queue.hasChanges());
             for (int number = 0; number < 50; number++) {
                 shard.put(0, key(0, number), value(number + 1));
+                assertArrayEquals(value(number + 1), shard.get(0, key(0, number)));
             }
-            assertFalse(report.isDone(), "the writes have waited for the checkpoint");
+            shard.flush();
+            assertFalse(report.isDone(), "the writes or reads have waited for the checkpoint");
             storage.mayStore.countDown();
             assertTrue(report.get().isWhole());
-        }
-        for (int number = 0; number < 50; number++) {
-            assertArrayEquals(value(number + 1), shard.get(0, key(0, number)));
+            assertFalse(shard.createCheckpoint(checkpoints, 2).isWhole());
+            StoreSettings settings = new StoreSettings(new Configuration(configuration));
+            Shard first = Shard.restore(settings, directory.resolve("first"), TABLES, checkpoints, 1);
+            shards.add(first);
+            assertArrayEquals(value(0), first.get(0, key(0, 0)));
+            assertNull(first.get(0, key(0, 1)));
+            Shard second = Shard.restore(settings, directory.resolve("second"), TABLES, checkpoints, 2);
+            shards.add(second);
+            for (int number = 0; number < 50; number++) {
+                assertArrayEquals(value(number + 1), second.get(0, key(0, number)));
+            }
         }
     }
 

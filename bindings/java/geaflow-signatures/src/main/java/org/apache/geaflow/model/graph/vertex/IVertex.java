@@ -7,4 +7,6 @@ public interface IVertex<K, VV> extends Serializable {
     K getId();
 
     VV getValue();
+
+    IVertex<K, VV> withValue(VV value);
 }

@@ -16,6 +16,11 @@ public class AndGraphFilter extends BaseComposeGraphFilter {
     }
 
     @Override
+    IGraphFilter with(List<IGraphFilter> others) {
+        return new AndGraphFilter(others);
+    }
+
+    @Override
     public boolean filterEdge(IEdge edge) {
         return filters.stream().allMatch(filter -> filter.filterEdge(edge));
     }

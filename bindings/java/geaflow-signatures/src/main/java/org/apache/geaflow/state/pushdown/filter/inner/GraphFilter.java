@@ -24,7 +24,13 @@ public final class GraphFilter extends BaseGraphFilter {
     }
 
     public static IGraphFilter of(IFilter filter, IEdgeLimit limit) {
-        return limit == null ? of(filter) : new LimitFilter(of(filter), limit);
+        IGraphFilter graphFilter = of(filter);
+        if (limit == null) {
+            return graphFilter;
+        }
+        return graphFilter instanceof BaseComposeGraphFilter
+                ? ((BaseComposeGraphFilter) graphFilter).limited(limit)
+                : new LimitFilter(graphFilter, limit);
     }
 
     @Override

@@ -16,6 +16,11 @@ public class OrGraphFilter extends BaseComposeGraphFilter {
     }
 
     @Override
+    IGraphFilter with(List<IGraphFilter> others) {
+        return new OrGraphFilter(others);
+    }
+
+    @Override
     public boolean filterEdge(IEdge edge) {
         return filters.isEmpty() || filters.stream().anyMatch(filter -> filter.filterEdge(edge));
     }

@@ -1,6 +1,7 @@
-package org.fulgurite.rdf4j.server;
+package org.fulgurite.rdf4j.server.sparql;
 
 import org.eclipse.rdf4j.repository.Repository;
+import org.fulgurite.rdf4j.server.ServedRepository;
 
 /** RDF4J's {@code SparqlOrderByTest}. */
 class ServedSparqlOrderByTest extends org.eclipse.rdf4j.testsuite.repository.SparqlOrderByTest {

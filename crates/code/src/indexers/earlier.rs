@@ -1,0 +1,34 @@
+//! [`has_found`]: whether an index has what an indexer found earlier.
+
+use std::path::Path;
+
+use crate::browse::reader::CodeReader;
+use crate::ctags::SCHEME;
+use crate::error::Result;
+use crate::stack::open_index;
+
+/// Whether the index at `path`, where there may be none, has a file below the directory `root` whose name has one of
+/// these endings, and which is not from ctags.
+///
+/// # Errors
+/// If the index cannot be read.
+pub fn has_found(path: &Path, root: &str, endings: &[&str]) -> Result<bool> {
+    if !path.exists() {
+        return Ok(false);
+    }
+    let reader = CodeReader::new(&open_index(path)?)?;
+    for file in reader.files()? {
+        let is_below = file.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
+        if is_below && endings.iter().any(|ending| file.ends_with(ending)) && !is_of_ctags(&reader, &file)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether ctags found the definitions in a file. It lists no file without definitions.
+fn is_of_ctags(reader: &CodeReader, path: &str) -> Result<bool> {
+    let uses = reader.uses(&reader.file(path)?)?;
+    let symbol = uses.first().map(|used| reader.describe(used.symbol)).transpose()?;
+    Ok(symbol.is_some_and(|found| found.symbol.split(' ').next() == Some(SCHEME)))
+}

@@ -1,0 +1,138 @@
+//! Storages that copy files straight to their names, so that an interrupted copy leaves a part of a file there.
+
+use std::cell::{Cell, RefCell};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fulgurite::Database;
+use fulgurite_graph::{CheckpointStorage, Checkpoints, DirectoryStorage};
+use tempfile::TempDir;
+
+use crate::checkpoints::{change, content, filled, options, restored};
+
+/// A directory in which a copy ends in the middle after a number of them.
+struct Torn {
+    inner: DirectoryStorage,
+    root: PathBuf,
+    whole_left: Cell<u32>,
+    stored: RefCell<Vec<String>>,
+}
+
+impl Torn {
+    /// What [`filled`] has made, as such a storage.
+    fn of(directory: &TempDir, inner: &DirectoryStorage) -> Self {
+        let root = directory.path().join("checkpoints");
+        Self { inner: inner.clone(), root, whole_left: Cell::new(u32::MAX), stored: RefCell::default() }
+    }
+}
+
+impl CheckpointStorage for Torn {
+    fn store(&self, name: &str, file: &Path) -> io::Result<()> {
+        self.stored.borrow_mut().push(name.to_owned());
+        let path = self.root.join(name);
+        fs::create_dir_all(path.parent().expect("a directory"))?;
+        let bytes = fs::read(file)?;
+        match self.whole_left.get().checked_sub(1) {
+            Some(left) => {
+                self.whole_left.set(left);
+                fs::write(path, bytes)
+            }
+            None => {
+                fs::write(path, &bytes[..bytes.len() / 2])?;
+                Err(io::Error::other("planted"))
+            }
+        }
+    }
+
+    fn fetch(&self, name: &str, path: &Path) -> io::Result<()> {
+        self.inner.fetch(name, path)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.inner.remove(name)
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        self.inner.names()
+    }
+}
+
+/// Goes back to checkpoint 4 and creates checkpoint 5 again, with the same content as before. Returns whether it could.
+fn replay(storage: &Torn, is_whole: bool) -> bool {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut checkpoints = Checkpoints::new(storage).segment_bytes(4 << 10);
+    let db = checkpoints.restore(4, directory.path().join("r.ful"), options()).expect("restored");
+    change(&db, 5);
+    if is_whole {
+        checkpoints = Checkpoints::new(storage).segment_bytes(4 << 10);
+    }
+    let is_created = checkpoints.create(&db, 5).is_ok();
+    db.close().expect("closed");
+    is_created
+}
+
+/// The first process has created checkpoints 4, 5 and 6 and still runs. The second one replays what the first has done,
+/// is interrupted at each copy, and begins again.
+#[test]
+fn a_replay_that_ends_in_the_middle_of_a_copy_damages_no_later_checkpoint() {
+    for is_whole in [false, true] {
+        let (directory, inner, db) = filled();
+        let storage = Torn::of(&directory, &inner);
+        let create = |checkpoints: &mut Checkpoints<&Torn>, db: &Database, id| {
+            change(db, id);
+            assert_eq!(checkpoints.create(db, id).expect("created").is_whole, id == 4 || id == 5 && is_whole);
+        };
+        let mut checkpoints = Checkpoints::new(&storage).segment_bytes(4 << 10);
+        create(&mut checkpoints, &db, 4);
+        if is_whole {
+            checkpoints = Checkpoints::new(&storage).segment_bytes(4 << 10);
+        }
+        create(&mut checkpoints, &db, 5);
+        let fifth = content(&db);
+        create(&mut checkpoints, &db, 6);
+        let sixth = content(&db);
+        for whole_copies in 0..3 {
+            storage.whole_left.set(whole_copies);
+            // All data is there, so only the manifest and the mark of the commit are stored.
+            assert_eq!(replay(&storage, is_whole), whole_copies == 2, "{is_whole} {whole_copies}");
+            assert_eq!(restored(&inner, 6).unwrap(), sixth, "{is_whole} {whole_copies}");
+        }
+        storage.whole_left.set(u32::MAX);
+        create(&mut checkpoints, &db, 7);
+        assert_eq!(restored(&inner, 5).unwrap(), fifth);
+        assert_eq!(restored(&inner, 7).unwrap(), content(&db));
+    }
+}
+
+/// The first process has only its memory of checkpoint 5 when the second one sends its segments again.
+#[test]
+fn a_checkpoint_that_is_no_longer_committed_is_not_continued() {
+    let (directory, inner, db) = filled();
+    let storage = Torn::of(&directory, &inner);
+    Checkpoints::new(&storage).segment_bytes(4 << 10).create(&db, 4).unwrap();
+    change(&db, 5);
+    let mut checkpoints = Checkpoints::new(&storage).segment_bytes(4 << 10);
+    assert!(checkpoints.create(&db, 5).unwrap().is_whole);
+    // As if the second process had ended before, after it had removed the mark of the commit.
+    inner.remove("meta.5/_commit").unwrap();
+    storage.whole_left.set(0);
+    assert!(!replay(&storage, true));
+    storage.whole_left.set(u32::MAX);
+    change(&db, 6);
+    assert!(checkpoints.create(&db, 6).unwrap().is_whole);
+    assert_eq!(restored(&inner, 6).unwrap(), content(&db));
+}
+
+#[test]
+fn no_changes_are_stored_if_they_are_too_many() {
+    let (directory, inner, db) = filled();
+    let storage = Torn::of(&directory, &inner);
+    let mut checkpoints = Checkpoints::new(&storage).segment_bytes(1 << 10);
+    checkpoints.create(&db, 1).unwrap();
+    let table = db.open_table("state").unwrap();
+    db.update(|txn| (100..1600_u64).try_for_each(|key| txn.put(&table, key.to_be_bytes(), [8; 100]))).unwrap();
+    assert!(checkpoints.create(&db, 2).unwrap().is_whole);
+    let stored = storage.stored.borrow();
+    assert!(!stored.iter().any(|name| name.starts_with("data/delta-")), "{stored:?}");
+}

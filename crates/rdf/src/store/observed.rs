@@ -1,0 +1,95 @@
+//! [`Observed`]: the patterns that a transaction has read.
+
+use std::collections::HashSet;
+
+use crate::error::Result;
+use crate::model::pattern::{IdPattern, IdQuad};
+use crate::quads::reading::Quads;
+use crate::quads::term_pattern::TermPattern;
+use crate::store::snapshot::Snapshot;
+use crate::tables::StatementKinds;
+
+/// Beyond this number, patterns are not distinguished any more: every change of another transaction is a conflict.
+const PATTERNS_MAX: usize = 1 << 14;
+
+/// At most this many quads are compared. If the patterns have more, a change of another transaction is a conflict.
+const COMPARED_MAX: u64 = 1 << 20;
+
+/// The patterns that a transaction has read.
+#[derive(Default)]
+pub struct Observed {
+    /// Patterns as ids of the transaction.
+    patterns: HashSet<(IdPattern, StatementKinds)>,
+    /// Patterns as terms.
+    resolved: HashSet<(TermPattern, StatementKinds)>,
+}
+
+impl Observed {
+    /// Adds a pattern.
+    pub fn add(&mut self, pattern: &IdPattern, kinds: StatementKinds) {
+        if self.patterns.len() <= PATTERNS_MAX {
+            self.patterns.insert((*pattern, kinds));
+        }
+    }
+
+    /// Adds a pattern as terms.
+    pub fn add_terms(&mut self, pattern: TermPattern, kinds: StatementKinds) {
+        if self.resolved.len() <= PATTERNS_MAX {
+            self.resolved.insert((pattern, kinds));
+        }
+    }
+
+    /// Turns ids into terms, while the transaction can still read them.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn resolve(&mut self, view: &impl Quads) -> Result<()> {
+        for (pattern, kinds) in self.patterns.drain() {
+            self.resolved.insert((TermPattern::of_ids(&pattern, view)?, kinds));
+        }
+        Ok(())
+    }
+
+    /// Whether all patterns have the same quads in both states, and are few enough to compare. `after` restricts the
+    /// later state to some kinds of statements. Requires: the patterns are [resolved](Self::resolve).
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn is_same<Q: Quads>(&self, before: &Snapshot, after: impl Fn(StatementKinds) -> Q) -> Result<bool> {
+        if self.resolved.len() > PATTERNS_MAX {
+            return Ok(false);
+        }
+        let mut compared = 0;
+        for (pattern, kinds) in &self.resolved {
+            let (before, after) = (before.of_kinds(*kinds), after(*kinds));
+            let is_same = match (pattern.ids(&before)?, pattern.ids(&after)?) {
+                (None, None) => true,
+                (Some(pattern), None) => before.count(&pattern)? == 0,
+                (None, Some(pattern)) => after.count(&pattern)? == 0,
+                (Some(first), Some(second)) => {
+                    let count = before.count(&first)?;
+                    compared += count;
+                    count == after.count(&second)?
+                        && compared <= COMPARED_MAX
+                        && have_same_quads(&before, &after, &first)?
+                }
+            };
+            if !is_same {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether a pattern has the same quads in both states. Terms that are in both have the same ids.
+fn have_same_quads(before: &impl Quads, after: &impl Quads, pattern: &IdPattern) -> Result<bool> {
+    let mut others = after.quads(pattern);
+    for quad in before.quads(pattern) {
+        let other: Option<IdQuad> = others.next().transpose()?;
+        if other != Some(quad?) {
+            return Ok(false);
+        }
+    }
+    Ok(others.next().is_none())
+}
