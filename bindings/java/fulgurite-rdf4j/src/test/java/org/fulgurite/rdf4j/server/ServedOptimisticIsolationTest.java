@@ -60,6 +60,13 @@ public class ServedOptimisticIsolationTest extends OptimisticIsolationTest {
         /** Must fail: as {@link #test_safeQuery}. */
         @Test
         @Override
+        public void test_safeOptionalQuery() {
+            assertThrows(RepositoryException.class, super::test_safeOptionalQuery);
+        }
+
+        /** Must fail: as {@link #test_safeQuery}. */
+        @Test
+        @Override
         public void test_safeInsert() {
             assertThrows(RepositoryException.class, super::test_safeInsert);
         }
