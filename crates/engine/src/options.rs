@@ -327,7 +327,8 @@ impl Options {
             && self.max_size_bytes == other.max_size_bytes
             && self.map == other.map
             && self.keep_log_bytes == other.keep_log_bytes
-            && self.write_set_bytes == other.write_set_bytes
+            && (self.write_set_bytes == other.write_set_bytes
+                || self.write_set_bytes_or_default() == other.write_set_bytes_or_default())
             && (self.read_only || self.merge_functions.include(&other.merge_functions))
     }
 

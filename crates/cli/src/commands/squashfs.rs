@@ -35,10 +35,13 @@ pub fn write(
     }
     let name = from.file_name().ok_or_else(|| Failure::Message(format!("{}: not a file", from.display())))?;
     let scratch = Scratch::beside(to)?;
-    let copies = scratch.path().join("files");
+    // A relative path may begin with `-`, as options of `mksquashfs` do.
+    let unfinished =
+        std::path::absolute(scratch.path()).map_err(|error| Failure::file(to, "cannot be found", &error))?;
+    let copies = unfinished.join("files");
     std::fs::create_dir(&copies).map_err(|error| Failure::file(&copies, "cannot be created", &error))?;
     copy(&copies.join(name))?;
-    let packed = scratch.path().join("image");
+    let packed = unfinished.join("image");
     pack(&copies, &packed, to, packing)?;
     // As all databases and images.
     #[cfg(unix)]
@@ -79,7 +82,9 @@ fn pack(directory: &Path, image: &Path, to: &Path, packing: Packing) -> Result<(
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let said = String::from_utf8_lossy(&output.stderr);
+    // Its usage may follow.
+    let said = said.trim().lines().next().unwrap_or_default();
     Err(Failure::Message(format!("{}: {PROGRAM} failed ({}): {said}", to.display(), output.status)))
 }
 

@@ -435,6 +435,27 @@ fn follow_receives_events_from_a_process_that_serves_while_it_appends() {
     assert_eq!(directory.run(&["events", "follow"]).code, 2);
 }
 
+/// The connections ended at once.
+#[cfg(unix)]
+#[test]
+fn followers_receive_what_was_appended_before_a_line_that_is_refused() {
+    use std::io::{BufRead, BufReader, Write};
+    let directory = created();
+    let append = ["events", "append", "a.ful", "--stream", "n", "--type", "x", "--batch", "1", "--serve", "s.sock"];
+    let mut serving = directory.spawn(&append);
+    BufReader::new(serving.stderr.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
+    let mut following = directory.spawn(&["events", "follow", "--socket", "s.sock", "--from", "8"]);
+    let mut lines = BufReader::new(following.stdout.take().unwrap()).lines();
+    assert_eq!(data(&[lines.next().unwrap().unwrap()]), [8]);
+    serving.stdin.take().unwrap().write_all(b"{\"data\":9}\n{\"data\":10}\n{\n").unwrap();
+    assert_eq!(serving.wait().unwrap().code(), Some(1));
+    let mut said = BufReader::new(following.stderr.take().unwrap()).lines().map(|line| line.unwrap());
+    let ended = said.find(|line| !line.starts_with("caught up"));
+    following.kill().unwrap();
+    following.wait().unwrap();
+    assert_eq!(ended.unwrap(), "the connection has ended; connecting again at position 11");
+}
+
 /// It connected again for ever, and said nothing.
 #[cfg(unix)]
 #[test]
@@ -456,7 +477,7 @@ fn follow_says_once_that_the_process_at_the_socket_ends_each_connection() {
     following.wait().unwrap();
     let mut said = String::new();
     following.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    for message in ["the connection has ended; connecting again at position 0\n", "ends each connection; check"] {
+    for message in ["the connection has ended; connecting again at position 0\n", "each connection; it is ending"] {
         assert_eq!(said.matches(message).count(), 1, "{said}");
     }
     let greatest = ["events", "follow", "--socket", "none.sock", "--from", "18446744073709551615"];

@@ -150,7 +150,8 @@ impl Follower {
     }
 
     /// Passes the next events to `each`. If there are none, it waits at most `wait` for some. When it has delivered all
-    /// that there are, the next call returns [`Signal::CaughtUp`] at once, without events.
+    /// that there are, the next call returns [`Signal::CaughtUp`] at once, without events. With a query or a partition,
+    /// a call that has only skipped events returns without waiting.
     ///
     /// If `each` fails, the event counts as not delivered: the next call begins with it, and returns what the failed
     /// call has missed.

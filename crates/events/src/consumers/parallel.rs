@@ -17,6 +17,7 @@ use crate::event::Event;
 use crate::ids::Position;
 use crate::layout::keys;
 use crate::reading::partition::Partition;
+use crate::reading::scan::EndsOthers;
 use crate::store::handle::EventStore;
 
 /// A partition of the view that is rebuilt.
@@ -46,6 +47,9 @@ impl EventStore {
     /// Transactions of two threads conflict if they change the same keys, and are folded again then. So this is for
     /// views whose keys follow from the stream, or that change the keys of several streams with
     /// [`WriteTxn::merge`](fulgurite::WriteTxn::merge), which does not conflict.
+    ///
+    /// Each thread reads the whole log, and has a transaction of its own: memory of up to
+    /// [`Options::write_set_bytes`](fulgurite::Options::write_set_bytes) each.
     ///
     /// # Errors
     /// As [`EventStore::rebuild_view`]. [`Error::Invalid`](crate::Error::Invalid) if another call rebuilds the view.
@@ -95,11 +99,12 @@ impl EventStore {
         }
     }
 
-    /// Folds the events of a partition up to the end of its view, or until another thread has failed.
+    /// Folds the events of a partition up to the end of its view, or until another thread has failed or panicked.
     fn fold_share<F>(&self, share: &mut Share, fold: &F, threads: &Threads) -> Result<()>
     where
         F: Fn(&mut WriteTxn, &ViewContext<'_>, &Event<'_>) -> Result<()>,
     {
+        let _others = EndsOthers(&threads.has_failed);
         let mut fold = |txn: &mut WriteTxn, context: &ViewContext<'_>, event: &Event<'_>| fold(txn, context, event);
         while !threads.has_failed.load(Ordering::Relaxed) {
             let committed = threads.committed();

@@ -66,16 +66,25 @@ impl RemoteFollower {
     /// query.
     ///
     /// # Errors
-    /// As [`RemoteFollower::connect`]. [`Error::Invalid`] if the names in the query have more than 64 KiB.
+    /// As [`RemoteFollower::connect`]. [`Error::Invalid`] if the names in the query have more than 64 KiB, or no event
+    /// can have the position.
     pub fn connect_with(
         socket: impl AsRef<Path>,
         from: Position,
         partition: Partition,
         query: &EventQuery,
     ) -> Result<Self> {
+        if from == AT_END {
+            return Err(Error::Invalid { message: NO_POSITION.into() });
+        }
+        Self::ask(socket.as_ref(), from, partition, query)
+    }
+
+    /// Connects, and sends what it asks for. The position may be [`AT_END`].
+    fn ask(socket: &Path, from: Position, partition: Partition, query: &EventQuery) -> Result<Self> {
         let hello = Hello { from, partition, query: query.clone() }.to_bytes();
         let hello = hello.ok_or_else(|| Error::Invalid { message: TOO_LONG.into() })?;
-        let path = socket.as_ref().to_path_buf();
+        let path = socket.to_path_buf();
         let connect = || -> io::Result<UnixStream> {
             let mut stream = UnixStream::connect(&path)?;
             stream.write_all(&hello)?;
@@ -95,18 +104,25 @@ impl RemoteFollower {
         })
     }
 
-    /// Connects to the socket of a store, and follows the events that are new from now on.
+    /// Connects to the socket of a store, and follows the events that are appended after it returns. It waits for the
+    /// other process to send the position of the next event.
     ///
     /// # Errors
-    /// As [`RemoteFollower::connect`].
+    /// As [`RemoteFollower::connect`]. [`Error::Socket`] if the other process ends the connection, or sends no position
+    /// for a minute.
     pub fn connect_at_end(socket: impl AsRef<Path>) -> Result<Self> {
-        Self::connect(socket, AT_END)
+        let mut follower = Self::ask(socket.as_ref(), AT_END, Partition::ALL, &EventQuery::new())?;
+        let set = follower.from.get_ref().set_read_timeout(Some(FRAME_WAIT));
+        set.map_err(|source| follower.failed(source))?;
+        let kind = wire::read_frame(&mut follower.from, &mut follower.body);
+        let kind = kind.map_err(|source| follower.failed(source))?;
+        let numbers = follower.numbers().filter(|_| kind == Kind::Missed);
+        let [_, next] = numbers.ok_or_else(|| follower.malformed())?;
+        follower.next = Position(next);
+        Ok(follower)
     }
 
     /// The position after the last event that was delivered or skipped. Connect there again after an error.
-    ///
-    /// After [`RemoteFollower::connect_at_end`], it is `Position(u64::MAX)` until [`RemoteFollower::poll`] has returned
-    /// a signal or passed an event. To connect there is to connect at the end again.
     pub fn position(&self) -> Position {
         self.next
     }
@@ -150,7 +166,7 @@ impl RemoteFollower {
                 Kind::Signal => return wire::parse_signal(self.body.get()).map(Some).ok_or_else(|| self.malformed()),
                 Kind::Missed => {
                     let [missed, next] = self.numbers().ok_or_else(|| self.malformed())?;
-                    self.missed += missed;
+                    self.missed = self.missed.checked_add(missed).ok_or_else(|| self.malformed())?;
                     self.next = Position(next);
                 }
                 Kind::Refused => {
@@ -160,10 +176,11 @@ impl RemoteFollower {
                 Kind::Event => {
                     self.is_undelivered = true;
                     let event = wire::parse_event(self.body.get()).ok_or_else(|| self.malformed())?;
+                    let next = event.position.0.checked_add(1).ok_or_else(|| self.malformed())?;
                     let names = self.streams.get(&event.stream).zip(self.types.get(&event.kind));
                     let (stream, kind) = names.ok_or_else(|| self.malformed())?;
                     each(&RemoteEvent { event, stream, kind })?;
-                    self.next = Position(event.position.0 + 1);
+                    self.next = Position(next);
                     self.is_undelivered = false;
                 }
             }
@@ -227,6 +244,7 @@ impl RemoteFollower {
 /// See [`QUERY_BYTES_MAX`](crate::consumers::hello::QUERY_BYTES_MAX).
 const TOO_LONG: &str =
     "the query has more than 64 KiB of names, which cannot be sent to another process; use a shorter one";
+const NO_POSITION: &str = "no event can have the position 18446744073709551615; for new events, connect at the end";
 /// Bytes that are read at once.
 const BUFFER_BYTES: usize = 64 << 10;
 /// A time of zero would mean no limit.

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -79,8 +79,11 @@ impl Server {
     /// last events.
     pub fn finish(self, wait: Duration) {
         let deadline = Instant::now().checked_add(wait);
+        // While it is locked, no follower is accepted: each is counted below, or is refused.
+        let connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         // SeqCst: a thread that reads it later than the bell wakes it sees it.
         self.ending.is_finishing.store(true, Ordering::SeqCst);
+        drop(connections);
         self.ending.stop.wake();
         while self.followers() > 0 && deadline.is_none_or(|deadline| Instant::now() < deadline) {
             thread::sleep(RETRY);
@@ -139,6 +142,8 @@ fn bind(path: &Path) -> io::Result<(UnixListener, FileId)> {
         Err(error) => Err(error),
     };
     is_socket()?;
+    // A path that is too long leaves no lock.
+    SocketAddr::from_pathname(path)?;
     let mut lock = path.as_os_str().to_owned();
     lock.push(".lock");
     let lock = File::options().create(true).truncate(false).write(true).open(lock)?;
@@ -166,13 +171,18 @@ fn accept(store: &EventStore, ending: &Ending, connections: &Arc<Mutex<Connectio
             continue;
         };
         followers.retain(|follower: &JoinHandle<()>| !follower.is_finished());
-        if followers.len() >= FOLLOWERS_MAX || ending.is_finishing.load(Ordering::SeqCst) {
+        if followers.len() >= FOLLOWERS_MAX {
             // Dropping the connection ends it.
             continue;
         }
         let Ok(handle) = connection.try_clone() else { continue };
         number += 1;
-        connections.lock().unwrap_or_else(PoisonError::into_inner).insert(number, handle);
+        let mut open = connections.lock().unwrap_or_else(PoisonError::into_inner);
+        if ending.is_finishing.load(Ordering::SeqCst) {
+            continue;
+        }
+        open.insert(number, handle);
+        drop(open);
         let spawned = thread::Builder::new().spawn({
             let (store, ending, connections) = (store.clone(), ending.clone(), Arc::clone(connections));
             move || {

@@ -106,7 +106,7 @@ impl Snapshot {
     }
 
     /// As [`Snapshot::scan_parallel`], but ends with an error that `each` returns. The other threads end then at their
-    /// next events. If `each` fails on several threads, the error is that of the first part.
+    /// next events, and also if `each` panics. If `each` fails on several threads, the error is that of the first part.
     ///
     /// # Errors
     /// As [`Snapshot::scan`]; those of `each`.
@@ -122,6 +122,7 @@ impl Snapshot {
     ) -> Result<Vec<S>, E> {
         let has_failed = AtomicBool::new(false);
         let states = self.in_parts(positions, threads, |part| {
+            let _others = EndsOthers(&has_failed);
             let mut state = state();
             let scanned = self.try_scan(part, |event| {
                 // Relaxed: nothing else is read because of it.
@@ -162,6 +163,18 @@ impl Snapshot {
             let workers: Vec<_> = (0..threads).map(spawn).collect();
             workers.into_iter().map(|worker| worker.join().expect("the program's function does not panic")).collect()
         })
+    }
+}
+
+/// If its thread panics, other threads learn that they are to end. Relaxed: nothing else is read because of it.
+#[derive(Debug)]
+pub struct EndsOthers<'f>(pub &'f AtomicBool);
+
+impl Drop for EndsOthers<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -8,8 +8,9 @@
 //! removed events stay in the log while they are recognised, unless their stream was deleted. A chunk below the start
 //! of the log stays for them, without events. (6) An entry of the index leaves after the events of its parts: so the
 //! index names all chunks with events that the limits of a stream remove. The ids that these events have left are
-//! removed when they leave the window: the store notes up to where that is done. The note goes back if the window is
-//! larger than before. Ids that events of a stream have left may stay if it has no limits when they leave the window.
+//! removed when they leave the window: the store notes up to where that is done. If the window is larger than before,
+//! the note goes back first. Ids that events of a stream have left may stay if it has no limits when they leave the
+//! window.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::PoisonError;
@@ -228,12 +229,18 @@ impl EventStore {
         let tables = &self.shared.tables;
         let ids_from = Position(locate::end_of_log(txn, tables)?.0.0.saturating_sub(self.shared.id_window));
         let left = locate::chunk_start(txn, tables, ids_from)?.max(start);
-        let done = locate::ids_removed(txn, tables)?.clamp(start, left);
+        let noted = locate::ids_removed(txn, tables)?;
+        let done = noted.clamp(start, left);
         let (named, scanned) = match self.limited_chunks(txn, start, limits)? {
             _ if limits.is_empty() => (BTreeSet::new(), start..start),
             Some(named) => (named, done..left),
             None => (BTreeSet::new(), start..Position(u64::MAX)),
         };
+        let note = || retry(&self.shared.db, |txn| Ok(txn.put(&tables.meta, META_IDS, keys::number(left.0))?));
+        // Before ids are left in chunks behind it, so that no failure leaves them there for ever.
+        if !limits.is_empty() && left < noted {
+            note()?;
+        }
         let (mut removed, mut rewritten) = (Vec::new(), Vec::new());
         let mut visit = |key: &[u8], value: &[u8]| {
             let chunk = locate::parse(tables, key, value)?;
@@ -267,9 +274,9 @@ impl EventStore {
             }
         }
         self.change_chunks(&mut removed, &mut rewritten, report)?;
-        match limits.is_empty() {
-            true => Ok(()),
-            false => retry(&self.shared.db, |txn| Ok(txn.put(&tables.meta, META_IDS, keys::number(left.0))?)),
+        match !limits.is_empty() && noted < left {
+            true => note(),
+            false => Ok(()),
         }
     }
 

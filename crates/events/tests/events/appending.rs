@@ -1,12 +1,15 @@
 //! Appends: expected versions, ids, conditions, transactions, and what is read afterwards.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use fulgurite::{Database, Durability};
 use fulgurite_events::{
     AppendCondition, Error, EventData, EventQuery, EventStore, Expected, Position, QueryItem, Timestamp, Upcasters,
     Version,
 };
 
-use crate::support::{all, event, store, texts};
+use crate::support::{Panic, all, event, store, texts};
 
 #[test]
 fn an_append_at_another_version_names_stream_and_versions_and_leaves_nothing() {
@@ -293,4 +296,23 @@ fn a_scan_on_several_threads_ends_with_an_error_of_its_function() {
         },
     );
     assert!(matches!(failed, Err(Error::Program(_))), "{failed:?}");
+}
+
+/// The other threads went on to their ends.
+#[test]
+fn a_scan_on_several_threads_ends_when_its_function_panics() {
+    let (_directory, store) = store();
+    store.append("a", Expected::Any, &[event("x"); 20]).unwrap();
+    let (snapshot, panic, calls) = (store.snapshot().unwrap(), Panic::new(), AtomicU64::new(0));
+    let each = |_: &mut (), event: &fulgurite_events::Event<'_>| {
+        if event.position < Position(10) {
+            panic.panic();
+        }
+        panic.await_end();
+        calls.fetch_add(1, Ordering::SeqCst);
+        Ok::<(), Error>(())
+    };
+    let scanned = catch_unwind(AssertUnwindSafe(|| snapshot.try_scan_parallel(.., 2, || (), each)));
+    assert!(scanned.is_err());
+    assert_eq!(calls.into_inner(), 1);
 }

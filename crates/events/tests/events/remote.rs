@@ -1,6 +1,6 @@
 //! Followers over a socket: as in another process.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -132,6 +132,53 @@ fn a_server_that_finishes_sends_all_events_first_and_a_follower_can_begin_at_the
     finishing.join().unwrap();
 }
 
+/// The other process chose the end later: when it read what the follower had sent.
+#[test]
+fn a_follower_at_the_end_receives_what_is_appended_after_it_has_connected() {
+    let (directory, store) = store();
+    store.append("a", Expected::Any, &[event("0"), event("1")]).unwrap();
+    let socket = directory.path().join("a.sock");
+    let _server = store.serve(&socket).unwrap();
+    let mut follower = RemoteFollower::connect_at_end(&socket).unwrap();
+    assert_eq!(follower.position(), Position(2));
+    store.append("a", Expected::Any, &[event("2")]).unwrap();
+    let mut seen = Vec::new();
+    while follower.position() < Position(3) {
+        follower
+            .poll(Duration::from_secs(20), |remote| {
+                seen.push(remote.event.position.0);
+                Ok(())
+            })
+            .unwrap();
+    }
+    assert_eq!(seen, [2]);
+    let none = RemoteFollower::connect(&socket, Position(u64::MAX)).unwrap_err();
+    assert!(matches!(none, Error::Invalid { .. }), "{none}");
+}
+
+/// Such numbers ended the program where overflow is checked.
+#[test]
+fn numbers_that_no_server_sends_are_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("a.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let missed = [&[5_u8, 16, 0, 0, 0][..], &[0xff; 16]].concat();
+    let names = [&[1_u8, 8, 0, 0, 0][..], &[0; 8], &[2, 8, 0, 0, 0], &[0xff; 8]].concat();
+    let last = [&names[..], &[3, 72, 0, 0, 0], &[0xff; 32], &[0; 40]].concat();
+    for frames in [missed.repeat(2), last] {
+        let mut follower = RemoteFollower::connect(&socket, Position(0)).unwrap();
+        let (mut connection, _) = listener.accept().unwrap();
+        connection.write_all(&frames).unwrap();
+        let refused = loop {
+            if let Err(error) = follower.poll(Duration::from_secs(20), |_| Ok(())) {
+                break error;
+            }
+        };
+        let is_malformed = |source: &std::io::Error| source.kind() == ErrorKind::InvalidData;
+        assert!(matches!(&refused, Error::Socket { source, .. } if is_malformed(source)), "{refused}");
+    }
+}
+
 #[test]
 fn a_remote_follower_receives_only_the_events_that_it_asks_for() {
     let (directory, store) = store();
@@ -216,6 +263,7 @@ fn a_socket_with_a_long_path_is_refused_with_a_remedy() {
         let socket = directory.path().join("s".repeat(length));
         let served = store.serve(&socket).unwrap_err().to_string();
         assert!(served.ends_with("; choose a shorter path"), "{served}");
+        assert!(!directory.path().join("s".repeat(length) + ".lock").exists());
         let followed = RemoteFollower::connect(&socket, Position(0)).unwrap_err().to_string();
         assert!(followed.ends_with("; choose a shorter path"), "{followed}");
     }

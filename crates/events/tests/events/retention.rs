@@ -328,3 +328,32 @@ fn ids_that_a_larger_window_has_kept_are_removed_when_they_leave_a_smaller_one()
     store.apply_retention(&Retention::default()).unwrap();
     assert_eq!(first_chunk_bytes(&store), 16 + 24, "only the header is left");
 }
+
+/// It went back last: chunks that a failed call had changed before kept their ids for ever.
+#[test]
+fn the_note_of_removed_ids_goes_back_before_chunks_are_changed() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path(), 4);
+    store.append("a", Expected::Any, &[event("1").id([1; 16])]).unwrap();
+    store.append("filler", Expected::Any, &[event("x"); 10]).unwrap();
+    store.append("a", Expected::Any, &[event("2")]).unwrap();
+    store.append("b", Expected::Any, &[event("3")]).unwrap();
+    store.truncate_before("b", Version(1)).unwrap();
+    store.apply_retention(&Retention::default()).unwrap();
+    assert_eq!(noted(&store), 1);
+    drop(store);
+    let store = open(directory.path(), 1000);
+    store.truncate_before("a", Version(1)).unwrap();
+    let db = store.database();
+    let log = db.open_table("events.log").unwrap();
+    db.update(|txn| txn.put(&log, 0_u64.to_be_bytes(), "no chunk")).unwrap();
+    assert!(matches!(store.apply_retention(&Retention::default()), Err(Error::Damaged { .. })));
+    assert_eq!(noted(&store), 0);
+}
+
+/// The position up to which ids were removed.
+fn noted(store: &fulgurite_events::EventStore) -> u64 {
+    let txn = store.database().read().unwrap();
+    let meta = txn.open_table("events.meta").unwrap();
+    u64::from_be_bytes(txn.get(&meta, "ids").unwrap().unwrap()[..].try_into().unwrap())
+}

@@ -1,5 +1,10 @@
 //! What the tests share.
 
+use std::cell::RefCell;
+use std::sync::Mutex;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
+
 use fulgurite::{Database, Durability};
 use fulgurite_events::{EventData, EventStore, RecordedEvent, Snapshot};
 use tempfile::TempDir;
@@ -28,6 +33,36 @@ pub fn texts(snapshot: &Snapshot, stream: &str) -> Vec<String> {
     let mut events = snapshot.read_stream(stream, fulgurite_events::Version(0)).unwrap();
     let events = events.take_recorded(snapshot, usize::MAX).unwrap();
     events.into_iter().map(|event| String::from_utf8(event.payload).unwrap()).collect()
+}
+
+/// A thread that panics, and another one that waits until it has ended.
+pub struct Panic {
+    sender: Mutex<Option<Sender<()>>>,
+    ended: Mutex<Receiver<()>>,
+}
+
+impl Panic {
+    pub fn new() -> Self {
+        let (sender, ended) = mpsc::channel();
+        Self { sender: Mutex::new(Some(sender)), ended: Mutex::new(ended) }
+    }
+
+    /// Panics without a message.
+    pub fn panic(&self) -> ! {
+        HELD.set(self.sender.lock().unwrap().take());
+        std::panic::resume_unwind(Box::new("on purpose"))
+    }
+
+    /// Waits until the other thread has ended.
+    pub fn await_end(&self) {
+        let ended = self.ended.lock().unwrap().recv_timeout(Duration::from_secs(60));
+        assert_eq!(ended, Err(mpsc::RecvTimeoutError::Disconnected));
+    }
+}
+
+thread_local! {
+    /// Is dropped when the thread ends.
+    static HELD: RefCell<Option<Sender<()>>> = const { RefCell::new(None) };
 }
 
 /// Random numbers from a seed (xorshift64*).

@@ -1,8 +1,10 @@
 //! Views: each event once, groups, rebuilds, and following.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use fulgurite::{Read, Table, TableOptions, UPDATE_ATTEMPTS, WriteTxn};
 use fulgurite_events::{
@@ -10,7 +12,7 @@ use fulgurite_events::{
     ViewContext,
 };
 
-use crate::support::{event, store};
+use crate::support::{Panic, event, store};
 
 /// Counts events by stream.
 fn count(txn: &mut WriteTxn, context: &ViewContext<'_>, event: &Event<'_>) -> Result<()> {
@@ -30,6 +32,20 @@ fn total(store: &EventStore) -> u64 {
     let value = |entry: fulgurite::Result<(_, fulgurite::Value<'_>)>| entry.unwrap().1[..].try_into().unwrap();
     txn.range(&table, ..).unwrap().map(|entry| u64::from_be_bytes(value(entry))).sum()
 }
+
+/// Whether something holds within a time that only a fault exceeds.
+fn comes_true(holds: impl Fn() -> bool) -> bool {
+    let deadline = Instant::now() + WAIT;
+    while !holds() {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        thread::yield_now();
+    }
+    true
+}
+
+const WAIT: Duration = Duration::from_secs(60);
 
 fn fill(store: &EventStore, events: usize) {
     for number in 0..events {
@@ -100,7 +116,7 @@ fn a_rebuild_is_exchanged_for_the_old_view_in_one_step() {
         let (sender, receiver) = mpsc::channel::<()>();
         let store = &store;
         let reader = scope.spawn(move || {
-            while receiver.try_recv().is_err() {
+            while receiver.try_recv() == Err(mpsc::TryRecvError::Empty) {
                 let total = total(store);
                 assert!(total == 200 || total == 100, "{total}");
             }
@@ -126,13 +142,13 @@ fn a_followed_view_signals_that_it_has_caught_up_and_stops_when_asked() {
     let (sender, signals) = mpsc::channel();
     thread::scope(|scope| {
         let follower = scope.spawn(|| store.follow_view(&view(), &stop, |signal| sender.send(signal).unwrap(), count));
-        assert_eq!(signals.recv().unwrap(), Signal::CaughtUp);
+        let signal = signals.recv_timeout(WAIT);
         fill(&store, 50);
         let counted = || store.snapshot().unwrap().consumer_position("counts").unwrap();
-        while counted() < Position(100) {
-            thread::yield_now();
-        }
+        let has_counted = comes_true(|| counted() >= Position(100));
+        // Before the assertions: the scope waits for the follower also if they fail.
         stop.stop();
+        assert_eq!((signal, has_counted), (Ok(Signal::CaughtUp), true));
         assert_eq!(follower.join().unwrap().unwrap().events, 100);
     });
     assert_eq!(total(&store), 100);
@@ -395,9 +411,7 @@ fn threads_of_a_parallel_rebuild_that_change_different_keys_fold_no_batch_again(
         // Both threads have begun a transaction.
         let share = usize::from(member.contains(event.stream));
         has_begun[share].store(true, Ordering::SeqCst);
-        while !has_begun[1 - share].load(Ordering::SeqCst) {
-            thread::yield_now();
-        }
+        assert!(comes_true(|| has_begun[1 - share].load(Ordering::SeqCst)));
         count(txn, context, event)
     });
     assert_eq!((done.unwrap().events, calls.into_inner(), total(&store)), (44, 44, 44));
@@ -419,16 +433,33 @@ fn a_thread_of_a_parallel_rebuild_continues_after_many_conflicts_with_others() {
         let before = txn.get(table, "all")?.map_or(0, |value| u64::from_be_bytes(value[..].try_into().unwrap()));
         if winner.contains(event.stream) {
             let call = calls.fetch_add(1, Ordering::SeqCst) + 1;
-            while attempts.load(Ordering::SeqCst) < conflicts.min(call.div_ceil(2)) {
-                thread::yield_now();
-            }
+            assert!(comes_true(|| attempts.load(Ordering::SeqCst) >= conflicts.min(call.div_ceil(2))));
         } else {
             let attempt = attempts.fetch_add(1, Ordering::SeqCst) + 1;
-            while attempt <= conflicts && calls.load(Ordering::SeqCst) < 2 * attempt {
-                thread::yield_now();
-            }
+            assert!(comes_true(|| attempt > conflicts || calls.load(Ordering::SeqCst) >= 2 * attempt));
         }
         Ok(txn.put(table, "all", (before + 1).to_be_bytes())?)
     });
     assert_eq!((done.unwrap().events, total(&store)), (330, 330));
+}
+
+/// The other threads went on to their ends.
+#[test]
+fn a_parallel_rebuild_ends_when_its_function_panics() {
+    let (_directory, store) = store();
+    fill(&store, 44);
+    let (view, member) = (view().batch_events(1), Partition::new(1, 2).unwrap());
+    let (panic, calls) = (Panic::new(), AtomicU64::new(0));
+    let rebuild = || {
+        store.rebuild_view_parallel(&view, 2, |txn, context, event| {
+            if member.contains(event.stream) {
+                panic.panic();
+            }
+            panic.await_end();
+            calls.fetch_add(1, Ordering::SeqCst);
+            count(txn, context, event)
+        })
+    };
+    assert!(catch_unwind(AssertUnwindSafe(rebuild)).is_err());
+    assert_eq!(calls.into_inner(), 1);
 }

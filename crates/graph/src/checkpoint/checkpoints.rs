@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use fulgurite::io::{Access, Disk};
 use fulgurite::{Changes, Database, Durability, Error, Options, Sequence};
+use xxhash_rust::xxh3::xxh3_128;
 
 use crate::checkpoint::delta::{self, Delta, DeltaLimits};
 use crate::checkpoint::error::CheckpointError;
@@ -20,7 +21,7 @@ use crate::checkpoint::hashing::{FileHash, Hashing, content_of};
 use crate::checkpoint::local::{DiskReader, FileIdentity, LocalFile, PartialDatabase, directory_of, remove_database};
 use crate::checkpoint::manifest::{Base, Manifest, StoredFile};
 use crate::checkpoint::names::{
-    commit_name, committed, data_name, id_of_meta, is_data, is_delta_of, is_segment, manifest_name,
+    commit_name, committed, data_name, id_of_meta, is_data, is_delta_of, is_segment, is_sent_by, manifest_name,
 };
 use crate::checkpoint::segments;
 use crate::checkpoint::storage::CheckpointStorage;
@@ -60,9 +61,8 @@ pub struct Checkpoints<S> {
     segment_bytes: u64,
     /// The checkpoint that was created or restored last.
     last: Option<LastCheckpoint>,
-    /// Manifests that were stored or read, by id. Another process may have replaced them since. So what they name is
-    /// not removed before they are read again. While their checkpoints are committed, what they name and the storage
-    /// has is whole.
+    /// Manifests that were stored or read, by id. Another process may have replaced them since. So they are read again
+    /// before what they name is removed, and before a whole checkpoint reuses segments.
     known: BTreeMap<u64, Manifest>,
 }
 
@@ -130,7 +130,8 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     ///
     /// # Errors
     /// [`CheckpointError::Storage`], [`CheckpointError::Engine`]. The checkpoint is not committed then. The one that it
-    /// was to replace may be gone.
+    /// was to replace may be gone. What was sent is removed, unless the storage fails again: then the next checkpoint
+    /// removes it.
     pub fn create(&mut self, db: &Database, id: u64) -> Result<CheckpointReport, CheckpointError> {
         let names = self.names_beside_sync(db)?;
         let local = LocalFile::beside(db.disk(), db.path());
@@ -147,15 +148,21 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         self.learn(id, replaced.as_ref(), &names, &local, |name| is_delta_of(name, id));
         let mut whole = names_of(self.known.values().chain(&replaced));
         whole.retain(|name| present.contains(*name));
-        let written = match self.write_delta(db, id, file.as_ref(), &present, &whole, &local)? {
-            Some(written) => written,
-            None => {
+        let written = match self.write_delta(db, id, file.as_ref(), &present, &whole, &local) {
+            Ok(None) => {
+                self.known.clear();
                 self.learn(id, replaced.as_ref(), &names, &local, is_segment);
-                self.write_segments(db, id, replaced.as_ref(), &present, &local)?
+                self.write_segments(db, id, replaced.as_ref(), &present, &local)
             }
+            Ok(Some(written)) => Ok(written),
+            Err(error) => Err(error),
         };
-        let Written { manifest, sequence, bytes_sent, is_whole } = written;
-        self.store_bytes(&local, &manifest_name(id), manifest.to_text().as_bytes())?;
+        let stored = written.and_then(|written| {
+            self.store_bytes(&local, &manifest_name(id), written.manifest.to_text().as_bytes())?;
+            Ok(written)
+        });
+        let Written { manifest, sequence, bytes_sent, is_whole } =
+            stored.inspect_err(|_| self.remove_sent(id, &present))?;
         self.store_bytes(&local, &commit_name(id), b"committed\n")?;
         let is_cleaned = self.remove_old(&manifest, &names, &local).is_ok();
         self.known.insert(id, manifest.clone());
@@ -205,7 +212,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         let Some(feed) = changes_since(db, *sequence)? else { return Ok(None) };
         let mut through = feed.through();
         let sent: u64 = last.deltas.iter().map(|delta| delta.bytes).sum();
-        let has_room = last.deltas.len() < DELTAS_MAX;
+        let has_room = last.deltas.iter().filter(|delta| delta.bytes < self.segment_bytes).count() < DELTAS_MAX;
         // With 0, only an unchanged database has a delta: each change has some bytes.
         let bytes_max = if has_room { (last.base.bytes() / 2).saturating_sub(sent) } else { 0 };
         let limits = DeltaLimits { bytes_max, memory_bytes_max: self.segment_bytes * SEGMENTS_PER_DELTA };
@@ -320,8 +327,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         let page_size_bytes = u32::try_from(db.stats()?.page_size_bytes).expect("pages have 8 or 16 KiB");
         let (mut files, mut bytes_sent) = (Vec::new(), 0);
         segments::write_all(&snapshot, self.segment_bytes, |segment| {
-            let content = content_of(segment).map_err(CheckpointError::storage("read", "a segment"))?;
-            let (bytes, hash) = (content.bytes, content.long());
+            let (bytes, hash) = (segment.len() as u64, FileHash::Long(xxh3_128(segment)));
             if let Some(&file) = earlier.get(&(hash, bytes)) {
                 files.push(file.clone());
                 return Ok(());
@@ -438,7 +444,8 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             // Without a log of its changes, it is a single file when it is closed. Until then nothing has to be
             // durable: after a crash the next call begins again.
             let options = options.clone().read_only(false).keep_log(0).durability(Durability::Memory);
-            let options = options.background(false).disk(Arc::new(UnsyncedDisk::of(disk)));
+            // Segments and changes may have more than a quota of the file allows: the log had a part of them.
+            let options = options.max_size_bytes(u64::MAX).background(false).disk(Arc::new(UnsyncedDisk::of(disk)));
             let db = match segments {
                 None => options.create(false).open(path)?,
                 Some((page_size_bytes, files)) => {
@@ -482,6 +489,22 @@ impl<S: CheckpointStorage> Checkpoints<S> {
 
     fn remove(&self, name: &str) -> Result<(), CheckpointError> {
         self.storage.remove(name).map_err(CheckpointError::storage("remove", name))
+    }
+
+    /// Removes the data that a failed creation of a checkpoint has added to `present`, as far as the storage can.
+    /// Otherwise each attempt with a new id would add as much to a storage that is full.
+    fn remove_sent(&self, id: u64, present: &HashSet<&str>) {
+        let Ok(names) = self.names() else { return };
+        // A new checkpoint is of another process, which may have sent or reused files with these names.
+        let is_new = |other: u64| other == id || !present.contains(commit_name(other).as_str());
+        if committed(&names).into_iter().any(is_new) {
+            return;
+        }
+        for name in names.iter().filter(|name| is_sent_by(name, id) && !present.contains(name.as_str())) {
+            if self.remove(name).is_err() {
+                return;
+            }
+        }
     }
 
     /// Removes the oldest checkpoints, those that were never committed, and files that no checkpoint has. `newest` was
@@ -568,5 +591,6 @@ const RETAINED_DEFAULT: usize = 10;
 const SEGMENT_BYTES_DEFAULT: u64 = 4 << 20;
 /// How many segments as large as wanted take as much memory as the changes of a file do at most.
 const SEGMENTS_PER_DELTA: u64 = 16;
-/// So many files of changes are applied one after the other when a checkpoint is restored.
+/// So many small files of changes a checkpoint has at most before the next one is whole: each of them is fetched and
+/// applied by itself. Those that have at least the size of a segment are limited by their bytes.
 const DELTAS_MAX: usize = 64;

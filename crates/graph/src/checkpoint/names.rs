@@ -49,8 +49,17 @@ pub fn is_data(name: &str) -> bool {
 
 /// Whether a file has changes that a checkpoint has sent.
 pub fn is_delta_of(name: &str, id: u64) -> bool {
-    let parts = name.strip_prefix("data/delta-").and_then(|rest| rest.split_once('-'));
-    parts.is_some_and(|(sender, _)| sender.parse::<u64>() == Ok(id))
+    name.starts_with("data/delta-") && sender_of(name) == Some(id)
+}
+
+/// Whether a file has data that a checkpoint has sent.
+pub fn is_sent_by(name: &str, id: u64) -> bool {
+    is_data(name) && sender_of(name) == Some(id)
+}
+
+/// The checkpoint that has sent a file of data.
+fn sender_of(name: &str) -> Option<u64> {
+    name.split('-').nth(1)?.parse().ok()
 }
 
 /// Whether a file is a segment.

@@ -210,15 +210,16 @@ impl<'f, R: Read, O: FnMut(&'f StoredFile) -> Result<R, CheckpointError>> Record
     /// The next record; `None` after the last segment.
     fn read(&mut self) -> Result<Option<Record>, CheckpointError> {
         loop {
-            let fields = match &mut self.fields {
-                Some(fields) => fields,
+            let (fields, is_first) = match &mut self.fields {
+                Some(fields) => (fields, false),
                 None => {
                     let Some(file) = self.files.next() else { return Ok(None) };
                     let input = (self.open)(file)?;
-                    self.fields.insert(Fields::open(&file.name, input, MAGIC, "a segment")?)
+                    (self.fields.insert(Fields::open(&file.name, input, MAGIC, "a segment")?), true)
                 }
             };
             match fields.array::<1>()? {
+                [kind] if is_first && kind != TABLE => return Err(fields.damaged("it does not begin with a table")),
                 [END] => self.fields = None,
                 [ENTRY] => return Ok(Some(Record::Entry(fields.bytes()?, fields.bytes()?))),
                 [TABLE] => return read_table(fields).map(|table| Some(Record::Table(table))),

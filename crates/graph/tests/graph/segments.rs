@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use fulgurite::{Database, MergeOperator, Table, TableOptions};
+use fulgurite::{Database, Error, MergeOperator, Table, TableOptions};
 use fulgurite_graph::{CheckpointError, CheckpointStorage as _, Checkpoints, DirectoryStorage};
 use tempfile::TempDir;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
@@ -86,6 +86,61 @@ fn a_segment_that_no_committed_checkpoint_has_is_sent_again() {
     assert_eq!(restored(&storage, 1).unwrap(), content(&db));
 }
 
+/// Another process has replaced the checkpoint. A third one, which ended early, has left a part of a segment.
+#[test]
+fn a_segment_that_only_a_replaced_checkpoint_had_is_sent_again() {
+    let (directory, storage, db) = filled();
+    let mut checkpoints = whole(&storage);
+    checkpoints.create(&db, 1).unwrap();
+    let segment = names(&storage, "data/segment-1-").swap_remove(3);
+    let empty = options().open(directory.path().join("empty.ful")).unwrap();
+    whole(&storage).create(&empty, 1).unwrap();
+    let part = directory.path().join("part");
+    fs::write(&part, "in part").unwrap();
+    storage.store(&segment, &part).unwrap();
+    checkpoints.create(&db, 2).unwrap();
+    assert_eq!(restored(&storage, 2).unwrap(), content(&db));
+}
+
+#[test]
+fn a_segment_that_begins_with_an_entry_is_damaged() {
+    let directory = tempfile::tempdir().unwrap();
+    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
+    fs::create_dir_all(path(&directory, "data")).unwrap();
+    fs::create_dir_all(path(&directory, "meta.7")).unwrap();
+    let table = [&b"\x02\0\x01\x01\0\0\0t"[..], &[0; 16]].concat();
+    let entry = |key: &[u8]| [&b"\x01\x01\0\0\0"[..], key, b"\0\0\0\0", b"\0"].concat();
+    let mut lines = "fulgurite-checkpoint 2\nid 7\npage-size 16384\n".to_owned();
+    let mut last = String::new();
+    for records in [[table, entry(b"a")].concat(), entry(b"b")] {
+        let segment = [&b"FULSEGM1"[..], &records].concat();
+        let hash = format!("{:032x}", xxh3_128(&segment));
+        last = format!("data/segment-7-{hash}");
+        fs::write(path(&directory, &last), &segment).unwrap();
+        lines += &format!("segment {last} {} {hash}\n", segment.len());
+    }
+    let text = format!("{lines}end {:016x}\n", xxh3_64(lines.as_bytes()));
+    fs::write(path(&directory, "meta.7/manifest"), text).unwrap();
+    fs::write(path(&directory, "meta.7/_commit"), "committed\n").unwrap();
+    let refused = restored(&storage, 7);
+    assert!(matches!(&refused, Err(CheckpointError::Damaged { name, .. }) if *name == last), "{refused:?}");
+}
+
+#[test]
+fn a_database_that_is_over_its_quota_with_its_log_is_restored() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = options().background(false).max_size_bytes(1 << 20);
+    let db = options.clone().open(directory.path().join("state.ful")).unwrap();
+    db.create_table("state", TableOptions::new()).unwrap();
+    put_all(&db, 0..200, &[7; 10_000]);
+    let full = db.checkpoint();
+    assert!(matches!(full, Err(Error::QuotaExceeded { .. })), "{full:?}");
+    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
+    Checkpoints::new(&storage).create(&db, 1).unwrap();
+    let restored = Checkpoints::new(&storage).restore(1, directory.path().join("r.ful"), options).unwrap();
+    assert_eq!(content(&restored), content(&db));
+}
+
 #[test]
 fn missing_and_exchanged_segments_are_named() {
     let (directory, storage, db) = filled();
@@ -131,6 +186,23 @@ fn changes_that_take_much_memory_are_sent_in_several_files() {
     put_all(&db, 600..2000, &[10; 100]);
     assert!(checkpoints.create(&db, 3).unwrap().is_whole);
     assert_eq!(names(&storage, "data/delta-3-"), [""; 0]);
+    assert_eq!(restored(&storage, 3).unwrap(), content(&db));
+}
+
+#[test]
+fn only_small_files_of_changes_are_limited_in_number() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = options().open(directory.path().join("state.ful")).unwrap();
+    db.create_table("state", TableOptions::new()).unwrap();
+    put_all(&db, 0..24, &[7; 20_000]);
+    let storage = DirectoryStorage::new(directory.path().join("checkpoints"));
+    let mut checkpoints = Checkpoints::new(&storage).segment_bytes(1 << 10);
+    checkpoints.create(&db, 1).unwrap();
+    put_all(&db, 100..7100, b"");
+    assert!(!checkpoints.create(&db, 2).unwrap().is_whole);
+    assert!(names(&storage, "data/delta-2-").len() > 64);
+    put_all(&db, 100..101, b"again");
+    assert!(!checkpoints.create(&db, 3).unwrap().is_whole);
     assert_eq!(restored(&storage, 3).unwrap(), content(&db));
 }
 

@@ -1,6 +1,7 @@
 //! Storages that copy files straight to their names, so that an interrupted copy leaves a part of a file there.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -135,4 +136,29 @@ fn no_changes_are_stored_if_they_are_too_many() {
     assert!(checkpoints.create(&db, 2).unwrap().is_whole);
     let stored = storage.stored.borrow();
     assert!(!stored.iter().any(|name| name.starts_with("data/delta-")), "{stored:?}");
+}
+
+#[test]
+fn what_a_failed_checkpoint_has_sent_is_removed() {
+    let (directory, inner, db) = filled();
+    let storage = Torn::of(&directory, &inner);
+    let create = |id| Checkpoints::new(&storage).segment_bytes(64 << 10).create(&db, id);
+    create(1).unwrap();
+    let data = || inner.names().unwrap().into_iter().filter(|name| name.starts_with("data/")).collect::<BTreeSet<_>>();
+    let before = data();
+    let table = db.open_table("state").unwrap();
+    db.update(|txn| (100..2100_u64).try_for_each(|key| txn.put(&table, key.to_be_bytes(), [8; 100]))).unwrap();
+    // In the middle of each segment, and of the manifest.
+    for (id, whole_copies) in (2..).zip(0..) {
+        storage.whole_left.set(whole_copies);
+        assert!(create(id).is_err(), "{whole_copies}");
+        assert_eq!(data(), before, "{whole_copies}");
+        if storage.stored.borrow().last().is_some_and(|name| name.starts_with("meta.")) {
+            assert!(whole_copies > 1, "{whole_copies}");
+            break;
+        }
+    }
+    storage.whole_left.set(u32::MAX);
+    create(1).unwrap();
+    assert_eq!(restored(&inner, 1).unwrap(), content(&db));
 }

@@ -22,6 +22,8 @@ struct Block {
     left: Range<u64>,
     /// How large the last one was.
     size: u64,
+    /// How many blocks were reserved.
+    reservations: u64,
 }
 
 impl Numbers {
@@ -35,8 +37,16 @@ impl Numbers {
             let size = (block.size * 2).clamp(BLOCK_MIN, BLOCK_MAX);
             block.left = reserve(database, tables, size)?;
             block.size = size;
+            block.reservations += 1;
         }
         Ok(block.left.next().expect("a block has one number at least"))
+    }
+
+    /// Calls `read` while no numbers are being reserved. Also returns how often this process has reserved some before:
+    /// each time is one commit.
+    pub fn between_reservations<T>(&self, read: impl FnOnce() -> T) -> (T, u64) {
+        let block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
+        (read(), block.reservations)
     }
 }
 

@@ -161,7 +161,7 @@ impl Update {
     }
 
     /// As [`Update::execute_in`]. Also returns the changes that the update made, to make them in another transaction:
-    /// `None` if they have more than about `bytes_max` bytes, or the update has a `LOAD`.
+    /// `None` if they have more than about `bytes_max` bytes, or a `LOAD` is among them.
     ///
     /// # Errors
     /// As [`Update::execute_in`].

@@ -10,7 +10,7 @@ use crate::store::snapshot::Snapshot;
 use crate::tables::StatementKinds;
 
 /// Beyond this number, patterns are not distinguished any more: every change of another transaction is a conflict.
-const PATTERNS_MAX: usize = 1 << 14;
+pub const PATTERNS_MAX: usize = 1 << 14;
 
 /// At most this many quads are compared. If the patterns have more, a change of another transaction is a conflict.
 const COMPARED_MAX: u64 = 1 << 20;
@@ -44,20 +44,22 @@ impl Observed {
     /// # Errors
     /// Errors of the store.
     pub fn resolve(&mut self, view: &impl Quads) -> Result<()> {
-        for (pattern, kinds) in self.patterns.drain() {
-            self.resolved.insert((TermPattern::of_ids(&pattern, view)?, kinds));
+        for (pattern, kinds) in &self.patterns {
+            self.resolved.insert((TermPattern::of_ids(pattern, view)?, *kinds));
         }
+        // After an error, all of them remain.
+        self.patterns.clear();
         Ok(())
     }
 
-    /// Whether all patterns have the same quads in both states, and are few enough to compare. `after` restricts the
-    /// later state to some kinds of statements. Requires: the patterns are [resolved](Self::resolve).
+    /// Whether all patterns have the same quads in both states. `None` if there is too much to compare. `after`
+    /// restricts the later state to some kinds of statements. Requires: the patterns are [resolved](Self::resolve).
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn is_same<Q: Quads>(&self, before: &Snapshot, after: impl Fn(StatementKinds) -> Q) -> Result<bool> {
+    pub fn is_same<Q: Quads>(&self, before: &Snapshot, after: impl Fn(StatementKinds) -> Q) -> Result<Option<bool>> {
         if self.resolved.len() > PATTERNS_MAX {
-            return Ok(false);
+            return Ok(None);
         }
         let mut compared = 0;
         for (pattern, kinds) in &self.resolved {
@@ -69,16 +71,18 @@ impl Observed {
                 (Some(first), Some(second)) => {
                     let count = before.count(&first)?;
                     compared += count;
-                    count == after.count(&second)?
-                        && compared <= COMPARED_MAX
-                        && have_same_quads(&before, &after, &first)?
+                    let has_same_count = count == after.count(&second)?;
+                    if has_same_count && compared > COMPARED_MAX {
+                        return Ok(None);
+                    }
+                    has_same_count && have_same_quads(&before, &after, &first)?
                 }
             };
             if !is_same {
-                return Ok(false);
+                return Ok(Some(false));
             }
         }
-        Ok(true)
+        Ok(Some(true))
     }
 }
 
@@ -92,4 +96,24 @@ fn have_same_quads(before: &impl Quads, after: &impl Quads, pattern: &IdPattern)
         }
     }
     Ok(others.next().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::id::{Tag, TermId};
+    use crate::store::database::{Store, StoreOptions};
+
+    #[test]
+    fn patterns_that_could_not_be_resolved_remain() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::create(directory.path().join("a.ful"), StoreOptions::new()).expect("a store");
+        let snapshot = store.snapshot().expect("a snapshot");
+        let mut observed = Observed::default();
+        let subject = Some(TermId::new(Tag::DICTIONARY[0], 1));
+        observed.add(&IdPattern { subject, ..IdPattern::ALL }, StatementKinds::All);
+        for _ in 0..2 {
+            assert!(observed.resolve(&snapshot).is_err(), "the store has no such term");
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! Documents that were sent compressed or in an archive, as RDF4J's server takes them.
 
 use std::io::{self, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::body::Bytes;
 use fulgurite_rdf::{Error, decompress};
@@ -11,6 +13,13 @@ pub struct Part {
     /// For error messages.
     pub name: String,
     pub bytes: Box<dyn Read + Send>,
+}
+
+impl Part {
+    /// The same document. The number of bytes that are read is added to `count`.
+    pub fn counted(self, count: &Arc<AtomicUsize>) -> Self {
+        Self { name: self.name, bytes: Box::new(Counted { inner: self.bytes, count: Arc::clone(count) }) }
+    }
 }
 
 /// The documents of a body: the files of a zip archive, or the body itself, which may be compressed by gzip, bzip2, xz
@@ -85,6 +94,20 @@ impl<R: Read> Read for Bounded<R> {
             io::Error::other("it is too large when it is decompressed; load it with `fulgurite rdf load`")
         })?;
         Ok(count)
+    }
+}
+
+/// Counts the bytes that are read.
+struct Counted {
+    inner: Box<dyn Read + Send>,
+    count: Arc<AtomicUsize>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.count.fetch_add(read, Ordering::Relaxed);
+        Ok(read)
     }
 }
 

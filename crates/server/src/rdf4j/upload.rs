@@ -1,5 +1,8 @@
 //! Documents that clients send, and their statements in transactions.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use fulgurite_rdf::oxrdf::{GraphName, Term};
@@ -35,9 +38,11 @@ pub struct Upload {
 /// A document, and the blank nodes that it got.
 pub struct SentDocument {
     pub upload: Upload,
-    pub bytes: Bytes,
+    bytes: Bytes,
     /// Those of each part.
     nodes: Vec<NewNodes>,
+    /// See [`SentDocument::unpacked_bytes`].
+    unpacked: Arc<AtomicUsize>,
 }
 
 impl Upload {
@@ -61,7 +66,7 @@ impl Upload {
 
     /// The document with these bytes.
     pub fn document(self, bytes: Bytes) -> SentDocument {
-        SentDocument { upload: self, bytes, nodes: Vec::new() }
+        SentDocument { upload: self, bytes, nodes: Vec::new(), unpacked: Arc::default() }
     }
 
     /// Calls `each` with every statement of a part, and returns the namespaces.
@@ -154,13 +159,15 @@ impl SentDocument {
     /// # Errors
     /// [`Error::Syntax`], [`Error::Input`]; as [`CancelCheck::check`]; errors of the store.
     pub fn insert(&mut self, transaction: &mut Transaction, watch: &CancelCheck) -> Result<(), Error> {
-        let Self { upload, bytes, nodes } = self;
+        let Self { upload, bytes, nodes, unpacked } = self;
+        unpacked.store(0, Ordering::Relaxed);
         for (number, part) in unpack(bytes.clone())?.enumerate() {
             if nodes.len() == number {
                 nodes.push(NewNodes::default());
             }
             let nodes = &mut nodes[number];
-            let namespaces = upload.read(part?, watch, |statement| upload.insert(statement, nodes, transaction))?;
+            let part = part?.counted(unpacked);
+            let namespaces = upload.read(part, watch, |statement| upload.insert(statement, nodes, transaction))?;
             transaction.note_namespaces(namespaces.iter().map(|(prefix, iri)| (prefix.as_str(), iri.as_str())))?;
         }
         Ok(())
@@ -172,12 +179,52 @@ impl SentDocument {
     /// # Errors
     /// As [`SentDocument::insert`].
     pub fn remove(&self, transaction: &mut Transaction, watch: &CancelCheck) -> Result<(), Error> {
+        self.unpacked.store(0, Ordering::Relaxed);
         for part in unpack(self.bytes.clone())? {
-            self.upload.read(part?, watch, |statement| self.upload.removed(statement).remove(transaction, watch))?;
+            let part = part?.counted(&self.unpacked);
+            self.upload.read(part, watch, |statement| self.upload.removed(statement).remove(transaction, watch))?;
         }
         Ok(())
+    }
+
+    /// The decompressed size of the document. Requires: it was inserted or removed.
+    pub fn unpacked_bytes(&self) -> usize {
+        self.unpacked.load(Ordering::Relaxed).max(self.bytes.len())
     }
 }
 
 /// Stands for any term in a document of statements to remove.
 const WILDCARD: &str = "http://www.openrdf.org/schema/sesame#wildcard";
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use fulgurite_rdf::{CancellationToken, Store, StoreOptions};
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+    use crate::protocol::sparql_request::RequestLimits;
+
+    #[test]
+    fn the_size_of_a_document_is_that_of_its_decompressed_parts() {
+        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+        for name in ["a.nt", "b.nt"] {
+            archive.start_file(name, SimpleFileOptions::default()).unwrap();
+            archive.write_all(&[b' '; 5_000]).unwrap();
+        }
+        let bytes = archive.finish().unwrap().into_inner();
+        let format = Format::Text(RdfFormat::NTriples);
+        let upload = Upload { format, base: None, graphs: Vec::new(), keeps_nodes: false };
+        let mut document = upload.document(bytes.into());
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::create(directory.path().join("a.ful"), StoreOptions::new()).unwrap();
+        let mut transaction = store.begin().unwrap();
+        let watch = CancelCheck::begin(CancellationToken::new(), RequestLimits { timeout: None });
+        document.insert(&mut transaction, &watch).unwrap();
+        assert_eq!(document.unpacked_bytes(), 10_000);
+        document.remove(&mut transaction, &watch).unwrap();
+        assert_eq!(document.unpacked_bytes(), 10_000);
+    }
+}

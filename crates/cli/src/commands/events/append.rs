@@ -41,11 +41,11 @@ pub fn run(arguments: &Append) -> Result<(), Failure> {
     let done = changing_store(&arguments.store, Some(arguments.create), arguments.writing, |store| {
         let served = serve(store, arguments.serve.as_deref())?;
         let mut done = Done { events: 0, repeated: 0, progress: Progress::new("appending") };
-        for (path, input) in paths.iter().zip(inputs) {
-            append_lines(store, arguments, path, input, &mut done)?;
-        }
+        let mut inputs = paths.iter().zip(inputs);
+        let appended = inputs.try_for_each(|(path, input)| append_lines(store, arguments, path, input, &mut done));
+        // Also if a line is refused: followers receive what was appended before it.
         finish(served);
-        Ok(done)
+        appended.map(|()| done)
     })?;
     drop(done.progress);
     let elapsed = begun.elapsed();

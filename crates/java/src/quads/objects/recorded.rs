@@ -139,10 +139,15 @@ impl Recorded {
     /// [`Failure::Closed`] after the commit; errors of the store.
     pub fn change(&mut self, change: Change) -> Result<u64> {
         self.view()?;
-        self.0.change(|txn| {
+        let changed: Result<u64> = self.0.change(|txn| {
             let (changed, bytes) = (change.apply(txn)?, change.bytes());
             Ok((changed, Some((change, bytes))))
-        })
+        });
+        if changed.is_err() {
+            // Some quads of the batch may be inserted.
+            self.0.forget_changes();
+        }
+        changed
     }
 
     /// Before a read: repeats the transaction on the newest state, if others have committed, its level allows that its
@@ -217,6 +222,25 @@ mod tests {
             assert!(matches!(recorded.change(change), Err(Failure::Invalid(_))), "{length}");
         }
         assert_eq!(store.snapshot().unwrap().count(&IdPattern::ALL).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_transaction_with_a_change_that_failed_halfway_is_not_repeated() {
+        let (_directory, store) = store();
+        let [mut first, mut second] =
+            [0, 1].map(|_| Recorded::begin(store.clone(), IsolationLevel::SnapshotRead).unwrap());
+        let quad = || batch(&[iri("s"), iri("p"), iri("o")]);
+        let Change::Insert { batch: whole, .. } = quad() else { unreachable!() };
+        // Another quad, of terms that the batch lacks.
+        let mut halfway = whole.to_vec();
+        let count = whole.len() - ROW_BYTES - 4;
+        halfway[count..count + 4].copy_from_slice(&2_u32.to_le_bytes());
+        halfway.extend_from_slice(&[3_u8, 0, 0, 0].repeat(4));
+        let change = Change::Insert { batch: halfway.into(), inferred: false };
+        assert!(matches!(second.change(change), Err(Failure::Invalid(_))));
+        first.change(quad()).unwrap();
+        first.commit().unwrap();
+        assert!(second.commit().is_err());
     }
 
     #[test]

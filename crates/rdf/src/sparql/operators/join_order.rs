@@ -271,7 +271,7 @@ impl<Q: Quads> Chooser<'_, '_, Q> {
             total += self.count(&known)?;
             looked_at += 1.0;
         }
-        Ok(if looked_at > 0.0 { total / looked_at } else { 0.0 })
+        Ok(if looked_at > 0.0 { total / looked_at } else { self.count(&pattern)? })
     }
 
     /// Joins the patterns that wait to the sample.
@@ -349,7 +349,39 @@ pub(super) fn far_apart(rows: usize) -> impl Iterator<Item = usize> {
 
 #[cfg(test)]
 mod tests {
+    use oxrdf::{GraphName, Literal, NamedNode, Quad};
+
     use super::*;
+    use crate::sparql::Limits;
+    use crate::{Order, Store, StoreOptions};
+
+    #[test]
+    fn quads_that_are_not_reached_are_not_taken_for_none() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let orders = ["spo", "spog"].map(|name| Order::parse(name).expect("an order"));
+        let store = Store::create(directory.path().join("a.ful"), StoreOptions::new().orders(orders)).expect("a store");
+        let iri = NamedNode::new_unchecked("http://example.org/a");
+        let quad = |number: i64| Quad::new(iri.clone(), iri.clone(), Literal::from(number), GraphName::DefaultGraph);
+        let last = 2 * counts::KEYS_MAX as i64;
+        store.update(|txn| (0..=last).try_for_each(|number| txn.insert(&quad(number)).map(drop))).expect("a commit");
+        let snapshot = store.snapshot().expect("a snapshot");
+        let object = snapshot.id(Literal::from(last).as_ref().into()).expect("a lookup").expect("a number");
+        let terms = [JoinTerm::Variable(0), JoinTerm::Variable(1), JoinTerm::Term(object)];
+        let join = JoinPattern { terms, graph: JoinGraph::Graphs(GraphPattern::Any) };
+        let mut bound = Places::default();
+        bound.add(0);
+        let watch = EvaluationMonitor::start(&Limits::new());
+        let chooser = Chooser {
+            quads: &snapshot,
+            watch: &watch,
+            order: JoinOrder::Counts,
+            patterns: &[],
+            filters: Vec::new(),
+            sorted_by: None,
+            estimates: false,
+        };
+        assert!(chooser.typical(&join, &[], &bound).expect("an estimate") > 0.0);
+    }
 
     #[test]
     fn a_sample_is_of_few_rows_of_all_parts() {

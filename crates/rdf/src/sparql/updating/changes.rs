@@ -182,6 +182,7 @@ mod tests {
             ("DELETE WHERE { GRAPH :g { ?s ?p ?o } }", false),
             ("CREATE GRAPH :empty ; CLEAR GRAPH :g ; DROP GRAPH :h", false),
             ("CLEAR ALL", false),
+            ("LOAD SILENT <http://a/refused> ; INSERT DATA { :f :p 6 }", false),
         ] {
             for delete in [DeletedFrom::DefaultGraph, DeletedFrom::AllGraphs] {
                 let targets = DefaultTargets { delete, ..DefaultTargets::default() };

@@ -132,10 +132,12 @@ impl<'r> Run<'r> {
                 self.change(&change, &watch)
             }
             GraphUpdateOperation::Load { silent, source, destination } => {
-                self.recorder.give_up();
                 let before = self.transaction.savepoint();
                 match self.load(source, &graph_name(destination), &watch) {
-                    Ok(inserted) => self.report.inserted += inserted,
+                    Ok(inserted) => {
+                        self.recorder.give_up();
+                        self.report.inserted += inserted;
+                    }
                     // Some errors end the update in spite of SILENT.
                     Err(error) if *silent && !ends_the_update(&error) => self.transaction.rollback_to(before)?,
                     Err(error) => return Err(error),

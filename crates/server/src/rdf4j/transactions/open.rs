@@ -48,9 +48,10 @@ pub enum Reads {
 }
 
 impl Change {
+    /// Its bytes. Requires: it was made.
     fn bytes(&self) -> usize {
         match self {
-            Self::Insert(document) | Self::Remove(document) => document.bytes.len(),
+            Self::Insert(document) | Self::Remove(document) => document.unpacked_bytes(),
             Self::Update(changes) => changes.bytes(),
         }
     }

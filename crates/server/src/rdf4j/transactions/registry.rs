@@ -116,9 +116,9 @@ impl InUse {
         Ok(transaction)
     }
 
-    /// Whether no other request uses the transaction.
+    /// Whether no other request uses it. Of a transaction that was removed, this is not known.
     fn is_alone(&self) -> bool {
-        self.registry.lock().get(&self.id).is_none_or(|entry| entry.users == 1)
+        self.registry.lock().get(&self.id).is_some_and(|entry| entry.users == 1)
     }
 
     /// Removes the transaction from the registry. It is dropped when its last request ends.
@@ -138,7 +138,7 @@ impl Drop for InUse {
 
 #[cfg(test)]
 mod tests {
-    use fulgurite_rdf::oxrdf::{GraphName, NamedNode, Quad};
+    use fulgurite_rdf::oxrdf::{GraphName, Literal, NamedNode, Quad};
     use fulgurite_rdf::{CancellationToken, IdPattern, IsolationLevel, Quads, Store, StoreOptions};
 
     use super::*;
@@ -170,6 +170,10 @@ mod tests {
         served.store.update(|txn| txn.insert(&quad)).unwrap();
         assert_eq!((size(&first), size(&second)), (0, 0));
         drop(first);
+        assert_eq!(size(&second), 1);
+        second.remove();
+        let other = Quad { object: Literal::from(1).into(), ..quad };
+        served.store.update(|txn| txn.insert(&other)).unwrap();
         assert_eq!(size(&second), 1);
     }
 

@@ -23,7 +23,8 @@ pub fn run(arguments: &Follow, socket: &Path) -> Result<(), Failure> {
     };
     let mut left = arguments.limit.unwrap_or(u64::MAX);
     // A socket that has sent nothing may be that of another program: connecting to it again does not help.
-    let mut has_heard = false;
+    // The end of the store is something that it has sent.
+    let mut has_heard = arguments.from.is_none();
     // Connections that have ended since something has arrived.
     let mut ended = 0_u64;
     loop {
@@ -96,7 +97,8 @@ fn connect_again(socket: &Path, position: Position, interval: Duration) -> Resul
 /// After so many connections that end without a frame, something is wrong.
 const ENDED_MANY: u64 = 10;
 /// What may be wrong. A server that finishes closes further connections, but not for long.
-const REFUSING: &str = "the process at the socket ends each connection; check that both have the same version";
+const REFUSING: &str =
+    "the process at the socket ends each connection; it is ending, has 256 followers, or has another version";
 /// How long to wait for events at once.
 const WAIT: Duration = Duration::from_millis(200);
 /// How long to look whether standard output is closed.

@@ -241,7 +241,7 @@ class LifeCycleTest extends WithJob {
             store.put("key 7", "value of " + cycle);
             store.archive(cycle);
         }
-        // Whole again after 64 files of changes.
+        // Whole again after 64 small files of changes.
         assertTrue(files.bytesSent < (2 + CYCLES / 50) * whole, files.bytesSent + " bytes, and " + whole + " by the first");
         // Twice the five batches between checkpoints.
         long committed = files.listFileName(new org.apache.hadoop.fs.Path(remote(0).toString())).stream()

@@ -236,6 +236,8 @@ public final class BulkLoad {
                     NativeQuads.cancelLoad(load.raw());
                 }
                 report(load);
+                // A listener may have interrupted this thread.
+                Thread.interrupted();
             }
         } catch (FulguriteException | InterruptedException failure) {
             LOGGER.log(Level.WARNING, "the progress of a bulk load is not reported any more", failure);

@@ -140,7 +140,7 @@ class KillTest {
         assertEquals(0, check.exitValue());
     }
 
-    /** Returns the last number that each writer has printed before they were killed, or -1. */
+    /** Returns the last number that each writer has printed before they were killed, or -WRITERS. */
     private long[] runAndKill(Random random) throws Exception {
         String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         Process process = new ProcessBuilder(
@@ -153,7 +153,7 @@ class KillTest {
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .start();
         long[] last = new long[WRITERS];
-        Arrays.fill(last, -1);
+        Arrays.fill(last, -WRITERS);
         int commits = 1 + random.nextInt(200);
         try (BufferedReader lines =
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {

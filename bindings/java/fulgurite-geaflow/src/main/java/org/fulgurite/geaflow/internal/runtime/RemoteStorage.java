@@ -29,7 +29,7 @@ public final class RemoteStorage implements CheckpointStorage {
 
     /**
      * What directories of committed checkpoints have, as it was listed. Another process may have changed them since:
-     * the engine reads the files of a checkpoint before it removes what they do not name.
+     * the engine reads manifests again before it removes what they do not name, and before it reuses segments.
      */
     private final Map<String, List<String>> committed = new HashMap<>();
 
@@ -105,7 +105,7 @@ public final class RemoteStorage implements CheckpointStorage {
         String directory = directoryOf(name);
         committed.remove(directory);
         files.delete(remote(name), false);
-        // Every checkpoint has data.
+        // The directory of data stays.
         boolean mayBeEmpty = !directory.equals(DATA) && files.exists(remote(directory));
         if (mayBeEmpty && files.listFileName(remote(directory)).isEmpty()) {
             files.delete(remote(directory), true);

@@ -275,7 +275,7 @@ public abstract class ShardStore implements IStatefulStore {
             LOGGER.info("{} shard {}: checkpoint {}: {}", context.getName(), shardId, checkpointId, report);
             if (report.isWhole() && hasArchived && report.bytesSent() >= WARNED_BYTES) {
                 LOGGER.warn("{} shard {}: checkpoint {} is whole again: it sent segments that have changed, {} bytes."
-                        + " After 64 files of changes this is in order; otherwise half of the state has changed, or"
+                        + " After 64 small files of changes this is in order; otherwise half of the state has changed, or"
                         + " more than geaflow.store.fulgurite.log.size, {} bytes",
                         context.getName(), shardId, checkpointId, report.bytesSent(), settings.logBytes);
             }
