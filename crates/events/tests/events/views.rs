@@ -461,5 +461,6 @@ fn a_parallel_rebuild_ends_when_its_function_panics() {
         })
     };
     assert!(catch_unwind(AssertUnwindSafe(rebuild)).is_err());
-    assert_eq!(calls.into_inner(), 1);
+    // The other thread had perhaps not begun.
+    assert!(calls.into_inner() <= 1);
 }
