@@ -35,4 +35,6 @@ mod tests;
 pub use btree::Position;
 pub use change::Change;
 pub use inserts::Inserts;
+#[cfg(model_checked)]
+pub use table_delta::Trail;
 pub use table_delta::{Approach, Delta};
