@@ -1,9 +1,9 @@
 //! Inserts of one commit into one delta, of rising keys.
 //!
 //! Keys that are near each other go along a [`Trail`]: the leaf of the one before is in the caches. Where each key goes
-//! to another leaf, a large delta would wait for the memory of each. There, inserts are begun [`AHEAD`] of their turn:
-//! the leaf is prefetched first, then the record that a search will compare, and both arrive while other keys are
-//! inserted.
+//! to another leaf, a large delta would wait for the memory of each. There, [`AHEAD`] inserts are begun before the
+//! first of them is completed: the leaf is prefetched first, then the record that a search will compare, and both
+//! arrive while other keys are inserted.
 
 use crate::delta::btree::Entry;
 use crate::delta::change::Change;
@@ -16,7 +16,7 @@ pub struct Inserts<'d, 'e> {
     delta: &'d Delta,
     at: Sequence,
     trail: Trail,
-    /// Inserts that have begun, the oldest at `next`; all of them, or none.
+    /// A ring of inserts that have begun; `next` is the place of the oldest. Empty while keys go along the trail.
     begun: [Option<Begun<'e>>; AHEAD],
     next: usize,
     /// Whether inserts are begun ahead.

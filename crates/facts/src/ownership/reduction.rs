@@ -7,7 +7,7 @@ use crate::ownership::sets::{Member, OwnerSet, SetId, Sets, UnitId};
 /// Sets without some units, which own nothing.
 pub struct Reduction {
     gone: HashSet<UnitId>,
-    /// What is left of sets. None if a set needs a unit that is gone.
+    /// Each set that was reduced, and the reduced set. The latter is none if the former needs a unit that is gone.
     known: HashMap<SetId, Option<SetId>>,
 }
 
@@ -17,7 +17,7 @@ impl Reduction {
         Self { gone, known: HashMap::new() }
     }
 
-    /// What is left of a set: none if it needs a unit that is gone, or if there is no such set.
+    /// Reduces a set: returns it without the units that are gone. None if it needs one of these, or does not exist.
     pub fn of(&mut self, sets: &mut Sets, set: SetId) -> Option<SetId> {
         if self.gone.is_empty() {
             return sets.get(set).map(|_| set);

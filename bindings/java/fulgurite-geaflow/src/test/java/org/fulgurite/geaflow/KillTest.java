@@ -123,14 +123,20 @@ class KillTest extends WithJob {
         }
     }
 
+    /** Sets the storage of a virtual machine that is killed. Returns its configuration: a work path and a root. */
+    private static Map<String, String> begin(String[] arguments) {
+        Map<String, String> configuration = new HashMap<>();
+        configuration.put("geaflow.job.runtime.name", JOB);
+        configuration.put("geaflow.work.path", arguments[0]);
+        configuration.put("geaflow.file.persistent.root", arguments[1]);
+        PersistentIOBuilder.STORAGE.set(new LocalFiles());
+        return configuration;
+    }
+
     /** What the killed virtual machines run: archives states, and prints the number of each after its archive. */
     static final class Archiver {
         public static void main(String[] arguments) {
-            Map<String, String> configuration = new HashMap<>();
-            configuration.put("geaflow.job.runtime.name", JOB);
-            configuration.put("geaflow.work.path", arguments[0]);
-            configuration.put("geaflow.file.persistent.root", arguments[1]);
-            PersistentIOBuilder.STORAGE.set(new LocalFiles());
+            Map<String, String> configuration = begin(arguments);
             States states = new States(configuration);
             System.out.println(RECOVERING);
             for (long id = Math.max(0, states.recoverLatest()) + 1; ; id++) {
@@ -169,11 +175,7 @@ class KillTest extends WithJob {
         private static final int KEYS_OF_BOTH = 2_000;
 
         public static void main(String[] arguments) {
-            Map<String, String> configuration = new HashMap<>();
-            configuration.put("geaflow.job.runtime.name", JOB);
-            configuration.put("geaflow.work.path", arguments[0]);
-            configuration.put("geaflow.file.persistent.root", arguments[1]);
-            PersistentIOBuilder.STORAGE.set(new LocalFiles());
+            Map<String, String> configuration = begin(arguments);
             KeyValueStore<String, String> values = new KeyValueStore<>();
             values.init(States.context(STATE, configuration));
             for (int key = 0; key < KEYS_OF_BOTH; key++) {
