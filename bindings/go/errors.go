@@ -14,7 +14,7 @@ import (
 var (
 	// ErrNotFound says that a key has no value.
 	ErrNotFound = errors.New("fulgurite: the key has no value")
-	// ErrClosed says that a database, table, transaction or feed is closed, has ended or is nil.
+	// ErrClosed says that a database, table, transaction, feed, event store or follower is closed, has ended or is nil.
 	ErrClosed = &Error{Code: int(C.FULGURITE_CLOSED), message: "it is closed, or was not opened"}
 	// ErrConflict says that another transaction changed what this one used. Run it again.
 	ErrConflict = &Error{Code: int(C.FULGURITE_CONFLICT), message: "the transaction conflicts with another one"}
@@ -44,6 +44,14 @@ var (
 	ErrMergeFunctionMissing = &Error{
 		Code: int(C.FULGURITE_MERGE_FUNCTION_MISSING), message: "the merge function is not registered",
 	}
+	// ErrWrongVersion says that a stream does not have the version that an append expects.
+	ErrWrongVersion = &Error{Code: int(C.FULGURITE_WRONG_VERSION), message: "the stream has another version"}
+	// ErrIDReused says that a stream has only some of the IDs of an append.
+	ErrIDReused = &Error{Code: int(C.FULGURITE_ID_REUSED), message: "the stream has some of the IDs"}
+	// ErrStreamNotFound says that there is no such stream, or it was deleted.
+	ErrStreamNotFound = &Error{Code: int(C.FULGURITE_STREAM_NOT_FOUND), message: "there is no such stream"}
+	// ErrTombstone says that a stream was deleted for ever.
+	ErrTombstone = &Error{Code: int(C.FULGURITE_TOMBSTONE), message: "the stream was deleted for ever"}
 	// ErrTimeout says that a wait has ended without success.
 	ErrTimeout = &Error{Code: int(C.FULGURITE_TIMEOUT), message: "the wait has ended without success"}
 )

@@ -42,7 +42,7 @@ fn events_are_followed_and_folded() {
 fn graph_finds_the_same_paths_as_in_memory() {
     let printed = output_of(env!("CARGO_BIN_EXE_graph"));
     let expected = "6 packages, 8 relations\neditor reaches 5 packages, and dictionary in 3 steps\n\
-                    the same as in memory, from 6 packages\n";
+                    16 distances from 6 packages are the same as in memory\n";
     assert_eq!(printed, expected);
 }
 

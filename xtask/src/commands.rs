@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::command::{Command, Failure};
-use crate::{bench, bindings, ci, docs, events, instructions, java, launch, miri, page, tidy};
+use crate::{bench, bindings, ci, docs, events, geaflow, instructions, java, launch, miri, page, tidy};
 
 /// Every command, in the order in which a newcomer meets them.
 const COMMANDS: &[&Command] = &[
@@ -13,6 +13,7 @@ const COMMANDS: &[&Command] = &[
     &docs::DOCS,
     &java::JAVA,
     &bindings::BINDINGS,
+    &bindings::INSTALL_C,
     &bench::BENCH,
     &instructions::INSTRUCTIONS,
     &page::PAGE,
@@ -31,6 +32,7 @@ const COMMANDS: &[&Command] = &[
     &launch::QUADS,
     &launch::FACTS,
     &events::EVENTS,
+    &geaflow::GEAFLOW_TESTS,
     &miri::MIRI,
 ];
 

@@ -14,7 +14,7 @@ pub const JAVA: Command = Command {
     name: "java",
     summary: "build and test the Java binding, and install it into the local Maven repository",
     help: "\
-Usage: cargo xtask java [--release] [--platforms NAMES] [MAVEN ARGUMENTS]
+Usage: cargo xtask java [--release] [--platforms NAMES] [--jdk VERSION] [MAVEN ARGUMENTS]
 
 Builds the native library of crates/java and copies it below target/java/natives. Builds the command-line program, whose
 server the tests use. Then runs `mvn install` in bindings/java, which compiles the modules, runs their tests, and
@@ -25,17 +25,21 @@ Options:
   --release          build the native libraries with all optimisations, as for a release
   --platforms NAMES  also make a jar with the native library alone for each of these platforms, separated by commas:
                      linux-x86_64, linux-aarch64, linux-x86_64-musl [default: the platform of this machine]
+  --jdk VERSION      then run all tests of the modules fulgurite and fulgurite-rdf4j on the JDK of this version in
+                     /usr/lib/jvm
 
 A jar with a native library has the platform as its classifier. The main jar has the library of this machine, which the
 tests use. Libraries of other platforms need a C compiler that links for them, and a target of rustup. As root, the
 command installs a missing compiler by apt-get. A platform whose compiler or target cannot be had is left out, and the
 command says why.
 
-If /usr/lib/jvm has JDK 25, the tests of the module fulgurite but MisuseTest run on it too, unless you give Maven
-arguments.
+If /usr/lib/jvm has JDK 25, the tests of the module fulgurite but MisuseTest and some short ones of fulgurite-rdf4j run
+on it too, unless you give Maven arguments or --jdk.
 
 All other arguments go to Maven.
-Example: cargo xtask java -Dtest=DatabaseTest -Dsurefire.failIfNoSpecifiedTests=false",
+Examples:
+  cargo xtask java -Dtest=DatabaseTest -Dsurefire.failIfNoSpecifiedTests=false
+  cargo xtask java --jdk 25 -DskipTests    run the tests on JDK 25 only",
     run: java,
 };
 
@@ -47,34 +51,51 @@ const RESOLVE_PLUGINS: &str = "org.apache.maven.plugins:maven-dependency-plugin:
 fn java(arguments: &[String]) -> Result<(), Failure> {
     let root = workspace::root()?;
     let asked = Asked::parse(arguments)?;
+    let jdk = asked.jdk.map(installed_jdk).transpose()?;
     tools::ensure_maven(&root).map_err(Failure::Failed)?;
-    build(&root, if asked.is_release { "release" } else { "fast-build" }, &asked.platforms, &asked.maven)?;
-    if asked.maven.is_empty() { test_on_newer(&root) } else { Ok(()) }
+    let profile = if asked.is_release { "release" } else { "fast-build" };
+    build(&root, profile, &asked.platforms, &asked.maven)?;
+    match jdk {
+        Some(jdk) => MODULES.iter().try_for_each(|module| jdk.test(&root, profile, module, &[])),
+        None if asked.maven.is_empty() => test_on_newer(&root, profile),
+        None => Ok(()),
+    }
 }
 
 /// What the arguments ask for.
 struct Asked<'a> {
     is_release: bool,
     platforms: Vec<&'static Platform>,
+    /// The version of a JDK on which all tests run.
+    jdk: Option<u32>,
     maven: Vec<&'a str>,
 }
 
 impl<'a> Asked<'a> {
     fn parse(arguments: &'a [String]) -> Result<Self, Failure> {
-        let mut asked = Self { is_release: false, platforms: Platform::of_this_machine(), maven: Vec::new() };
+        let platforms = Platform::of_this_machine();
+        let mut asked = Self { is_release: false, platforms, jdk: None, maven: Vec::new() };
         let mut rest = arguments.iter().map(String::as_str);
         while let Some(argument) = rest.next() {
-            let names = match argument {
-                "--platforms" => Some(rest.next().unwrap_or_default()),
-                other => other.strip_prefix("--platforms="),
+            let (name, mut value) = match argument.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (argument, None),
             };
-            match names {
-                Some(names) => asked.platforms = Platform::named(names)?,
-                None if argument == "--release" => asked.is_release = true,
-                None => asked.maven.push(argument),
+            if ["--platforms", "--jdk"].contains(&name) {
+                value = value.or_else(|| rest.next());
+            }
+            match (name, value) {
+                ("--platforms", names) => asked.platforms = Platform::named(names.unwrap_or_default())?,
+                ("--jdk", version) => asked.jdk = Some(Self::jdk_version(version.unwrap_or_default())?),
+                ("--release", None) => asked.is_release = true,
+                _ => asked.maven.push(argument),
             }
         }
         Ok(asked)
+    }
+
+    fn jdk_version(version: &str) -> Result<u32, Failure> {
+        version.parse().map_err(|_| Failure::Usage(format!("--jdk: `{version}` is not a version such as {NEWER_JDK}")))
     }
 }
 
@@ -89,7 +110,7 @@ pub fn check(root: &Path) -> Outcome {
         return Outcome::Skipped(format!("{reason}; it needs a JDK, Maven, and Maven Central or a mirror of it"));
     }
     let platforms = Platform::of_this_machine();
-    match build(root, PROFILE_OF_TESTS, &platforms, &[]).and_then(|()| test_on_newer(root)) {
+    match build(root, PROFILE_OF_TESTS, &platforms, &[]).and_then(|()| test_on_newer(root, PROFILE_OF_TESTS)) {
         Ok(()) => Outcome::Passed,
         Err(failure) => Outcome::Failed(failure.to_string()),
     }
@@ -117,8 +138,7 @@ fn build(root: &Path, profile: &str, platforms: &[&Platform], maven: &[&str]) ->
     let left_out = fill_jars(root, profile, platforms)?;
     let natives = format!("-Dfulgurite.natives={}", natives(root).display());
     let jars = format!("-Dfulgurite.jars={}", jars(root).display());
-    let program = results(root, profile).join(format!("fulgurite{}", std::env::consts::EXE_SUFFIX));
-    let program = format!("-Dfulgurite.program={}", program.display());
+    let program = program_property(root, profile);
     let arguments = ["--batch-mode", "--no-transfer-progress", "--file", POM, &natives, &jars, &program];
     let mut command = workspace::child(root, "mvn", &[&arguments[..], maven, &["install"]].concat());
     // Cargo adds its own directories, where Java would find another build of the library.
@@ -129,41 +149,81 @@ fn build(root: &Path, profile: &str, platforms: &[&Platform], maven: &[&str]) ->
     Ok(())
 }
 
-/// Runs the tests of the module `fulgurite`, which are built, on a newer JDK as well: it restricts native access, and
-/// has virtual threads. Leaves out `MisuseTest`, which takes long.
-fn test_on_newer(root: &Path) -> Result<(), Failure> {
-    let Some(home) = find_jdk(Path::new(JDKS), NEWER_JDK) else {
+/// The property with the path of the command-line program, for tests.
+fn program_property(root: &Path, profile: &str) -> String {
+    let program = results(root, profile).join(format!("fulgurite{}", std::env::consts::EXE_SUFFIX));
+    format!("-Dfulgurite.program={}", program.display())
+}
+
+/// The modules whose tests can run on another JDK.
+const MODULES: [&str; 2] = ["fulgurite", "fulgurite-rdf4j"];
+
+/// Short tests of the RDF4J store: RDF4J's contract of a Sail, stacks of Sails, literals and a killed virtual machine.
+const SHORT_TESTS: &str = "-Dtest=FulguriteRDFNotifyingStoreTest,StackTest,LiteralsTest,KillTest";
+
+/// Runs tests on a newer JDK as well: it restricts native access, and has virtual threads. Leaves out those that take
+/// long.
+fn test_on_newer(root: &Path, profile: &str) -> Result<(), Failure> {
+    let Some(jdk) = Jdk::find(Path::new(JDKS), NEWER_JDK) else {
         eprintln!("skipped: the Java tests on JDK {NEWER_JDK}, which {JDKS} does not have");
         return Ok(());
     };
-    eprintln!("running the tests of the module fulgurite on {}", home.display());
-    let machine = format!("-Djvm={}", home.join("bin").join("java").display());
-    let reports = format!("-Dsurefire.reportNameSuffix=jdk{NEWER_JDK}");
-    let natives = format!("-Dfulgurite.natives={}", natives(root).display());
-    let arguments = ["--batch-mode", "--no-transfer-progress", "--file", POM, "--projects", "fulgurite"];
-    let tests = [&machine, &reports, &natives, "-Dtest=!MisuseTest", "surefire:test"];
-    let mut command = workspace::child(root, "mvn", &[&arguments[..], &tests].concat());
-    command.env_remove("LD_LIBRARY_PATH");
-    wait(command)
+    let [engine, store] = MODULES;
+    jdk.test(root, profile, engine, &["-Dtest=!MisuseTest"])?;
+    jdk.test(root, profile, store, &[SHORT_TESTS, "-DargLine=-Dfulgurite.kills=1"])
 }
 
-/// The directory of a JDK of this version.
-fn find_jdk(jdks: &Path, version: u32) -> Option<PathBuf> {
-    let mut homes: Vec<PathBuf> = std::fs::read_dir(jdks).ok()?.flatten().map(|entry| entry.path()).collect();
-    homes.sort();
-    homes.into_iter().find(|home| {
-        let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
-        release.lines().any(|line| {
-            let found = line.strip_prefix("JAVA_VERSION=\"").and_then(|found| found.split(['.', '"', '+', '-']).next());
-            found.and_then(|found| found.parse().ok()) == Some(version)
-        })
-    })
+/// The JDK of this version.
+///
+/// # Errors
+/// [`Failure::Failed`] if the system has none.
+fn installed_jdk(version: u32) -> Result<Jdk, Failure> {
+    let missing = || Failure::Failed(format!("--jdk: {JDKS} has no JDK {version}; install it there"));
+    Jdk::find(Path::new(JDKS), version).ok_or_else(missing)
+}
+
+/// A JDK on which tests run besides that of Maven.
+#[derive(Debug, PartialEq, Eq)]
+struct Jdk {
+    version: u32,
+    home: PathBuf,
+}
+
+impl Jdk {
+    /// The JDK of a version in a directory of JDKs.
+    fn find(jdks: &Path, version: u32) -> Option<Self> {
+        let mut homes: Vec<PathBuf> = std::fs::read_dir(jdks).ok()?.flatten().map(|entry| entry.path()).collect();
+        homes.sort();
+        let home = homes.into_iter().find(|home| {
+            let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
+            release.lines().any(|line| {
+                let found = line.strip_prefix("JAVA_VERSION=\"");
+                let found = found.and_then(|found| found.split(['.', '"', '+', '-']).next());
+                found.and_then(|found| found.parse().ok()) == Some(version)
+            })
+        })?;
+        Some(Self { version, home })
+    }
+
+    /// Runs tests of a module, which is built and installed.
+    fn test(&self, root: &Path, profile: &str, module: &str, options: &[&str]) -> Result<(), Failure> {
+        eprintln!("running tests of the module {module} on {}", self.home.display());
+        let machine = format!("-Djvm={}", self.home.join("bin").join("java").display());
+        let reports = format!("-Dsurefire.reportNameSuffix=jdk{}", self.version);
+        let natives = format!("-Dfulgurite.natives={}", natives(root).display());
+        let program = program_property(root, profile);
+        let arguments = ["--batch-mode", "--no-transfer-progress", "--file", POM, "--projects", module];
+        let properties = [&machine, &reports, &natives, &program, "surefire:test"];
+        let mut command = workspace::child(root, "mvn", &[&arguments[..], options, &properties].concat());
+        command.env_remove("LD_LIBRARY_PATH");
+        wait(command)
+    }
 }
 
 /// Where systems install JDKs.
 const JDKS: &str = "/usr/lib/jvm";
 
-/// The JDK on which tests run besides that of Maven.
+/// The version of the JDK on which tests always run besides that of Maven.
 const NEWER_JDK: u32 = 25;
 
 /// A platform that can have a jar with its native library alone. `Platform.java`, the module's `pom.xml` and the
@@ -379,10 +439,10 @@ mod tests {
             std::fs::write(home.join("release"), format!("IMPLEMENTOR=\"X\"\nJAVA_VERSION=\"{version}\"\n")).unwrap();
         }
         std::fs::create_dir(jdks.join("empty")).unwrap();
-        assert_eq!(find_jdk(&jdks, 25), Some(jdks.join("b")));
-        assert_eq!(find_jdk(&jdks, 250), Some(jdks.join("d")));
-        assert_eq!(find_jdk(&jdks, 21), None);
-        assert_eq!(find_jdk(&jdks.join("missing"), 25), None);
+        assert_eq!(Jdk::find(&jdks, 25), Some(Jdk { version: 25, home: jdks.join("b") }));
+        assert_eq!(Jdk::find(&jdks, 250), Some(Jdk { version: 250, home: jdks.join("d") }));
+        assert_eq!(Jdk::find(&jdks, 21), None);
+        assert_eq!(Jdk::find(&jdks.join("missing"), 25), None);
         std::fs::remove_dir_all(&jdks).unwrap();
     }
 
@@ -403,6 +463,20 @@ mod tests {
         assert_eq!(asked("--platforms=linux-x86_64-musl").unwrap().1, ["linux-x86_64-musl"]);
         let own: Vec<&str> = Platform::of_this_machine().iter().map(|platform| platform.name).collect();
         assert_eq!(asked("").unwrap(), (false, own, vec![]));
+    }
+
+    #[test]
+    fn the_version_of_a_jdk_is_a_number() {
+        let jdk_of = |line: &str| {
+            let arguments: Vec<String> = line.split_ascii_whitespace().map(str::to_owned).collect();
+            Asked::parse(&arguments).map(|asked| asked.jdk).map_err(|failure| failure.to_string())
+        };
+        assert_eq!(jdk_of("--jdk 25 -DskipTests"), Ok(Some(25)));
+        assert_eq!(jdk_of("--jdk=21"), Ok(Some(21)));
+        assert_eq!(jdk_of("-Djdk=25"), Ok(None));
+        for line in ["--jdk", "--jdk new"] {
+            assert!(jdk_of(line).unwrap_err().contains("not a version"), "{line}");
+        }
     }
 
     #[test]

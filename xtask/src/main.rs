@@ -13,6 +13,7 @@ mod command;
 mod commands;
 mod docs;
 mod events;
+mod geaflow;
 mod instructions;
 mod java;
 mod lanes;

@@ -22,10 +22,19 @@
 #include <stdlib.h>
 
 // The version of this interface. Programs that were compiled with another one must not use the library.
-#define FULGURITE_ABI_VERSION 1
+#define FULGURITE_ABI_VERSION 2
 
 // The id of a dropped table that was created before the feed begins.
 #define FULGURITE_NO_TABLE_ID UINT64_MAX
+
+// An expected version: the stream may have any, and need not exist.
+#define FULGURITE_ANY_VERSION -1
+
+// An expected version: the stream does not exist, or was deleted.
+#define FULGURITE_NO_STREAM -2
+
+// An expected version: the stream exists.
+#define FULGURITE_STREAM_EXISTS -3
 
 // What a function returns. The numbers never change.
 typedef enum fulgurite_code {
@@ -109,6 +118,14 @@ typedef enum fulgurite_code {
   FULGURITE_OVERFLOW = -38,
   // The merge function of the table was not registered when the database was opened.
   FULGURITE_MERGE_FUNCTION_MISSING = -39,
+  // The stream does not have the expected version. Read it again, then decide again.
+  FULGURITE_WRONG_VERSION = -40,
+  // Some events of an append have ids that the stream has already, but not all of them in this order.
+  FULGURITE_ID_REUSED = -41,
+  // There is no such stream, or it was deleted.
+  FULGURITE_STREAM_NOT_FOUND = -42,
+  // The stream was deleted for ever: nothing can be appended to it.
+  FULGURITE_TOMBSTONE = -43,
 } fulgurite_code;
 
 // What a commit survives when it returns.
@@ -372,6 +389,98 @@ typedef struct fulgurite_stats {
   // The number of tables.
   uint64_t tables;
 } fulgurite_stats;
+
+// Options of fulgurite_open_event_store. Set `size`, and leave what you do not need 0.
+typedef struct fulgurite_event_store_options {
+  // sizeof(fulgurite_event_store_options)
+  size_t size;
+  // The name of the store, with which the names of its tables begin. NULL for "events".
+  const char *name;
+  // What an append survives when it returns, and when followers see its events: a value of
+  // fulgurite_durability. The default is FULGURITE_DURABILITY_DISK.
+  uint32_t durability;
+  // Within how many of the newest events an event id is recognised. The default is 65,536.
+  uint64_t id_window;
+} fulgurite_event_store_options;
+
+// An open event store. 0 is none.
+typedef struct fulgurite_event_store {
+  // Do not use it.
+  uint64_t id;
+} fulgurite_event_store;
+
+// An event to append. Leave what you do not need 0.
+typedef struct fulgurite_new_event {
+  // The name of its type: 1 to 255 bytes of UTF-8.
+  struct fulgurite_slice kind;
+  // What happened, in the program's encoding.
+  struct fulgurite_slice payload;
+  // What belongs to the event but not to what happened, such as the user.
+  struct fulgurite_slice metadata;
+  // The 16 bytes of its id, such as those of a UUID. NULL for none.
+  const uint8_t *id;
+  // The version of the schema of its type.
+  uint32_t schema;
+} fulgurite_new_event;
+
+// Where appended events are.
+typedef struct fulgurite_appended {
+  // The position of the first one.
+  uint64_t position;
+  // The version of the first one.
+  uint64_t version;
+  // How many there are.
+  uint64_t count;
+  // Whether an earlier append had written the same events, so that this one wrote nothing.
+  bool repeated;
+} fulgurite_appended;
+
+// The events to append to one stream.
+typedef struct fulgurite_stream_append {
+  // The name of the stream: 1 to 1,024 bytes.
+  struct fulgurite_slice stream;
+  // The version that the last event of the stream must have, or FULGURITE_ANY_VERSION,
+  // FULGURITE_NO_STREAM or FULGURITE_STREAM_EXISTS.
+  int64_t expected;
+  // The events.
+  const struct fulgurite_new_event *events;
+  // The number of events.
+  size_t event_count;
+} fulgurite_stream_append;
+
+// A cursor over events. 0 is none.
+typedef struct fulgurite_event_cursor {
+  // Do not use it.
+  uint64_t id;
+} fulgurite_event_cursor;
+
+// An event that was read.
+typedef struct fulgurite_event {
+  // Its position in the log of all events: 0, 1, 2, ... in the order of commits.
+  uint64_t position;
+  // Its version in its stream: 0, 1, 2, ...
+  uint64_t version;
+  // When it was appended, in microseconds since 1970. Never less than that of the event before.
+  uint64_t time_us;
+  // The name of its stream.
+  struct fulgurite_slice stream;
+  // The name of its type.
+  struct fulgurite_slice kind;
+  // What happened. It begins at an address that is a multiple of 8.
+  struct fulgurite_slice payload;
+  // The metadata.
+  struct fulgurite_slice metadata;
+  // The 16 bytes of its id. NULL if it has none.
+  const uint8_t *id;
+  // The version of the schema of its type.
+  uint32_t schema;
+} fulgurite_event;
+
+// A follower of an event store. 0 is none.
+typedef struct fulgurite_follower {
+  // Do not use it.
+  uint64_t id;
+} fulgurite_follower;
 
 #ifdef __cplusplus
 extern "C" {
@@ -834,7 +943,7 @@ int fulgurite_sync(struct fulgurite_database database, uint64_t *sequence);
 // Merges all commits so far into the file, and frees the log. Others may read and write meanwhile.
 int fulgurite_checkpoint(struct fulgurite_database database);
 
-// Makes the file as small as possible. Returns the bytes that it has shrunk by if `freed_bytes` is
+// Removes unused space from the file. Returns the bytes that it has shrunk by if `freed_bytes` is
 // not NULL.
 int fulgurite_compact(struct fulgurite_database database, uint64_t *freed_bytes);
 
@@ -860,6 +969,165 @@ int fulgurite_check(struct fulgurite_database database,
 int fulgurite_get_stats(struct fulgurite_database database,
                         size_t size,
                         struct fulgurite_stats *stats);
+
+// Opens an event store of a database, and creates it if the database has none of the name and is open
+// for writing. `options` may be NULL. A database can have several stores.
+//
+// A process may open a store several times, with the same options. Closing the database closes no
+// stores: their calls then return FULGURITE_CLOSED.
+//
+// # Safety
+// The name of `options` ends with a byte 0.
+int fulgurite_open_event_store(struct fulgurite_database database,
+                               const struct fulgurite_event_store_options *options,
+                               struct fulgurite_event_store *store);
+
+// Closes the handle of a store. Its cursors and followers stay open. Closing it twice returns
+// FULGURITE_CLOSED.
+int fulgurite_close_event_store(struct fulgurite_event_store store);
+
+// Returns the first position that the log has, which is not 0 after events were removed, and the
+// position that the next event gets. Both places may be NULL.
+int fulgurite_event_positions(struct fulgurite_event_store store, uint64_t *first, uint64_t *next);
+
+// Returns the first version that can be read of a stream, and the version that its next event gets.
+// Both places may be NULL. FULGURITE_STREAM_NOT_FOUND if there is no such stream, or it was deleted.
+//
+// # Safety
+// `stream` points to `stream_length` bytes.
+int fulgurite_stream_versions(struct fulgurite_event_store store,
+                              const uint8_t *stream,
+                              size_t stream_length,
+                              uint64_t *first,
+                              uint64_t *next);
+
+// Appends events to a stream, if its version is as expected: all of them or none.
+// FULGURITE_WRONG_VERSION if it is another one. When it returns, they have the store's durability.
+// `appended` may be NULL.
+//
+// If events have ids, and the stream has the same ids in this order already, nothing is appended, and
+// `repeated` is true: an append of unknown outcome can be tried again. FULGURITE_ID_REUSED if it has
+// only some of the ids. They are recognised within the newest events of the store (`id_window`).
+//
+// Appends of several threads share flushes of the disk.
+//
+// # Safety
+// `stream` points to `stream_length` bytes, and `events` to `event_count` events. Their slices point
+// to as many bytes as they have, and their ids to 16 bytes.
+int fulgurite_append_events(struct fulgurite_event_store store,
+                            const uint8_t *stream,
+                            size_t stream_length,
+                            int64_t expected,
+                            const struct fulgurite_new_event *events,
+                            size_t event_count,
+                            struct fulgurite_appended *appended);
+
+// Appends events to several streams in one transaction, in this order: all of them or none. A stream
+// may be there several times. `appended` has a place for each stream, or is NULL.
+//
+// # Safety
+// `appends` points to `count` appends, whose events are as those of fulgurite_append_events.
+// `appended` points to `count` places, or is NULL.
+int fulgurite_append_to_streams(struct fulgurite_event_store store,
+                                const struct fulgurite_stream_append *appends,
+                                size_t count,
+                                struct fulgurite_appended *appended);
+
+// Opens a cursor over the events of a stream from a version on; or with `backwards` over those before
+// that version, the newest first, where UINT64_MAX is after the newest. FULGURITE_STREAM_NOT_FOUND if
+// there is no such stream, or it was deleted.
+//
+// A cursor shows what was appended before it was opened, and keeps this snapshot until it is closed.
+//
+// # Safety
+// `stream` points to `stream_length` bytes.
+int fulgurite_read_stream(struct fulgurite_event_store store,
+                          const uint8_t *stream,
+                          size_t stream_length,
+                          uint64_t from,
+                          bool backwards,
+                          struct fulgurite_event_cursor *cursor);
+
+// As fulgurite_read_stream, over all events, from or before a position.
+int fulgurite_read_log(struct fulgurite_event_store store,
+                       uint64_t from,
+                       bool backwards,
+                       struct fulgurite_event_cursor *cursor);
+
+// Moves to the next event, and returns it. FULGURITE_NOT_FOUND after the last one. Its bytes are valid
+// until the cursor moves again or is closed.
+int fulgurite_next_event(struct fulgurite_event_cursor cursor,
+                         struct fulgurite_event *event);
+
+// Moves over up to `capacity` events, and returns them and their number, which may be less. 0 says that
+// there are no more. The bytes of all are valid until the cursor moves again or is closed.
+//
+// # Safety
+// `events` points to `capacity` places.
+int fulgurite_read_events(struct fulgurite_event_cursor cursor,
+                          struct fulgurite_event *events,
+                          size_t capacity,
+                          size_t *count);
+
+// Closes a cursor. Closing it twice returns FULGURITE_CLOSED.
+int fulgurite_close_event_cursor(struct fulgurite_event_cursor cursor);
+
+// Follows a store from a position on. A follower returns every event once, in order, as soon as it has
+// the store's durability. FULGURITE_INVALID if the position is above that of the next event.
+//
+// It follows what this process appends. A follower keeps no snapshot, and may stay open for ever.
+int fulgurite_follow_events(struct fulgurite_event_store store,
+                            uint64_t from,
+                            struct fulgurite_follower *follower);
+
+// Returns the next events, up to `capacity`, and their number. If there are none, it waits at most
+// `timeout_ms` for some; 0 says that none came. The bytes of all are valid until the next call with
+// this follower, or until it is closed.
+//
+// Closing the follower waits for a running call. If the database is closed meanwhile, the call returns
+// FULGURITE_CLOSED within a second.
+//
+// # Safety
+// `events` points to `capacity` places.
+int fulgurite_poll_events(struct fulgurite_follower follower,
+                          uint64_t timeout_ms,
+                          struct fulgurite_event *events,
+                          size_t capacity,
+                          size_t *count);
+
+// Returns the position of the next event that a follower returns, and how many positions it has skipped
+// because their events had been removed from the log. Both places may be NULL. It waits for a running
+// fulgurite_poll_events.
+int fulgurite_follower_position(struct fulgurite_follower follower,
+                                uint64_t *position,
+                                uint64_t *missed);
+
+// Closes a follower. Closing it twice returns FULGURITE_CLOSED.
+int fulgurite_close_follower(struct fulgurite_follower follower);
+
+// Returns the position of a consumer: the first that it has not processed, or 0 if it has stored none.
+// Views of other languages are consumers too.
+//
+// In a write transaction it counts as read: if another transaction stores the position meanwhile, the
+// commit returns FULGURITE_CONFLICT.
+//
+// # Safety
+// `consumer` ends with a byte 0.
+int fulgurite_get_consumer_position(struct fulgurite_txn txn,
+                                    struct fulgurite_event_store store,
+                                    const char *consumer,
+                                    uint64_t *position);
+
+// Stores the position of a consumer: the first that it has not processed. It is committed together with
+// the other changes of the transaction, so each event counts exactly once, also if the process is
+// killed. FULGURITE_INVALID if the position is above that of the next event.
+//
+// # Safety
+// `consumer` ends with a byte 0.
+int fulgurite_set_consumer_position(struct fulgurite_txn txn,
+                                    struct fulgurite_event_store store,
+                                    const char *consumer,
+                                    uint64_t position);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -250,6 +250,23 @@ for event in events.connect(sys.argv[1], 2):
                     self.assertEqual((follower.position, follower.missed), (40, 0))
         self.assertEqual(sorted(seen), local)
 
+    def test_a_consumer_in_another_process_continues_behind_what_it_has_acknowledged(self) -> None:
+        self.fill(5)
+        socket = str(Path(self.directory.name) / "s.sock")
+        with self.store.serve(socket):
+            for positions in ([0, 1, 2], [3, 4]):
+                with events.connect(socket, consumer="c") as follower:
+                    self.assertEqual([event.position for event in follower.poll(limit=3)], positions)
+                    follower.acknowledge()
+            with self.assertRaisesRegex(fulgurite.InvalidError, "give no start"):
+                events.connect(socket, 1, consumer="c")
+            with events.connect(socket) as follower, self.assertRaisesRegex(fulgurite.InvalidError, "without a name"):
+                follower.acknowledge()
+        with self.assertRaisesRegex(fulgurite.InvalidError, "set_consumer_position"):
+            self.store.follow().acknowledge()
+        with self.assertRaises(fulgurite.ClosedError):
+            follower.acknowledge()
+
     def test_an_event_whose_upcaster_fails_is_not_lost(self) -> None:
         for n in range(5):
             self.store.append("a", NewEvent("bad" if n == 3 else "good", str(n).encode()))

@@ -349,6 +349,28 @@ class MisuseTest(unittest.TestCase):
         waiting.join()
         self.assertEqual(set(self.t), {b"mine", b"other"})
 
+    def test_a_thread_does_not_wait_for_its_own_exclusive_transaction(self) -> None:
+        self.db.create_table("names", key=str)
+        txn = self.db.exclusive()
+        # A table that exists is opened, which waits for nothing.
+        self.db.table("names", key=str)
+        for write in (
+            lambda: self.t.update({b"k": b""}),
+            self.db.write,
+            lambda: self.db.table("other", key=int),
+            lambda: self.db.bulk_load(self.t, [(b"k", b"")]),
+        ):
+            with self.assertRaises(fulgurite.NestedError):
+                write()
+        txn.abort()
+        self.t[b"k"] = b"v"
+        with self.assertRaises(ZeroDivisionError), fulgurite.open(self.path, durability="log") as db:
+            txn = db.exclusive()
+            self.db.close()
+            raise ZeroDivisionError
+        with self.assertRaises(fulgurite.ClosedError):
+            txn.commit()
+
     def test_a_close_that_waits_for_an_exclusive_transaction_stops_nobody(self) -> None:
         # Without the interpreter: a thread that waits with its lock held stops all others.
         faulthandler.dump_traceback_later(120, exit=True)
@@ -409,6 +431,20 @@ class MisuseTest(unittest.TestCase):
                     remove()
                 self.assertIn("k", mapping)
 
+    def test_wrong_arguments_are_named(self) -> None:
+        names = self.db.table("names", key=str, value=int)
+        wrong: list[tuple[str, type[Exception], Callable[..., object], list[Any]]] = [
+            ("of the type str, and not a Table", TypeError, self.db.bulk_load, ["names", []]),
+            ("of the type int, and not a pair", TypeError, self.db.bulk_load, [self.t, [1, 2]]),
+            ("the key needs string, not int", TypeError, names.__getitem__, [1]),
+            ("the value needs i64, not str", TypeError, names.__setitem__, ["k", "v"]),
+            ("`i7` names no type; use int", fulgurite.InvalidError, partial(self.db.table, key="i7"), ["typed"]),
+            ("keep_log_bytes is -1", fulgurite.InvalidError, partial(fulgurite.open, keep_log_bytes=-1), ["b.ful"]),
+        ]
+        for text, kind, call, arguments in wrong:
+            with self.assertRaisesRegex(kind, text):
+                call(*arguments)
+
     def test_names_that_are_no_types_are_refused(self) -> None:
         wrong: list[Any] = ["int", "i7", "u129", "Str", "a b", "(u8,", (int, "str"), (int,) * 9, ()]
         for kind in wrong:
@@ -417,7 +453,7 @@ class MisuseTest(unittest.TestCase):
                 lambda: self.db.create_table("typed", value=kind),
                 lambda: events.View("v").table("typed", key=kind),
             ):
-                with self.assertRaisesRegex(fulgurite.InvalidError, "names no type: .*; use int, .* u8 to u128"):
+                with self.assertRaisesRegex(fulgurite.InvalidError, "names no type.*; use int, .* u8 to u128"):
                     use()
         self.assertNotIn("typed", self.db)
         self.db.table("typed", key="(u32, string)", value="option<bytes[16]>")

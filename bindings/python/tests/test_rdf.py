@@ -64,12 +64,19 @@ class RdfTest(unittest.TestCase):
         self.assertEqual(self.store.load(file, graph="http://a/g"), 1)
         [row] = self.store.select("SELECT ?g { GRAPH ?g { ?s ?p ?o } }")
         self.assertEqual(row["g"], "http://a/g")
-        with self.assertRaises(fulgurite.Error):
+        with self.assertRaises(fulgurite.Error) as missing:
             self.store.load(file.with_name("none.nt"))
+        self.assertEqual(missing.exception.kind, "IO")
 
     def test_errors(self) -> None:
-        with self.assertRaises(fulgurite.Error):
+        with self.assertRaises(fulgurite.errors.SyntaxInputError):
             self.store.select("SELECT nonsense")
+        with self.assertRaises(fulgurite.errors.SyntaxInputError):
+            list(self.store.select("SELECT (<http://a/none>(1) AS ?x) {}"))
+        self.store.update("CREATE GRAPH <http://a/g>")
+        for refused in ("CREATE GRAPH <http://a/g>", "LOAD <http://a/document>"):
+            with self.assertRaises(fulgurite.InvalidError):
+                self.store.update(refused)
         with self.assertRaisesRegex(fulgurite.errors.SyntaxInputError, "line 1|1:"):
             self.store.load_bytes(b"<a> nonsense", "ttl")
         with self.assertRaises(fulgurite.InvalidError):

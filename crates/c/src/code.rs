@@ -94,12 +94,20 @@ pub enum fulgurite_code {
     FULGURITE_OVERFLOW = -38,
     /// The merge function of the table was not registered when the database was opened.
     FULGURITE_MERGE_FUNCTION_MISSING = -39,
+    /// The stream does not have the expected version. Read it again, then decide again.
+    FULGURITE_WRONG_VERSION = -40,
+    /// Some events of an append have ids that the stream has already, but not all of them in this order.
+    FULGURITE_ID_REUSED = -41,
+    /// There is no such stream, or it was deleted.
+    FULGURITE_STREAM_NOT_FOUND = -42,
+    /// The stream was deleted for ever: nothing can be appended to it.
+    FULGURITE_TOMBSTONE = -43,
 }
 
 pub use fulgurite_code as Code;
 
 /// All codes with their names.
-const NAMES: [(Code, &CStr, &str); 40] = {
+const NAMES: [(Code, &CStr, &str); 44] = {
     use fulgurite_code::*;
     [
         (FULGURITE_OK, c"OK", "OK"),
@@ -142,6 +150,10 @@ const NAMES: [(Code, &CStr, &str); 40] = {
         (FULGURITE_CHANGES_GONE, c"CHANGES_GONE", "CHANGES_GONE"),
         (FULGURITE_OVERFLOW, c"OVERFLOW", "OVERFLOW"),
         (FULGURITE_MERGE_FUNCTION_MISSING, c"MERGE_FUNCTION_MISSING", "MERGE_FUNCTION_MISSING"),
+        (FULGURITE_WRONG_VERSION, c"WRONG_VERSION", "WRONG_VERSION"),
+        (FULGURITE_ID_REUSED, c"ID_REUSED", "ID_REUSED"),
+        (FULGURITE_STREAM_NOT_FOUND, c"STREAM_NOT_FOUND", "STREAM_NOT_FOUND"),
+        (FULGURITE_TOMBSTONE, c"TOMBSTONE", "TOMBSTONE"),
     ]
 };
 
@@ -190,6 +202,26 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let name = kind::of(&error);
         let code = NAMES.iter().find(|(_, _, known)| *known == name).map_or(Code::FULGURITE_OTHER, |row| row.0);
+        Self { code, message: error.to_string() }
+    }
+}
+
+impl From<fulgurite_events::Error> for Failure {
+    fn from(error: fulgurite_events::Error) -> Self {
+        use fulgurite_events::Error as Store;
+        let code = match error {
+            Store::Engine(error) => return (*error).into(),
+            Store::WrongVersion { .. } => Code::FULGURITE_WRONG_VERSION,
+            Store::IdReused { .. } => Code::FULGURITE_ID_REUSED,
+            Store::StreamNotFound { .. } => Code::FULGURITE_STREAM_NOT_FOUND,
+            Store::Tombstone { .. } => Code::FULGURITE_TOMBSTONE,
+            Store::NotEvents { .. } => Code::FULGURITE_NOT_A_DATABASE,
+            Store::NewerLayout { .. } => Code::FULGURITE_UNSUPPORTED_FORMAT,
+            Store::OtherOptions { .. } => Code::FULGURITE_ALREADY_OPEN,
+            Store::Damaged { .. } => Code::FULGURITE_CORRUPT,
+            Store::Invalid { .. } => Code::FULGURITE_INVALID,
+            _ => Code::FULGURITE_OTHER,
+        };
         Self { code, message: error.to_string() }
     }
 }

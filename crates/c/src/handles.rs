@@ -6,6 +6,7 @@ use fulgurite::{Changes, Commit, Database, ReadTxn, Savepoint, Table, Value, Wri
 use fulgurite_handles::{HeldCursor, Opened, Registry};
 
 use crate::code::{Failure, Result};
+use crate::events::held::{OpenEventCursor, OpenEventStore, OpenFollower};
 
 /// An open database. 0 is none.
 #[repr(C)]
@@ -43,6 +44,30 @@ pub struct fulgurite_cursor {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct fulgurite_changes {
+    /// Do not use it.
+    pub id: u64,
+}
+
+/// An open event store. 0 is none.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct fulgurite_event_store {
+    /// Do not use it.
+    pub id: u64,
+}
+
+/// A cursor over events. 0 is none.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct fulgurite_event_cursor {
+    /// Do not use it.
+    pub id: u64,
+}
+
+/// A follower of an event store. 0 is none.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct fulgurite_follower {
     /// Do not use it.
     pub id: u64,
 }
@@ -158,6 +183,12 @@ pub enum Object {
     Cursor(Box<Mutex<OpenCursor>>),
     /// A change feed.
     Changes(Box<Mutex<OpenChanges>>),
+    /// An event store.
+    EventStore(Box<OpenEventStore>),
+    /// A cursor over events.
+    EventCursor(Box<Mutex<OpenEventCursor>>),
+    /// A follower of an event store.
+    Follower(Box<Mutex<OpenFollower>>),
 }
 
 impl Object {
@@ -169,6 +200,9 @@ impl Object {
             Self::Write(_) => "write transaction",
             Self::Cursor(_) => "cursor",
             Self::Changes(_) => "change feed",
+            Self::EventStore(_) => "store of events",
+            Self::EventCursor(_) => "cursor over events",
+            Self::Follower(_) => "follower",
         }
     }
 

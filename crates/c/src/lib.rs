@@ -16,6 +16,7 @@ mod changes;
 mod code;
 mod cursors;
 mod databases;
+mod events;
 mod handles;
 mod maintenance;
 mod merge_functions;

@@ -64,7 +64,7 @@ pub extern "C" fn fulgurite_checkpoint(database: fulgurite_database) -> c_int {
     guarded(|| Ok(self::database(database)?.checkpoint()?))
 }
 
-/// Makes the file as small as possible. Returns the bytes that it has shrunk by if `freed_bytes` is
+/// Removes unused space from the file. Returns the bytes that it has shrunk by if `freed_bytes` is
 /// not NULL.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
@@ -124,7 +124,7 @@ pub extern "C" fn fulgurite_check(
         };
         set_if_wanted(report, counts);
         match checked.damages.first() {
-            Some(damage) => Err(Failure::new(Code::FULGURITE_CORRUPT, damage.to_string())),
+            Some(damage) => Err(Failure::new(Code::FULGURITE_CORRUPT, format!("{damage}; restore a backup"))),
             None => Ok(()),
         }
     })

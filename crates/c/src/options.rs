@@ -128,7 +128,11 @@ pub struct fulgurite_table_options {
     pub value_type: *const c_char,
 }
 
-fn check_size(given: usize, expected: usize, name: &str) -> Result<()> {
+/// Refuses options of another version of the header.
+///
+/// # Errors
+/// If the size is not that of the options.
+pub fn check_size(given: usize, expected: usize, name: &str) -> Result<()> {
     if given == expected {
         return Ok(());
     }

@@ -51,7 +51,7 @@ pub fn changing<T>(
     writing: WriteArguments,
     work: impl FnOnce(&Database) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let db = to_write(writing).open(path).map_err(|error| explain(error, false))?;
+    let db = to_write(writing).open(path).map_err(|error| explain_writing(error, false, writing))?;
     let outcome = work(&db);
     let closed = db.close();
     let value = outcome?;
@@ -86,7 +86,8 @@ pub fn creating<T>(
     work: impl FnOnce(&Database) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let fresh = create.create && !path.exists();
-    let db = to_write(writing).create(create.create).open(path).map_err(|error| explain(error, true))?;
+    let db = to_write(writing).create(create.create).open(path);
+    let db = db.map_err(|error| explain_writing(error, true, writing))?;
     let outcome = refuse_store(&db).and_then(|()| work(&db));
     let is_useless = fresh && outcome.is_err() && db.tables().is_ok_and(|tables| tables.is_empty());
     // The file itself: `path` may be a link to it, which was there before.
@@ -179,8 +180,28 @@ pub fn explain(error: Error, may_create: bool) -> Failure {
             "{}: is a database, but not an image; copy it with `fulgurite backup`",
             path.display()
         )),
+        Error::NotADatabase { path, .. } if std::fs::metadata(&path).is_ok_and(|found| found.len() == 0) => {
+            let remedy = if may_create { "remove it, and create the database with --create" } else { "check the path" };
+            Failure::damaged(format!("{}: an empty file, not a Fulgurite database; {remedy}", path.display()))
+        }
         error => error.into(),
     }
+}
+
+/// As [`explain`], of an error of opening for writing. Of a verb that cannot wait, the time to wait is zero.
+pub fn explain_writing(error: Error, may_create: bool, writing: WriteArguments) -> Failure {
+    let Error::Locked { path, pid, is_here: false } = &error else { return explain(error, may_create) };
+    let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
+    let (waited, wait) = match writing.wait.wait {
+        None => (String::new(), "wait for it with --wait SECONDS"),
+        Some(time) if time.is_zero() => (String::new(), "only read"),
+        Some(time) => (format!(", also after {} s", time.as_secs_f64()), "wait longer"),
+    };
+    let message = format!(
+        "{}: another process has this database open for writing{pid}{waited}; close it there, or {wait}",
+        path.display()
+    );
+    Failure::from(error).reworded(message)
 }
 
 /// The table of that name.

@@ -34,7 +34,13 @@ pub enum Failure {
 impl Failure {
     /// A failure of an operation on a file that is not a database.
     pub fn file(path: &Path, doing: &str, error: &io::Error) -> Self {
-        Self::Message(format!("{}: {doing}: {error}", path.display()))
+        let remedy = match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "; check the path",
+            io::ErrorKind::IsADirectory => "; name a file",
+            io::ErrorKind::PermissionDenied => "; check the permissions of the file and of its directory",
+            _ => "",
+        };
+        Self::Message(format!("{}: {doing}: {error}{remedy}", path.display()))
     }
 
     /// The database is damaged.
@@ -72,7 +78,6 @@ impl Failure {
     }
 
     /// The failure in other words. Its exit code stays.
-    #[cfg(any(feature = "events", feature = "facts", feature = "rdf"))]
     pub fn reworded(self, message: String) -> Self {
         Self::Coded { code: self.exit_code(), message }
     }
@@ -97,8 +102,11 @@ impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine(error) => write!(out, "{error}"),
+            // The library does not know what gives it a base here.
             #[cfg(feature = "rdf")]
-            Self::Rdf(error) => write!(out, "{error}"),
+            Self::Rdf(error) => {
+                out.write_str(&error.to_string().replace("give a base IRI with it", "give one by --base"))
+            }
             #[cfg(feature = "events")]
             Self::Events(error) => write!(out, "{error}"),
             #[cfg(feature = "facts")]
@@ -121,6 +129,21 @@ impl From<fulgurite_rdf::Error> for Failure {
         match error {
             fulgurite_rdf::Error::Engine(error) => Self::Engine(error),
             fulgurite_rdf::Error::Output { source } => Self::Output(source),
+            fulgurite_rdf::Error::LimitReached { what: "bytes of memory", limit } => {
+                let mebibytes = limit >> 20;
+                Self::Message(format!("more than {mebibytes} MiB of memory; raise --memory-max, or ask for less"))
+            }
+            fulgurite_rdf::Error::LimitReached { what: "rows", limit } => {
+                Self::Message(format!("more than {limit} rows; raise --rows-max, or ask for less"))
+            }
+            fulgurite_rdf::Error::ServiceUnsupported { service } => Self::Message(format!(
+                "SERVICE <{service}>: calls to other endpoints are not allowed; allow this one with --service, load its \
+                 data, or use SERVICE SILENT"
+            )),
+            fulgurite_rdf::Error::LoadRefused { iri } => Self::Message(format!(
+                "LOAD <{iri}>: LOAD reads file: IRIs only; download the document, and load it with `fulgurite rdf \
+                 load`"
+            )),
             error => Self::Rdf(error),
         }
     }

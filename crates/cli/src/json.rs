@@ -51,12 +51,19 @@ impl<'a> Members<'a> {
 
 /// What the parser has found wrong with a line, without the place: it says line 1 always.
 pub fn fault(error: &serde_json::Error) -> String {
-    let text = error.to_string();
+    let whole = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
-    match text.strip_suffix(&place).unwrap_or(&text) {
-        // A word that begins as `true`, `false` or `null` does.
-        "expected ident" => "expected a value, or a text in double quotes".to_owned(),
-        fault => fault.to_owned(),
+    match whole.strip_suffix(&place).unwrap_or(&whole) {
+        // The first is for a word that begins as `true`, `false` or `null` does.
+        "expected ident" | "expected value" => "expected a value, or a text in double quotes".to_owned(),
+        "trailing characters" => "expected the end after the value".to_owned(),
+        cut if cut.starts_with("EOF while parsing") => "it ends before the value is complete".to_owned(),
+        other => match other.strip_prefix("invalid type: ").and_then(|types| types.split_once(", expected ")) {
+            Some(("sequence", expected)) => format!("expected {expected}, found an array"),
+            Some(("map", expected)) => format!("expected {expected}, found an object"),
+            Some((found, expected)) => format!("expected {expected}, found {found}"),
+            None => other.to_owned(),
+        },
     }
 }
 
@@ -321,7 +328,7 @@ mod tests {
     #[test]
     fn json_of_another_type_is_an_error_that_says_what_is_wanted() {
         for (name, text, expected) in [
-            ("u64", "1.5", "not a u64: `1.5`: invalid digit found in string"),
+            ("u64", "1.5", "not a u64: `1.5`: expected a whole number from 0 to 18446744073709551615"),
             ("u64", "null", "expected a u64, found null"),
             ("string", "7", "expected a string, found 7"),
             ("bool", "1", "expected a bool, found 1"),

@@ -27,7 +27,10 @@ impl FromStr for Notation {
         match name {
             "text" => Ok(Self::Text),
             "hex" => Ok(Self::Hex),
-            _ => name.parse().map(Self::Typed).map_err(|error| format!("{error}; or `text`, or `hex`")),
+            _ => name
+                .parse()
+                .map(Self::Typed)
+                .map_err(|error| format!("{error}; the types are {TYPES}; or `text`, or `hex`")),
         }
     }
 }
@@ -114,6 +117,9 @@ pub fn excerpt(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// All types that have a notation.
+const TYPES: &str =
+    "u8 to u128, i8 to i128, f32, f64, bool, char, string, bytes, bytes[N], option<T> and tuples such as (u32,string)";
 /// What stands before digits in text that is otherwise taken as it is.
 const HEX_PREFIX: &str = "hex:";
 /// How much of a text a message repeats.
@@ -149,7 +155,12 @@ mod tests {
             assert_eq!(name.parse::<Notation>().unwrap().to_string(), name);
         }
         let error = "number".parse::<Notation>().unwrap_err();
-        assert!(error.starts_with("`number` names no type: ") && error.ends_with("; or `text`, or `hex`"), "{error}");
+        assert!(
+            error.starts_with("`number` names no type: ")
+                && error.contains("; the types are u8 to ")
+                && error.ends_with("; or `text`, or `hex`"),
+            "{error}"
+        );
     }
 
     #[test]

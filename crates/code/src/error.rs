@@ -78,6 +78,8 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// The source of a new index has no files.
+    NoSources,
     /// What an indexer wrote was changed while it was read.
     SourceChanged {
         /// A file of the index that is concerned.
@@ -183,6 +185,7 @@ impl fmt::Display for Error {
                 "{}: the file is not an index of code, and is not overwritten; index into another file, or move it away",
                 path.display()
             ),
+            Self::NoSources => out.write_str("there are no sources; give the directory of a project"),
             Self::SourceChanged { unit } => {
                 write!(out, "what the indexer found in `{unit}` was changed while it was read; run it again")
             }

@@ -250,26 +250,31 @@ fn read_only() -> StoreOptions {
 #[derive(Debug)]
 pub struct IndexLock {
     path: PathBuf,
-    #[cfg_attr(not(unix), allow(dead_code, reason = "it is kept open"))]
     file: File,
+    backend: Option<Backend>,
 }
 
 impl IndexLock {
-    /// Locks the index at `path`, where there may be none yet. The file `PATH-index-lock` stays: another process may
-    /// have it open.
+    /// Locks the index at `path`, where there may be none yet. The file `PATH-index-lock` stays beside an index:
+    /// another process may have it open.
     ///
     /// # Errors
-    /// [`Error::File`], if another process holds the lock, the file cannot be written, or `path` is a directory.
+    /// [`Error::File`], if another process holds the lock, the file cannot be written, or `path` is a directory; that
+    /// of the engine, if there is no directory for `path`.
     pub fn take(path: &Path) -> Result<Self> {
         if path.file_name().is_none() || path.is_dir() {
             let message = "it is a directory; name the database file, such as code.ful in it";
             return Err(Error::file(path, "be written")(io::Error::new(ErrorKind::IsADirectory, message)));
         }
-        let lock = with_suffix(path, "-index-lock");
+        if !directory_of(path).is_dir() {
+            let error = fulgurite::Error::DirectoryNotFound { path: path.to_owned() };
+            return Err(fulgurite_facts::Error::from(error).into());
+        }
+        let lock = lock_path(path);
         loop {
             let file = File::create(&lock).map_err(Error::file(&lock, "be written"))?;
             match file.try_lock() {
-                Ok(()) if is_at(&file, &lock) => return Ok(Self { path: path.to_owned(), file }),
+                Ok(()) if is_at(&file, &lock) => return Ok(Self { path: path.to_owned(), file, backend: None }),
                 // Another process has deleted the index, and the lock with it.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
@@ -279,6 +284,19 @@ impl IndexLock {
                 Err(TryLockError::Error(error)) => return Err(Error::file(&lock, "be locked")(error)),
             }
         }
+    }
+
+    /// Sets what stores the index when it is written whole. Default: what stores the one that is there, or the engine.
+    /// Incremental databases are always of the engine.
+    #[must_use]
+    pub fn stored_by(mut self, backend: Backend) -> Self {
+        self.backend = Some(backend);
+        self
+    }
+
+    /// What stores the index when it is written whole.
+    pub(crate) fn backend(&self) -> Backend {
+        self.backend.unwrap_or_else(|| Backend::of(&self.path))
     }
 
     /// The index.
@@ -298,9 +316,12 @@ impl IndexLock {
     ///
     /// # Errors
     /// [`Error::NotOverwritten`], [`Error::NotAnIncrement`] and errors of databases, if another file is there;
-    /// [`Error::DamagedIndex`], if it may be another one.
+    /// [`Error::DamagedIndex`], if it may be another one; that of a backend that this program does not have.
     pub fn require_writable(&self) -> Result<()> {
         let path = &self.path;
+        if !self.backend().is_built() {
+            return Err(fulgurite_facts::Error::LmdbNotBuilt { path: path.clone() }.into());
+        }
         for increment in (1..=INCREMENTS_MAX).map(|number| increment_path(path, number)) {
             if is_no_database(&increment) || increment.is_dir() {
                 return Err(Error::NotAnIncrement { path: increment });
@@ -317,6 +338,17 @@ impl IndexLock {
                 Err(Error::DamagedIndex { path: path.clone(), message: error.to_string(), is_recognised: false })
             }
             Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Where no index came to be, no file is left. It is removed while it is locked: what another process locks from then
+/// on is another file.
+impl Drop for IndexLock {
+    fn drop(&mut self) {
+        let lock = lock_path(&self.path);
+        if !is_index(&self.path) && is_at(&self.file, &lock) {
+            let _ = std::fs::remove_file(lock);
         }
     }
 }
@@ -361,7 +393,16 @@ impl Unfinished {
         if path.exists() && !is_index(path) && !(self.is_of_increment && is_damaged(path)) {
             return Err(Error::NotOverwritten { path: path.to_owned() });
         }
+        // The lock file of LMDB says which state of one file is the newest. Another process may have that file open.
+        let is_lmdb = [path, self.path.as_path()].into_iter().any(|file| Backend::of(file) == Backend::Lmdb);
+        let remove_lock = || {
+            if is_lmdb {
+                let _ = std::fs::remove_file(with_suffix(path, "-lock"));
+            }
+        };
+        remove_lock();
         std::fs::rename(&self.path, path).map_err(Error::file(path, "be written"))?;
+        remove_lock();
         #[cfg(unix)]
         {
             let directory = directory_of(path);
@@ -415,6 +456,11 @@ fn directory_of(path: &Path) -> &Path {
         Some(directory) if !directory.as_os_str().is_empty() => directory,
         _ => Path::new("."),
     }
+}
+
+/// The file that is locked for an index.
+fn lock_path(path: &Path) -> PathBuf {
+    with_suffix(path, "-index-lock")
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

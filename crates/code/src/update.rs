@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use fulgurite::Database;
-use fulgurite_facts::{FactDatabase, Store, Value, decode};
+use fulgurite::{Database, Durability};
+use fulgurite_facts::{FactDatabase, Store, StoreOptions, Value, decode};
 
 use crate::error::{Error, Result};
 use crate::model::{EXTERNAL_UNIT, TOOLS_UNIT};
@@ -68,7 +68,7 @@ impl IndexLock {
     ///
     /// # Errors
     /// Those of the source and of [`IndexLock::require_writable`]; [`Error::DamagedIndex`], which `whole` mends;
-    /// [`Error::SourceChanged`]; errors of files and databases.
+    /// [`Error::NoSources`]; [`Error::SourceChanged`]; errors of files and databases.
     pub fn update(&self, source: &dyn Source, whole: bool, progress: &mut dyn FnMut(Step)) -> Result<Updated> {
         let path = self.path();
         self.require_writable()?;
@@ -83,6 +83,9 @@ impl IndexLock {
         updated.damaged = damaged;
         updated.left_out = left_out.into_iter().collect();
         updated.outside = source.outside_files().into_iter().collect();
+        if updated.files == 0 && updated.left_out.is_empty() && updated.outside.is_empty() && !path.exists() {
+            return Err(Error::NoSources);
+        }
         if !whole && change.is_empty() {
             if updated.damaged.is_some() {
                 remove_increments(path, files.len() - 1)?;
@@ -92,7 +95,8 @@ impl IndexLock {
         let parts = |units, hidden| Parts { source, units, digests: &now, hidden };
         let below = if whole { Vec::new() } else { files };
         if whole || change.is_of_many(now.len().max(before.len())) || below.len() > INCREMENTS_MAX {
-            updated.facts = write(path, &[], &parts(now.keys().collect(), Vec::new()), progress)?;
+            let options = Store::options().backend(self.backend());
+            updated.facts = write(path, &[], options, &parts(now.keys().collect(), Vec::new()), progress)?;
             // They do not fit the new database. Until they are removed, they are not read.
             remove_increments(path, 0)?;
             updated.written = Some(path.to_owned());
@@ -100,7 +104,7 @@ impl IndexLock {
         }
         let target = increment_path(path, below.len());
         let hidden = change.outdated.iter().chain(&change.removed).copied().collect();
-        updated.facts = write(&target, &below, &parts(change.changed, hidden), progress)?;
+        updated.facts = write(&target, &below, of_increment(), &parts(change.changed, hidden), progress)?;
         // Those above do not fit the new one. Until they are removed, they are not read.
         remove_increments(path, below.len())?;
         updated.written = Some(target);
@@ -199,10 +203,23 @@ struct Parts<'p> {
     hidden: Vec<&'p String>,
 }
 
+/// Options for an incremental database. Its tables have few entries each, and most of its bytes are pages that are
+/// nearly empty: small pages halve what is written.
+fn of_increment() -> StoreOptions {
+    let engine = Database::options().durability(Durability::Log).page_size_bytes(INCREMENT_PAGE_BYTES);
+    Store::options().engine(engine)
+}
+
 /// Writes a database on those below.
-fn write(target: &Path, below: &[PathBuf], parts: &Parts<'_>, progress: &mut dyn FnMut(Step)) -> Result<u64> {
+fn write(
+    target: &Path,
+    below: &[PathBuf],
+    options: StoreOptions,
+    parts: &Parts<'_>,
+    progress: &mut dyn FnMut(Step),
+) -> Result<u64> {
     let unfinished = Unfinished::at(target, !below.is_empty())?;
-    let options = stacked_on(Store::options(), below)?.hide_units(parts.hidden.iter().map(|name| name.as_str()));
+    let options = stacked_on(options, below)?.hide_units(parts.hidden.iter().map(|name| name.as_str()));
     let database = FactDatabase::create_with(options, unfinished.path(), code_schema()?)?;
     let outcome = write_parts(&database, parts, progress);
     let closed = database.close();
@@ -282,6 +299,9 @@ fn digests(files: &[PathBuf]) -> Result<BTreeMap<String, u128>> {
 fn not_an_index(store: &Store) -> Error {
     Error::NotAnIndex { path: store.path().to_owned() }
 }
+
+/// The smallest pages that the engine has.
+const INCREMENT_PAGE_BYTES: u32 = 8192;
 
 #[cfg(test)]
 mod tests {

@@ -415,7 +415,7 @@ impl Error {
                 out,
                 "{}: the log no longer has the changes after commit {}, the oldest commit that it keeps is {}; copy the \
                  current data (by a transaction that reads durable commits, or `fulgurite export`), continue after its \
-                 commit, and keep more log when you write (option keep_log, or --keep-log)",
+                 commit, and keep more log when you write (keep_log, keepLog or --keep-log)",
                 path.display(),
                 after.0,
                 oldest.0
@@ -488,11 +488,13 @@ impl fmt::Display for Error {
             Self::IsAnImage { path } => fmt_is_an_image(out, path),
             Self::NotAnImage { path } => fmt_not_an_image(out, path),
             Self::UnsupportedFormat { path, found } => fmt_newer(out, path, found),
-            Self::Corrupt { path, place, offence } => write!(
-                out,
-                "{}: {place} is damaged: {offence}; restore a backup, `fulgurite check` lists all damage",
-                path.display()
-            ),
+            Self::Corrupt { path, place, offence } => {
+                let remedy = match offence.as_str() {
+                    FOREIGN_LOG => "move it away, beside its own database",
+                    _ => "restore a backup, `fulgurite check` lists all damage",
+                };
+                write!(out, "{}: {place} is damaged: {offence}; {remedy}", path.display())
+            }
             Self::Locked { .. } | Self::Moved { .. } | Self::Forked | Self::LogMissing { .. } => self.fmt_use(out),
             Self::AlreadyOpen { path } => write!(
                 out,
@@ -561,11 +563,29 @@ fn fmt_io(out: &mut fmt::Formatter<'_>, operation: &str, path: &Path, source: &i
     if path.as_os_str().is_empty() {
         return write!(out, "the path is empty: {operation} failed: {source}; name a file");
     }
-    write!(out, "{}: {operation} failed: {source}", path.display())
+    write!(out, "{}: {operation} failed: {source}", path.display())?;
+    remedy_of(operation, source.kind()).map_or(Ok(()), |remedy| write!(out, "; {remedy}"))
+}
+
+/// What the user can do about an error of the operating system.
+fn remedy_of(operation: &str, kind: io::ErrorKind) -> Option<&'static str> {
+    use io::ErrorKind::{IsADirectory, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
+
+    match kind {
+        // It is the first file that a writer creates.
+        PermissionDenied | ReadOnlyFilesystem if operation == "lock" => {
+            Some("the directory must be writable, for the lock and the log; or open read-only")
+        }
+        PermissionDenied => Some("check the permissions of the file and of its directory"),
+        IsADirectory => Some("name the file of a database"),
+        NotADirectory => Some("a part of the path is a file: check the path"),
+        _ => None,
+    }
 }
 
 fn fmt_disk_full(out: &mut fmt::Formatter<'_>, path: &Path, source: &std::io::Error) -> fmt::Result {
-    let remedy = "free space, or raise the disk quota or file size limit, and try again; nothing was lost";
+    let remedy = "free space, delete in smaller transactions, or raise the disk quota or file size limit, and try again; \
+                  nothing was lost";
     write!(out, "{}: no space to grow ({source}); {remedy}", path.display())
 }
 
@@ -611,6 +631,9 @@ fn fmt_orphaned_log(out: &mut fmt::Formatter<'_>, path: &Path, segments: &[PathB
         "; it may hold commits that are nowhere else: put its database back beside it, or, if that was deleted, delete the log too",
     )
 }
+
+/// The offence of a log segment that belongs to another database.
+pub(crate) const FOREIGN_LOG: &str = "it is the log of another database";
 
 const KEY_BYTES_SHOWN: usize = 64;
 /// Of a log so many segments are named.

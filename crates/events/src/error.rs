@@ -91,6 +91,8 @@ pub enum Error {
         path: PathBuf,
         /// Why.
         source: io::Error,
+        /// Whether this process serves at it, or was to serve.
+        is_server: bool,
     },
     /// A function that the program gave failed.
     Program(Box<dyn std::error::Error + Send + Sync>),
@@ -183,11 +185,11 @@ impl fmt::Display for Error {
                 write!(out, "table `{table}` is damaged: {what}; {remedy}restore a backup")
             }
             Self::Codec { source } => write!(out, "a payload does not fit its codec or upcaster: {source}"),
-            Self::Socket { path, source } => write!(
+            Self::Socket { path, source, is_server } => write!(
                 out,
                 "{}: the socket of an event store: {source}; {}",
                 path.display(),
-                remedy_of_socket(source.kind())
+                remedy_of_socket(source.kind(), *is_server)
             ),
             Self::Program(error) => error.fmt(out),
         }
@@ -206,24 +208,30 @@ impl std::error::Error for Error {
 }
 
 /// What to do after an error of a socket: that of a server or of a follower.
-fn remedy_of_socket(kind: io::ErrorKind) -> &'static str {
+fn remedy_of_socket(kind: io::ErrorKind, is_server: bool) -> &'static str {
     match kind {
         io::ErrorKind::AlreadyExists | io::ErrorKind::AddrInUse => "choose another path",
-        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => "choose a shorter path",
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => SHORTER,
         io::ErrorKind::PermissionDenied => "check who may use the socket and its directory",
-        _ => "check the path; to follow, check that a process serves the store there",
+        _ if is_server => "check the path",
+        _ => "check the path, and check that a process serves the store there",
     }
 }
 
-/// The beginning of a name, for messages.
+/// The beginning of a name, for messages: as text, or as `hex:` and digits, which the command line accepts.
 struct Name<'n>(&'n [u8]);
 
 impl fmt::Display for Name<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = &self.0[..self.0.len().min(NAME_BYTES_SHOWN)];
-        match std::str::from_utf8(shown) {
-            Ok(text) => write!(out, "`{}`", text.escape_debug())?,
-            Err(_) => write!(out, "`{}`", shown.escape_ascii())?,
+        if std::str::from_utf8(self.0).is_ok() && !self.0.starts_with(HEX.as_bytes()) {
+            // A character that is cut is left out.
+            let text = shown.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+            write!(out, "`{}`", text.escape_debug())?;
+        } else {
+            write!(out, "`{HEX}")?;
+            shown.iter().try_for_each(|byte| write!(out, "{byte:02x}"))?;
+            out.write_str("`")?;
         }
         if shown.len() < self.0.len() { write!(out, "… ({} bytes)", self.0.len()) } else { Ok(()) }
     }
@@ -235,3 +243,26 @@ const NOT_MERGED: &str = "if another process has created it, it appears with the
 const INDEXES: [&str; 3] = [".index", ".by_type", ".by_tag"];
 /// As much as fits a line.
 const NAME_BYTES_SHOWN: usize = 64;
+/// Begins a name that is written as hexadecimal digits.
+const HEX: &str = "hex:";
+/// What to do with a path that does not fit the address of a socket.
+const SHORTER: &str =
+    if cfg!(target_os = "linux") { "choose a path of at most 107 bytes" } else { "choose a path of at most 103 bytes" };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_shown_as_the_command_line_accepts_it() {
+        let cut = [&[b'a'; 63][..], "é".as_bytes()].concat();
+        for (name, shown) in [
+            (&b"order-7"[..], "`order-7`".to_owned()),
+            (&b"\xaa\0"[..], "`hex:aa00`".to_owned()),
+            (&b"hex:00"[..], "`hex:6865783a3030`".to_owned()),
+            (&cut[..], format!("`{}`… (65 bytes)", "a".repeat(63))),
+        ] {
+            assert_eq!(Name(name).to_string(), shown);
+        }
+    }
+}

@@ -1,5 +1,8 @@
 //! Names for kinds of errors, which bindings turn into exceptions or codes.
 
+#[cfg(feature = "rdf")]
+use std::io::ErrorKind;
+
 use fulgurite::Error;
 
 /// All kinds. Bindings number them by this order: never reorder them, only insert before the last two.
@@ -98,11 +101,29 @@ pub fn of_store(error: &fulgurite_rdf::Error) -> &'static str {
         Store::Damaged { .. } => "CORRUPT",
         Store::WriterBusy { .. } => "CONFLICT",
         Store::TransactionEnded => "CLOSED",
-        Store::Syntax { .. } | Store::Input { .. } => "INPUT",
-        Store::Scratch { .. } | Store::Output { .. } => "IO",
-        Store::Cancelled | Store::TimedOut { .. } => "STOPPED",
+        Store::Syntax { .. }
+        | Store::SparqlSyntax { .. }
+        | Store::QueryTooDeep { .. }
+        | Store::QueryTooLong { .. }
+        | Store::AggregatesTooDeep { .. }
+        | Store::FunctionUnknown { .. } => "INPUT",
+        // A file that is cut off or badly compressed has been read, and its bytes are wrong.
+        Store::Input { source, .. } if matches!(source.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) => {
+            "INPUT"
+        }
+        Store::Input { .. } | Store::Scratch { .. } | Store::Output { .. } | Store::Thread { .. } => "IO",
+        Store::Cancelled | Store::TimedOut { .. } | Store::LimitReached { .. } | Store::PatternExhausted { .. } => {
+            "STOPPED"
+        }
         Store::Internal { .. } => "INTERNAL",
-        Store::Invalid { .. } | Store::TooDeep { .. } | Store::NoSuchTerm { .. } => "INVALID",
+        Store::Invalid { .. }
+        | Store::TooDeep { .. }
+        | Store::NoSuchTerm { .. }
+        | Store::MemoryUncounted { .. }
+        | Store::ServiceUnsupported { .. }
+        | Store::LoadRefused { .. }
+        | Store::Graph { .. }
+        | Store::Unwritable { .. } => "INVALID",
         _ => "OTHER",
     }
 }

@@ -17,8 +17,9 @@ thread_local! {
 /// The longest array that every virtual machine can allocate, if there is memory for it.
 pub const ARRAY_BYTES_MAX: usize = i32::MAX as usize - 16;
 
-/// Larger buffers are freed after their call.
-const KEPT_BYTES: usize = 64 << 10;
+/// Larger buffers are freed after their call. A batch of a thousand changes is smaller: the first use of memory costs
+/// more than a copy.
+const KEPT_BYTES: usize = 256 << 10;
 
 /// The bytes of an array, copied.
 #[derive(Default)]
@@ -48,6 +49,7 @@ impl Bytes {
 
     fn copied(env: &Env<'_>, array: &JByteArray<'_>, length: usize) -> Result<Self> {
         let mut bytes = Self(BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default());
+        // The array replaces what an earlier call has left.
         bytes.0.resize(length, 0);
         array.get_region(env, 0, bytemuck::cast_slice_mut(&mut bytes.0))?;
         Ok(bytes)
@@ -74,8 +76,7 @@ impl Deref for Bytes {
 impl Drop for Bytes {
     fn drop(&mut self) {
         if (1..=KEPT_BYTES).contains(&self.0.capacity()) {
-            let mut buffer = std::mem::take(&mut self.0);
-            buffer.clear();
+            let buffer = std::mem::take(&mut self.0);
             BUFFERS.with_borrow_mut(|buffers| buffers.push(buffer));
         }
     }

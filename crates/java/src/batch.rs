@@ -4,7 +4,7 @@
 //! come first: `key length, value length, key, value`. A change is an entry after a byte that says what it does.
 
 use std::cell::Cell;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 
 use crate::error::{Failure, Result};
 
@@ -29,12 +29,18 @@ fn cut() -> Failure {
     Failure::Invalid("a batch ends within an entry".to_owned())
 }
 
+/// A short key with its length.
+const KEY_BYTES: usize = 16;
+
+/// There is room for the short keys of so many bytes at first.
+const BYTES_AT_FIRST: usize = 4 << 10;
+
 /// The keys of an array.
 ///
 /// # Errors
 /// [`Failure::Invalid`] if it ends within a key.
 pub fn parse_keys(batch: &[u8]) -> Result<Vec<&[u8]>> {
-    let (mut reader, mut keys) = (Reader(batch), Vec::new());
+    let (mut reader, mut keys) = (Reader(batch), Vec::with_capacity(batch.len().min(BYTES_AT_FIRST) / KEY_BYTES));
     while !reader.0.is_empty() {
         let length = reader.number()?;
         keys.push(reader.bytes(length)?);
@@ -102,7 +108,7 @@ pub fn entry_places(batch: &[u8]) -> Result<Vec<(Range<usize>, Range<usize>)>> {
 
 /// The entries of a scan, as many as fit.
 pub struct Entries {
-    bytes: Vec<u8>,
+    bytes: Spare,
     capacity: usize,
     /// The bytes of the entry that did not fit.
     rejected: Option<usize>,
@@ -111,7 +117,7 @@ pub struct Entries {
 impl Entries {
     /// None yet, with room for so many bytes.
     pub fn new(capacity: usize) -> Self {
-        let mut bytes = SPARE.take();
+        let mut bytes = Spare::take();
         bytes.reserve_exact(capacity.min(SPARE_BYTES_MAX));
         Self { bytes, capacity, rejected: None }
     }
@@ -146,21 +152,45 @@ impl Entries {
     }
 }
 
-impl Drop for Entries {
+/// Bytes in memory that the thread keeps for its next result. A call within the call has memory of its own.
+pub struct Spare(Vec<u8>);
+
+impl Spare {
+    /// No bytes yet.
+    pub fn take() -> Self {
+        Self(SPARE.take())
+    }
+}
+
+impl Deref for Spare {
+    type Target = Vec<u8>;
+
+    fn deref(&self) -> &Vec<u8> {
+        &self.0
+    }
+}
+
+impl DerefMut for Spare {
+    fn deref_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.0
+    }
+}
+
+impl Drop for Spare {
     fn drop(&mut self) {
-        if self.bytes.capacity() <= SPARE_BYTES_MAX {
-            self.bytes.clear();
-            SPARE.set(std::mem::take(&mut self.bytes));
+        if self.0.capacity() <= SPARE_BYTES_MAX {
+            self.0.clear();
+            SPARE.set(std::mem::take(&mut self.0));
         }
     }
 }
 
 thread_local! {
-    /// Memory for the entries of the thread's next scan.
+    /// Memory for the thread's next result.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// What a thread keeps for its next scan: the largest batch of a Java cursor, unless it has a larger entry.
+/// What a thread keeps for its next result: the largest batch of a Java cursor, unless it has a larger entry.
 const SPARE_BYTES_MAX: usize = 64 << 10;
 
 #[cfg(test)]

@@ -296,6 +296,8 @@ fn stats<'l>(env: &mut Env<'l>, _: JClass<'l>, database: jlong) -> Result<JLongA
             stats.sequence,
             stats.durable_sequence,
             stats.tables.len() as u64,
+            stats.tree_bytes / stats.page_size_bytes,
+            stats.tables.iter().map(|table| u64::from(table.levels)).max().unwrap_or(0),
         ],
     )
 }

@@ -86,12 +86,22 @@ fn text_of_engine(error: &Error) -> String {
     }
 }
 
+/// The text of an error of a store, with the names that options have in Java.
+fn text_of_store(error: &fulgurite_rdf::Error) -> String {
+    match error {
+        fulgurite_rdf::Error::LimitReached { what: "bytes of memory", limit } => {
+            format!("the query needs more than {limit} bytes of memory; raise queryMemory, or ask for less")
+        }
+        error => error.to_string(),
+    }
+}
+
 impl Failure {
     /// The kind of the error, and its text.
     pub fn kind_and_text(&self) -> (&'static str, String) {
         match self {
             Self::Engine(error) => (kind::of(error), text_of_engine(error)),
-            Self::Store(error) => (kind::of_store(error), error.to_string()),
+            Self::Store(error) => (kind::of_store(error), text_of_store(error)),
             Self::Checkpoint(error) => (kind_of_checkpoint(error), error.to_string()),
             Self::Changed => {
                 ("CONFLICT", "another transaction has changed what this one has read; begin it again".to_owned())

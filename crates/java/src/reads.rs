@@ -8,7 +8,7 @@ use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
 use crate::arguments::{Bytes, array, bound, bounds, fill, longs};
-use crate::batch::{self, Entries};
+use crate::batch::{self, Entries, Spare};
 use crate::error::{Result, Throw};
 use crate::registry::{Object, REGISTRY};
 
@@ -101,7 +101,7 @@ fn get_many<'l>(
 ) -> Result<JByteArray<'l>> {
     let keys = Bytes::of_first(env, &keys, length)?;
     let keys = batch::parse_keys(&keys)?;
-    let mut values = Vec::new();
+    let mut values = Spare::take();
     with_both(txn, table, |object, table| {
         with_transaction!(object, txn => {
             txn.get_many_with(table, &keys, |value| batch::push_value(&mut values, value.as_deref()))?;

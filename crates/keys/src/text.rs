@@ -98,16 +98,16 @@ impl Type {
     fn parse_scalar(&self, text: &str) -> Result<Datum, String> {
         Ok(match self {
             Self::Bool => Datum::Bool(parse_as(text)?),
-            Self::U8 => Datum::Unsigned(parse_as::<u8>(text)?.into()),
-            Self::U16 => Datum::Unsigned(parse_as::<u16>(text)?.into()),
-            Self::U32 => Datum::Unsigned(parse_as::<u32>(text)?.into()),
-            Self::U64 => Datum::Unsigned(parse_as::<u64>(text)?.into()),
-            Self::U128 => Datum::Unsigned(parse_as(text)?),
-            Self::I8 => Datum::Signed(parse_as::<i8>(text)?.into()),
-            Self::I16 => Datum::Signed(parse_as::<i16>(text)?.into()),
-            Self::I32 => Datum::Signed(parse_as::<i32>(text)?.into()),
-            Self::I64 => Datum::Signed(parse_as::<i64>(text)?.into()),
-            Self::I128 => Datum::Signed(parse_as(text)?),
+            Self::U8 => Datum::Unsigned(integer(text, u8::MIN, u8::MAX)?.into()),
+            Self::U16 => Datum::Unsigned(integer(text, u16::MIN, u16::MAX)?.into()),
+            Self::U32 => Datum::Unsigned(integer(text, u32::MIN, u32::MAX)?.into()),
+            Self::U64 => Datum::Unsigned(integer(text, u64::MIN, u64::MAX)?.into()),
+            Self::U128 => Datum::Unsigned(integer(text, u128::MIN, u128::MAX)?),
+            Self::I8 => Datum::Signed(integer(text, i8::MIN, i8::MAX)?.into()),
+            Self::I16 => Datum::Signed(integer(text, i16::MIN, i16::MAX)?.into()),
+            Self::I32 => Datum::Signed(integer(text, i32::MIN, i32::MAX)?.into()),
+            Self::I64 => Datum::Signed(integer(text, i64::MIN, i64::MAX)?.into()),
+            Self::I128 => Datum::Signed(integer(text, i128::MIN, i128::MAX)?),
             Self::F32 => Datum::F32(
                 match nan_bits(text)? {
                     Some(bits) => u32::try_from(bits).ok().map(f32::from_bits).filter(|value| value.is_nan()),
@@ -244,6 +244,11 @@ fn parse_as<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error| format!("`{text}`: {error}"))
 }
 
+/// A whole number of a type with these limits.
+fn integer<T: FromStr + fmt::Display>(text: &str, least: T, greatest: T) -> Result<T, String> {
+    text.parse().map_err(|_| format!("`{text}`: expected a whole number from {least} to {greatest}"))
+}
+
 /// The bits of a NaN that is written with them.
 fn nan_bits(text: &str) -> Result<Option<u64>, String> {
     let Some(digits) = text.strip_prefix("NaN:") else { return Ok(None) };
@@ -319,8 +324,8 @@ mod tests {
     #[test]
     fn text_of_another_type_is_an_error_that_says_why() {
         for (name, text, expected) in [
-            ("u8", "256", "not a u8: `256`: number too large to fit in target type"),
-            ("u8", "", "not a u8: ``: cannot parse integer from empty string"),
+            ("u8", "256", "not a u8: `256`: expected a whole number from 0 to 255"),
+            ("u8", "", "not a u8: ``: expected a whole number from 0 to 255"),
             ("char", "ab", "not a char: expected exactly one character"),
             ("bytes", "abc", "not a bytes: expected an even number of hexadecimal digits"),
             ("bytes", "é", "not a bytes: expected hexadecimal digits"),

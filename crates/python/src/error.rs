@@ -54,6 +54,12 @@ impl Failure {
         Self::Kind("READ_ONLY", "a read transaction changes nothing; use db.write() or db.update()".into())
     }
 
+    /// This thread would wait for its own exclusive transaction.
+    pub fn nested() -> Self {
+        let text = "this thread has an exclusive transaction open; write by it, or commit or abort it first";
+        Self::Kind("NESTED", text.into())
+    }
+
     /// A call of the object has panicked.
     pub fn broken() -> Self {
         Self::Kind("INTERNAL", "an earlier call of this object failed with an internal error; close it".into())

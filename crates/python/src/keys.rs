@@ -42,7 +42,7 @@ impl Column {
             }
             return bytes_of(object);
         };
-        let datum = datum_of(kind, object)?;
+        let datum = datum_of(kind, object, if self.is_key { "key" } else { "value" })?;
         Ok(if self.is_key { kind.encode_key(&datum)? } else { kind.encode_value(&datum)? })
     }
 
@@ -79,7 +79,7 @@ impl Column {
                 }
                 let mut first = Vec::new();
                 for (kind, element) in kinds.iter().zip(elements) {
-                    first.push((kind.clone(), datum_of(kind, &element)?));
+                    first.push((kind.clone(), datum_of(kind, &element, "prefix")?));
                 }
                 // Elements are delimited if another one follows: one of a byte, which is then removed.
                 let (mut kinds, mut data): (Vec<_>, Vec<_>) = first.into_iter().unzip();
@@ -102,7 +102,12 @@ impl Column {
 pub fn check_type(name: &str) -> Result<()> {
     let remedy = "use int, float, str, bytes, bool, a tuple of these, or a name such as";
     let parsed: Result<Type, fulgurite::keys::Error> = name.parse();
-    parsed.map(drop).map_err(|error| Failure::invalid(format!("{error}; {remedy} {NAMES}")))
+    parsed.map(drop).map_err(|error| {
+        // That a whole word is no type needs no place.
+        let fault = error.to_string();
+        let fault = fault.strip_suffix(": expected a type at the end").unwrap_or(&fault);
+        Failure::invalid(format!("{fault}; {remedy} {NAMES}"))
+    })
 }
 
 /// The names of types.
@@ -125,12 +130,17 @@ pub fn bytes_of(object: &Bound<'_, PyAny>) -> Result<Vec<u8>> {
     Ok(PyBuffer::<u8>::get(object)?.to_vec(object.py())?)
 }
 
-fn mismatch(kind: &Type, object: &Bound<'_, PyAny>) -> Failure {
-    let name = object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("the table stores {kind}, which a {name} is not")).into()
+/// The name of an object's type.
+pub fn type_of(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
 }
 
-fn datum_of(kind: &Type, object: &Bound<'_, PyAny>) -> Result<Datum> {
+fn mismatch(kind: &Type, object: &Bound<'_, PyAny>, role: &str) -> Failure {
+    PyTypeError::new_err(format!("the {role} needs {kind}, not {}", type_of(object))).into()
+}
+
+/// The value of an object, whose role is to be a key, a value or a prefix, or an element of one.
+fn datum_of(kind: &Type, object: &Bound<'_, PyAny>, role: &str) -> Result<Datum> {
     let is_int = || object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>();
     let is_float = || object.is_instance_of::<PyFloat>() || is_int();
     let range = |_| Failure::from(PyOverflowError::new_err(format!("the number is out of the range of {kind}")));
@@ -159,17 +169,17 @@ fn datum_of(kind: &Type, object: &Bound<'_, PyAny>) -> Result<Datum> {
         Type::String if object.is_instance_of::<PyString>() => Ok(Datum::String(object.extract()?)),
         Type::Bytes | Type::ByteArray(_) => Ok(Datum::Bytes(bytes_of(object)?)),
         Type::Option(_) if object.is_none() => Ok(Datum::Option(None)),
-        Type::Option(inner) => Ok(Datum::Option(Some(Box::new(datum_of(inner, object)?)))),
+        Type::Option(inner) => Ok(Datum::Option(Some(Box::new(datum_of(inner, object, role)?)))),
         Type::Tuple(kinds) => {
-            let elements = object.cast::<PyTuple>().map_err(|_| mismatch(kind, object))?;
+            let elements = object.cast::<PyTuple>().map_err(|_| mismatch(kind, object, role))?;
             if elements.len() != kinds.len() {
-                let text = format!("the table stores {kind}, and the tuple has {} elements", elements.len());
+                let text = format!("the {role} needs {kind}, and the tuple has {} elements", elements.len());
                 return Err(PyTypeError::new_err(text).into());
             }
-            let data = kinds.iter().zip(elements).map(|(kind, element)| datum_of(kind, &element));
+            let data = kinds.iter().zip(elements).map(|(kind, element)| datum_of(kind, &element, role));
             Ok(Datum::Tuple(data.collect::<Result<_>>()?))
         }
-        _ => Err(mismatch(kind, object)),
+        _ => Err(mismatch(kind, object, role)),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::thread::sleep;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError, Weak};
+use std::thread::{self, ThreadId, sleep};
 use std::time::{Duration, Instant};
 
 use fulgurite::{Database, ReadTxn, Savepoint, WriteTxn};
@@ -20,6 +20,8 @@ pub struct OpenDatabase {
     database: Mutex<Option<Database>>,
     /// The opening that the object is part of.
     opening: Opening,
+    /// The newest exclusive transaction, open or not, and the thread that has begun it.
+    exclusive: Mutex<Option<(ThreadId, Weak<Writing>)>>,
 }
 
 impl OpenDatabase {
@@ -65,15 +67,19 @@ impl OpenDatabase {
         };
         *objects += 1;
         drop(objects);
-        Ok((Self { database: Mutex::new(Some(database)), opening }, other))
+        Ok((Self { database: Mutex::new(Some(database)), opening, exclusive: Mutex::default() }, other))
     }
 
-    /// Closes the database, unless another object has it open. Does nothing the second time.
+    /// Closes the database, unless another object has it open. Does nothing the second time. It aborts an exclusive
+    /// transaction of this thread, because it would wait for its end.
     ///
     /// # Errors
     /// Those of the engine.
     pub fn close(&self) -> Result<()> {
         check_not_merging()?;
+        if let Some(writing) = self.exclusive_of_this_thread() {
+            drop(writing.take()?);
+        }
         let Some(database) = self.taken() else { return Ok(()) };
         Ok(self.opening.close(database)?)
     }
@@ -90,6 +96,31 @@ impl OpenDatabase {
         check_not_merging()?;
         let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
         database.clone().ok_or_else(|| Failure::closed("database"))
+    }
+
+    /// The database, for changes, which wait for an exclusive transaction.
+    ///
+    /// # Errors
+    /// As [`OpenDatabase::get`]; if this thread has an exclusive transaction open, because it would wait for ever.
+    pub fn get_to_write(&self) -> Result<Database> {
+        match self.exclusive_of_this_thread() {
+            Some(_) => Err(Failure::nested()),
+            None => self.get(),
+        }
+    }
+
+    /// Notes that this thread has begun an exclusive transaction.
+    pub fn note_exclusive(&self, writing: &Arc<Writing>) {
+        let mut exclusive = self.exclusive.lock().unwrap_or_else(PoisonError::into_inner);
+        *exclusive = Some((thread::current().id(), Arc::downgrade(writing)));
+    }
+
+    /// The open exclusive transaction that this thread has begun.
+    fn exclusive_of_this_thread(&self) -> Option<Arc<Writing>> {
+        let exclusive = self.exclusive.lock().unwrap_or_else(PoisonError::into_inner);
+        let (holder, writing) = exclusive.as_ref()?;
+        let writing = if *holder == thread::current().id() { writing.upgrade() } else { None };
+        writing.filter(|writing| writing.is_open())
     }
 }
 
@@ -165,6 +196,15 @@ impl Writing {
         Self(Mutex::new(Some(Changes { txn, savepoints: Vec::new() })))
     }
 
+    /// Whether it has not ended. One that another thread uses has not.
+    fn is_open(&self) -> bool {
+        match self.0.try_lock() {
+            Ok(changes) => changes.is_some(),
+            Err(TryLockError::Poisoned(changes)) => changes.get_ref().is_some(),
+            Err(TryLockError::WouldBlock) => true,
+        }
+    }
+
     fn lock(&self) -> Result<MutexGuard<'_, Option<Changes>>> {
         check_not_merging()?;
         self.0.lock().map_err(|_| Failure::broken())
@@ -212,13 +252,24 @@ impl Kind {
         }
     }
 
+    /// The open database, for changes.
+    ///
+    /// # Errors
+    /// As [`Kind::database`] and [`OpenDatabase::get_to_write`].
+    pub fn database_to_write(&self) -> Result<Database> {
+        match self {
+            Self::Database(open) => open.get_to_write(),
+            other => other.database(),
+        }
+    }
+
     /// Calls `run` with a write transaction, or with one of its own that is committed after it.
     ///
     /// # Errors
     /// Those of `run` and of the commit.
     pub fn change<R>(&self, mut run: impl FnMut(&mut Changer<'_>) -> fulgurite::Result<R>) -> Result<R> {
         match self {
-            Self::Database(open) => Ok(open.get()?.update(|txn| run(&mut Changer::Engine(txn)))?),
+            Self::Database(open) => Ok(open.get_to_write()?.update(|txn| run(&mut Changer::Engine(txn)))?),
             Self::Read(_) => Err(Failure::read_only()),
             Self::Write(writing) => writing.with(|changes| Ok(run(&mut Changer::Engine(&mut changes.txn))?)),
             Self::Lent(lent) => lent.with(|changer| Ok(run(changer)?)),

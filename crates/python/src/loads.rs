@@ -5,10 +5,12 @@ use std::fmt;
 use std::sync::Mutex;
 
 use fulgurite::{Database, Error, Table as EngineTable};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyIterator;
+use pyo3::types::{PyIterator, PyTuple};
 
 use crate::error::{Failure, Result};
+use crate::keys::type_of;
 use crate::scans::Entry;
 use crate::tables::Table;
 
@@ -41,6 +43,10 @@ const BATCH: usize = 1024;
 /// # Errors
 /// If it is not a pair, or of other types than those of the table.
 pub fn entry_of(table: &Table, item: &Bound<'_, PyAny>) -> Result<Entry> {
+    if !item.is_instance_of::<PyTuple>() {
+        let text = format!("an entry is of the type {}, and not a pair: (key, value)", type_of(item));
+        return Err(PyTypeError::new_err(text).into());
+    }
     let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
     Ok((table.keys.encode(&key)?, table.values.encode(&value)?))
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use fulgurite::{Database, Durability, ImageOptions, Isolation, Options, Read};
 use fulgurite_handles::HeldValue;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -60,30 +61,44 @@ pub fn options(given: &Bound<'_, PyDict>) -> Result<(Options, Duration)> {
             continue;
         }
         let name: String = name.extract()?;
-        options = match name.as_str() {
-            "create" => options.create(value.extract()?),
-            "read_only" => options.read_only(value.extract()?),
-            "image" => options.image(value.extract()?),
-            "map" => options.map(value.extract()?),
-            "huge_pages" => options.huge_pages(value.extract()?),
-            "background" => options.background(value.extract()?),
-            "durability" => options.durability(durability(value.extract()?)?),
-            "isolation" => options.isolation(isolation(value.extract()?)?),
-            "page_size_bytes" => options.page_size_bytes(value.extract()?),
-            "cache_bytes" => options.cache_bytes(value.extract()?),
-            "delta_bytes" => options.delta_bytes(value.extract()?),
-            "write_set_bytes" => options.write_set_bytes(value.extract()?),
-            "max_size_bytes" => options.max_size_bytes(value.extract()?),
-            "keep_log_bytes" => options.keep_log(value.extract()?),
-            "merge_functions" => merging::functions::register(options, &value)?,
-            "wait_for_lock" => {
-                wait = seconds(value.extract()?)?;
-                options
-            }
-            _ => return Err(Failure::invalid(format!("there is no option {name}"))),
-        };
+        if name == "wait_for_lock" {
+            wait = seconds(value.extract()?)?;
+        } else {
+            options = with_option(options, &name, &value).map_err(|failure| named(failure, &name, &value))?;
+        }
     }
     Ok((options, wait))
+}
+
+fn with_option(options: Options, name: &str, value: &Bound<'_, PyAny>) -> Result<Options> {
+    Ok(match name {
+        "create" => options.create(value.extract()?),
+        "read_only" => options.read_only(value.extract()?),
+        "image" => options.image(value.extract()?),
+        "map" => options.map(value.extract()?),
+        "huge_pages" => options.huge_pages(value.extract()?),
+        "background" => options.background(value.extract()?),
+        "durability" => options.durability(durability(value.extract()?)?),
+        "isolation" => options.isolation(isolation(value.extract()?)?),
+        "page_size_bytes" => options.page_size_bytes(value.extract()?),
+        "cache_bytes" => options.cache_bytes(value.extract()?),
+        "delta_bytes" => options.delta_bytes(value.extract()?),
+        "write_set_bytes" => options.write_set_bytes(value.extract()?),
+        "max_size_bytes" => options.max_size_bytes(value.extract()?),
+        "keep_log_bytes" => options.keep_log(value.extract()?),
+        "merge_functions" => merging::functions::register(options, value)?,
+        _ => return Err(Failure::invalid(format!("there is no option {name}"))),
+    })
+}
+
+/// The error of a number that an option cannot have, with the name of the option.
+fn named(failure: Failure, name: &str, value: &Bound<'_, PyAny>) -> Failure {
+    match failure {
+        Failure::Python(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
+            Failure::invalid(format!("{name} is {value}, which is negative or too large"))
+        }
+        failure => failure,
+    }
 }
 
 /// The durability with this name.
@@ -306,7 +321,7 @@ impl Source {
     /// Begins a write transaction.
     #[pyo3(signature = (isolation=None))]
     fn write(&self, py: Python<'_>, isolation: Option<&str>) -> Result<Self> {
-        let database = self.kind.database()?;
+        let database = self.kind.database_to_write()?;
         let isolation = isolation.map(self::isolation).transpose()?;
         let txn = py.detach(|| match isolation {
             Some(isolation) => database.write_with(isolation),
@@ -324,8 +339,15 @@ impl Source {
             // Not kept over slices: another thread may close the database meanwhile.
             let database = self.kind.database()?;
             let begun = py.detach(move || database.begin_exclusive(left.min(SLICE)))?;
-            if begun.is_some() || left.is_zero() {
-                return Ok(begun.map(|txn| Self { kind: Kind::Write(Arc::new(Writing::new(txn))) }));
+            if let Some(txn) = begun {
+                let writing = Arc::new(Writing::new(txn));
+                if let Kind::Database(open) = &self.kind {
+                    open.note_exclusive(&writing);
+                }
+                return Ok(Some(Self { kind: Kind::Write(writing) }));
+            }
+            if left.is_zero() {
+                return Ok(None);
             }
             py.check_signals()?;
         }
@@ -366,6 +388,10 @@ impl Source {
     ) -> Result<Table> {
         let options = tables::options(key, value, counted, packed, (merge, merge_function))?;
         let database = self.kind.database()?;
+        // A table that exists is opened, which waits for nothing.
+        if py.detach(|| database.open_table(name)).is_err() {
+            drop(self.kind.database_to_write()?);
+        }
         Ok(Table::new(py.detach(|| database.open_or_create_table(name, options))?))
     }
 
@@ -596,6 +622,6 @@ impl Source {
         pairs: &Bound<'_, PyAny>,
         is_sorted: bool,
     ) -> Result<(u64, u64)> {
-        loads::load(py, &self.kind.database()?, table, pairs, is_sorted)
+        loads::load(py, &self.kind.database_to_write()?, table, pairs, is_sorted)
     }
 }

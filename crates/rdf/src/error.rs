@@ -140,7 +140,8 @@ pub enum Error {
         /// The limit, in bytes.
         limit: u64,
     },
-    /// A query asks another endpoint, and has no [`ServiceHandler`](crate::sparql::ServiceHandler) for that.
+    /// A query asks another endpoint, and has no [`ServiceHandler`](crate::sparql::ServiceHandler) for that:
+    /// [`Query::with_service`](crate::sparql::Query::with_service) gives it one.
     ServiceUnsupported {
         /// The IRI of the endpoint.
         service: String,
@@ -274,7 +275,7 @@ impl fmt::Display for Error {
                 write!(out, "not complete after {seconds} s; allow more time, or ask for less")
             }
             Self::LimitReached { what, limit } => {
-                write!(out, "more than {limit} {what}; raise the limit, or ask for less")
+                write!(out, "the query needs more than {limit} {what}; raise the limit, or ask for less")
             }
             Self::MemoryUncounted { limit } => write_memory_uncounted(out, *limit),
             Self::ServiceUnsupported { service } => write_no_service(out, service),
@@ -330,11 +331,7 @@ fn write_internal(out: &mut fmt::Formatter<'_>, message: &str) -> fmt::Result {
 }
 
 fn write_no_service(out: &mut fmt::Formatter<'_>, service: &str) -> fmt::Result {
-    write!(
-        out,
-        "SERVICE <{service}>: calls to other endpoints are not allowed; allow this one with --service (Query::with_service), \
-         load its data, or use SERVICE SILENT"
-    )
+    write!(out, "SERVICE <{service}>: calls to other endpoints are not allowed; load its data, or use SERVICE SILENT")
 }
 
 fn write_triple_subject(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {

@@ -1,11 +1,14 @@
 //! Compares `bindings/c/include/fulgurite.h` with what cbindgen makes of `crates/c`. With `--write`, writes it.
+//!
+//! The header's declarations and `FULGURITE_ABI_VERSION` change together: `crates/c/abi.txt` has the version and a hash
+//! of the declarations that it stands for.
 
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
 /// The files with functions and types of C, in the order of the header.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 20] = [
     "code",
     "arguments",
     "handles",
@@ -20,7 +23,16 @@ const SOURCES: [&str; 14] = [
     "bulk",
     "changes",
     "maintenance",
+    "events/held",
+    "events/store",
+    "events/appending",
+    "events/reading",
+    "events/following",
+    "events/consumers",
 ];
+
+/// The line of the header with the version of the interface begins so.
+const VERSION: &str = "#define FULGURITE_ABI_VERSION ";
 
 fn made(library: &Path) -> Result<String, Box<dyn Error>> {
     let mut builder = cbindgen::Builder::new();
@@ -33,19 +45,44 @@ fn made(library: &Path) -> Result<String, Box<dyn Error>> {
     Ok(String::from_utf8(header)?)
 }
 
+/// The version of the interface, and a hash (FNV-1a) of the declarations without it and without comments.
+fn interface(header: &str) -> (&str, String) {
+    let (mut version, mut hash) = ("", 0xcbf2_9ce4_8422_2325_u64);
+    for line in header.lines().map(str::trim) {
+        if let Some(number) = line.strip_prefix(VERSION) {
+            version = number;
+        } else if !["//", "/*", "*"].iter().any(|beginning| line.starts_with(beginning)) {
+            for byte in line.bytes().chain([b'\n']) {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+        }
+    }
+    (version, format!("{hash:016x}"))
+}
+
 fn run() -> Result<ExitCode, Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let place = root.join("bindings/c/include/fulgurite.h");
+    let (place, record) = (root.join("bindings/c/include/fulgurite.h"), root.join("crates/c/abi.txt"));
     let header = made(&root.join("crates/c"))?;
+    let (version, hash) = interface(&header);
+    let recorded = std::fs::read_to_string(&record)?;
+    let (recorded_version, recorded_hash) = recorded.trim().split_once(' ').unwrap_or_default();
+    if hash != recorded_hash && version == recorded_version {
+        eprintln!("the declarations of crates/c have changed, and FULGURITE_ABI_VERSION is still {version}");
+        eprintln!("raise it in crates/c/src/databases.rs, then run: cargo run -p fulgurite-c-header -- --write");
+        return Ok(ExitCode::FAILURE);
+    }
+    let now = format!("{version} {hash}\n");
     if std::env::args().any(|argument| argument == "--write") {
         std::fs::write(&place, header)?;
+        std::fs::write(&record, now)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if std::fs::read_to_string(&place)? == header {
+    if recorded == now && std::fs::read_to_string(&place)? == header {
         return Ok(ExitCode::SUCCESS);
     }
-    eprintln!("bindings/c/include/fulgurite.h is not that of crates/c");
-    eprintln!("write it by: cargo run -p fulgurite-c-header -- --write");
+    eprintln!("bindings/c/include/fulgurite.h or crates/c/abi.txt is not that of crates/c");
+    eprintln!("write them by: cargo run -p fulgurite-c-header -- --write");
     Ok(ExitCode::FAILURE)
 }
 

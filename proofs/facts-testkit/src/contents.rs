@@ -7,15 +7,19 @@ use fulgurite_facts::{FactId, PredicateId, Result, Snapshot, State, Store};
 
 /// The id of the first fact.
 const FIRST: u64 = 1024;
-/// How many predicates there are.
-pub const PREDICATES: u64 = 3;
+/// The last predicate, which no unit owns facts of: each is derived from facts of those before.
+pub const DERIVED: u64 = 3;
 
 /// The facts of a database, by id from the first on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     facts: Vec<Plain>,
+    /// How many of them are in the database below.
+    below: usize,
     /// The facts that each unit owns.
     owned: BTreeMap<String, BTreeSet<u64>>,
+    /// Derived facts, and what each of them was derived from.
+    derived: BTreeMap<u64, Vec<u64>>,
 }
 
 /// Predicate, key and value.
@@ -36,6 +40,28 @@ impl Contents {
     /// Makes a unit own a fact.
     pub fn own(&mut self, unit: &str, fact: u64) {
         self.owned.entry(unit.to_owned()).or_default().insert(fact);
+    }
+
+    /// Makes a fact a derived one. Requires: no unit owns it, and its sources are not derived.
+    pub fn derive(&mut self, fact: u64, sources: Vec<u64>) {
+        self.derived.insert(fact, sources);
+    }
+
+    /// The same facts as those of a database without facts that is stacked on one with these.
+    pub fn below(mut self) -> Self {
+        self.below = self.facts.len();
+        self
+    }
+
+    /// Whether a fact is in the database itself.
+    pub fn is_own(&self, fact: u64) -> bool {
+        fact >= FIRST + self.below as u64
+    }
+
+    /// The facts that are not derived.
+    pub fn plain_ids(&self) -> Vec<u64> {
+        let ids = (FIRST..).zip(&self.facts).filter(|(_, fact)| fact.0 != DERIVED);
+        ids.map(|(id, _)| id).collect()
     }
 
     /// Compares a database with this: its facts by id, by key and by prefix, their counts, and if it is complete, the
@@ -64,10 +90,12 @@ impl Contents {
 
     fn compare_keys(&self, snapshot: &Snapshot) -> Result<std::result::Result<(), String>> {
         let mut counts = BTreeMap::new();
-        for predicate in 0..PREDICATES {
+        for predicate in 0..=DERIVED {
             let found = plain(snapshot.seek(predicate_id(predicate), b"")?)?;
             let mut expected: Vec<_> = (FIRST..).zip(&self.facts).filter(|(_, fact)| fact.0 == predicate).collect();
-            expected.sort_by(|one, other| one.1.1.cmp(&other.1.1));
+            // Those of the database below come first.
+            let order = |(id, fact): &(u64, &Plain)| (self.is_own(*id), fact.1.clone());
+            expected.sort_by_cached_key(order);
             if found.iter().map(|(id, fact)| (*id, fact)).ne(expected.iter().copied()) {
                 return Ok(Err(format!("a seek of predicate {predicate} returns other facts than there are")));
             }
@@ -93,7 +121,9 @@ impl Contents {
             let slice = snapshot.slice_of(&[unit])?;
             let sliced = store.snapshot()?.sliced(Arc::new(slice));
             let found = plain(sliced.enumerate(sliced.starting_id(), sliced.first_free_id()))?;
-            let ids = (FIRST..).take(self.facts.len()).filter(|id| facts.contains(id) || !owned(id));
+            let has = |id: &u64| facts.contains(id) || !owned(id);
+            let has = |id: &u64| self.derived.get(id).map_or_else(|| has(id), |sources| sources.iter().all(has));
+            let ids = (FIRST..).take(self.facts.len()).filter(has);
             if found.iter().map(|(id, _)| *id).ne(ids) {
                 return Ok(Err(format!("the slice of {unit} has other facts than it owns")));
             }

@@ -1,20 +1,25 @@
 //! Power cuts under a database of facts: whatever the disk holds after one, the database opens, and has the facts after
 //! some batch that is not older than the last durable one. It is complete if the completion has ended, and can be
-//! completed otherwise. A backup that opens is whole.
+//! completed otherwise. A backup and an image that open are whole. A database that is stacked on it has the facts of
+//! its batch, or none.
 
 use fulgurite::Durability;
 use fulgurite_facts::{State, Store};
 use fulgurite_testkit::cuts::RecordedSession;
-use fulgurite_testkit::{CrashDisk, CrashImage, Recording};
+use fulgurite_testkit::{CrashImage, Recording};
 
 use crate::contents::{Contents, predicate_id};
-use crate::workload::{BACKED_UP, BACKUP, BEGUN, COMPLETE, COMPLETING, DURABLE, LOGGED, PATH, Session, open};
+use crate::workload::{
+    BACKED_UP, BACKUP, BEGUN, COMPLETE, COMPLETING, DURABLE, Ended, IMAGED, LOGGED, PATH, STACK_COMPLETE, Session,
+    open, open_image, open_stacked,
+};
 
 /// A session that was recorded, and what the database has after each of its batches.
 #[derive(Debug)]
 pub struct FactSession {
     recording: Recording,
     states: Vec<Contents>,
+    stacked: Contents,
 }
 
 impl RecordedSession for FactSession {
@@ -24,8 +29,8 @@ impl RecordedSession for FactSession {
         let failed = |error| format!("seed {seed}: the session failed: {error}");
         let mut session = Session::new(seed).map_err(failed)?;
         session.run().map_err(failed)?;
-        let (disk, states) = session.into_parts();
-        Ok(Self { recording: disk.recording(), states })
+        let Ended { disk, states, stacked } = session.end();
+        Ok(Self { recording: disk.recording(), states, stacked })
     }
 
     fn recording(&self) -> &Recording {
@@ -53,7 +58,10 @@ impl RecordedSession for FactSession {
         }
         let contents = end(&store, &self.states[state], found)?;
         check(&store, &contents)?;
-        check_backup(&disk, &contents, newest(BACKED_UP) > 0)?;
+        check_copy("backup", open(&disk, BACKUP, Durability::Disk), &contents, newest(BACKED_UP) > 0)?;
+        check_copy("image", open_image(&disk), &contents, newest(IMAGED) > 0)?;
+        let stack = open_stacked(&disk, &store);
+        check_stack(stack, &contents, &self.stacked, newest(STACK_COMPLETE) > 0)?;
         Ok(state == begun)
     }
 }
@@ -97,13 +105,44 @@ fn check(store: &Store, contents: &Contents) -> Result<(), String> {
     if check.is_sound() { Ok(()) } else { Err(format!("it is not sound: {:?}", check.damages)) }
 }
 
-/// A backup that was ended is there. One that was not is absent, refused, or whole.
-fn check_backup(disk: &CrashDisk, contents: &Contents, is_ended: bool) -> Result<(), String> {
-    match open(disk, BACKUP, Durability::Disk) {
-        Ok(backup) => check(&backup, contents).map_err(|offence| format!("the backup: {offence}")),
-        Err(error) if is_ended => Err(format!("the backup does not open: {error}")),
+/// A copy that was ended is there. One that was not is absent, refused, or whole.
+fn check_copy(
+    what: &str,
+    opened: fulgurite_facts::Result<Store>,
+    contents: &Contents,
+    is_ended: bool,
+) -> Result<(), String> {
+    match opened {
+        Ok(copy) => check(&copy, contents).map_err(|offence| format!("the {what}: {offence}")),
+        Err(error) if is_ended => Err(format!("the {what} does not open: {error}")),
         Err(_) => Ok(()),
     }
+}
+
+/// A stacked database that was completed is complete. One that was not is absent, refused, or can be completed, with
+/// the facts of its batch or none of its own.
+fn check_stack(
+    opened: fulgurite_facts::Result<Store>,
+    base: &Contents,
+    stacked: &Contents,
+    is_ended: bool,
+) -> Result<(), String> {
+    let store = match opened {
+        Ok(store) => store,
+        Err(error) if is_ended => return Err(format!("the stacked database does not open: {error}")),
+        Err(_) => return Ok(()),
+    };
+    let failed = |error| format!("the stacked database: {error}");
+    let state = store.state().map_err(failed)?;
+    if is_ended && state != State::Complete {
+        return Err(format!("the stacked database is {state:?}"));
+    }
+    let has_batch = is_ended || stacked.compare(&store)?;
+    if state != State::Complete {
+        store.complete(|_, _| Ok(())).map_err(failed)?;
+    }
+    let contents = if has_batch { stacked } else { base };
+    check(&store, contents).map_err(|offence| format!("the stacked database: {offence}"))
 }
 
 #[cfg(test)]

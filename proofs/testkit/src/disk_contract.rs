@@ -46,7 +46,8 @@ fn check_names(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
     assert_eq!(contents(&*disk.open(&c, Access::Read)?)?, b"a");
     assert_eq!(disk.canonical(&c)?, disk.canonical(&directory.join("./c"))?);
     assert_eq!(disk.canonical(&a)?.file_name(), a.file_name(), "of a file that does not exist, too");
-    assert_eq!(kind(disk.canonical(&directory.join(".."))), ErrorKind::InvalidInput);
+    let without_name = kind(disk.canonical(&directory.join("..")));
+    assert!(matches!(without_name, ErrorKind::InvalidInput | ErrorKind::IsADirectory), "{without_name}");
     disk.remove(&c)
 }
 

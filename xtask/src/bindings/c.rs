@@ -10,10 +10,11 @@ use crate::launch::{cargo, wait};
 use crate::{tools, workspace};
 
 /// The programs that run.
-const PROGRAMS: [(&str, &str); 3] = [
+const PROGRAMS: [(&str, &str); 4] = [
     ("people", "bindings/c/examples/people.c"),
     ("test_use", "bindings/c/tests/test_use.c"),
     ("test_misuse", "bindings/c/tests/test_misuse.c"),
+    ("test_events", "bindings/c/tests/test_events.c"),
 ];
 
 /// What the example prints.
@@ -48,7 +49,7 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
     let library = prefix.join("lib/libfulgurite.a").to_string_lossy().into_owned();
     let guide = place.join("guide.c");
     let code = guide::program(root, "docs/guide/c.md", "c")?;
-    fs::write(&guide, code).map_err(|error| failed(&guide, error))?;
+    fs::write(&guide, &code).map_err(|error| failed(&guide, error))?;
     let guide = guide.to_string_lossy().into_owned();
     for (name, source) in PROGRAMS.into_iter().chain([("guide", guide.as_str())]) {
         let program = place.join(name).to_string_lossy().into_owned();
@@ -64,7 +65,19 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
         }
     }
     check_shared(root, &prefix, &place)?;
+    check_guide(root, &code)?;
     check_cpp(root, &include, &place)
+}
+
+/// Runs the commands of the guide, with its program.
+fn check_guide(root: &Path, code: &str) -> Result<(), Failure> {
+    let place = empty_directory(root, "c-guide")?;
+    let source = place.join("book.c");
+    fs::write(&source, code).map_err(|error| failed(&source, error))?;
+    let script = guide::script(root, "docs/guide/c.md", "c")?;
+    let mut shell = workspace::child(root, "sh", &["-e", "-c", &script]);
+    shell.current_dir(&place);
+    wait(shell)
 }
 
 fn run(root: &Path, program: &str, files: &Path) -> Result<String, Failure> {

@@ -1,5 +1,6 @@
 //! The Go binding, over the static C library.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
@@ -56,15 +57,20 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
     go(&module, &["test", "-race", "-count=1", "./..."])?;
     let place = empty_directory(root, "go-guide")?;
     let code = guide::program(root, "docs/guide/go.md", "go")?;
-    let module_file = format!(
-        "module guide\n\ngo 1.24\n\nrequire github.com/fulgurite/fulgurite/bindings/go v0.0.0\n\n\
-         replace github.com/fulgurite/fulgurite/bindings/go => {}\n",
-        module.display()
-    );
-    for (name, text) in [("main.go", code), ("go.mod", module_file)] {
-        std::fs::write(place.join(name), text).map_err(|error| failed(&place, error))?;
-    }
-    go(&place, &["run", "."])
+    std::fs::write(place.join("main.go"), code).map_err(|error| failed(&place, error))?;
+    // The commands of the guide end in the directory of the program.
+    let script = guide::script(root, "docs/guide/go.md", "go")? + "mv ../main.go .\ngo run .\n";
+    let mut shell = command(root, "sh", &prefix, &["-e", "-c", &script]);
+    shell.current_dir(&place).env("PATH", path_with(&program)?);
+    wait(shell)
+}
+
+/// The variable PATH, with the directory of a program first if it is not a bare name.
+fn path_with(program: &str) -> Result<OsString, Failure> {
+    let directory = Path::new(program).parent().filter(|directory| !directory.as_os_str().is_empty());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let all = directory.map(Path::to_path_buf).into_iter().chain(std::env::split_paths(&path));
+    std::env::join_paths(all).map_err(|error| Failure::Failed(format!("PATH: {error}")))
 }
 
 /// A command of Go, with the library that is installed at `prefix`.

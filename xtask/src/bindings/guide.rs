@@ -4,19 +4,43 @@ use std::path::Path;
 
 use crate::bindings::library::failed;
 use crate::command::Failure;
+use crate::workspace::target;
 
 /// All blocks of code in a language, one after the other.
 ///
 /// # Errors
 /// If the document cannot be read or has no such block.
 pub fn program(root: &Path, document: &str, language: &str) -> Result<String, Failure> {
-    let path = root.join(document);
-    let text = std::fs::read_to_string(&path).map_err(|error| failed(&path, error))?;
-    let code = blocks(&text, language);
+    let code = blocks(&read(root, document)?, language);
     if code.is_empty() {
         return Err(Failure::Failed(format!("{document}: no block of {language}")));
     }
     Ok(code)
+}
+
+/// The commands by which a document builds its program in a language, for a shell in any directory.
+///
+/// # Errors
+/// If the document cannot be read or has no such command.
+pub fn script(root: &Path, document: &str, language: &str) -> Result<String, Failure> {
+    let commands = commands(&read(root, document)?, language);
+    if commands.is_empty() {
+        return Err(Failure::Failed(format!("{document}: no command before the first block of {language}")));
+    }
+    let (target, root) = (target(root), root.display().to_string());
+    Ok(commands.replace("$PWD/target", &target.to_string_lossy()).replace("/path/to/fulgurite", &root))
+}
+
+fn read(root: &Path, document: &str) -> Result<String, Failure> {
+    let path = root.join(document);
+    std::fs::read_to_string(&path).map_err(|error| failed(&path, error))
+}
+
+/// The commands before the first block of a language. The step that runs them has done what those of cargo do.
+fn commands(text: &str, language: &str) -> String {
+    let before = text.split(&format!("```{language}\n")).next().unwrap_or_default();
+    let commands = before.lines().filter_map(|line| line.strip_prefix("$ "));
+    commands.filter(|command| !command.starts_with("cargo ")).map(|command| format!("{command}\n")).collect()
 }
 
 /// The blocks of a document. Lines of others are empty, so that messages have the numbers of lines of the document.
@@ -44,5 +68,11 @@ mod tests {
         let text = "A.\n```c\nint a;\n```\n```console\n$ cc\n```\n```c\nint b;\n```\n";
         assert_eq!(blocks(text, "c"), "\n\nint a;\n\n\n\n\n\nint b;\n\n");
         assert_eq!(blocks(text, "go"), "");
+    }
+
+    #[test]
+    fn the_commands_before_the_first_block_of_a_language_build_its_program() {
+        let text = "```console\n$ cargo build\n$ cc a.c\nprinted\n```\n```c\nint a;\n```\n```console\n$ rm a\n```\n";
+        assert_eq!(commands(text, "c"), "cc a.c\n");
     }
 }

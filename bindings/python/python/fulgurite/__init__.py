@@ -25,8 +25,10 @@ from fulgurite.errors import (
     Error,
     InvalidError,
     LockedError,
+    NestedError,
     ReadOnlyError,
     StoppedError,
+    SyntaxInputError,
     TableNotFoundError,
 )
 
@@ -44,9 +46,11 @@ __all__ = [
     "Error",
     "InvalidError",
     "LockedError",
+    "NestedError",
     "ReadOnlyError",
     "ReadTransaction",
     "StoppedError",
+    "SyntaxInputError",
     "Table",
     "TableNotFoundError",
     "Value",

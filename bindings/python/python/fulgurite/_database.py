@@ -201,9 +201,9 @@ class Database(Source):
     def close(self) -> None:
         """Merge all commits into the file, and close it. Does nothing the second time.
 
-        It waits for an exclusive transaction to end. Other open transactions can still read, but no
-        longer commit. A process that has opened the
-        database several times has it open until the last of these is closed.
+        It aborts an exclusive transaction that this thread has begun, and waits for one of another
+        thread to end. Other open transactions can still read, but no longer commit. A process that
+        has opened the database several times has it open until the last of these is closed.
         """
         self._source.end()
 
@@ -219,8 +219,8 @@ class Database(Source):
         """Begin a write transaction beside which no other one commits.
 
         Until it ends, its thread must write by it only, such as ``txn["t"][key] = value``. A write
-        by the database (``db["t"][key] = value``), another write transaction, and ``db.close()``
-        wait until it ends, so on the same thread they wait for ever.
+        by the database (``db["t"][key] = value``), and another write transaction, wait until it
+        ends. On the same thread they raise ``NestedError``, and ``db.close()`` aborts it.
 
         Raises ``TimeoutError`` if another exclusive transaction has not ended in time.
         """
@@ -306,6 +306,8 @@ class Database(Source):
         It is faster than transactions and takes constant memory. With ``is_sorted``, keys must
         ascend. Commits of others wait until it ends, so the iterable must not commit.
         """
+        if not isinstance(table, Table):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"table is of the type {type(table).__name__}, and not a Table; use db[name]")
         return self._source.bulk_load(table._table, pairs, is_sorted)  # pyright: ignore[reportPrivateUsage]
 
     def changes(self, after: int = 0) -> ChangeFeed:

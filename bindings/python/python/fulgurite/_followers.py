@@ -71,6 +71,13 @@ class Follower:
         """
         return self._follower.behind
 
+    def acknowledge(self) -> None:
+        """Say that all events that were returned are processed. Only a consumer can do so (see ``connect``).
+
+        Returns before the position is stored.
+        """
+        self._follower.acknowledge()
+
     def close(self) -> None:
         """End the follower. A thread that waits for it gets ``ClosedError``."""
         self._follower.close()

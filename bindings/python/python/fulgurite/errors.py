@@ -70,11 +70,11 @@ class ChangesGoneError(Error):
 
 
 class StoppedError(Error):
-    """The operation was stopped, such as a query by its timeout."""
+    """The operation was stopped, such as a query by its timeout or another limit."""
 
 
 class SyntaxInputError(Error, ValueError):
-    """An input, such as a document of RDF, cannot be parsed."""
+    """An input, such as a document of RDF or a SPARQL text, cannot be parsed."""
 
 
 class InvalidError(Error, ValueError):
@@ -122,7 +122,10 @@ class TombstoneError(Error):
 
 
 class NestedError(Error, RuntimeError):
-    """A function within ``EventStore.transact`` has called the store instead of its transaction."""
+    """A change by the store within ``EventStore.transact``, or by the database beside an exclusive transaction.
+
+    It would wait for this transaction, which this thread has begun. Write by the transaction.
+    """
 
 
 class SocketError(Error, OSError):

@@ -522,13 +522,18 @@ def connect(
     upcasters: Mapping[tuple[str, int], _Upcaster] | None = None,
     partition: tuple[int, int] | None = None,
     query: Query | None = None,
+    consumer: str | None = None,
 ) -> Follower:
     """Follow a store that another process serves, as ``EventStore.follow``.
 
     The other process sends the events as they are in the log: its upcasters are not called, but
     those that are given here (see ``open``). After ``SocketError``, connect again at
     ``Follower.position``.
+
+    A ``consumer`` begins at the position that the other process has stored for this name, or at the
+    first event. ``Follower.acknowledge`` raises this position, so that each event is processed at
+    least once. A name has one connection at a time.
     """
     functions = None if upcasters is None else dict(upcasters)
     items = None if query is None else query.items()
-    return Follower(_native.connect(os.fsdecode(socket), start, functions, partition, items), timeout)
+    return Follower(_native.connect(os.fsdecode(socket), start, functions, partition, items, consumer), timeout)

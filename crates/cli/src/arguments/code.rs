@@ -6,6 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueHint};
 use fulgurite_code::INDEXER_NAMES;
 
+use crate::arguments::facts_database::BackendArgument;
 use crate::arguments::shared::OutputFormat;
 
 /// Arguments of `facts index`.
@@ -28,6 +29,10 @@ pub struct Index {
     /// Write the whole index, not only what has changed.
     #[arg(long)]
     pub whole: bool,
+    /// What stores the index when it is written whole. By default, what stores the one that is there, or Fulgurite.
+    /// Increments are always of Fulgurite.
+    #[arg(long, value_enum)]
+    pub backend: Option<BackendArgument>,
 }
 
 /// An index of code.

@@ -153,6 +153,11 @@ pub struct Follow {
     /// `events append --serve`. If that process ends, connect again as soon as one serves there.
     #[arg(long, value_name = "SOCKET", value_hint = ValueHint::FilePath, conflicts_with = "path")]
     pub socket: Option<PathBuf>,
+    /// Continue where the consumer of this name has stopped, at the first event if it is new. The process that serves
+    /// stores its position when events were printed, so each is printed at least once. A name has one follower at a
+    /// time.
+    #[arg(long, value_name = "NAME", requires = "socket", conflicts_with_all = ["path", "from"])]
+    pub consumer: Option<String>,
     /// Begin at this position [default: after the newest event].
     // The greatest number asks a process that serves for new events only.
     #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u64).range(..u64::MAX))]

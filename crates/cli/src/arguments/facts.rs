@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use crate::arguments::facts_database::{DatabaseArgument, SliceArguments};
+use crate::arguments::facts_database::{BackendArgument, DatabaseArgument, SliceArguments};
 use crate::arguments::shared::{OutputFormat, WriteArguments, parse_seconds};
 use crate::arguments::{code, facts_files, facts_serve};
 
@@ -109,16 +109,6 @@ pub struct Create {
     pub backend: BackendArgument,
     #[command(flatten)]
     pub writing: WriteArguments,
-}
-
-/// A value of `--backend`.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, Default)]
-pub enum BackendArgument {
-    /// Fulgurite.
-    #[default]
-    Fulgurite,
-    /// LMDB, if the program was built with it: cargo install --path crates/cli --features lmdb.
-    Lmdb,
 }
 
 /// Arguments of `facts write`.

@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
+use fulgurite_facts::Backend;
 
 /// A database of facts.
 #[derive(Args, Debug)]
@@ -14,6 +15,25 @@ pub struct DatabaseArgument {
     /// The databases below, the lowest first, if this one is stacked.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub base: Vec<PathBuf>,
+}
+
+/// A value of `--backend`.
+#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+pub enum BackendArgument {
+    /// Fulgurite.
+    #[default]
+    Fulgurite,
+    /// LMDB, if the program was built with it: cargo install --path crates/cli --features lmdb.
+    Lmdb,
+}
+
+impl From<BackendArgument> for Backend {
+    fn from(argument: BackendArgument) -> Self {
+        match argument {
+            BackendArgument::Fulgurite => Self::Fulgurite,
+            BackendArgument::Lmdb => Self::Lmdb,
+        }
+    }
 }
 
 /// The facts that a verb reads, by the units that own them.

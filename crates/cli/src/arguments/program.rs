@@ -1,5 +1,7 @@
 //! The program and its verbs.
 
+use std::io::{ErrorKind, Write};
+
 use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[cfg(feature = "events")]
@@ -32,8 +34,15 @@ pub struct Arguments {
 impl Arguments {
     /// The arguments of this process. If they cannot be parsed, it prints why, and ends the process.
     pub fn of_process() -> Self {
-        let matches = with_negative_values(Self::command()).get_matches();
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut Self::command()).exit())
+        let parsed = with_negative_values(Self::command())
+            .try_get_matches()
+            .and_then(|matches| Self::from_arg_matches(&matches).map_err(|error| error.format(&mut Self::command())));
+        parsed.unwrap_or_else(|refused| {
+            let printed = refused.print().and_then(|()| std::io::stdout().flush());
+            // A help that is cut off has failed, unless its reader left.
+            let is_cut_off = printed.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe);
+            std::process::exit(if is_cut_off && !refused.use_stderr() { 1 } else { refused.exit_code() })
+        })
     }
 }
 
@@ -72,7 +81,9 @@ pub enum Verb {
     Changes(Changes),
     /// Verify every page, key and checksum.
     Check(Check),
-    /// Make the file as small as possible.
+    /// Remove unused space from the file.
+    ///
+    /// A few pages stay free for later changes.
     Compact(Compact),
     /// Copy a database to a new file. Another process may write to the database meanwhile.
     ///

@@ -30,6 +30,8 @@ pub enum RdfVerb {
     /// Answer a SPARQL query.
     Query(Query),
     /// Run a SPARQL update: all of its operations, or none.
+    ///
+    /// LOAD reads files of this machine, by file: IRIs. Nothing is fetched from the Web.
     Update(Update),
     /// Write the quads to an RDF file.
     Dump(Dump),
@@ -351,5 +353,5 @@ pub struct Serve {
 }
 
 fn parse_iri(text: &str) -> Result<NamedNode, String> {
-    NamedNode::new(text).map_err(|error| format!("not an absolute IRI: {error}"))
+    NamedNode::new(text).map_err(|_| "not an absolute IRI, such as http://example.org/a (without < and >)".to_owned())
 }

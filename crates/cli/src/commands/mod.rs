@@ -15,5 +15,6 @@ mod scratch;
 #[cfg(any(feature = "facts", feature = "rdf"))]
 mod serving;
 mod squashfs;
+mod unfinished;
 
 pub use run::run;

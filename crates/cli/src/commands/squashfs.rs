@@ -31,7 +31,8 @@ pub fn write(
 ) -> Result<u64, Failure> {
     require_power_of_two(packing.block)?;
     if to.exists() {
-        return Err(Failure::Message(format!("{}: exists; choose another file", to.display())));
+        let message = "a file is there already; choose another name, or move it away";
+        return Err(Failure::Message(format!("{}: {message}", to.display())));
     }
     let name = from.file_name().ok_or_else(|| Failure::Message(format!("{}: not a file", from.display())))?;
     let scratch = Scratch::beside(to)?;

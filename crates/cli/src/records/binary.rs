@@ -42,7 +42,7 @@ impl RecordReader for BinaryReader {
             [k0, k1, k2, k3, v0, v1, v2, v3] => {
                 (u32::from_le_bytes([k0, k1, k2, k3]), u32::from_le_bytes([v0, v1, v2, v3]))
             }
-            _ => return Err("the input ends inside of a record's lengths".into()),
+            _ => return Err("the input ends in the middle of a record".into()),
         };
         self.next = self.began + LENGTHS_BYTES as u64 + u64::from(key) + u64::from(value);
         let (key, value) = (self.read(key, "key")?, self.read(value, "value")?);

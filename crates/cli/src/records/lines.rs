@@ -40,7 +40,15 @@ impl Lines {
         }
         let line = str::from_utf8(&self.buffer).map_err(|error| {
             let at = error.valid_up_to() + 1;
-            format!("not UTF-8 at byte {at} of the line; bytes are written as {{\"hex\": …}} in JSON, hex:… elsewhere")
+            match PACKERS.iter().find(|(begins, _)| self.number == 1 && self.buffer.starts_with(begins)) {
+                Some((_, program)) => format!(
+                    "the input is compressed; unpack it, as with `{program} -dc INPUT | fulgurite import FILE TABLE \
+                     --format FORMAT`"
+                ),
+                None => format!(
+                    "not UTF-8 at byte {at} of the line; bytes are written as {{\"hex\": …}} in JSON, hex:… elsewhere"
+                ),
+            }
         })?;
         Ok(Some(if self.number == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line }))
     }
@@ -53,5 +61,8 @@ pub fn too_long() -> Offence {
 
 /// The longest line or record of text.
 pub const LINE_BYTES_MAX: u64 = 1 << 30;
+/// How compressed files begin, and the programs that unpack them.
+const PACKERS: [(&[u8], &str); 4] =
+    [(b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ", "xz"), (b"BZh", "bzip2")];
 /// Some programs write it before the first line.
 const BYTE_ORDER_MARK: char = '\u{feff}';

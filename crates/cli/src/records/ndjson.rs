@@ -76,7 +76,7 @@ fn option(fields: &FieldNames, name: &str) -> &'static str {
 /// The parser's message, whose line would be 1 always.
 fn without_line(error: &serde_json::Error) -> String {
     // Not all errors have a place.
-    let place = if error.line() > 0 { format!(" at column {}", error.column()) } else { String::new() };
+    let place = if error.column() > 0 { format!(" at column {}", error.column()) } else { String::new() };
     format!("no JSON object: {}{place}", json::fault(error))
 }
 

@@ -245,24 +245,24 @@ fn a_batch_with_a_wrong_line_is_not_appended_and_the_line_is_named() {
     let append =
         |input: &str| directory.run_with_input(&["events", "append", "a.ful", "--batch", "2"], input.as_bytes());
     let good = r#"{"stream":"n","type":"x"}"#;
-    refused(&append(&format!("{good}\n{good}\n{good}\n{{")), 1, "-: line 4, column 1: EOF while parsing");
+    refused(&append(&format!("{good}\n{good}\n{good}\n{{")), 1, "standard input: line 4, column 1: it ends before");
     assert_eq!(done(&directory.run(&["events", "read", "a.ful", "n"])).len(), 2);
     for (line, message) in [
         (r#"{"type":"x"}"#, "no member `stream`"),
         (r#"{"stream":"n"}"#, "no member `type`"),
-        (r#"{"stream":"n","type":"x","color":1}"#, "-: line 1, column 34: unknown member `color`"),
-        (r#"{"stream":"n","type":"x","id":"7"}"#, "-: line 1, column 31: `7` is not an id"),
-        (r#"{"stream":"n","type":"x","data":[1,}"#, "-: line 1, column 36: "),
-        (r#"{"stream":"n","type":7}"#, "-: line 1, column 22: `type` is not a string"),
-        (r#"{"stream":"n","type":"x","tags":["a"],"tags":[]}"#, "-: line 1, column 46: duplicate member `tags`"),
-        (r#"{"stream":"n","type":"x","data_hex":"0"}"#, "-: line 1, column 37: "),
-        (r#"["n"]"#, "-: line 1, column 1: "),
+        (r#"{"stream":"n","type":"x","color":1}"#, "input: line 1, column 34: unknown member `color`"),
+        (r#"{"stream":"n","type":"x","id":"7"}"#, "input: line 1, column 31: `7` is not an id"),
+        (r#"{"stream":"n","type":"x","data":[1,}"#, "input: line 1, column 36: "),
+        (r#"{"stream":"n","type":7}"#, "input: line 1, column 22: `type` is not a string"),
+        (r#"{"stream":"n","type":"x","tags":["a"],"tags":[]}"#, "input: line 1, column 46: duplicate member `tags`"),
+        (r#"{"stream":"n","type":"x","data_hex":"0"}"#, "input: line 1, column 37: "),
+        (r#"["n"]"#, "input: line 1, column 1: "),
         (r#"{"stream":"n","type":"x","expected":0}"#, "expected version 0, but its last event has version 1"),
         (r#"{"stream":"n","type":"x","expected":"no stream"}"#, "expected no stream"),
-        (r#"{"stream":"n","type":"x","expected":-1}"#, "-: line 1, column 37: `expected` is a version"),
+        (r#"{"stream":"n","type":"x","expected":-1}"#, "input: line 1, column 37: `expected` is a version"),
         (
             r#"{"stream":"n","type":"x","data":1,"data_hex":"00"}"#,
-            "-: line 1, column 46: `data` and `data_hex` exclude each other",
+            "input: line 1, column 46: `data` and `data_hex` exclude each other",
         ),
     ] {
         refused(&append(line), 1, message);
@@ -281,20 +281,20 @@ fn the_line_that_the_store_refuses_is_named_also_within_a_run_of_a_stream() {
     let append = |input: &str| directory.run_with_input(&["events", "append", "a.ful"], input.as_bytes());
     let good = "{\"stream\":\"n\",\"type\":\"x\"}\n".repeat(5);
     let no_type = r#"{"stream":"n","type":""}"#;
-    refused(&append(&format!("{good}\n{no_type}\n{good}")), 1, "-: line 7: the name of a type");
+    refused(&append(&format!("{good}\n{no_type}\n{good}")), 1, "input: line 7: the name of a type");
     // Events are checked before `expected` is, but line 1 is the first that is refused.
     let wrong = r#"{"stream":"n","type":"x","expected":5}"#;
-    let message = "-: line 1: stream `n`: expected version 5, but it does not exist; read the";
+    let message = "input: line 1: stream `n`: expected version 5, but it does not exist; read the";
     refused(&append(&format!("{wrong}\n{good}{no_type}")), 1, message);
     let no_name = r#"{"stream":"","type":"x"}"#;
-    refused(&append(&format!("{good}{no_name}")), 1, "-: line 6: the name of a stream");
+    refused(&append(&format!("{good}{no_name}")), 1, "input: line 6: the name of a stream");
     let late = r#"{"stream":"n","type":"x","expected":"no stream"}"#;
-    let message = "-: line 6: stream `n`: expected no stream, but earlier lines of this batch append to it, after \
+    let message = "input: line 6: stream `n`: expected no stream, but earlier lines of this batch append to it, after \
                    which its last event has version 4; let `expected` count them; nothing of this batch was appended";
     refused(&append(&format!("{good}{late}")), 1, message);
     let other = append(r#"{"stream":"s1","type":"x","expected":0}"#);
-    refused(&other, 1, "-: line 1: stream `s1`: expected version 0, but its last event has version 2; read the");
-    refused(&append("foo"), 1, "-: line 1, column 2: expected a value, or a text in double quotes");
+    refused(&other, 1, "input: line 1: stream `s1`: expected version 0, but its last event has version 2; read the");
+    refused(&append("foo"), 1, "input: line 1, column 2: expected a value, or a text in double quotes");
     assert_eq!(done(&directory.run(&["events", "read", "a.ful"])).len(), 9, "nothing was appended");
 }
 
@@ -308,12 +308,12 @@ fn an_expectation_that_failed_before_the_batch_is_not_to_be_counted_up() {
     let expecting = |version: u64| format!(r#"{{"stream":"r","type":"x","expected":{version}}}"#);
     done(&append(&format!("{known}\n{good}")));
     let read_again = |version: u64| {
-        format!("-: line 2: stream `r`: expected version 0, but its last event has version {version}; read the")
+        format!("input: line 2: stream `r`: expected version 0, but its last event has version {version}; read the")
     };
     refused(&append(&format!("{known}\n{}", expecting(0))), 1, &read_again(1));
     refused(&append(&format!("{good}\n{}", expecting(0))), 1, &read_again(2));
-    let message = "-: line 3: stream `r`: expected version 1, but earlier lines of this batch append to it, after which \
-                   its last event has version 2; let `expected` count them";
+    let message = "input: line 3: stream `r`: expected version 1, but earlier lines of this batch append to it, after \
+                   which its last event has version 2; let `expected` count them";
     refused(&append(&format!("{known}\n{good}\n{}", expecting(1))), 1, message);
     done(&append(&format!("{known}\n{good}\n{}", expecting(2))));
 }
@@ -324,7 +324,7 @@ fn a_line_that_is_not_utf_8_is_named_and_what_was_appended_before_is_counted() {
     let mut input = r#"{"stream":"n","type":"x"}"#.repeat(3).replace("}{", "}\n{").into_bytes();
     input.extend(b"\n\xff\n");
     let run = directory.run_with_input(&["events", "append", "a.ful", "--batch", "2"], &input);
-    refused(&run, 1, "-: cannot be read at line 4: ");
+    refused(&run, 1, "standard input: cannot be read at line 4: ");
     refused(&run, 1, "nothing of this batch was appended; 2 events were appended before");
     assert_eq!(done(&directory.run(&["events", "read", "a.ful", "n"])).len(), 2);
 }
@@ -435,6 +435,25 @@ fn follow_receives_events_from_a_process_that_serves_while_it_appends() {
     assert_eq!(directory.run(&["events", "follow"]).code, 2);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_consumer_at_a_socket_continues_behind_what_it_has_printed() {
+    use std::io::{BufRead, BufReader};
+    let directory = created();
+    let append = ["events", "append", "a.ful", "--stream", "n", "--type", "x", "--serve", "s.sock"];
+    let mut serving = directory.spawn(&append);
+    BufReader::new(serving.stderr.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
+    let follow = ["events", "follow", "--socket", "s.sock", "--consumer", "c", "--limit", "4"];
+    for expected in [[0_u64, 1, 2, 3], [4, 5, 6, 7]] {
+        assert_eq!(data(&done(&directory.run(&follow))), expected);
+    }
+    drop(serving.stdin.take());
+    assert_eq!(serving.wait().unwrap().code(), Some(0));
+    let consumers = done(&directory.run(&["events", "consumers", "a.ful", "--format", "csv"]));
+    assert_eq!(consumers, ["consumer,position,behind", "c,8,1"]);
+    refused(&directory.run(&["events", "follow", "a.ful", "--consumer", "c"]), 2, "--consumer");
+}
+
 /// The connections ended at once.
 #[cfg(unix)]
 #[test]
@@ -467,7 +486,7 @@ fn follow_says_once_that_the_process_at_the_socket_ends_each_connection() {
     let mut following = directory.spawn(&[&["events", "follow", "--socket", "s.sock"][..], &options].concat());
     for connection in 0..15 {
         let (mut follower, _) = listener.accept().unwrap();
-        follower.read_exact(&mut [0; 28]).unwrap();
+        follower.read_exact(&mut [0; 32]).unwrap();
         if connection == 0 {
             // The frame of a signal: it has caught up.
             follower.write_all(&[4, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap();

@@ -46,9 +46,12 @@ fn a_damaged_page_is_named_by_whatever_meets_it() {
     let message = place.run(&["export", "a.ful", "t"]).fails(3);
     assert!(message.contains(&page), "{message}");
     let run = place.run(&["check", "a.ful"]);
-    assert!(run.text().contains(&page), "{run:?}");
+    assert!(run.text().contains(&page) && !run.text().contains("restore"), "{run:?}");
     let message = run.fails(3);
-    assert_eq!(message, "a.ful: 1 damaged place; restore a backup, or export what can still be read");
+    assert!(message.starts_with("a.ful: 1 damaged place; restore a backup, or save what is sound: "), "{message}");
+    let before = place.run(&["export", "a.ful", "t"]).text().lines().count();
+    let after = place.run(&["export", "a.ful", "t", "--from", "19000"]).ok();
+    assert!((1..20_000).contains(&before) && after.lines().count() == 1000, "{before}");
 }
 
 #[test]
@@ -60,7 +63,14 @@ fn what_is_no_database_is_told_so() {
         let before = place.read(name);
         for verb in [&["tables", name][..], &["check", name], &["put", name, "t", "k", "v", "--create"]] {
             let message = place.run(verb).fails(3);
-            assert!(message.ends_with(&format!("{name}: not a Fulgurite database; check the path")), "{message}");
+            let expected = match (name, verb[0]) {
+                ("text.ful", _) => "text.ful: not a Fulgurite database; check the path",
+                (_, "put") => {
+                    "an empty file, not a Fulgurite database; remove it, and create the database with --create"
+                }
+                _ => "empty.ful: an empty file, not a Fulgurite database; check the path",
+            };
+            assert!(message.ends_with(expected), "{message}");
         }
         assert_eq!(place.read(name), before);
     }
@@ -165,6 +175,9 @@ fn a_second_writer_is_told_the_first_ones_pid_and_readers_go_on() {
     let writer = Database::open(place.path("a.ful")).unwrap();
     let second = place.run(&["put", "a.ful", "fruit", "cherry", "black"]).fails(4);
     assert!(second.contains(&format!("(pid {})", std::process::id())), "{second}");
+    assert!(second.ends_with("; close it there, or wait for it with --wait SECONDS"), "{second}");
+    let waited = place.run(&["put", "a.ful", "fruit", "cherry", "black", "--wait", "0.01"]).fails(4);
+    assert!(waited.ends_with(", also after 0.01 s; close it there, or wait longer"), "{waited}");
     let import =
         place.run_with_input(&["import", "a.ful", "fruit"], b"{\"key\":\"cherry\",\"value\":\"black\"}\n").fails(4);
     assert!(import.contains("another process has this database open for writing"), "{import}");
@@ -221,6 +234,15 @@ fn a_reader_that_has_had_enough_ends_the_program_quietly() {
         let run = Run::of(child.wait_with_output().unwrap());
         assert_eq!((run.code, run.messages.as_str()), (0, ""), "{arguments:?}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_help_that_cannot_be_written_fails() {
+    let place = TestDirectory::new();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let status = place.command(crate::fixture::PROGRAM).arg("--help").stdout(full).status().unwrap();
+    assert_eq!(status.code(), Some(1));
 }
 
 /// While a verb waits for events it writes nothing, so no failed write shows that the reader has closed the pipe.

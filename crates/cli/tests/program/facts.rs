@@ -47,6 +47,7 @@ fn facts_are_written_and_asked_and_kept_when_the_database_is_finished() {
     assert_eq!(done(&answered), expected);
     assert!(answered.messages.contains("src.Line.1: 2 facts searched"), "{}", answered.messages);
     done(&directory.run(&["facts", "finish", "a.ful"]));
+    refused(&directory.run(&["facts", "finish", "a.ful"]), 1, "a.ful: the database is complete already");
     assert_eq!(done(&directory.run(&query)), expected);
     let stats = done(&directory.run(&["facts", "stats", "a.ful"]));
     assert_eq!(stats.len(), 5);
@@ -121,8 +122,9 @@ fn a_database_on_another_one_hides_what_has_changed() {
     let changed = LINES.replace("b.rs", "c.rs");
     let written = directory.run_with_input(&["facts", "write", "b.ful", "-", "--base", "a.ful"], changed.as_bytes());
     done(&written);
+    assert!(written.messages.starts_with("standard input: "), "{}", written.messages);
     assert_eq!(done(&directory.run(&files)).len(), 2);
-    refused(&directory.run(&["facts", "query", "b.ful", "src.File _"]), 1, "open it with its base");
+    refused(&directory.run(&["facts", "query", "b.ful", "src.File _"]), 1, "`--base FILE`");
 }
 
 #[test]
@@ -136,7 +138,7 @@ fn mistakes_have_places_and_leave_nothing_behind() {
     refused(&directory.run(&["facts", "create", "wrong.ful", "--schema", "empty.angle"]), 1, "there is no predicate");
     assert!(!directory.path("wrong.ful").exists());
     for (input, message) in [
-        (LINES.replace("\"number\":2", "\"number\":\"2\""), "fact 1: $.key.number: expected nat"),
+        (LINES.replace("\"number\":2", "\"number\":\"2\""), "batch 1, fact 2: $.key.number: expected nat"),
         (LINES[..LINES.len() - 4].to_owned(), "line 4, column"),
         (String::new(), "line 1, column 0"),
     ] {
@@ -403,9 +405,9 @@ fn a_dump_with_a_reference_to_a_hidden_fact_is_refused() {
 fn a_derivation_that_is_wrong_has_a_place_and_nothing_is_written() {
     let directory = created();
     for (element, message) in [
-        (r#"{"derivations":[[1024,1025],[1024,9]]}"#, "batch 0, derivation 1: $: there is no fact 9 before this one"),
-        (r#"{"derivations":[7]}"#, "batch 0, derivation 0: $: expected the ids of a fact"),
-        (r#"{"derivations":[[]]}"#, "batch 0, derivation 0: $: expected the ids of a fact"),
+        (r#"{"derivations":[[1024,1025],[1024,9]]}"#, "batch 1, derivation 2: $: there is no fact 9 before this one"),
+        (r#"{"derivations":[7]}"#, "batch 1, derivation 1: $: expected the ids of a fact"),
+        (r#"{"derivations":[[]]}"#, "batch 1, derivation 1: $: expected the ids of a fact"),
         (r#"{"derivations":[["x"]]}"#, "is not an id of a fact"),
         (r#"{"derivations":[],"unit":"a"}"#, "must be the only member of an element"),
         (r#"{"derivations":7}"#, "an array of derivations"),

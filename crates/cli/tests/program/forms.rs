@@ -91,6 +91,35 @@ fn an_export_replaces_no_file() {
 }
 
 #[test]
+fn an_export_has_its_name_when_it_is_complete_and_removes_what_a_killed_one_left() {
+    let place = TestDirectory::new().with_fruit("a.ful");
+    place.file("f.csv-unfinished", "key,value\n");
+    place.run(&["export", "a.ful", "fruit", "f.csv"]).ok();
+    assert_eq!(place.names(), ["a.ful", "f.csv"]);
+    let running = std::fs::File::create(place.path("g.csv-unfinished")).unwrap();
+    running.lock().unwrap();
+    let message = place.run(&["export", "a.ful", "fruit", "g.csv"]).fails(1);
+    assert!(message.starts_with("g.csv: another process writes it; "), "{message}");
+    assert_eq!(place.names(), ["a.ful", "f.csv", "g.csv-unfinished"]);
+}
+
+#[test]
+fn a_name_that_promises_another_format_is_refused() {
+    let place = TestDirectory::new().with_fruit("a.ful");
+    let message = place.run(&["export", "a.ful", "fruit", "f.csv.gz"]).fails(1);
+    assert!(message.starts_with("f.csv.gz: the file would not be compressed; "), "{message}");
+    place.run(&["export", "a.ful", "fruit", "f.csv.gz", "--format", "csv"]).ok();
+    if cfg!(feature = "rdf") {
+        place.run(&["rdf", "update", "s.ful", "INSERT DATA { <x:a> <x:p> 1 }", "--create"]).ok();
+        let message = place.run(&["rdf", "dump", "s.ful", "o.nq.gz"]).fails(1);
+        assert!(message.starts_with("o.nq.gz: the file would not be compressed; "), "{message}");
+        let message = place.run(&["rdf", "dump", "s.ful", "o.foo"]).fails(1);
+        assert!(message.starts_with("o.foo: the extension is of no RDF format; give --format"), "{message}");
+        assert_eq!(place.names(), ["a.ful", "f.csv.gz", "s.ful"]);
+    }
+}
+
+#[test]
 fn an_import_replaces_the_values_of_keys_that_are_there() {
     let place = TestDirectory::new().with_fruit("a.ful");
     let input = "key,value\ncherry,black\nbanana,green\ncherry,dark\n";
@@ -130,10 +159,14 @@ fn a_wrong_input_is_named_with_its_place_and_loads_nothing() {
     let json = |line: &str| format!("{good}\n{line}\n{good}");
     let table = ["--create", "--key", "u64", "--value", "string"];
     for (form, input, expected) in [
-        ("ndjson", json("{\"key\":2,"), "line 3: no JSON object: EOF while parsing a value at column 9"),
-        ("ndjson", json("[2]"), "line 3: no JSON object: invalid type: sequence, expected an object at column 0"),
+        ("ndjson", json("{\"key\":2,"), "line 3: no JSON object: it ends before the value is complete at column 9"),
+        ("ndjson", json("[2]"), "line 3: no JSON object: expected an object, found an array"),
         ("ndjson", json("{\"key\":2}"), "line 3: no member `value` (there are: key); name one with --value-field"),
-        ("ndjson", json("{\"key\":-2,\"value\":\"\"}"), "line 3: key: not a u64: `-2`: invalid digit found in string"),
+        (
+            "ndjson",
+            json("{\"key\":-2,\"value\":\"\"}"),
+            "line 3: key: not a u64: `-2`: expected a whole number from 0 to 18446744073709551615",
+        ),
         ("ndjson", json("{\"key\":2,\"value\":7}"), "line 3: value: expected a string, found 7"),
         ("ndjson", json("{\"key\":2,\"key\":3,\"value\":\"\"}"), "line 3: duplicate member `key`"),
         ("ndjson", json("{\"key\":2,\"value\":\"\",\"x\":1}"), "line 3: `x` would be lost"),
@@ -147,7 +180,7 @@ fn a_wrong_input_is_named_with_its_place_and_loads_nothing() {
         (
             "binary",
             "\x08\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\x01x\x08\0".into(),
-            "byte 17: the input ends inside of a record's lengths",
+            "byte 17: the input ends in the middle of a record",
         ),
         (
             "binary",
@@ -179,20 +212,23 @@ fn text_that_is_not_utf_8_is_named_with_its_place() {
     let run = place.run_with_input(&["import", "a.ful", "t", "--create"], b"{\"key\":\"a\",\"value\":\"\xFF\"}\n");
     let message = run.fails(1);
     assert!(message.contains("line 1: not UTF-8 at byte 21 of the line; "), "{message}");
+    let run = place.run_with_input(&["import", "a.ful", "t", "--create"], b"\x1f\x8b\x08\0\n");
+    let message = run.fails(1);
+    assert!(message.contains("the input is compressed; unpack it, as with `gzip -dc "), "{message}");
 }
 
 #[test]
 fn a_wrong_key_type_is_refused() {
     let place = TestDirectory::new();
     let message = place.run(&["put", "a.ful", "t", "7", "x", "--create", "--key", "u64", "--value", "u8"]).fails(1);
-    assert_eq!(message, "value `x`: not a u8: `x`: invalid digit found in string");
+    assert_eq!(message, "value `x`: not a u8: `x`: expected a whole number from 0 to 255");
     assert_eq!(place.names(), [""; 0]);
     place.run(&["put", "a.ful", "t", "7", "8", "--create", "--key", "u64", "--value", "u8"]).ok();
     let message = place.run(&["get", "a.ful", "t", "7", "--key", "string"]).fails(1);
     assert_eq!(message, "table `t`: the table's keys are u64, not string; omit --key, or give --key hex");
     assert_eq!(
         place.run(&["get", "a.ful", "t", "seven"]).fails(1),
-        "key `seven`: not a u64: `seven`: invalid digit found in string"
+        "key `seven`: not a u64: `seven`: expected a whole number from 0 to 18446744073709551615"
     );
     let odd = place.run(&["get", "a.ful", "t", "123", "--key", "hex"]).fails(1);
     assert_eq!(odd, "key `123`: expected an even number of hexadecimal digits, found 3");

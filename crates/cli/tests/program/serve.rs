@@ -153,7 +153,8 @@ fn verbs_and_servers_ask_the_endpoints_that_they_are_told_to() {
     let select = format!("SELECT ?born {pattern}");
     let query = ["rdf", "query", "here.ful", &select, "--format", "csv"];
     let refused = place.run(&query).fails(1);
-    assert!(refused.contains(&format!("SERVICE <{url}>: calls to other endpoints are not allowed")), "{refused}");
+    let expected = format!("SERVICE <{url}>: calls to other endpoints are not allowed; allow this one with --service");
+    assert!(refused.contains(&expected), "{refused}");
     let refused = place.run(&[&query[..], &["--service", "http://127.0.0.1:1/"]].concat()).fails(1);
     assert!(refused.contains("this endpoint is not allowed; allow it with --service"), "{refused}");
     assert_eq!(place.run(&[&query[..], &["--service", &url]].concat()).ok(), "born\r\n1815\r\n");

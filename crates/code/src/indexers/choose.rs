@@ -168,6 +168,7 @@ impl Plan {
             name.push(ending);
             PathBuf::from(name)
         };
+        remove_outputs(&beside);
         let log = Temporary::at(named("-indexer.log"))?;
         let mut indexed = Indexed::of(&self.directory);
         let mut files = vec![log.path().to_owned()];
@@ -246,6 +247,31 @@ fn named_in(name: &str, root: &str) -> String {
     if root.is_empty() { name.to_owned() } else { format!("{name} in {root}") }
 }
 
+/// Removes the outputs that runs which were cut off have left beside an index: the next run may have fewer. One that
+/// cannot be removed is an error when it is to be written.
+fn remove_outputs(index: &Path) {
+    let (Some(directory), Some(name)) = (index.parent(), index.file_name()) else { return };
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    let is_left = |other: &OsStr| {
+        let rest = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
+        rest.and_then(|rest| str::from_utf8(rest).ok()).is_some_and(is_output)
+    };
+    for entry in entries.flatten().filter(|entry| is_left(&entry.file_name())) {
+        let _ = std::fs::remove_file(entry.path());
+    }
+}
+
+/// Whether what follows the name of an index makes it that of an output.
+fn is_output(rest: &str) -> bool {
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let is_of = |indexer: &Indexer| {
+        let rest = rest.strip_prefix('-').and_then(|rest| rest.strip_prefix(indexer.name));
+        let number = rest.and_then(|rest| rest.strip_suffix(".scip"));
+        number.is_some_and(|number| number.is_empty() || number.strip_prefix('-').is_some_and(is_number))
+    };
+    rest == "-ctags.json" || INDEXERS.iter().any(is_of)
+}
+
 /// How an indexer is run that writes SCIP.
 fn command(indexer: &Indexer, directory: &Path, root: &str, output: &Path) -> Command {
     let mut command = Command::new(indexer.name);
@@ -307,6 +333,19 @@ mod tests {
             assert!(error.contains(part), "{error}");
         }
         assert!(Plan::of(&path.join("none")).is_err());
+    }
+
+    /// The output of the third run of an indexer stayed until there were three again.
+    #[test]
+    fn outputs_of_runs_that_were_cut_off_are_removed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| directory.path().join(name);
+        let kept = ["code.ful", "code.ful-notes.scip", "code.ful-scip-go-a.scip", "other.ful-ctags.json"];
+        let left = ["code.ful-ctags.json", "code.ful-rust-analyzer.scip", "code.ful-scip-go-2.scip"];
+        kept.iter().chain(&left).for_each(|name| std::fs::write(path(name), "").expect("a file"));
+        remove_outputs(&path("code.ful"));
+        assert!(kept.iter().all(|name| path(name).exists()));
+        assert!(left.iter().all(|name| !path(name).exists()));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The fields of an index of SCIP one by one, so that memory holds one document at a time, and errors have a place.
 //!
-//! The bytes come from anywhere: lengths are compared with what the file has before memory is taken for them.
+//! The bytes come from anywhere: lengths are compared with what the file has, and with a limit, before memory is taken
+//! for them. Without the limit, a small file that is compressed could ask for all memory.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -65,6 +66,10 @@ impl<R: Read> Frames<R> {
                 format!("a part of {length} bytes begins here, but the file ends after {left}; it is cut off");
             return Err(Fault { offset: self.offset, message });
         }
+        if length > PART_BYTES_MAX {
+            let message = format!("a part of {length} bytes begins here; at most {PART_BYTES_MAX} are read");
+            return Err(Fault { offset: self.offset, message });
+        }
         let mut bytes = vec![0; usize::try_from(length).expect("the file has as many bytes")];
         self.read(&mut bytes)?;
         Ok(bytes)
@@ -106,8 +111,26 @@ fn foreign(offset: u64) -> Fault {
     Fault { offset, message: "this is not an index of SCIP; give a file that an indexer wrote".into() }
 }
 
+/// A part is what is said of one file. Few have a hundredth of this.
+const PART_BYTES_MAX: u64 = 256 << 20;
 /// Types of fields in Protocol Buffers.
 const VARINT: u64 = 0;
 const EIGHT_BYTES: u64 = 1;
 const LENGTH: u64 = 2;
 const FOUR_BYTES: u64 = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file of a few megabytes of gzip, with one part of zeros, took gigabytes of memory.
+    #[test]
+    fn a_part_that_is_too_large_is_an_error_before_it_is_read() {
+        // Field 2, with 2³⁰ bytes.
+        let begin: &[u8] = &[0x12, 0x80, 0x80, 0x80, 0x80, 0x04];
+        let mut frames = Frames::new(begin.chain(io::repeat(0)), 2 << 30);
+        let fault = frames.next().expect_err("it is too large");
+        assert_eq!(fault.offset, 6);
+        assert!(fault.message.starts_with("a part of 1073741824 bytes begins here; at most "), "{}", fault.message);
+    }
+}

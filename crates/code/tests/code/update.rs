@@ -51,12 +51,27 @@ fn only_what_has_changed_is_written() {
     assert_eq!((second.files, second.added, second.changed, second.removed), (10, 1, 1, 1));
     assert!(second.facts * 2 < first.facts, "{} of {} facts", second.facts, first.facts);
     assert_eq!(project.names(), ["code.ful", "code.ful-increment.1", "index.scip", "project"]);
+    // Its pages are small, since it has few facts.
+    let length = |name: &str| std::fs::metadata(project.directory.path().join(name)).unwrap().len();
+    let (whole, increment) = (length("code.ful"), length("code.ful-increment.1"));
+    assert!(4 * increment < 3 * whole, "{increment} and {whole} bytes");
     assert_as_fresh(&project);
     let reader = project.reader();
     assert!(reader.file("b.rs").is_err());
     let shared = reader.resolve("shared").unwrap()[0];
     let paths: Vec<_> = reader.references(shared).unwrap().into_iter().map(|place| place.path).collect();
     assert_eq!(paths, ["a.rs", "c.rs", "d.rs", "e.rs", "f.rs", "g.rs", "h.rs", "i.rs", "z.rs"]);
+}
+
+#[test]
+fn a_source_without_files_makes_no_index() {
+    let project = Project::new();
+    project.write(&[]);
+    let error = project.try_update(false).unwrap_err().to_string();
+    assert!(error.contains("there are no sources"), "{error}");
+    // Not even a lock.
+    let is_left = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("code.ful");
+    assert!(!std::fs::read_dir(project.directory.path()).unwrap().any(|entry| is_left(entry.unwrap())));
 }
 
 #[test]

@@ -132,10 +132,13 @@ fn begin(
 ) -> Result<Replay> {
     let segments = list_segments(&**disk, database)?;
     let stale = segments.partition_point(|&number| number < from.first_segment);
-    check_numbers(database, &segments[stale..], from)?;
-    for &number in &segments[..stale] {
+    let gap = check_numbers(database, &segments[stale..], from);
+    // A segment of another database may be why there is a gap; those that are read are looked at then.
+    let looked_at = if gap.is_err() { segments.len() } else { stale };
+    for &number in &segments[..looked_at] {
         refuse_foreign(&**disk, database, uuid, number)?;
     }
+    gap?;
     let memory = match keep {
         Some(keep) if is_small(&**disk, database, &segments[stale..], keep.bytes_max)? => {
             Memory::Image { map: keep.map }

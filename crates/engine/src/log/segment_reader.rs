@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::image::Image;
 use super::segment::{corrupt, segment_path};
-use crate::error::{Error, Result};
+use crate::error::{Error, FOREIGN_LOG, Result};
 use crate::format::{RECORD_ALIGNMENT, RecordHeader, RecordKind, SegmentHeader, SegmentHeaderFault};
 use crate::ids::{SegmentNumber, Sequence};
 use crate::io::{Access, Disk, File};
@@ -321,7 +321,7 @@ impl SegmentReader {
     }
 
     fn foreign(&self) -> Error {
-        self.corrupt(UUID_AT, "it is the log of another database; move it away, or restore that database")
+        self.corrupt(UUID_AT, FOREIGN_LOG)
     }
 
     /// The record's header at `offset`, while everything from `start` on is kept.

@@ -1,12 +1,14 @@
 //! [`Hello`]: what a follower in another process sends first.
 //!
 //! ```text
-//! hello   0  "fulgev03"    8  first position wanted, u64; all bits set: that of the next event, which `missed` says
-//!        16  index of the member of a group, u32    20  its members, u32    24  bytes of the query, u32    28  query
+//! hello   0  "fulgev04"    8  first position wanted, u64; all bits set: that of the next event, which `missed` says
+//!        16  index of the member of a group, u32    20  its members, u32    24  bytes of the query, u32
+//!        28  bytes of the name of a consumer, u32    32  query, name of the consumer
 //! query   0  part, u8: 0 begins an item, 1 is a type, 2 a tag, 3 a stream    1  bytes, u32    5  name
 //! ```
 //!
-//! Integers are little-endian. A query without items asks for all events.
+//! Integers are little-endian. A query without items asks for all events. A name without bytes is none. With a name,
+//! the first position is the one that the store has for it, which `missed` says.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -23,10 +25,12 @@ pub struct Hello {
     pub partition: Partition,
     /// Only events that match it.
     pub query: EventQuery,
+    /// The consumer whose stored position is the first one.
+    pub consumer: Option<String>,
 }
 
 impl Hello {
-    /// Its bytes. None if the query is too long.
+    /// Its bytes. None if the query or the name is too long.
     pub fn to_bytes(&self) -> Option<Vec<u8>> {
         let mut query = Vec::new();
         let mut push = |part: u8, name: &[u8]| {
@@ -41,10 +45,13 @@ impl Hello {
             item.streams.iter().for_each(|stream| push(STREAM, stream));
         }
         let length = u32::try_from(query.len()).ok().filter(|length| *length <= QUERY_BYTES_MAX)?;
+        let consumer = self.consumer.as_deref().unwrap_or_default();
+        let name_bytes = u32::try_from(consumer.len()).ok().filter(|length| *length <= CONSUMER_BYTES_MAX)?;
         let (index, count) = self.partition.numbers();
         let mut bytes = [&MAGIC[..], &self.from.0.to_le_bytes()].concat();
-        [index, count, length].iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        [index, count, length, name_bytes].iter().for_each(|number| bytes.extend(number.to_le_bytes()));
         bytes.extend(query);
+        bytes.extend(consumer.as_bytes());
         Some(bytes)
     }
 
@@ -58,15 +65,17 @@ impl Hello {
             return Err(malformed());
         }
         let position = Position(u64::from_le_bytes(array::<8>(from)?));
-        let (index, count, length) = (word(from)?, word(from)?, word(from)?);
-        if length > QUERY_BYTES_MAX {
+        let (index, count, length, name_bytes) = (word(from)?, word(from)?, word(from)?, word(from)?);
+        if length > QUERY_BYTES_MAX || name_bytes > CONSUMER_BYTES_MAX {
             return Err(malformed());
         }
-        let mut query = vec![0; length as usize];
+        let (mut query, mut name) = (vec![0; length as usize], vec![0; name_bytes as usize]);
         from.read_exact(&mut query)?;
+        from.read_exact(&mut name)?;
         let parts = Partition::new(index, count).zip(parse_query(&query));
         let (partition, query) = parts.ok_or_else(malformed)?;
-        Ok(Self { from: position, partition, query })
+        let name = String::from_utf8(name).map_err(|_| malformed())?;
+        Ok(Self { from: position, partition, query, consumer: (!name.is_empty()).then_some(name) })
     }
 }
 
@@ -108,8 +117,10 @@ pub const AT_END: Position = Position(u64::MAX);
 
 /// The longest query in this form.
 pub const QUERY_BYTES_MAX: u32 = 64 << 10;
+/// The longest name of a consumer: the engine stores keys up to this length in one place.
+pub const CONSUMER_BYTES_MAX: u32 = 1024;
 
-const MAGIC: &[u8; 8] = b"fulgev03";
+const MAGIC: &[u8; 8] = b"fulgev04";
 const ITEM: u8 = 0;
 const KIND: u8 = 1;
 const TAG: u8 = 2;
@@ -125,7 +136,8 @@ mod tests {
         let query = EventQuery::new().or(QueryItem::new()).or(item);
         let partition = Partition::new(2, 3).unwrap();
         for query in [EventQuery::new(), query] {
-            let hello = Hello { from: Position(7), partition, query };
+            let consumer = (!query.items.is_empty()).then(|| "c#2/3".to_owned());
+            let hello = Hello { from: Position(7), partition, query, consumer };
             let bytes = hello.to_bytes().unwrap();
             assert_eq!(Hello::read(&mut &bytes[..]).unwrap(), hello);
             for length in 0..bytes.len() {
@@ -135,6 +147,6 @@ mod tests {
         assert_eq!(parse_query(&[KIND, 0, 0, 0, 0]), None, "no item has begun");
         assert_eq!(parse_query(&[ITEM, 1, 0, 0, 0]), None, "a name is cut");
         let long = EventQuery::tag("t".repeat(QUERY_BYTES_MAX as usize));
-        assert_eq!(Hello { from: AT_END, partition, query: long }.to_bytes(), None);
+        assert_eq!(Hello { from: AT_END, partition, query: long, consumer: None }.to_bytes(), None);
     }
 }

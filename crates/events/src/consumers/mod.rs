@@ -3,6 +3,8 @@
 pub mod follower;
 #[cfg(unix)]
 mod hello;
+#[cfg(unix)]
+mod named;
 pub mod parallel;
 pub mod rebuild;
 mod rebuilding;

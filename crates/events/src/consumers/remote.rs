@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::consumers::hello::{AT_END, Hello};
+use crate::consumers::hello::{AT_END, CONSUMER_BYTES_MAX, Hello};
 use crate::consumers::signal::Signal;
 use crate::consumers::wire::{self, Body, Kind};
 use crate::error::{Error, Result};
@@ -32,6 +32,8 @@ pub struct RemoteFollower {
     body: Body,
     /// Whether that is an event that is not delivered yet.
     is_undelivered: bool,
+    /// The position that a named consumer has acknowledged. None without a name.
+    acknowledged: Option<Position>,
 }
 
 /// An event of another process, with the names of its stream and type.
@@ -77,20 +79,69 @@ impl RemoteFollower {
         if from == AT_END {
             return Err(Error::Invalid { message: NO_POSITION.into() });
         }
-        Self::ask(socket.as_ref(), from, partition, query)
+        Self::ask(socket.as_ref(), Hello { from, partition, query: query.clone(), consumer: None })
     }
 
-    /// Connects, and sends what it asks for. The position may be [`AT_END`].
-    fn ask(socket: &Path, from: Position, partition: Partition, query: &EventQuery) -> Result<Self> {
-        let hello = Hello { from, partition, query: query.clone() }.to_bytes();
-        let hello = hello.ok_or_else(|| Error::Invalid { message: TOO_LONG.into() })?;
+    /// Connects to the socket of a store as a consumer, and follows it from the position that the store has for this
+    /// name: the first event, if it has none. [`RemoteFollower::acknowledge`] raises that position, so that each event
+    /// is processed at least once. A name has one connection at a time.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # fn main() -> fulgurite_events::Result<()> {
+    /// let mut follower = fulgurite_events::RemoteFollower::connect_consumer("shop.sock", "mailer")?;
+    /// loop {
+    ///     follower.poll(Duration::from_secs(1), |remote| {
+    ///         println!("{}", remote.event.position);
+    ///         Ok(())
+    ///     })?;
+    ///     follower.acknowledge(follower.position())?;
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Socket`] if no process serves at the socket, or it sends no position for a minute; [`Error::Invalid`]
+    /// if another connection has the name, or the name is empty or too long.
+    pub fn connect_consumer(socket: impl AsRef<Path>, consumer: &str) -> Result<Self> {
+        Self::connect_consumer_with(socket, consumer, Partition::ALL, &EventQuery::new())
+    }
+
+    /// As [`RemoteFollower::connect_consumer`], but the other process sends only events of a member's streams that
+    /// match a query. Each member of a group has a position of its own: see [`Partition::consumer`].
+    ///
+    /// # Errors
+    /// As [`RemoteFollower::connect_consumer`]. [`Error::Invalid`] if the names in the query have more than 64 KiB.
+    pub fn connect_consumer_with(
+        socket: impl AsRef<Path>,
+        consumer: &str,
+        partition: Partition,
+        query: &EventQuery,
+    ) -> Result<Self> {
+        let name = partition.consumer(consumer);
+        if consumer.is_empty() || name.len() > CONSUMER_BYTES_MAX as usize {
+            return Err(Error::Invalid { message: WRONG_NAME.into() });
+        }
+        let hello = Hello { from: Position::START, partition, query: query.clone(), consumer: Some(name) };
+        let mut follower = Self::ask(socket.as_ref(), hello)?;
+        follower.await_position()?;
+        follower.acknowledged = Some(follower.next);
+        let set = follower.from.get_ref().set_write_timeout(Some(FRAME_WAIT));
+        set.map_err(|source| follower.failed(source))?;
+        Ok(follower)
+    }
+
+    /// Connects, and sends what it asks for.
+    fn ask(socket: &Path, hello: Hello) -> Result<Self> {
+        let from = hello.from;
+        let hello = hello.to_bytes().ok_or_else(|| Error::Invalid { message: TOO_LONG.into() })?;
         let path = socket.to_path_buf();
         let connect = || -> io::Result<UnixStream> {
             let mut stream = UnixStream::connect(&path)?;
             stream.write_all(&hello)?;
             Ok(stream)
         };
-        let stream = connect().map_err(|source| Error::Socket { path: path.clone(), source })?;
+        let stream = connect().map_err(|source| Error::Socket { path: path.clone(), source, is_server: false })?;
         let from_socket = BufReader::with_capacity(BUFFER_BYTES, stream);
         Ok(Self {
             path,
@@ -101,6 +152,7 @@ impl RemoteFollower {
             missed: 0,
             body: Body::default(),
             is_undelivered: false,
+            acknowledged: None,
         })
     }
 
@@ -111,15 +163,53 @@ impl RemoteFollower {
     /// As [`RemoteFollower::connect`]. [`Error::Socket`] if the other process ends the connection, or sends no position
     /// for a minute.
     pub fn connect_at_end(socket: impl AsRef<Path>) -> Result<Self> {
-        let mut follower = Self::ask(socket.as_ref(), AT_END, Partition::ALL, &EventQuery::new())?;
-        let set = follower.from.get_ref().set_read_timeout(Some(FRAME_WAIT));
-        set.map_err(|source| follower.failed(source))?;
-        let kind = wire::read_frame(&mut follower.from, &mut follower.body);
-        let kind = kind.map_err(|source| follower.failed(source))?;
-        let numbers = follower.numbers().filter(|_| kind == Kind::Missed);
-        let [_, next] = numbers.ok_or_else(|| follower.malformed())?;
-        follower.next = Position(next);
+        let hello = Hello { from: AT_END, partition: Partition::ALL, query: EventQuery::new(), consumer: None };
+        let mut follower = Self::ask(socket.as_ref(), hello)?;
+        follower.await_position()?;
         Ok(follower)
+    }
+
+    /// Waits for the position that the other process has chosen.
+    fn await_position(&mut self) -> Result<()> {
+        let set = self.from.get_ref().set_read_timeout(Some(FRAME_WAIT));
+        set.map_err(|source| self.failed(source))?;
+        let kind = wire::read_frame(&mut self.from, &mut self.body);
+        let kind = kind.map_err(|source| self.failed(source))?;
+        if kind == Kind::Taken {
+            return Err(Error::Invalid { message: TAKEN.into() });
+        }
+        let numbers = self.numbers().filter(|_| kind == Kind::Missed);
+        let [_, next] = numbers.ok_or_else(|| self.malformed())?;
+        self.next = Position(next);
+        Ok(())
+    }
+
+    /// Says that all events before a position are processed. The other process stores it: the consumer begins there
+    /// when it connects again. A position that is not above those before changes nothing.
+    ///
+    /// It returns before the position is stored. If one of the processes ends then, the consumer may receive some of
+    /// these events again. To process each event exactly once, store [`RemoteFollower::position`] in one transaction
+    /// with the results, in a database of this process, and use [`RemoteFollower::connect`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it has no name ([`RemoteFollower::connect_consumer`]), or the position is above
+    /// [`RemoteFollower::position`]. [`Error::Socket`] if the other process has ended.
+    pub fn acknowledge(&mut self, position: Position) -> Result<()> {
+        let Some(before) = self.acknowledged else { return Err(Error::Invalid { message: NO_NAME.into() }) };
+        if position > self.next {
+            let next = self.next;
+            let message = format!(
+                "cannot acknowledge position {position}: the next event to receive has position {next}; give a \
+                 position up to {next}"
+            );
+            return Err(Error::Invalid { message });
+        }
+        if position > before {
+            let sent = self.from.get_mut().write_all(&position.0.to_le_bytes());
+            sent.map_err(|source| self.failed(source))?;
+            self.acknowledged = Some(position);
+        }
+        Ok(())
     }
 
     /// The position after the last event that was delivered or skipped. Connect there again after an error.
@@ -173,6 +263,8 @@ impl RemoteFollower {
                     let [head] = self.numbers().ok_or_else(|| self.malformed())?;
                     return Err(Error::after_the_head(self.next, Position(head)));
                 }
+                // Only the first frame can say it.
+                Kind::Taken => return Err(self.malformed()),
                 Kind::Event => {
                     self.is_undelivered = true;
                     let event = wire::parse_event(self.body.get()).ok_or_else(|| self.malformed())?;
@@ -233,7 +325,7 @@ impl RemoteFollower {
     }
 
     fn failed(&self, source: io::Error) -> Error {
-        Error::Socket { path: self.path.clone(), source }
+        Error::Socket { path: self.path.clone(), source, is_server: false }
     }
 
     fn malformed(&self) -> Error {
@@ -244,6 +336,10 @@ impl RemoteFollower {
 /// See [`QUERY_BYTES_MAX`](crate::consumers::hello::QUERY_BYTES_MAX).
 const TOO_LONG: &str =
     "the query has more than 64 KiB of names, which cannot be sent to another process; use a shorter one";
+const WRONG_NAME: &str = "the name of a consumer has 1 to 1,024 bytes, with what names the member of a group";
+const TAKEN: &str =
+    "another connection has the name of this consumer; end the process that follows with it, or use another name";
+const NO_NAME: &str = "a follower without a name acknowledges nothing; connect it as a consumer";
 const NO_POSITION: &str = "no event can have the position 18446744073709551615; for new events, connect at the end";
 /// Bytes that are read at once.
 const BUFFER_BYTES: usize = 64 << 10;

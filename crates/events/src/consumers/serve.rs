@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::consumers::follower::Delivered;
 use crate::consumers::hello::{AT_END, Hello};
+use crate::consumers::named::{Claim, store_acknowledged};
 use crate::consumers::stop::Stop;
 use crate::consumers::wire::{self, Kind};
 use crate::error::{Error, Result};
@@ -22,14 +23,18 @@ use crate::event::Event;
 use crate::ids::{Position, StreamId, TypeId};
 use crate::reading::snapshot::Snapshot;
 use crate::store::handle::EventStore;
+use crate::store::shared::is_read_only;
 
 /// Open connections, by a number of their own.
 type Connections = HashMap<u64, UnixStream>;
 
 /// Serves events until it is dropped. Each follower has a thread, which waits for events as a
-/// [`Follower`](crate::Follower) does.
+/// [`Follower`](crate::Follower) does. A named consumer has another one, which stores its positions.
 ///
-/// Every process that may open the socket's file can read all events.
+/// Dropping it waits at most two seconds for a position that is being stored. In a function of
+/// [`EventStore::transact`], that position is stored when the transaction has ended.
+///
+/// Every process that may open the socket's file can read all events, and raise the positions of consumers.
 #[derive(Debug)]
 pub struct Server {
     path: PathBuf,
@@ -54,7 +59,7 @@ impl EventStore {
     /// serves at it.
     pub fn serve(&self, socket: impl AsRef<Path>) -> Result<Server> {
         let path = socket.as_ref().to_path_buf();
-        let failed = |source| Error::Socket { path: path.clone(), source };
+        let failed = |source| Error::Socket { path: path.clone(), source, is_server: true };
         let (listener, file) = bind(&path).map_err(failed)?;
         let handle = listener.try_clone().map_err(failed)?;
         let ending = Ending { stop: Stop::new(self), is_finishing: Arc::default() };
@@ -105,7 +110,14 @@ impl Drop for Server {
         }
         shut_down(&self.connections);
         if let Some(accepting) = self.accepting.take() {
-            let _ = accepting.join();
+            // Not for ever: a thread that stores a position may wait for a transaction that this thread runs.
+            let deadline = Instant::now() + DROP_WAIT;
+            while !accepting.is_finished() && Instant::now() < deadline {
+                thread::sleep(LOOK);
+            }
+            if accepting.is_finished() {
+                let _ = accepting.join();
+            }
         }
     }
 }
@@ -215,20 +227,88 @@ fn send(store: &EventStore, ending: &Ending, mut connection: UnixStream) -> Resu
     connection.set_write_timeout(Some(WRITE_WAIT)).map_err(Error::program)?;
     let mut limited = Limited { connection: &connection, deadline: Instant::now() + HELLO_WAIT };
     let hello = Hello::read(&mut limited).map_err(Error::program)?;
+    if let Some(consumer) = hello.consumer.clone() {
+        return send_to_consumer(store, ending, connection, hello, &consumer);
+    }
+    connection.set_read_timeout(Some(LOOK)).map_err(Error::program)?;
+    send_events(store, ending, &mut connection, hello, has_gone)
+}
+
+/// Sends events to a named consumer from its stored position on, and stores the positions that it acknowledges.
+fn send_to_consumer(
+    store: &EventStore,
+    ending: &Ending,
+    mut connection: UnixStream,
+    hello: Hello,
+    consumer: &str,
+) -> Result<()> {
+    // A position that cannot be stored would let the consumer receive the same events again and again.
+    if is_read_only(&store.shared.db) {
+        return Ok(());
+    }
+    let Some(_claim) = claim(store, ending, consumer) else {
+        // The name may be free as soon as a process serves again.
+        if ending.stop.is_stopped() {
+            return Ok(());
+        }
+        return wire::write_frame(&mut connection, Kind::Taken, &[]).map_err(Error::program);
+    };
+    let from = store.snapshot()?.consumer_position(consumer)?;
+    connection.set_read_timeout(None).map_err(Error::program)?;
+    let mut acknowledged = connection.try_clone().map_err(Error::program)?;
+    let is_gone = AtomicBool::new(false);
+    thread::scope(|scope| {
+        // A thread of its own reads: the consumer never waits for one that waits for the consumer to read.
+        let reading = thread::Builder::new().spawn_scoped(scope, || {
+            if store_acknowledged(store, consumer, &mut acknowledged, from).is_err() {
+                let _ = acknowledged.shutdown(Shutdown::Both);
+            }
+            // SeqCst: a thread that reads it later than the bell wakes it sees it.
+            is_gone.store(true, Ordering::SeqCst);
+            ending.stop.wake();
+        });
+        reading.map_err(Error::program)?;
+        let hello = Hello { from, ..hello };
+        let sent = send_events(store, ending, &mut connection, hello, |_| is_gone.load(Ordering::SeqCst));
+        // A consumer that has received all events may still acknowledge the last ones, until it closes the connection.
+        let _ = connection.shutdown(if sent.is_ok() { Shutdown::Write } else { Shutdown::Both });
+        sent
+    })
+}
+
+/// Claims the name of a consumer. Waits for a connection that is ending, such as that of a process that was killed.
+fn claim<'s>(store: &'s EventStore, ending: &Ending, consumer: &'s str) -> Option<Claim<'s>> {
+    let deadline = Instant::now() + CLAIM_WAIT;
+    loop {
+        let claim = Claim::new(&store.shared, consumer);
+        if claim.is_some() || Instant::now() >= deadline || ending.stop.is_stopped() {
+            return claim;
+        }
+        thread::sleep(RETRY);
+    }
+}
+
+/// Sends events until the server ends or the follower has gone. It asks `has_gone` when there is nothing to send.
+fn send_events(
+    store: &EventStore,
+    ending: &Ending,
+    connection: &mut UnixStream,
+    hello: Hello,
+    has_gone: impl Fn(&mut UnixStream) -> bool,
+) -> Result<()> {
     let is_at_end = hello.from == AT_END;
     let from = if is_at_end { store.shared.bell.position() } else { hello.from.0 };
+    if is_at_end || hello.consumer.is_some() {
+        write_missed(connection, 0, from)?;
+    }
     if from > store.shared.bell.position() {
         let head = store.snapshot()?.head()?.0;
         if from > head {
-            return wire::write_frame(&mut connection, Kind::Refused, &[&head.to_le_bytes()]).map_err(Error::program);
+            return wire::write_frame(connection, Kind::Refused, &[&head.to_le_bytes()]).map_err(Error::program);
         }
     }
-    connection.set_read_timeout(Some(LOOK)).map_err(Error::program)?;
     let mut out = Sender::default();
     let mut follower = store.follow(Position(from))?.partition(hello.partition).query(hello.query).sends();
-    if is_at_end {
-        write_missed(&mut connection, 0, from)?;
-    }
     // The position that the other side knows.
     let mut known = Position(from);
     while !ending.stop.is_stopped() {
@@ -243,18 +323,18 @@ fn send(store: &EventStore, ending: &Ending, mut connection: UnixStream) -> Resu
             Ok(out.out.len() < BATCH_BYTES)
         })?;
         if delivered.missed > 0 {
-            write_missed(&mut connection, delivered.missed, before.0 + delivered.missed)?;
+            write_missed(connection, delivered.missed, before.0 + delivered.missed)?;
         }
         connection.write_all(&out.out).map_err(Error::program)?;
         if follower.position() > known {
             known = follower.position();
-            write_missed(&mut connection, 0, known.0)?;
+            write_missed(connection, 0, known.0)?;
         }
         if let Some(signal) = delivered.signal {
-            wire::write_signal(&mut connection, signal).map_err(Error::program)?;
+            wire::write_signal(connection, signal).map_err(Error::program)?;
         }
         let is_idle = delivered == Delivered::default() && follower.position() == before;
-        if is_idle && (is_finishing || has_gone(&mut connection)) {
+        if is_idle && (is_finishing || has_gone(connection)) {
             return Ok(());
         }
         out.out.clear();
@@ -285,7 +365,7 @@ impl Read for Limited<'_> {
     }
 }
 
-/// Whether the other side has closed the connection. It sends nothing after the hello.
+/// Whether a follower without a name has closed the connection. It sends nothing after the hello.
 fn has_gone(connection: &mut UnixStream) -> bool {
     // An end is an error too. A connection that sends more is not a follower.
     match connection.read_exact(&mut [0]) {
@@ -334,6 +414,10 @@ const WAIT: Duration = Duration::from_secs(1);
 const HELLO_WAIT: Duration = Duration::from_secs(10);
 /// How long a follower may read nothing while events wait for it.
 const WRITE_WAIT: Duration = Duration::from_secs(30);
+/// How long a consumer waits for an older connection of its name to end.
+const CLAIM_WAIT: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 2000 });
+/// How long dropping a server waits for its threads.
+const DROP_WAIT: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 2000 });
 /// How long it takes to look whether a follower has gone.
 const LOOK: Duration = Duration::from_millis(1);
 /// About how many bytes are copied from a snapshot at once: one event more at most.
@@ -349,9 +433,15 @@ const RETRY: Duration = Duration::from_millis(10);
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
+    use fulgurite::Database;
+
     use super::*;
     use crate::consumers::remote::RemoteFollower;
     use crate::event::{EventData, Expected};
+    use crate::reading::partition::Partition;
+    use crate::reading::query::EventQuery;
 
     #[test]
     fn a_server_that_finishes_accepts_no_further_follower() {
@@ -366,11 +456,69 @@ mod tests {
         assert!(matches!(refused, Err(Error::Socket { .. })), "{refused:?}");
     }
 
+    #[test]
+    fn a_second_connection_of_a_consumer_is_refused_while_the_first_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = EventStore::create(directory.path().join("a.ful")).unwrap();
+        let socket = directory.path().join("a.sock");
+        let _server = store.serve(&socket).unwrap();
+        let connect = |partition| RemoteFollower::connect_consumer_with(&socket, "c", partition, &EventQuery::new());
+        let _first = connect(Partition::ALL).unwrap();
+        let refused = connect(Partition::ALL).unwrap_err();
+        assert!(matches!(&refused, Error::Invalid { message } if message.contains("has the name")), "{refused}");
+        connect(Partition::new(0, 2).unwrap()).unwrap();
+    }
+
+    /// It waited for a thread that waited for the transaction.
+    #[test]
+    fn a_server_that_is_dropped_in_a_transaction_does_not_wait_for_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = EventStore::create(directory.path().join("a.ful")).unwrap();
+        store.append("a", Expected::Any, &[EventData::new("x", b"")]).unwrap();
+        let socket = directory.path().join("a.sock");
+        let mut server = Some(store.serve(&socket).unwrap());
+        let mut consumer = RemoteFollower::connect_consumer(&socket, "c").unwrap();
+        while consumer.position() < Position(1) {
+            consumer.poll(Duration::from_secs(20), |_| Ok(())).unwrap();
+        }
+        let (sender, ended) = mpsc::channel();
+        let writer = store.clone();
+        thread::spawn(move || {
+            let outcome = writer.transact(|_| {
+                consumer.acknowledge(Position(1))?;
+                drop(server.take());
+                Ok(())
+            });
+            sender.send(outcome).unwrap();
+        });
+        ended.recv_timeout(Duration::from_secs(20)).expect("the transaction ends").unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while store.snapshot().unwrap().consumer_position("c").unwrap() < Position(1) {
+            assert!(Instant::now() < deadline, "the position is not stored after the transaction");
+            thread::sleep(LOOK);
+        }
+    }
+
+    #[test]
+    fn a_store_that_cannot_be_changed_refuses_consumers() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.ful");
+        let store = EventStore::create(&path).unwrap();
+        let db = store.database().clone();
+        drop(store);
+        db.close().unwrap();
+        let db = Database::options().read_only(true).open(&path).unwrap();
+        let socket = directory.path().join("a.sock");
+        let _server = EventStore::open_in(&db).unwrap().serve(&socket).unwrap();
+        let refused = RemoteFollower::connect_consumer(&socket, "c").unwrap_err();
+        assert!(matches!(refused, Error::Socket { .. }), "{refused}");
+    }
+
     /// The limit applied to each read: a byte now and then kept the place of a follower.
     #[test]
     fn a_hello_is_not_read_after_its_deadline_though_more_of_it_arrives() {
         let (mut follower, connection) = UnixStream::pair().unwrap();
-        follower.write_all(b"fulgev03").unwrap();
+        follower.write_all(b"fulgev04").unwrap();
         let mut limited = Limited { connection: &connection, deadline: Instant::now() };
         assert_eq!(Hello::read(&mut limited).unwrap_err().kind(), ErrorKind::TimedOut);
         limited.deadline += HELLO_WAIT;

@@ -11,9 +11,11 @@
 //! missed  0  positions that retention had removed, u64    8  the next position that can have an event, u64
 //! refused 0  the position that the next event gets, u64; the connection ends
 //! forget  no body: names are given again
+//! taken   no body: another connection has the name of the consumer; the connection ends
 //! ```
 //!
-//! A follower sends a [`Hello`](crate::consumers::hello::Hello), and nothing after it.
+//! A follower sends a [`Hello`](crate::consumers::hello::Hello), and nothing after it. A named consumer then sends
+//! positions, u64, without frames: it has processed all events before each of them.
 //!
 //! Integers are little-endian. A type or a stream is named before its first event, and before its first event after
 //! `forget`. Both sides are of one version.
@@ -42,6 +44,8 @@ pub enum Kind {
     Refused = 6,
     /// The names of types and streams are given again, so that neither side keeps more and more of them.
     Forget = 7,
+    /// Another connection has the name of the consumer.
+    Taken = 8,
 }
 
 /// The body of a frame. It begins at an address that is a multiple of 8, and so does the payload of an event in it.
@@ -102,6 +106,7 @@ pub fn read_frame(from: &mut impl Read, body: &mut Body) -> io::Result<Kind> {
         5 => Kind::Missed,
         6 => Kind::Refused,
         7 => Kind::Forget,
+        8 => Kind::Taken,
         _ => return Err(io::ErrorKind::InvalidData.into()),
     };
     let length = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);

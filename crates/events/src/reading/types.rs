@@ -49,6 +49,9 @@ impl Types {
         for removed in self.list.drain(count.min(self.list.len())..) {
             if let Some(numbers) = self.by_name.get_mut(&removed.name) {
                 numbers.retain(|(schema, _)| *schema != removed.schema);
+                if numbers.is_empty() {
+                    self.by_name.remove(&removed.name);
+                }
             }
         }
     }
@@ -76,5 +79,23 @@ impl Types {
     /// All types in the order of their numbers.
     pub fn all(&self) -> &[EventType] {
         &self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program whose transactions failed kept the names of all types that they had added.
+    #[test]
+    fn nothing_is_left_of_types_that_are_removed() {
+        let mut types = Types::default();
+        let first = types.add("a", 0);
+        for (name, schema) in [("a", 1), ("b", 0), ("b", 1)] {
+            types.add(name, schema);
+        }
+        types.truncate(1);
+        assert_eq!((types.len(), types.find("a", 0), types.find("a", 1)), (1, Some(first), None));
+        assert_eq!(types.by_name.len(), 1);
     }
 }

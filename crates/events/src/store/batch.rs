@@ -23,6 +23,7 @@ pub struct Batch {
     /// The position of the first event of `chunk`.
     first: Position,
     types: Vec<TypeId>,
+    /// Hashes of the tags of `chunk`, some of them repeatedly.
     tags: Vec<u64>,
     chunks: Vec<([u8; 8], Vec<u8>)>,
     parts: Vec<Part>,
@@ -90,12 +91,7 @@ impl Batch {
         if self.types.last() != Some(&kind) && !self.types.contains(&kind) {
             self.types.push(kind);
         }
-        for tag in event.tags {
-            let hash = keys::tag_hash(tag.as_bytes());
-            if !self.tags.contains(&hash) {
-                self.tags.push(hash);
-            }
-        }
+        self.tags.extend(event.tags.iter().map(|tag| keys::tag_hash(tag.as_bytes())));
         self.chunk.push(stream, version, kind, event);
         self.next = Position(self.next.0 + 1);
     }
@@ -105,6 +101,9 @@ impl Batch {
             return;
         }
         let first = self.first;
+        // Not searched for each tag: an event may have very many.
+        self.tags.sort_unstable();
+        self.tags.dedup();
         self.by_type.extend(self.types.drain(..).map(|kind| keys::type_chunk(kind, first)));
         self.by_tag.extend(self.tags.drain(..).map(|hash| keys::tag_chunk(hash, first)));
         self.chunks.push((keys::number(first.0), self.chunk.finish(self.time)));

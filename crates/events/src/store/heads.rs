@@ -1,7 +1,8 @@
 //! The ends of streams in memory, so that an append to a known stream reads no table.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -38,7 +39,7 @@ pub struct Slot(usize);
 /// Heads of streams by name, with the changes of the running transaction, which can be undone.
 #[derive(Debug, Default)]
 pub struct Heads {
-    by_name: HashMap<Box<[u8]>, Slot, SeededXxh3>,
+    by_name: HashMap<Name, Slot, SeededXxh3>,
     heads: Vec<Head>,
     /// Heads as they were, and streams that were not known, since [`Heads::begin`].
     undo: Vec<Undo>,
@@ -47,7 +48,7 @@ pub struct Heads {
 #[derive(Debug)]
 enum Undo {
     Changed(Slot, Head),
-    Created(Box<[u8]>),
+    Created(Name),
 }
 
 impl Heads {
@@ -75,13 +76,13 @@ impl Heads {
     pub fn add(&mut self, name: &[u8], head: Head) -> Slot {
         let slot = Slot(self.heads.len());
         self.heads.push(head);
-        self.by_name.insert(name.into(), slot);
+        self.by_name.insert(Name::new(name), slot);
         slot
     }
 
     /// Adds the head of a stream that the transaction creates.
     pub fn create(&mut self, name: &[u8], head: Head) -> Slot {
-        self.undo.push(Undo::Created(name.into()));
+        self.undo.push(Undo::Created(Name::new(name)));
         self.add(name, head)
     }
 
@@ -105,6 +106,55 @@ impl Heads {
                 Undo::Created(name) => drop(self.by_name.remove(&name)),
             }
         }
+    }
+}
+
+/// The name of a stream. A short one is in the table itself, so that a look-up reads no further cache line.
+#[derive(Debug)]
+enum Name {
+    Short { length: u8, bytes: [u8; SHORT_BYTES_MAX] },
+    Long(Box<[u8]>),
+}
+
+impl Name {
+    fn new(name: &[u8]) -> Self {
+        match u8::try_from(name.len()) {
+            Ok(length) if name.len() <= SHORT_BYTES_MAX => {
+                let mut bytes = [0; SHORT_BYTES_MAX];
+                bytes[..name.len()].copy_from_slice(name);
+                Self::Short { length, bytes }
+            }
+            _ => Self::Long(name.into()),
+        }
+    }
+}
+
+/// Equality and hash are those of the bytes.
+impl Borrow<[u8]> for Name {
+    #[inline]
+    fn borrow(&self) -> &[u8] {
+        match self {
+            Self::Short { length, bytes } => &bytes[..usize::from(*length)],
+            Self::Long(name) => name,
+        }
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        let name: &[u8] = self.borrow();
+        let other: &[u8] = other.borrow();
+        name == other
+    }
+}
+
+impl Eq for Name {}
+
+impl Hash for Name {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let name: &[u8] = self.borrow();
+        name.hash(state);
     }
 }
 
@@ -146,12 +196,39 @@ impl Hasher for Xxh3 {
     }
 }
 
+/// With this length, a name takes 24 bytes.
+const SHORT_BYTES_MAX: usize = 22;
 /// More heads are not kept: about 100 MB.
 const HEADS_MAX: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_and_long_names_are_found_until_they_are_rolled_back() {
+        assert_eq!(size_of::<Name>(), 24);
+        let head = |stream| Head {
+            stream: StreamId(stream),
+            next: Version(1),
+            state: StreamState::Open,
+            ids_from: Version(0),
+        };
+        let (name, mut heads) = ([7; 1024], Heads::default());
+        let lengths = [1, 21, 22, 23, 255, 256, 1024];
+        for length in lengths {
+            assert_eq!(heads.find(&name[..length]), None);
+            let slot = heads.create(&name[..length], head(length as u64));
+            assert_eq!(heads.find(&name[..length]), Some(slot));
+        }
+        assert!(
+            lengths
+                .iter()
+                .all(|&length| heads.find(&name[..length]).map(|slot| heads.get(slot)) == Some(head(length as u64)))
+        );
+        heads.roll_back();
+        assert!(lengths.iter().all(|&length| heads.find(&name[..length]).is_none()));
+    }
 
     #[test]
     fn very_many_heads_are_forgotten_when_a_transaction_begins() {

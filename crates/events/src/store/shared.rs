@@ -1,6 +1,6 @@
 //! What all handles of a store in this process share.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
@@ -35,6 +35,9 @@ pub struct Shared {
     pub retention: Mutex<()>,
     /// How many rebuilds of each view run: `consumers/rebuilding.rs`. No other lock is taken while it is held.
     pub rebuilds: Mutex<HashMap<String, usize>>,
+    /// The consumers that are connected from other processes: `consumers/named.rs`. No other lock is taken while it is
+    /// held.
+    pub connected: Mutex<HashSet<String>>,
     /// Held by the one transaction that appends, until its commit is visible: so positions are visible in order.
     writer: Mutex<Writer>,
     /// The thread that holds `writer`.
@@ -116,6 +119,7 @@ impl Shared {
             bell,
             retention: Mutex::default(),
             rebuilds: Mutex::default(),
+            connected: Mutex::default(),
             writer: Mutex::default(),
             owner: AtomicUsize::new(0),
         })
@@ -182,8 +186,8 @@ impl Shared {
     }
 }
 
-/// Does not wait: this thread may hold the exclusive transaction.
-fn is_read_only(db: &Database) -> bool {
+/// Whether the database cannot be changed. Does not wait: this thread may hold the exclusive transaction.
+pub fn is_read_only(db: &Database) -> bool {
     matches!(db.try_write(), Err(fulgurite::Error::ReadOnly { .. }))
 }
 

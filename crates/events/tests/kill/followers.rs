@@ -2,7 +2,8 @@
 //! and started again. Afterwards the follower has seen every event once, in order, without gaps.
 //!
 //! The follower writes each event to a file before it asks for the next one, and continues after the last one there: so
-//! the file has what all processes that followed have seen.
+//! the file has what all processes that followed have seen. Half of the connections are those of a named consumer: it
+//! begins at a position that the store keeps, and at none above the end of the file.
 
 use std::fs::File;
 use std::io::Write;
@@ -85,18 +86,30 @@ fn follow(files: &Files) {
     seen.set_len(count * RECORD_BYTES).unwrap();
     let mut next = Position(count);
     loop {
-        let Ok(mut follower) = RemoteFollower::connect(files.socket(), next) else {
+        let is_consumer = files.count().is_multiple_of(2);
+        let connected = match is_consumer {
+            true => RemoteFollower::connect_consumer(files.socket(), "consumer"),
+            false => RemoteFollower::connect(files.socket(), next),
+        };
+        let Ok(mut follower) = connected else {
             thread::sleep(PAUSE);
             continue;
         };
+        assert!(follower.position() <= next, "the consumer begins at {}, and lacks {next}", follower.position());
         loop {
-            match follower.poll(Duration::from_millis(50), |event| note(&mut seen, event)) {
-                Ok(_) => assert_eq!(follower.missed(), 0),
+            // What was not acknowledged comes again.
+            let polled = follower.poll(Duration::from_millis(50), |remote| match remote.event.position < next {
+                true => Ok(()),
+                false => note(&mut seen, remote),
+            });
+            let acknowledged = if is_consumer { follower.acknowledge(follower.position()) } else { Ok(()) };
+            match polled.and(acknowledged) {
+                Ok(()) => assert_eq!(follower.missed(), 0),
                 Err(Error::Socket { .. }) => break,
                 Err(error) => panic!("{error}"),
             }
         }
-        next = follower.position();
+        next = next.max(follower.position());
     }
 }
 

@@ -213,7 +213,8 @@ struct Facts<'s, 'a> {
 impl Facts<'_, '_> {
     fn write<E: serde::de::Error>(&self, index: usize, json: &Json) -> std::result::Result<FactId, E> {
         let mut state = self.state.borrow_mut();
-        let written = state.write(self.predicate, format!("batch {}, fact {index}: $", self.batch), json);
+        let place = format!("batch {}, fact {}: $", self.batch + 1, index + 1);
+        let written = state.write(self.predicate, place, json);
         written.map_err(|error| state.fail(error))
     }
 }
@@ -267,9 +268,9 @@ impl<'de> Visitor<'de> for Derivations<'_, '_> {
         let mut index = 0;
         while let Some(json) = sequence.next_element_seed(Strict)? {
             let mut state = self.state.borrow_mut();
-            let read = state.derivation(format!("batch {}, derivation {index}: $", self.batch), &json);
-            read.map_err(|error| state.fail(error))?;
             index += 1;
+            let read = state.derivation(format!("batch {}, derivation {index}: $", self.batch + 1), &json);
+            read.map_err(|error| state.fail(error))?;
         }
         Ok(())
     }

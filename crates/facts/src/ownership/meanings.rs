@@ -1,5 +1,6 @@
 //! [`Meanings`]: whether two sets of owners mean the same, however they are written.
 
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::ids::FactId;
@@ -11,12 +12,14 @@ pub struct Meanings<'s> {
     sets: &'s Sets,
     /// Of each round, the slices that each set is in, once they are computed.
     rounds: Vec<Vec<u64>>,
+    /// Pairs that were found to mean the same.
+    same: HashSet<(SetId, SetId)>,
 }
 
 impl<'s> Meanings<'s> {
     /// Of these sets.
     pub fn new(sets: &'s Sets) -> Self {
-        Self { sets, rounds: Vec::new() }
+        Self { sets, rounds: Vec::new(), same: HashSet::new() }
     }
 
     /// The first fact that has other owners in one list than in the other.
@@ -31,7 +34,8 @@ impl<'s> Meanings<'s> {
         })
     }
 
-    /// Whether both sets mean the same. If one of them has parts, random slices decide.
+    /// Whether both sets mean the same. If one of them has parts, slices decide: random ones, which find most
+    /// differences soon, and then those of their parts.
     fn are_same(&mut self, one: SetId, other: SetId) -> bool {
         match (self.sets.get(one), self.sets.get(other)) {
             (Some(first), Some(second)) if first == second => return true,
@@ -41,7 +45,71 @@ impl<'s> Meanings<'s> {
         if self.rounds.is_empty() {
             self.rounds = (0..ROUNDS).map(|round| self.sets.shown_in(|unit| slices_of(unit, round))).collect();
         }
-        self.rounds.iter().all(|shown| shown[one.0 as usize] == shown[other.0 as usize])
+        if self.same.contains(&(one, other)) {
+            return true;
+        }
+        let is_same = self.rounds.iter().all(|shown| shown[one.0 as usize] == shown[other.0 as usize])
+            && self.are_same_by_parts(one, other);
+        if is_same {
+            self.same.insert((one, other));
+        }
+        is_same
+    }
+
+    /// Whether the slices of the units of each part, and those of all other units, have the facts of both sets or of
+    /// none. So are slices of one unit, and of all but one.
+    ///
+    /// This is exact if both sets are conjunctions of alternatives of units: where one of them has no facts, it has
+    /// none in all but the units of one of its alternatives. It is exact too if both are alternatives of conjunctions.
+    fn are_same_by_parts(&self, one: SetId, other: SetId) -> bool {
+        let parts = self.parts(one, other);
+        let mut units: HashMap<SetId, BTreeSet<UnitId>> = HashMap::new();
+        for (id, set) in &parts {
+            let mut below: BTreeSet<UnitId> = BTreeSet::new();
+            set.each_part(|part| below.extend(units.get(&part).into_iter().flatten()));
+            if let OwnerSet::Any(members) = set {
+                below.extend(members.iter().filter_map(|member| match member {
+                    Member::Unit(unit) => Some(*unit),
+                    Member::Set(_) => None,
+                }));
+            }
+            units.insert(*id, below);
+        }
+        let single: BTreeSet<UnitId> = units.values().flatten().copied().collect();
+        let mut groups: Vec<BTreeSet<UnitId>> = units.into_values().collect();
+        groups.extend(single.into_iter().map(|unit| BTreeSet::from([unit])));
+        groups.chunks(64).all(|groups| {
+            let mut within: HashMap<UnitId, u64> = HashMap::new();
+            for (bit, units) in groups.iter().enumerate() {
+                units.iter().for_each(|unit| *within.entry(*unit).or_default() |= 1 << bit);
+            }
+            let inside = |unit: UnitId| within.get(&unit).copied().unwrap_or(0);
+            let is_same = |of_unit: &dyn Fn(UnitId) -> u64| {
+                let mut shown: HashMap<SetId, u64> = HashMap::new();
+                for (id, set) in &parts {
+                    let slices = set.slices(of_unit, |part| shown.get(&part).copied().unwrap_or(0));
+                    shown.insert(*id, slices);
+                }
+                shown.get(&one) == shown.get(&other)
+            };
+            is_same(&inside) && is_same(&|unit: UnitId| !inside(unit))
+        })
+    }
+
+    /// Two sets and their parts, however deep, each after its parts.
+    fn parts(&self, one: SetId, other: SetId) -> Vec<(SetId, &'s OwnerSet)> {
+        // Parts have lower numbers than their set: each is visited once.
+        let (mut open, mut parts) = (BTreeSet::from([one, other]), Vec::new());
+        while let Some(next) = open.pop_last() {
+            if let Some(set) = self.sets.get(next) {
+                set.each_part(|part| {
+                    open.insert(part);
+                });
+                parts.push((next, set));
+            }
+        }
+        parts.reverse();
+        parts
     }
 }
 
@@ -96,5 +164,23 @@ mod tests {
         assert_eq!(differs(&[direct, a, but_one]), Some(1026));
         assert_eq!(differs(&[direct]), Some(1025));
         assert_eq!(differs(&[direct, SetId(999), many]), Some(1025));
+    }
+
+    /// Random slices seldom have all but one of many units, or all but those of one part.
+    #[test]
+    fn large_sets_that_differ_in_one_part_do_not_mean_the_same() {
+        let mut sets = Sets::default();
+        let units: Vec<SetId> = (0..300).map(|unit| sets.unit(UnitId(unit))).collect();
+        let pairs: Vec<SetId> = units.chunks(2).map(|pair| sets.any(pair.iter().copied())).collect();
+        let (all, but_one) = (sets.all(units.clone()), sets.all(units[1..].to_vec()));
+        let (of_pairs, but_a_pair) = (sets.all(pairs.clone()), sets.all(pairs[1..].to_vec()));
+        // Slices that have one of the first pair have one of these.
+        let three = sets.any(units[..3].iter().copied());
+        let longer = sets.all([&pairs[..], &[three]].concat());
+        let (either, other) = (sets.any([all, but_a_pair]), sets.any([but_one, but_a_pair]));
+        let mut meanings = Meanings::new(&sets);
+        let mut is_same = |one, other| meanings.are_same(one, other);
+        assert!(!is_same(all, but_one) && !is_same(of_pairs, but_a_pair));
+        assert!(is_same(of_pairs, longer) && is_same(either, other));
     }
 }

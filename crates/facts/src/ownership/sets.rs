@@ -40,6 +40,19 @@ impl OwnerSet {
             Self::All(sets) => sets.iter().copied().for_each(each),
         }
     }
+
+    /// Which of 64 slices have its facts: a bit for each. `of_unit` says which of them have a unit, and `of_part` which
+    /// have the facts of a part.
+    pub fn slices(&self, of_unit: impl Fn(UnitId) -> u64, of_part: impl Fn(SetId) -> u64) -> u64 {
+        let of_member = |member: &Member| match member {
+            Member::Unit(unit) => of_unit(*unit),
+            Member::Set(set) => of_part(*set),
+        };
+        match self {
+            Self::Any(members) => members.iter().fold(0, |any, member| any | of_member(member)),
+            Self::All(sets) => sets.iter().fold(u64::MAX, |all, set| all & of_part(*set)),
+        }
+    }
 }
 
 /// The sets of a stack of databases, each once.
@@ -132,15 +145,7 @@ impl Sets {
     pub fn shown_in(&self, slices: impl Fn(UnitId) -> u64) -> Vec<u64> {
         let mut shown: Vec<u64> = Vec::with_capacity(self.sets.len());
         for set in &self.sets {
-            let of_set = |set: &SetId| shown.get(set.0 as usize).copied().unwrap_or(0);
-            let of_member = |member: &Member| match member {
-                Member::Unit(unit) => slices(*unit),
-                Member::Set(set) => of_set(set),
-            };
-            let shown_in = match set {
-                OwnerSet::Any(members) => members.iter().fold(0, |any, member| any | of_member(member)),
-                OwnerSet::All(sets) => sets.iter().fold(u64::MAX, |all, set| all & of_set(set)),
-            };
+            let shown_in = set.slices(&slices, |part| shown.get(part.0 as usize).copied().unwrap_or(0));
             shown.push(shown_in);
         }
         shown

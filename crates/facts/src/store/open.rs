@@ -226,7 +226,9 @@ impl StoreOptions {
         let reason = match (recorded, &self.base) {
             (None, None) => None,
             (None, Some(_)) => Some("the database is not stacked on another; open it without a base"),
-            (Some(_), None) => Some("the database is stacked on another; open it with its base"),
+            (Some(_), None) => {
+                Some("the database is stacked on another; open it with its base (StoreOptions::base, `--base FILE`)")
+            }
             (Some(recorded), Some(base)) if recorded != base.inner.identity => {
                 Some("the database is stacked on another than this base; open it with its own base")
             }

@@ -190,10 +190,10 @@ fn wrong_facts_are_errors_with_place() {
     let schema = Schema::parse("s.angle", SCHEMA).expect("the schema is right");
     let batch = |predicate: &str, facts: &str| format!(r#"[{{ "predicate": "{predicate}", "facts": [{facts}] }}]"#);
     for (text, expected) in [
-        (batch("t.Name", r#"{ "key": 1 }"#), "batch 0, fact 0: $.key: expected string, found a number"),
+        (batch("t.Name", r#"{ "key": 1 }"#), "batch 1, fact 1: $.key: expected string, found a number"),
         (
             batch("t.Pair", r#"{ "key": { "fst": "", "snd": 1 } }, { "key": { "fst": [] } }"#),
-            "fact 1: $.key.fst: expected",
+            "fact 2: $.key.fst: expected",
         ),
         (batch("t.Pair", r#"{ "key": { "fts": "" } }"#), "no field `fts`; did you mean `fst`?"),
         (batch("t.Pair", r#"{ "key": { "snd": 1.5 } }"#), "1.5 is not a natural number"),
@@ -219,7 +219,7 @@ fn wrong_facts_are_errors_with_place() {
         (r#"[{ "facts": {}, "predicate": "t.Name" }]"#.to_owned(), "`facts` are an array of facts"),
         (
             r#"[{ "facts": [{ "key": 1 }], "predicate": "t.Name" }]"#.to_owned(),
-            "batch 0, fact 0: $.key: expected string",
+            "batch 1, fact 1: $.key: expected string",
         ),
         (r#"[{ "predicate": { "name": "t.Name" }, "facts": [] }]"#.to_owned(), "`predicate` is a name"),
         (r#"[{ "predicate": { "name": "t.Name", "version": 2 }, "facts": [] }]"#.to_owned(), "no predicate t.Name.2"),

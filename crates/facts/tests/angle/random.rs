@@ -1,13 +1,17 @@
 //! Random schemas, databases and queries: the results of plans are those of an evaluator that tries every value for
-//! every variable.
+//! every variable. Plans run over databases in memory, and some also over a database of the store that is stacked on
+//! another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fulgurite::Database;
+use fulgurite::io::MemoryDisk;
 use fulgurite_facts::{
-    Compiler, Error, FactSink, Field, PredicateId, QueryLimits, Schema, Type, Value, decode, encode,
+    Compiler, Error, FactId, FactSink, Field, PredicateId, QueryLimits, Reads, Result, Schema, Snapshot, Store,
+    StoredFact, Type, Value, decode, encode,
 };
 
 use crate::memory::Memory;
@@ -42,12 +46,35 @@ fn decoded(memory: &Memory, keys: &[Type], new_keys: &[Type], first: usize) -> B
     let mut facts: BTreeMap<usize, Vec<(Value, Value)>> = (0..keys.len()).map(|index| (index, Vec::new())).collect();
     for (at, (predicate, key, _)) in memory.facts().iter().enumerate() {
         let index = (predicate.get() - PredicateId::FIRST.get()) as usize - first;
-        let id = Value::Fact(fulgurite_facts::FactId::FIRST.plus(at as u64));
+        let id = Value::Fact(FactId::FIRST.plus(at as u64));
         let key = decode(&new_keys[index], key).expect("stored keys decode");
         let key = older_value(&new_keys[index], &key, &keys[index]).expect("the types are compatible");
         facts.get_mut(&index).expect("all predicates are there").push((id, key));
     }
     facts
+}
+
+/// The facts of a database in the store, half of them in the base of a stack. It is complete if their number is odd.
+fn stacked(memory: &Memory) -> Result<Store> {
+    let disk = Arc::new(MemoryDisk::new());
+    let options = || Store::options().engine(Database::options().disk(disk.clone()).background(false));
+    let fill = |store: &Store, facts: &[StoredFact]| {
+        let mut batch = store.batch()?;
+        for (predicate, key, value) in facts {
+            batch.define(*predicate, key, value)?;
+        }
+        batch.commit(None)
+    };
+    let (below, above) = memory.facts().split_at(memory.facts().len() / 2);
+    let base = options().create("fulgurite-facts-in-memory/below.ful")?;
+    fill(&base, below)?;
+    base.complete(|_, _| Ok(()))?;
+    let store = options().base(&base).create("fulgurite-facts-in-memory/above.ful")?;
+    fill(&store, above)?;
+    if !memory.facts().len().is_multiple_of(2) {
+        store.complete(|_, _| Ok(()))?;
+    }
+    Ok(store)
 }
 
 /// The text of a schema with predicates of these keys. The first predicate has the number `first`.
@@ -118,7 +145,8 @@ fn try_world(seed: u64, evolves: bool) -> (usize, usize) {
         }
     };
     let mut counts = (0, 0);
-    let context = Context { seed, facts: &facts, compiler: &compiler, schema: &text };
+    let stack = seed.is_multiple_of(STACKED_ONE_OF).then(|| snapshot_of_stack(&memory, seed));
+    let context = Context { seed, facts: &facts, compiler: &compiler, schema: &text, stack: stack.as_ref() };
     for _ in 0..12 {
         let predicates = stored + usize::from(world.derived.is_some());
         let writer = Writer { random: &mut random, keys: &world.keys, memory: &memory, types: Vec::new() };
@@ -128,6 +156,12 @@ fn try_world(seed: u64, evolves: bool) -> (usize, usize) {
         counts.1 += usize::from(found);
     }
     counts
+}
+
+/// The facts of `memory` in a stacked database of the store.
+fn snapshot_of_stack(memory: &Memory, seed: u64) -> Snapshot {
+    let snapshot = stacked(memory).and_then(|store| store.snapshot());
+    snapshot.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
 }
 
 /// Counts of facts that give statements other orders: those that there are, and some that are much larger.
@@ -152,8 +186,11 @@ fn try_query(
     let mut outcomes = BTreeSet::new();
     for _ in 0..3 {
         memory.counts = random_counts(random, &memory);
-        let compiled = try_order(&memory, query, &text, &expected, context);
+        let compiled = try_order((&memory, &memory.counts), query, &text, &expected, context);
         outcomes.insert(compiled);
+    }
+    if let Some(stack) = context.stack {
+        outcomes.insert(try_order((stack, &BTreeMap::new()), query, &text, &expected, context));
     }
     let Context { seed, schema, .. } = context;
     assert_eq!(outcomes.len(), 1, "seed {seed}: {text} compiles only with some numbers of facts\n{schema}");
@@ -166,18 +203,21 @@ struct Context<'a> {
     facts: &'a BTreeMap<usize, Vec<(Value, Value)>>,
     compiler: &'a Compiler,
     schema: &'a str,
+    /// The same facts in the store.
+    stack: Option<&'a Snapshot>,
 }
 
-/// Tries a query in one order of its statements. `false`: it does not compile.
+/// Tries a query in one order of its statements: over what reads facts, which says these counts. `false`: it does not
+/// compile.
 fn try_order(
-    memory: &Memory,
+    (reads, counts): (&dyn Reads, &BTreeMap<PredicateId, u64>),
     query: &Query,
     text: &str,
     expected: &BTreeSet<Vec<Value>>,
     context: &Context<'_>,
 ) -> bool {
-    let Context { seed, facts, compiler, schema } = context;
-    let compiled = match compiler.query(text, memory) {
+    let Context { seed, facts, compiler, schema, .. } = context;
+    let compiled = match compiler.query(text, reads) {
         Ok(compiled) => compiled,
         // Variables that nothing gives a value or a type, and derivations that need such.
         Err(Error::Angle(error)) => {
@@ -196,7 +236,7 @@ fn try_order(
     };
     // Products of several predicates have too many matches for a test.
     let limits = QueryLimits { time_max: Some(Duration::from_millis(100)), ..QueryLimits::default() };
-    let page = match compiled.run(memory, &limits) {
+    let page = match compiled.run(reads, &limits) {
         Ok(page) if page.timed_out => return true,
         Err(Error::QueryTime) => return true,
         Ok(page) => page,
@@ -217,18 +257,21 @@ fn try_order(
         })
         .collect();
     let repeat = format!("repeat with FACTS_RANDOM_SEED={seed}");
-    assert_eq!(found, *expected, "{repeat}\n{text}\n{schema}\nfacts {facts:?}\ncounts {:?}", memory.counts);
+    assert_eq!(found, *expected, "{repeat}\n{text}\n{schema}\nfacts {facts:?}\ncounts {counts:?}");
     let mut paged = BTreeSet::new();
     let limits = QueryLimits { results_max: Some(1), ..QueryLimits::default() };
-    let mut next = compiled.run(memory, &limits).expect("it ran before");
+    let mut next = compiled.run(reads, &limits).expect("it ran before");
     loop {
         paged.extend(next.results.iter().map(|result| result.bytes.clone()));
         let Some(continuation) = next.continuation.take() else { break };
-        next = compiled.continue_from(memory, &limits, &continuation).expect("the continuation is its own");
+        next = compiled.continue_from(reads, &limits, &continuation).expect("the continuation is its own");
     }
     assert_eq!(paged.len(), found.len(), "{repeat}: pages of {text}\n{schema}");
     true
 }
+
+/// Of so many worlds, one is in the store too.
+const STACKED_ONE_OF: u64 = 8;
 
 #[test]
 fn random_queries_have_the_results_of_trying_every_value() {

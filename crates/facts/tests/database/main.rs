@@ -201,7 +201,7 @@ fn a_key_with_another_value_is_named_with_its_place_and_both_values() {
     write(&database, &lines("a.rs", 0..3), None);
     let other = lines("a.rs", 1..3).replace("line 2 of", "row 2 of");
     let error = database.write_json(other.as_bytes(), None).expect_err("line 2 has another value").to_string();
-    for part in ["batch 0, fact 1: $: src.Line.1", "\"line 2 of a.rs\", not \"row 2 of a.rs\""] {
+    for part in ["batch 1, fact 2: $: src.Line.1", "\"line 2 of a.rs\", not \"row 2 of a.rs\""] {
         assert!(error.contains(part), "{error}");
     }
 }

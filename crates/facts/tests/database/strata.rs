@@ -191,9 +191,9 @@ fn facts_are_written_for_stored_predicates_and_not_for_those_on_demand() {
     for (batch, place) in [
         (
             r#"[{"predicate":"n.E.1","facts":[{"key":{"a":9,"b":9}}]},{"predicate":"n.D.1","facts":[{"key":9}]}]"#,
-            "fact 0: $:",
+            "fact 1: $:",
         ),
-        (r#"[{"predicate":"n.Of.1","facts":[{"key":{"d":{"key":9}}}]}]"#, "fact 0: $.key.d:"),
+        (r#"[{"predicate":"n.Of.1","facts":[{"key":{"d":{"key":9}}}]}]"#, "fact 1: $.key.d:"),
     ] {
         let message = write(batch).expect_err("D is not stored").to_string();
         for part in [place, "n.D.1 is derived on demand", "write the facts that it is derived from"] {

@@ -133,7 +133,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     /// was to replace may be gone. What was sent is removed, unless the storage fails again: then the next checkpoint
     /// removes it.
     pub fn create(&mut self, db: &Database, id: u64) -> Result<CheckpointReport, CheckpointError> {
-        let names = self.names_beside_sync(db)?;
+        let mut names = self.names_beside_sync(db)?;
         let local = LocalFile::beside(db.disk(), db.path());
         let committed = committed(&names);
         // Without `_commit`, another process may have been storing the files of a checkpoint again when it ended.
@@ -163,8 +163,10 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         });
         let Written { manifest, sequence, bytes_sent, is_whole } =
             stored.inspect_err(|_| self.remove_sent(id, &present))?;
+        // If this fails, it is repeated below.
+        let _ = self.remove_left_over(&manifest, &committed_besides(id, &names), &mut names, &local);
         self.store_bytes(&local, &commit_name(id), b"committed\n")?;
-        let is_cleaned = self.remove_old(&manifest, &names, &local).is_ok();
+        let is_cleaned = self.remove_old(&manifest, &mut names, &local).is_ok();
         self.known.insert(id, manifest.clone());
         self.last = Some(LastCheckpoint { manifest, file, sequence });
         Ok(CheckpointReport { bytes_sent, is_whole, is_cleaned })
@@ -297,8 +299,8 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         if names.iter().all(|name| !may_be_reused(name) || known.contains(name.as_str())) {
             return;
         }
-        let others = committed(names).into_iter().filter(|other| *other != id && !self.known.contains_key(other));
-        let others: Vec<u64> = others.filter(|&other| names.contains(&manifest_name(other))).collect();
+        let others = committed_besides(id, names);
+        let others: Vec<u64> = others.into_iter().filter(|other| !self.known.contains_key(other)).collect();
         for other in others {
             // A manifest that cannot be read proves nothing: it may be damaged, of another program, or gone.
             if let Ok(manifest) = self.read_manifest(other, local) {
@@ -513,10 +515,13 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     /// Checkpoints with larger ids than `newest` stay: they are of an earlier run, or of what was rolled back. If they
     /// counted, each checkpoint of the new run would be removed as the oldest. A checkpoint without its manifest stays
     /// too: it is of another program, or lost.
-    fn remove_old(&mut self, newest: &Manifest, names: &[String], local: &LocalFile) -> Result<(), CheckpointError> {
-        let committed = committed(names);
-        let others = committed.iter().copied().filter(|&id| id != newest.id && names.contains(&manifest_name(id)));
-        let mut kept: BTreeSet<u64> = others.collect();
+    fn remove_old(
+        &mut self,
+        newest: &Manifest,
+        names: &mut Vec<String>,
+        local: &LocalFile,
+    ) -> Result<(), CheckpointError> {
+        let mut kept = committed_besides(newest.id, names);
         let older: Vec<u64> = kept.range(..newest.id).copied().collect();
         // `newest` is one of those that are retained.
         let excess = (older.len() + 1).saturating_sub(self.retained);
@@ -524,20 +529,41 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             self.discard(oldest, names)?;
             kept.remove(&oldest);
         }
+        self.remove_left_over(newest, &kept, names, local)
+    }
+
+    /// Removes data that neither `newest` needs nor a checkpoint in `kept`, and manifests that are not committed. Takes
+    /// their names from `names`.
+    ///
+    /// A checkpoint is committed after this. Another process may remember an earlier one with the same id. It takes the
+    /// files of that one for whole if they are there and the id is committed. An interrupted call that stored such a
+    /// file again may have left a part of it.
+    fn remove_left_over(
+        &mut self,
+        newest: &Manifest,
+        kept: &BTreeSet<u64>,
+        names: &mut Vec<String>,
+        local: &LocalFile,
+    ) -> Result<(), CheckpointError> {
         self.known.retain(|id, _| kept.contains(id));
         if has_others(names, self.known.values().chain([newest])) {
             // Read each time: another process may have replaced a checkpoint.
             let read = kept.iter().map(|&id| self.read_manifest(id, local).map(|manifest| (id, manifest)));
             self.known = read.collect::<Result<BTreeMap<_, _>, CheckpointError>>()?;
         }
+        let committed = committed(names);
         let needed = names_of(self.known.values().chain([newest]));
-        for name in names {
-            let is_left_over = match id_of_meta(name) {
+        let (mut left_over, rest): (Vec<String>, Vec<String>) =
+            std::mem::take(names).into_iter().partition(|name| match id_of_meta(name) {
                 Some(id) => id != newest.id && !committed.contains(&id),
                 None => is_data(name) && !needed.contains(name.as_str()),
-            };
-            if is_left_over {
-                self.remove(name)?;
+            });
+        *names = rest;
+        while let Some(name) = left_over.pop() {
+            if let Err(error) = self.remove(&name) {
+                names.push(name);
+                names.append(&mut left_over);
+                return Err(error);
             }
         }
         Ok(())
@@ -552,6 +578,11 @@ fn changes_since(db: &Database, sequence: Sequence) -> Result<Option<Changes>, C
         Err(error) if delta::are_gone(&error) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The ids of the committed checkpoints but `id`. A `_commit` without a manifest is of another program.
+fn committed_besides(id: u64, names: &[String]) -> BTreeSet<u64> {
+    committed(names).into_iter().filter(|&other| other != id && names.contains(&manifest_name(other))).collect()
 }
 
 /// The files that checkpoints need.

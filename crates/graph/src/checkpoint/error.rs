@@ -51,7 +51,7 @@ impl fmt::Display for CheckpointError {
                 write!(out, "{name} is damaged: {reason}; restore an older checkpoint")
             }
             Self::NoSuchCheckpoint { id } => {
-                write!(out, "there is no committed checkpoint {id}; Checkpoints::ids lists those that exist")
+                write!(out, "there is no committed checkpoint {id}; the method `ids` lists those that exist")
             }
         }
     }

@@ -145,15 +145,20 @@ impl<K: Key, E: ValueCodec> EdgeTable<K, E> {
         vertex: &impl AsKey<K>,
         query: &EdgeQuery<K, E>,
     ) -> Result<u64> {
-        let is_whole = query.is_of_ranges() && query.limits() == [None; 2] && query.selects_by_keys(self.options);
-        if !is_whole {
+        if !self.has_whole_ranges(query) {
             return self.targets(txn, version, vertex, query).try_fold(0, |count, target| target.map(|_| count + 1));
         }
         let ranges = query.ranges(&Self::vertex_prefix(version, vertex), self.options);
         ranges.into_iter().try_fold(0, |sum, range| Ok(sum + txn.count(&self.table, range)?))
     }
 
-    /// Removes edges of a vertex, and returns their number.
+    /// Whether a query selects all edges of its ranges.
+    fn has_whole_ranges(&self, query: &EdgeQuery<K, E>) -> bool {
+        query.is_of_ranges() && query.limits() == [None; 2] && query.selects_by_keys(self.options)
+    }
+
+    /// Removes edges of a vertex, and returns their number. If the query does not select all edges of its ranges, the
+    /// keys of those that it selects are in memory.
     pub fn remove_matching(
         &self,
         txn: &mut WriteTxn,
@@ -161,11 +166,15 @@ impl<K: Key, E: ValueCodec> EdgeTable<K, E> {
         vertex: &impl AsKey<K>,
         query: &EdgeQuery<K, E>,
     ) -> Result<u64> {
-        let removed: Vec<Edge<K, E>> = self.of_vertex(txn, version, vertex, query).collect::<Result<_>>()?;
-        for edge in &removed {
-            self.remove(txn, version, edge)?;
+        if self.has_whole_ranges(query) {
+            let ranges = query.ranges(&Self::vertex_prefix(version, vertex), self.options);
+            return ranges.into_iter().try_fold(0, |sum, range| Ok(sum + txn.delete_range(&self.table, range)?));
         }
-        Ok(removed.len() as u64)
+        let edges = self.of_vertex(txn, version, vertex, query);
+        let keys: Vec<KeyBuffer> = edges.map(|edge| self.key(version, &edge?)).collect::<Result<_>>()?;
+        let removed = keys.len() as u64;
+        keys.into_iter().try_for_each(|key| txn.delete(&self.table, key).map(drop))?;
+        Ok(removed)
     }
 
     /// The value of an edge.

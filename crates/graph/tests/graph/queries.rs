@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use fulgurite::keys::{AsKey, Key, KeyBuffer, Reader, Type};
-use fulgurite::{Error, Result};
+use fulgurite::{Error, Read, Result};
 use fulgurite_graph::{Direction, Edge, EdgeQuery, Graph, GraphOptions};
 
 use crate::database;
@@ -162,6 +162,22 @@ fn a_query_of_all_vertices_reads_few_of_the_edges_that_it_does_not_select() {
     DECODED.set(0);
     assert_eq!(graph.all_edges(&snapshot, &query).unwrap().count(), 3);
     assert!(DECODED.get() < 200, "{} ids of 1,503 edges", DECODED.get());
+}
+
+/// The edges were read into memory with their values before they were removed.
+#[test]
+fn edges_of_whole_ranges_are_removed_without_being_decoded() {
+    let (_directory, db) = database();
+    let graph: Graph<u32, u8, u64> = Graph::open(&db, "g", GraphOptions::new().labels(true)).unwrap();
+    let edges = (0..6).map(|target| Edge::out(1, target, 0).with_label(if target < 4 { "a" } else { "b" }));
+    db.update(|txn| edges.clone().try_for_each(|edge| graph.put_edge(txn, &edge))).unwrap();
+    let table = db.open_table("g.edges").unwrap();
+    let snapshot = db.read().unwrap();
+    let keys: Vec<Vec<u8>> = snapshot.range(&table, ..).unwrap().map(|entry| entry.unwrap().0.to_vec()).collect();
+    db.update(|txn| keys.iter().try_for_each(|key| txn.put(&table, key, b"no number"))).unwrap();
+    let query = EdgeQuery::new().direction(Direction::Out).label("a");
+    assert_eq!(db.update(|txn| graph.remove_edges(txn, 1_u32, &query)).unwrap(), 4);
+    assert_eq!(db.update(|txn| graph.remove_edges(txn, 1_u32, &EdgeQuery::new())).unwrap(), 2);
 }
 
 #[test]

@@ -17,6 +17,8 @@ struct Torn {
     inner: DirectoryStorage,
     root: PathBuf,
     whole_left: Cell<u32>,
+    /// Whether nothing is removed after a commit, as if the process had ended.
+    ends_at_commit: Cell<bool>,
     stored: RefCell<Vec<String>>,
 }
 
@@ -24,7 +26,8 @@ impl Torn {
     /// What [`filled`] has made, as such a storage.
     fn of(directory: &TempDir, inner: &DirectoryStorage) -> Self {
         let root = directory.path().join("checkpoints");
-        Self { inner: inner.clone(), root, whole_left: Cell::new(u32::MAX), stored: RefCell::default() }
+        let (whole_left, ends_at_commit) = (Cell::new(u32::MAX), Cell::new(false));
+        Self { inner: inner.clone(), root, whole_left, ends_at_commit, stored: RefCell::default() }
     }
 }
 
@@ -51,6 +54,10 @@ impl CheckpointStorage for Torn {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
+        let is_committed = self.stored.borrow().last().is_some_and(|last| last.ends_with("/_commit"));
+        if self.ends_at_commit.get() && is_committed {
+            return Err(io::Error::other("planted"));
+        }
         self.inner.remove(name)
     }
 
@@ -122,6 +129,33 @@ fn a_checkpoint_that_is_no_longer_committed_is_not_continued() {
     storage.whole_left.set(u32::MAX);
     change(&db, 6);
     assert!(checkpoints.create(&db, 6).unwrap().is_whole);
+    assert_eq!(restored(&inner, 6).unwrap(), content(&db));
+}
+
+/// The second process ends twice while it creates checkpoint 5 again, and leaves a part of a segment that the first one
+/// remembers. The third one commits checkpoint 5 with other content, and ends as soon as it is committed.
+#[test]
+fn a_part_of_a_file_is_not_continued_after_others_have_replaced_its_checkpoint() {
+    let (directory, inner, db) = filled();
+    let storage = Torn::of(&directory, &inner);
+    Checkpoints::new(&storage).segment_bytes(4 << 10).create(&db, 4).unwrap();
+    change(&db, 5);
+    let mut checkpoints = Checkpoints::new(&storage).segment_bytes(4 << 10);
+    assert!(checkpoints.create(&db, 5).unwrap().is_whole);
+    for _ in 0..2 {
+        storage.whole_left.set(0);
+        assert!(!replay(&storage, true));
+    }
+    storage.whole_left.set(u32::MAX);
+    let mut others = Checkpoints::new(&storage);
+    let other = others.restore(4, directory.path().join("other.ful"), options()).unwrap();
+    change(&other, 7);
+    storage.ends_at_commit.set(true);
+    others.create(&other, 5).unwrap();
+    storage.ends_at_commit.set(false);
+    change(&db, 6);
+    checkpoints.create(&db, 6).unwrap();
+    assert_eq!(restored(&inner, 5).unwrap(), content(&other));
     assert_eq!(restored(&inner, 6).unwrap(), content(&db));
 }
 

@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::sync::Mutex;
 
-use fulgurite_rdf::{GraphPattern, IdPattern, Quads, Snapshot, TermId};
+use fulgurite_rdf::{GraphPattern, IdPattern, QuadStep, Quads, Snapshot, TermId};
 use jni::objects::{JByteArray, JClass};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
 use super::objects::terms::{DEFAULT_GRAPH, take, with_term};
-use super::objects::{Scratch, Statements};
+use super::objects::{KEYS_MAX, Scratch, Statements};
 use super::reads::{kinds, term_id};
 use crate::arguments::{Bytes, array, fill};
 use crate::error::{Failure, Result, Throw};
@@ -40,6 +40,9 @@ const ID: u8 = 7;
 
 /// The result of [`has`] for a snapshot that is not of the newest state.
 const OUTDATED: jint = -1;
+
+/// The result of [`has`] if it has looked at about [`KEYS_MAX`] keys of indexes, and found nothing.
+const PAUSED: jint = 2;
 
 /// The maximum number of statements in a batch, so that a batch is an array.
 const COUNT_MAX: usize = 1 << 16;
@@ -154,7 +157,8 @@ fn find<'l>(
     }
 }
 
-/// Whether a pattern has statements: 1 if it has, 0 if not, [`OUTDATED`] if the snapshot is not of the newest state.
+/// Whether a pattern has statements: 1 if it has, 0 if not, [`OUTDATED`] if the snapshot is not of the newest state,
+/// [`PAUSED`] if that takes long.
 fn has<'l>(
     env: &mut Env<'l>,
     _: JClass<'l>,
@@ -173,11 +177,17 @@ fn has<'l>(
         let pattern = take_pattern(&pattern, snapshot)?;
         Ok(Some(pattern.map(|pattern| snapshot.of_kinds(kinds).quads(&pattern))))
     })?;
-    // Without an index for the pattern this takes long. Closing the snapshot does not wait for it.
     match quads {
         None => Ok(OUTDATED),
         Some(None) => Ok(0),
-        Some(Some(mut quads)) => Ok(quads.next().transpose()?.is_some().into()),
+        Some(Some(mut quads)) => {
+            let mut keys_left = KEYS_MAX;
+            Ok(match quads.advance(&mut keys_left)? {
+                QuadStep::Quad(_) => 1,
+                QuadStep::End => 0,
+                QuadStep::Paused => PAUSED,
+            })
+        }
     }
 }
 

@@ -27,6 +27,10 @@ use crate::kinds::OpenDatabase;
 /// How long a follower waits at once. New events and the end of the slice wake it.
 pub const SLICE: Duration = Duration::from_millis(50);
 
+/// Why a follower in the process that appends does not acknowledge.
+const IN_THIS_PROCESS: &str =
+    "only a follower that events.connect returns acknowledges; here, use EventStore.set_consumer_position";
+
 /// What delivers events.
 enum Feed {
     Local {
@@ -61,6 +65,18 @@ impl Feed {
             Self::Local { follower, .. } => follower.missed(),
             #[cfg(unix)]
             Self::Remote(remote) => remote.follower.missed(),
+        }
+    }
+
+    /// Says that all events before a position are processed.
+    fn acknowledge(&mut self, position: u64) -> Result<()> {
+        match self {
+            Self::Local { .. } => {
+                let _ = position;
+                Err(Failure::invalid(IN_THIS_PROCESS))
+            }
+            #[cfg(unix)]
+            Self::Remote(remote) => Ok(remote.follower.acknowledge(Position(position))?),
         }
     }
 
@@ -255,6 +271,17 @@ impl Follower {
         self.behind.load(Ordering::Relaxed)
     }
 
+    /// Says that all events that were returned are processed.
+    fn acknowledge(&self, py: Python<'_>) -> Result<()> {
+        py.detach(|| {
+            self.state.with("follower", |state| {
+                let state = state.as_mut().filter(|_| !self.is_closed.load(Ordering::SeqCst));
+                let state = state.ok_or_else(|| Failure::closed("follower"))?;
+                state.feed.acknowledge(self.position.load(Ordering::SeqCst))
+            })
+        })
+    }
+
     /// Ends the follower. A thread that waits for it gets `ClosedError` soon.
     fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
@@ -298,7 +325,8 @@ pub fn serve(store: &EventStore, socket: PathBuf) -> Result<Server> {
     Err(no_sockets(&socket))
 }
 
-/// Follows a store that another process serves. Functions of `upcasters` are called as those of a store are.
+/// Follows a store that another process serves: from a position on, or as a named consumer. Functions of `upcasters`
+/// are called as those of a store are.
 #[cfg(unix)]
 #[pyfunction]
 pub fn connect(
@@ -308,10 +336,17 @@ pub fn connect(
     upcasters: Option<&Bound<'_, PyDict>>,
     partition: Option<(u32, u32)>,
     query: Option<&Bound<'_, PyAny>>,
+    consumer: Option<String>,
 ) -> Result<Follower> {
+    if consumer.is_some() && start > 0 {
+        return Err(Failure::invalid("a consumer begins at its stored position; give no start"));
+    }
     let upcasters = upcasters.map(arguments::upcasters).transpose()?.unwrap_or_default();
     let (partition, query) = (arguments::partition(partition)?, arguments::query_or_all(query)?);
-    let connect = || fulgurite_events::RemoteFollower::connect_with(socket, Position(start), partition, &query);
+    let connect = || match &consumer {
+        Some(name) => fulgurite_events::RemoteFollower::connect_consumer_with(socket, name, partition, &query),
+        None => fulgurite_events::RemoteFollower::connect_with(socket, Position(start), partition, &query),
+    };
     let follower = py.detach(connect)?;
     let (arrived, signal, failure) = (VecDeque::new(), None, None);
     Ok(Follower::new(Feed::Remote(Box::new(Remote { follower, upcasters, arrived, signal, failure }))))
@@ -326,8 +361,9 @@ pub fn connect(
     upcasters: Option<&Bound<'_, PyDict>>,
     partition: Option<(u32, u32)>,
     query: Option<&Bound<'_, PyAny>>,
+    consumer: Option<String>,
 ) -> Result<Follower> {
-    let _ = (start, upcasters, partition, query);
+    let _ = (start, upcasters, partition, query, consumer);
     Err(no_sockets(&socket))
 }
 

@@ -1,6 +1,6 @@
 //! [`TermPattern`]: a pattern of quads as terms, which is the same in every state of a store.
 
-use oxrdf::{GraphName, Term, TermRef};
+use oxrdf::{GraphName, NamedOrBlankNode, Term, TermRef};
 
 use crate::error::Result;
 use crate::model::id::TermId;
@@ -66,6 +66,30 @@ impl TermPattern {
             GraphPattern::Named(graph) => TermGraphs::Named(quads.term(graph)?),
         };
         Ok(Self { terms, graphs })
+    }
+
+    /// The bytes of the texts of its terms.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let graph = match &self.graphs {
+            TermGraphs::All | TermGraphs::Default => None,
+            TermGraphs::Named(name) => Some(name),
+        };
+        self.terms.iter().flatten().chain(graph).map(text_bytes).sum()
+    }
+}
+
+fn text_bytes(term: &Term) -> usize {
+    match term {
+        Term::NamedNode(node) => node.as_str().len(),
+        Term::BlankNode(node) => node.as_str().len(),
+        Term::Literal(literal) => literal.value().len() + literal.datatype().as_str().len(),
+        Term::Triple(triple) => {
+            let subject = match &triple.subject {
+                NamedOrBlankNode::NamedNode(node) => node.as_str().len(),
+                NamedOrBlankNode::BlankNode(node) => node.as_str().len(),
+            };
+            subject + triple.predicate.as_str().len() + text_bytes(&triple.object)
+        }
     }
 }
 

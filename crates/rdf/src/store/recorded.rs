@@ -83,6 +83,12 @@ impl<C> RecordedTransaction<C> {
         }
     }
 
+    /// Whether the transaction is repeated if its commit conflicts. It is not if it has
+    /// [other reads](Self::observe_other_reads), too many changes, or one that cannot be made again.
+    pub fn is_repeated(&self) -> bool {
+        self.changes.is_some()
+    }
+
     /// Keeps no changes any more, because one cannot be made again: the transaction is not repeated.
     pub fn forget_changes(&mut self) {
         self.changes = None;

@@ -20,7 +20,7 @@ use crate::model::pattern::{GraphPattern, IdPattern, IdQuad};
 use crate::quads::changes;
 use crate::quads::reading::Quads;
 use crate::quads::shared::Shared;
-use crate::store::transaction::inner::Inner;
+use crate::store::transaction::inner::{Inner, QuadReads};
 use crate::store::transaction::state::State;
 use crate::tables::StatementKinds;
 use crate::tables::Tables;
@@ -77,7 +77,7 @@ impl Transaction {
             failure: None,
         };
         let inner = Arc::new(Inner::new(state, shared));
-        Self { view: TransactionView { inner, statements: StatementKinds::All } }
+        Self { view: TransactionView { inner, reads: QuadReads::ALL } }
     }
 
     fn inner(&self) -> &Inner {

@@ -1,6 +1,8 @@
 //! `CONSTRUCT`, `DESCRIBE`, `ASK`.
 
-use crate::fixture::Fixture;
+use fulgurite_rdf::sparql::QueryResults;
+
+use crate::fixture::{Fixture, query, short};
 
 #[test]
 fn construct_fills_its_template_for_each_row_and_returns_a_triple_once() {
@@ -18,6 +20,17 @@ fn construct_fills_its_template_for_each_row_and_returns_a_triple_once() {
     let mut expected = expected.to_vec();
     expected.sort();
     assert_eq!(triples, expected);
+}
+
+#[test]
+fn triples_come_in_the_order_of_the_rows_and_of_the_template() {
+    let people = Fixture::people();
+    let text = "CONSTRUCT { ?p :name ?n . ?p :age ?a } { ?p :name ?n ; :age ?a FILTER(LANG(?n) = '') } ORDER BY ?a";
+    let Ok(QueryResults::Triples(triples)) = query(text).evaluate(&people.snapshot()) else { panic!("no triples") };
+    let triples = triples.map(|triple| triple.expect("a triple"));
+    let texts = triples.map(|triple| format!("{} {}", short(&triple.subject.into()), short(&triple.predicate.into())));
+    let expected = ["bob name", "bob age", "ann name", "ann age", "cid name", "cid age"];
+    assert_eq!(texts.collect::<Vec<_>>(), expected);
 }
 
 #[test]

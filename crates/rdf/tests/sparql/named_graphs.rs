@@ -85,6 +85,19 @@ fn exists_puts_the_graph_of_its_row_in_everywhere() {
 }
 
 #[test]
+fn a_path_between_known_nodes_is_in_a_graph_once() {
+    let fixture = Fixture::new("GRAPH :g { :a :p :b, :c . :b :p :d . :c :p :d } GRAPH :h { :a :p :d }");
+    for before in ["", "BIND(1 AS ?one)", "GRAPH :g { :b :p ?d }"] {
+        let rows = fixture.rows(&format!("SELECT ?g {{ {before} GRAPH ?g {{ :a :p+ :d }} }}"));
+        assert_eq!(rows, ["g=g", "g=h"], "{before}");
+    }
+    // The group within is evaluated before it is joined.
+    let optional = "OPTIONAL { GRAPH ?g { :a :p+ :d } OPTIONAL { ?s :nothing ?o } }";
+    assert_eq!(fixture.rows(&format!("SELECT ?g {{ VALUES ?g {{ :g :h }} {optional} }}")), ["g=g", "g=h"]);
+    assert_eq!(fixture.rows("SELECT ?g { GRAPH :g { :b :p ?d } GRAPH ?g { :a :p+ ?d } }"), ["g=g", "g=h"]);
+}
+
+#[test]
 fn a_path_of_no_steps_is_in_every_graph() {
     let fixture = Fixture::new(GRAPHS);
     fixture.update("CREATE GRAPH :g3");

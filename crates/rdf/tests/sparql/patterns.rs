@@ -279,6 +279,22 @@ fn a_negated_property_set_takes_every_other_predicate() {
 }
 
 #[test]
+fn a_negated_property_set_has_a_row_for_each_quad_whichever_ends_are_known() {
+    let fixture = Fixture::new(":a :p :b ; :q :b . :b :is 1 .");
+    for (pattern, rows) in [
+        (":a !:z ?x", &["x=b", "x=b"][..]),
+        ("?x :is 1 . :a !:z ?x", &["x=b", "x=b"]),
+        ("?x :is 1 . :a !(:p|:z) ?x", &["x=b"]),
+        (":a !:z :b BIND(1 AS ?x)", &["x=\"1\"", "x=\"1\""]),
+        ("?x :is 1 OPTIONAL { :a !:p ?x . :a !:q ?x }", &["x=b"]),
+        ("?x :is 1 MINUS { :a !:z ?x }", &[]),
+        ("{ SELECT (COUNT(DISTINCT *) AS ?x) { ?s !:is ?o } }", &["x=\"1\""]),
+    ] {
+        assert_eq!(fixture.rows(&format!("SELECT ?x {{ {pattern} }}")), rows, "{pattern}");
+    }
+}
+
+#[test]
 fn triple_terms_match_and_can_be_taken_apart() {
     let fixture = Fixture::new(":r1 rdf:reifies <<( :a :p 1 )>> . :r2 rdf:reifies <<( :b :p 2 )>> . :r1 :by :x .");
     assert_eq!(fixture.rows("SELECT ?s { ?r rdf:reifies <<( ?s :p 2 )>> }"), ["s=b"]);

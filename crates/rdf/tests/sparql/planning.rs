@@ -7,7 +7,7 @@ use fulgurite_rdf::oxrdf::{Term, TermRef};
 use fulgurite_rdf::sparql::{JoinOrder, Limits, Query, QueryResults};
 use fulgurite_rdf::{Error, GraphNames, IdPattern, IdQuad, Position, QuadIds, Quads, Snapshot, TermId};
 
-use crate::fixture::{Fixture, query};
+use crate::fixture::{Fixture, parse, query, rows_of};
 
 /// A thousand people in ten departments. One department has an office in another town.
 fn company() -> Fixture {
@@ -27,7 +27,7 @@ fn company() -> Fixture {
 /// The rows, sorted, and the quads read for them.
 fn measured(fixture: &Fixture, query: &Query) -> (Vec<String>, u64) {
     let explanation = query.explain_evaluated(&fixture.snapshot()).expect("explained");
-    let mut rows = crate::fixture::rows_of(query, &fixture.snapshot()).expect("rows");
+    let mut rows = rows_of(query, &fixture.snapshot()).expect("rows");
     rows.sort();
     (rows, explanation.quads_read.expect("evaluated"))
 }
@@ -70,6 +70,30 @@ fn the_order_sees_values_and_what_stands_outside_an_option() {
     );
     assert_eq!(rows, ["p=p5 n=\"person 6\""]);
     assert!(reads <= 10, "{reads}");
+}
+
+#[test]
+fn a_path_between_unknown_nodes_reads_the_quads_of_each_node_once() {
+    let fixture = Fixture::new(&(0..200).map(|leaf| format!(":hub :p :leaf{leaf} . ")).collect::<String>());
+    let (rows, reads) = measured(&fixture, &query("SELECT (COUNT(*) AS ?n) { ?x :p* ?y }"));
+    assert_eq!(rows, ["n=\"401\""]);
+    assert!(reads <= 1_000, "{reads}");
+}
+
+#[test]
+fn what_others_change_of_what_only_planning_has_counted_is_no_conflict() {
+    // On ids, and by the library.
+    for last in ["", "BIND(STR(?work) AS ?text)"] {
+        for (change, is_conflict) in [(":bob :paints :three", false), (":ann :paints :three", true)] {
+            let fixture = Fixture::new(":ann rdf:type :Painter ; :paints :one, :two .");
+            let text = format!("SELECT ?work {{ ?who :paints ?work . ?who rdf:type :Painter {last} }}");
+            let mut transaction = fixture.store.begin().expect("a transaction");
+            assert_eq!(rows_of(&query(&text), &transaction.view()).expect("rows").len(), 2);
+            transaction.insert(&parse(":one rdf:type :Work .")[0]).expect("inserted");
+            fixture.update(&format!("INSERT DATA {{ {change} }}"));
+            assert_eq!(transaction.commit().is_err(), is_conflict, "{text} {change}");
+        }
+    }
 }
 
 #[test]
@@ -342,6 +366,7 @@ fn a_plan_has_the_expressions_of_the_text() {
         ("SELECT ?p { ?p :age ?a } ORDER BY DESC(?a + 1) ?p", "Sort(DESC(?a + \"1\"), ASC(?p))"),
         ("SELECT ?p { ?p :age ?a } ORDER BY ?a LIMIT 1", "Filter(mayBeInResult(?a))"),
         ("SELECT ?g { GRAPH ?g { SELECT (COUNT(*) AS ?n) { ?s :p ?o } } }", "QuadPattern(?s <p> ?o ?g)"),
+        ("SELECT ?x { ?x !:p ?y }", "QuadPattern(?x [] ?y)"),
         ("SELECT ?g { GRAPH ?g { ?s :p ?o FILTER EXISTS { ?o :q ?g } } }", "QuadPattern(?o <q> ?g ?g)"),
     ] {
         let plan = query(text).explain_evaluated(&people.snapshot()).expect("explained");

@@ -9,7 +9,11 @@ use crate::http::refusal::Refusal;
 
 /// Decoded parameters in their order, of those that mean something somewhere; names may come several times.
 #[derive(Debug, Default)]
-pub struct Parameters(Vec<(Cow<'static, str>, String)>);
+pub struct Parameters {
+    pairs: Vec<(Cow<'static, str>, String)>,
+    /// The beginning of the first name that means nothing anywhere.
+    unknown: Option<String>,
+}
 
 impl Parameters {
     /// # Errors
@@ -21,21 +25,28 @@ impl Parameters {
     /// # Errors
     /// As [`Parameters::of_url`].
     pub fn parse(text: &[u8]) -> Result<Self, Refusal> {
-        let mut pairs = Vec::new();
+        let mut parameters = Self::default();
         for (number, pair) in text.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty()).enumerate() {
             if number == PARAMETERS_MAX {
                 return Err(Refusal::bad_request(format!("there are more than {PARAMETERS_MAX} parameters")));
             }
             let end = pair.iter().position(|&byte| byte == b'=').unwrap_or(pair.len());
-            let Some(name) = known(&pair[..end]) else { continue };
-            pairs.push((name, decoded(pair.get(end + 1..).unwrap_or_default())?));
+            let Some(name) = known(&pair[..end]) else {
+                if parameters.unknown.is_none() && !IGNORED.iter().any(|ignored| ignored.as_bytes() == &pair[..end]) {
+                    let shown = &pair[..end.min(SHOWN_BYTES_MAX)];
+                    parameters.unknown = Some(String::from_utf8_lossy(shown).into_owned());
+                }
+                continue;
+            };
+            parameters.pairs.push((name, decoded(pair.get(end + 1..).unwrap_or_default())?));
         }
-        Ok(Self(pairs))
+        Ok(parameters)
     }
 
     /// These, and behind them the others.
     pub fn and(mut self, others: Self) -> Self {
-        self.0.extend(others.0);
+        self.pairs.extend(others.pairs);
+        self.unknown = self.unknown.or(others.unknown);
         self
     }
 
@@ -44,12 +55,12 @@ impl Parameters {
     }
 
     pub fn all<'p>(&'p self, name: &str) -> impl Iterator<Item = &'p str> {
-        self.0.iter().filter(move |(other, _)| *other == name).map(|(_, value)| value.as_str())
+        self.pairs.iter().filter(move |(other, _)| *other == name).map(|(_, value)| value.as_str())
     }
 
     /// The parameters whose names begin with one of [`PREFIXES`]: the rest of each name, and the value.
     pub fn with_prefix<'p>(&'p self, prefix: &'static str) -> impl Iterator<Item = (&'p str, &'p str)> {
-        self.0.iter().filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value.as_str())))
+        self.pairs.iter().filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value.as_str())))
     }
 
     /// A parameter that is `true` or `false`.
@@ -84,8 +95,8 @@ impl Parameters {
     /// If it comes several times.
     pub fn take_one(&mut self, name: &str) -> Result<Option<String>, Refusal> {
         self.at_most_one(name)?;
-        let place = self.0.iter().position(|(other, _)| *other == name);
-        Ok(place.map(|place| self.0.remove(place).1))
+        let place = self.pairs.iter().position(|(other, _)| *other == name);
+        Ok(place.map(|place| self.pairs.remove(place).1))
     }
 
     /// The time of a parameter that may come once; `None` if it does not, or is 0, which clients mean for no time of
@@ -115,6 +126,25 @@ impl Parameters {
         match names.iter().find(|name| self.has(name)) {
             None => Ok(()),
             Some(name) => Err(Refusal::bad_request(format!("the parameter {name} is not for this: {why}"))),
+        }
+    }
+
+    /// Refuses all parameters but some, so that a misspelled one does not widen what a request changes. A name of
+    /// `allowed` that is one of [`PREFIXES`] is for all names with this prefix.
+    ///
+    /// # Errors
+    /// If there is another one.
+    pub fn refuse_others(&self, allowed: &[&str]) -> Result<(), Refusal> {
+        let is_allowed = |name: &str| {
+            allowed.iter().any(|&allowed| name == allowed || PREFIXES.contains(&allowed) && name.starts_with(allowed))
+        };
+        let known = self.pairs.iter().map(|(name, _)| &**name);
+        match self.unknown.as_deref().into_iter().chain(known).find(|name| !is_allowed(name)) {
+            None => Ok(()),
+            Some(name) => Err(Refusal::bad_request(format!(
+                "`{name}` is not a parameter of this request; its parameters are {}",
+                allowed.join(", ").replace(BINDING, "$NAME")
+            ))),
         }
     }
 }
@@ -184,7 +214,11 @@ pub const BINDING: &str = "$";
 /// The prefix of names for settings of transactions in RDF4J's protocol.
 pub const SETTING: &str = "transaction-setting__";
 const PREFIXES: &[&str] = &[BINDING, SETTING];
+/// Names without effect that clients of SPARQL send, also with changes.
+const IGNORED: &[&str] = &["Accept", "distinct", "format", "output", "results"];
 const NAME_BYTES_MAX: usize = 1 << 10;
+/// The bytes of an unknown name that an error shows.
+const SHOWN_BYTES_MAX: usize = 64;
 const PARAMETERS_MAX: usize = 1000;
 
 #[cfg(test)]
@@ -229,10 +263,25 @@ mod tests {
     }
 
     #[test]
+    fn all_but_some_are_refused_but_for_names_without_effect() {
+        let refused = |text: &str| {
+            let parameters = Parameters::parse(b"timeout=1").unwrap().and(Parameters::parse(text.as_bytes()).unwrap());
+            parameters.refuse_others(&["timeout", BINDING]).err().map(|refusal| refusal.message.into_owned())
+        };
+        for allowed in ["", "$x=1&%24y=2", "format=json&Accept=a"] {
+            assert_eq!(refused(allowed), None, "{allowed}");
+        }
+        for other in ["sbj=1", "graph=a", "$x=1&grph"] {
+            let message = refused(other).expect(other);
+            assert!(message.ends_with("its parameters are timeout, $NAME"), "{message}");
+        }
+    }
+
+    #[test]
     fn parameters_that_mean_nothing_are_not_kept_and_more_than_a_thousand_are_refused() {
         let text = |count: usize| "a=b&".repeat(count - 1) + "query=c";
         let parameters = Parameters::parse(text(1000).as_bytes()).unwrap();
-        assert_eq!(parameters.0, [(Cow::Borrowed("query"), "c".to_owned())]);
+        assert_eq!(parameters.pairs, [(Cow::Borrowed("query"), "c".to_owned())]);
         assert!(Parameters::parse(text(1001).as_bytes()).is_err());
         assert!(Parameters::parse(&b"a&".repeat(1 << 20)).is_err());
     }

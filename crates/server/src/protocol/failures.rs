@@ -26,7 +26,6 @@ impl From<Error> for Refusal {
             | Error::Input { .. }
             | Error::TooDeep { .. }
             | Error::LimitReached { .. }
-            | Error::ServiceUnsupported { .. }
             | Error::FunctionUnknown { .. }
             | Error::PatternExhausted { .. }
             | Error::Evaluation { .. }
@@ -35,8 +34,14 @@ impl From<Error> for Refusal {
             Error::Unwritable { .. } => Self::of(StatusCode::NOT_ACCEPTABLE, text),
             // No format helps: the store has a term that is not valid.
             Error::MalformedTerm { .. } => Self::failure(text),
+            Error::ServiceUnsupported { .. } => {
+                Self::bad_request(format!("{text}; the server allows endpoints that --service names at its start"))
+            }
             Error::Service { .. } => Self::of(StatusCode::BAD_GATEWAY, text),
-            Error::LoadRefused { .. } => Self::of(StatusCode::FORBIDDEN, text),
+            Error::LoadRefused { iri } => {
+                let remedy = "send the document to /graphs or /store, or load it with `fulgurite rdf load`";
+                Self::of(StatusCode::FORBIDDEN, format!("LOAD <{iri}>: LOAD is not allowed here; {remedy}"))
+            }
             Error::TimedOut { .. } => Self::of(StatusCode::SERVICE_UNAVAILABLE, text),
             Error::Cancelled => Self::of(StatusCode::SERVICE_UNAVAILABLE, "cancelled, because the server shuts down"),
             Error::WriterBusy { .. } => {

@@ -18,8 +18,9 @@ impl Parameters {
 /// # Errors
 /// If the value of the parameter is not an absolute IRI.
 pub fn iri(parameter: &str, value: &str) -> Result<NamedNode, Refusal> {
+    let expected = "give one such as http://example.org/a, without < and >";
     NamedNode::new(value)
-        .map_err(|error| Refusal::bad_request(format!("{parameter}=`{value}` is not an absolute IRI: {error}")))
+        .map_err(|_| Refusal::bad_request(format!("{parameter}=`{value}` is not an absolute IRI; {expected}")))
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ impl Service {
     /// As [`body::read`]; 503 if too many large bodies are received at once.
     pub async fn receive(&self, body: Body, bytes_max: usize) -> Result<ReceivedBody, Refusal> {
         let options = &self.served.options;
-        let instead = "send it in parts, or load it with `fulgurite rdf load`";
+        let instead = "shorten a query; send data in parts, or load it with `fulgurite rdf load`";
         let bytes_max = bytes_max.min(options.body_bytes_max);
         let limits = BodyLimits { bytes_max, time: options.settings.body_time, instead };
         let upload = if body::is_small(&body) { None } else { Some(self.admission.receive().await?) };

@@ -1,6 +1,5 @@
 //! Answers of queries. Clients of RDF4J prefer its binary format for triples.
 
-use axum::http::header::ACCEPT;
 use axum::http::request::Parts;
 use fulgurite_rdf::sparql::{QueryForm, QueryResults, Triples};
 use fulgurite_rdf::{CancellationToken, Error, Quads};
@@ -33,7 +32,7 @@ impl QueryRequest<'_> {
         let query = queries::query(self.text, self.served, self.url, &namespaces, token)?;
         let headers = &self.parts.headers;
         let returns_triples = matches!(query.form(), QueryForm::Construct | QueryForm::Describe);
-        if !returns_triples || !headers.contains_key(ACCEPT) {
+        if !returns_triples || !binary::is_named(headers) {
             return query::write(&query, quads, &namespaces, headers, out);
         }
         let binary = [(binary::MEDIA_TYPE, &[][..], Format::Binary)];

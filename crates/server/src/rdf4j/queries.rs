@@ -136,6 +136,7 @@ pub fn update(
 ) -> Result<Update, Refusal> {
     let Text { text, parameters } = text;
     let given = Given::of(parameters, served, url)?;
+    parameters.refuse_others(UPDATE_PARAMETERS)?;
     let update = Update::parse_rdf_star(text, Some(&given.base), &prefixes(namespaces)).map_err(failures::of_query)?;
     let mut targets = DefaultTargets { delete: DeletedFrom::AllGraphs, ..DefaultTargets::default() };
     if let Some(name) = parameters.at_most_one("insert-graph-uri")? {
@@ -182,6 +183,19 @@ fn graph(parameter: &str, name: &str) -> Result<GraphName, Refusal> {
     Ok(name.into())
 }
 
+const UPDATE_PARAMETERS: &[&str] = &[
+    "update",
+    "queryLn",
+    "baseURI",
+    "infer",
+    "timeout",
+    BINDING,
+    "using-graph-uri",
+    "using-named-graph-uri",
+    "insert-graph-uri",
+    "remove-graph-uri",
+    "action",
+];
 const FORM: &str = "application/x-www-form-urlencoded";
 /// The prefixes that RDF4J's parser knows without a declaration.
 const KNOWN_PREFIXES: [(&str, &str); 6] = [

@@ -57,7 +57,7 @@ impl Repository {
     /// Receives a document.
     ///
     /// # Errors
-    /// As [`Upload::of`] and [`Service::receive`].
+    /// As [`Upload::of`] and [`Service::receive`]; 400 if the body is not gzip, and its head says so.
     pub async fn document(
         &self,
         headers: &HeaderMap,
@@ -66,8 +66,19 @@ impl Repository {
     ) -> Result<(SentDocument, Option<OwnedSemaphorePermit>), Refusal> {
         let upload = Upload::of(headers, parameters)?;
         let ReceivedBody { bytes, upload: permit } = self.service.receive(body, usize::MAX).await?;
+        check_encoding(headers, &bytes)?;
         Ok((upload.document(Bytes::from(bytes)), permit))
     }
+}
+
+/// Documents are decompressed by their first bytes. A body that is not what its head says is not parsed as a text.
+fn check_encoding(headers: &HeaderMap, bytes: &[u8]) -> Result<(), Refusal> {
+    let encoding = headers.get(header::CONTENT_ENCODING).map(HeaderValue::as_bytes).unwrap_or_default();
+    let is_gzip = [&b"gzip"[..], b"x-gzip"].iter().any(|name| encoding.eq_ignore_ascii_case(name));
+    if is_gzip && !bytes.starts_with(&[0x1f, 0x8b]) {
+        return Err(Refusal::bad_request("the body is not gzip, which Content-Encoding says"));
+    }
+    Ok(())
 }
 
 /// A plain text.

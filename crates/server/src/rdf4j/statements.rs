@@ -82,6 +82,7 @@ async fn change(
     replaces: bool,
 ) -> Answer {
     let parameters = Parameters::of_url(uri)?;
+    parameters.refuse_others(DOCUMENT)?;
     let bounds = RequestLimits::new(&repository.service.served.options, &parameters)?;
     let (mut document, _upload) = repository.document(headers, &parameters, body).await?;
     let served = Arc::clone(&repository.service.served);
@@ -106,6 +107,7 @@ pub async fn remove(State(repository): State<Arc<Repository>>, Path(id): Path<St
     repository.check_id(&id)?;
     repository.service.check_writable()?;
     let parameters = Parameters::of_url(request.uri())?;
+    parameters.refuse_others(&["subj", "pred", "obj", "context", "infer", "timeout"])?;
     let pattern = StatementPattern::of(&parameters)?;
     let bounds = RequestLimits::new(&repository.service.served.options, &parameters)?;
     let served = Arc::clone(&repository.service.served);
@@ -134,9 +136,9 @@ pub fn write(
     let offers: Vec<Offer<Format>> = std::iter::once((binary::MEDIA_TYPE, &[][..], Format::Binary))
         .chain(text_formats().map(|&(media_type, names, format)| (media_type, names, Format::Text(format))))
         .collect();
-    let (media_type, format) = match headers.get(axum::http::header::ACCEPT) {
-        Some(_) => negotiate(headers, &offers)?,
-        None => negotiate(headers, &offers[1..])?,
+    let (media_type, format) = match binary::is_named(headers) {
+        true => negotiate(headers, &offers)?,
+        false => negotiate(headers, &offers[1..])?,
     };
     out.media_type(media_type);
     let patterns = pattern.ids(quads)?;
@@ -195,6 +197,8 @@ fn write_binary(
     Ok(statements)
 }
 
+/// The parameters of requests with a document. `action` is for those of transactions.
+pub const DOCUMENT: &[&str] = &["context", "baseURI", "preserveNodeId", "timeout", "action"];
 /// Statements whose terms are read together.
 const BATCH: usize = 256;
 const FORM: &str = "application/x-www-form-urlencoded";

@@ -125,7 +125,10 @@ impl Service {
     async fn query(&self, parts: Parts, text: String, parameters: &Parameters, base: &str) -> Answer {
         parameters.refuse(&UPDATE_GRAPHS, "it is for updates")?;
         if text.len() > QUERY_BYTES_MAX {
-            let message = format!("the query is longer than {QUERY_BYTES_MAX} bytes");
+            let message = format!(
+                "the query is longer than {QUERY_BYTES_MAX} bytes; shorten it, or add its values to the store and \
+                 match them there"
+            );
             return Err(Refusal::of(StatusCode::PAYLOAD_TOO_LARGE, message));
         }
         let request =

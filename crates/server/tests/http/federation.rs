@@ -52,6 +52,7 @@ fn what_is_not_allowed_is_not_asked() {
     let plain = Fixture::writable();
     let refused = query(&text).ask(plain.address).expect(400);
     assert!(refused.body.contains("calls to other endpoints are not allowed"), "{refused:?}");
+    assert!(refused.body.contains("--service"), "{refused:?}");
     let fixture = asking(&[format!("http://{}/other", other.address), "http://127.0.0.1:1/".into()]);
     let refused = query(&text).ask(fixture.address).expect(502);
     assert!(

@@ -132,7 +132,8 @@ fn a_server_that_only_reads_refuses_changes_and_says_how_to_allow_them() {
 #[test]
 fn files_of_the_machine_cannot_be_loaded() {
     let fixture = Fixture::writable();
-    update("LOAD <file:///etc/passwd>").ask(fixture.address).expect(403);
+    let refused = update("LOAD <file:///etc/passwd>").ask(fixture.address).expect(403);
+    assert!(refused.body.contains("LOAD is not allowed here"), "{refused:?}");
 }
 
 #[test]

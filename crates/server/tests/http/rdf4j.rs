@@ -86,6 +86,8 @@ fn statements_are_read_by_terms_and_graphs() {
     assert_eq!(triples.body.lines().count(), 4);
     let all = ask(&fixture, get(STATEMENTS), 200);
     assert_eq!(all.media_type(), "application/trig");
+    // What curl accepts.
+    assert_eq!(ask(&fixture, get(STATEMENTS).accept("*/*"), 200).media_type(), "application/trig");
     assert_eq!(size(&fixture, "/repositories/a/size"), "4");
     assert_eq!(size(&fixture, &format!("/repositories/a/size?context={}", encoded("<a:g>"))), "2");
     assert_eq!(csv(&fixture, "/repositories/a/contexts"), ["a:g", "a:h"]);
@@ -123,6 +125,7 @@ fn statements_are_added_replaced_and_removed() {
         (post(STATEMENTS, "application/x-binary-rdf", "no"), 400, "MALFORMED DATA:"),
         (post(STATEMENTS, "application/ld+json", r#"{"@id":"a:a b","a:p":1}"#), 400, "`a:a b` is not a valid IRI"),
         (post(STATEMENTS, "application/ld+json", r#"{"@id":"s","a:p":1}"#), 400, "baseURI"),
+        (post(STATEMENTS, "text/turtle", "notgzip").header("Content-Encoding", "gzip"), 400, "the body is not gzip"),
         (post(STATEMENTS, "image/png", "no"), 415, "UNSUPPORTED FILE FORMAT:"),
         (post(STATEMENTS, "application/sparql-update", "INSERT"), 400, "MALFORMED QUERY:"),
         (post(STATEMENTS, "application/x-rdftransaction", "<x/>"), 415, "version 7"),
@@ -130,6 +133,21 @@ fn statements_are_added_replaced_and_removed() {
     ] {
         let refused = ask(&fixture, asked, status);
         assert!(refused.body.contains(expected), "{refused:?}");
+    }
+    let misspelled = |method: &str, parameter: &str| {
+        Asked::new(method, &format!("{STATEMENTS}?{parameter}")).header("Content-Type", NQUADS).body(DATA)
+    };
+    let transaction = begin(&fixture, "SNAPSHOT");
+    for (asked, name) in [
+        (misspelled("DELETE", "sbj=%3Ca:s%3E"), "sbj"),
+        (misspelled("DELETE", "graph=a:g"), "graph"),
+        (misspelled("PUT", "contxt=%3Ca:g%3E"), "contxt"),
+        (misspelled("POST", "subj=%3Ca:s%3E"), "subj"),
+        (post(&format!("{STATEMENTS}?insert-graph=a:g"), "application/sparql-update", "CLEAR ALL"), "insert-graph"),
+        (act(&transaction, "ADD&contxt=null", NQUADS, DATA), "contxt"),
+    ] {
+        let refused = ask(&fixture, asked, 400);
+        assert!(refused.body.contains(&format!("`{name}` is not a parameter of this request")), "{refused:?}");
     }
     assert_eq!(size(&fixture, "/repositories/a/size"), "2");
     let reading = Fixture::with(ServerOptions::new());
@@ -325,6 +343,34 @@ fn below_snapshot_a_transaction_sees_what_others_commit_and_its_updates_keep_the
         ask(&fixture, act(&second, "COMMIT", "text/plain", ""), 200);
         assert_eq!(size(&fixture, "/repositories/a/size"), "7", "{level}");
     }
+}
+
+#[test]
+fn below_snapshot_a_transaction_removes_what_others_have_committed() {
+    for (level, left) in [("READ_COMMITTED", "0"), ("SNAPSHOT", "1")] {
+        let fixture = Fixture::writable();
+        let transaction = begin(&fixture, level);
+        ask(&fixture, post(STATEMENTS, NQUADS, "<a:new> <a:p> <a:o> ."), 204);
+        let removed = "<a:new> <a:p> <http://www.openrdf.org/schema/sesame#wildcard> .";
+        ask(&fixture, act(&transaction, "DELETE", NQUADS, removed), 200);
+        ask(&fixture, act(&transaction, "COMMIT", "text/plain", ""), 200);
+        assert_eq!(size(&fixture, "/repositories/a/size"), left, "{level}");
+    }
+}
+
+#[test]
+fn a_transaction_with_more_changes_than_a_body_has_is_not_repeated_and_the_answer_says_so() {
+    let fixture = Fixture::with(ServerOptions::new().writable(true).body_bytes_max(100));
+    let [first, second] = [(); 2].map(|()| begin(&fixture, "SNAPSHOT"));
+    for transaction in [&first, &second] {
+        for number in [1, 2] {
+            let added = format!("<a:new> <a:p> {number} . # {}", "x".repeat(50));
+            ask(&fixture, act(transaction, "ADD", "text/turtle", &added), 200);
+        }
+    }
+    ask(&fixture, act(&first, "COMMIT", "text/plain", ""), 200);
+    let refused = ask(&fixture, act(&second, "COMMIT", "text/plain", ""), 409);
+    assert!(refused.body.contains("at most 100 bytes (--body-max)"), "{refused:?}");
 }
 
 #[test]

@@ -8,13 +8,14 @@ use fulgurite_testkit::cuts::{run_cuts, run_planted};
 use fulgurite_testkit::drawn_seed;
 
 const HELP: &str = "\
-Proof of databases of facts: what power cuts leave of a database that is written, completed and backed up.
+Proof of databases of facts: what power cuts leave of a database that is written, completed, backed up and stacked on.
 
 Usage: facts [--images N] [--seed S] [--image ID] [--plant]
 
-Records the disk under random batches, checkpoints, reopenings, a completion and a backup. Each image that a power cut may leave
-must open with the facts after some batch that is not older than the last durable one, with units that own the right ones; and it
-must take another batch and be completed, unless it is complete. A backup that opens must be whole.
+Records the disk under random batches, checkpoints, reopenings, a completion, a backup, a stacked database and an image. Each
+disk that a power cut may leave must open with the facts after some batch that is not older than the last durable one, with units
+that own the right ones, derived ones too; and it must take another batch and be completed, unless it is complete. A backup or an
+image that opens must be whole, and so must the batch of the stacked database, if it is there.
 
   --images N  images to recover (default 4000), of several sessions
   --image ID  only this image, as a failure names it

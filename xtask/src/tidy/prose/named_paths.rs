@@ -10,6 +10,9 @@ use crate::tidy::tree::{File, Tree};
 /// The directories at the root whose paths are checked.
 const DIRECTORIES: &[&str] = &["benchmarks/", "crates/", "docs/", "proofs/", "xtask/"];
 
+/// Directories of other projects that examples index.
+const ELSEWHERE: &[&str] = &["crates/core/"];
+
 /// Where paths are planted for the tests of rules.
 const PLANTED: &str = "xtask/src/tidy/";
 
@@ -34,7 +37,8 @@ fn named(line: &str) -> impl Iterator<Item = &str> {
         }
         let path = path.trim_end_matches(['.', '/']);
         // A path that ends with its directory names nothing below it.
-        DIRECTORIES.iter().any(|directory| path.starts_with(directory)).then_some(path)
+        let begins = |directories: &[&str]| directories.iter().any(|directory| path.starts_with(directory));
+        (begins(DIRECTORIES) && !begins(ELSEWHERE)).then_some(path)
     })
 }
 
@@ -68,7 +72,8 @@ mod tests {
 
     #[test]
     fn addresses_and_longer_paths_are_left_alone() {
-        let text = "https://example.org/docs/x.md target/docs/x.md my-docs/x.md docs-x/y ./docs.md\n";
+        let text =
+            "https://example.org/docs/x.md target/docs/x.md my-docs/x.md docs-x/y ./docs.md crates/core/search.rs\n";
         assert!(places(check, &[("a.md", text)]).is_empty());
     }
 }

@@ -166,7 +166,7 @@ const CRATES: &[Allowed] = &[
     },
     Allowed {
         directory: "crates/c",
-        ours: &["fulgurite", "fulgurite-handles"],
+        ours: &["fulgurite", "fulgurite-events", "fulgurite-handles"],
         ours_in_tests: &[],
         outside: Outside::Only(&[]),
     },

@@ -166,9 +166,10 @@ const HANDLES_LAYERS: &[&[&str]] = &[&["held", "kind", "openings", "registry"]];
 const C_LAYERS: &[&[&str]] = &[
     &["code"],
     &["arguments"],
-    &["merge_functions"],
+    &["events::held", "merge_functions"],
     &["handles", "options"],
     &["bulk", "changes", "cursors", "databases", "maintenance", "reads", "tables", "transactions", "writes"],
+    &["events"],
 ];
 
 /// See [`Layered::layers`].
@@ -278,6 +279,6 @@ const XTASK_LAYERS: &[&[&str]] = &[
     &["docs", "events", "instructions", "lanes", "page"],
     &["miri", "step"],
     &["bindings", "java"],
-    &["bench", "ci"],
+    &["bench", "ci", "geaflow"],
     &["commands"],
 ];

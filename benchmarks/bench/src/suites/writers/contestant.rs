@@ -180,6 +180,7 @@ fn perform<S: WritingStore>(store: &S, script: &Script<'_>, definition: &Definit
         let right = match definition.transaction {
             Transaction::Single => singles(store, script, range)?,
             Transaction::SingleSynced { every } => singles_synced(store, script, range, every)?,
+            Transaction::Batch => batches(store, script, range).map(|()| true)?,
             Transaction::Serializable => serializable(store, script, range, &mut performance.refused)?,
         };
         if !right {
@@ -225,6 +226,18 @@ fn singles_synced<S: WritingStore>(
         }
     }
     Ok(right)
+}
+
+/// Commits of many puts.
+fn batches<S: WritingStore>(store: &S, script: &Script<'_>, mut range: Range<usize>) -> Result<(), Failure> {
+    let put = |index: usize| match script.steps[index] {
+        Step::Put(value) => (script.keys.get(index), value),
+        Step::Get(_) | Step::Add(_) | Step::Merge(_) => unreachable!("batches have puts alone"),
+    };
+    range.try_for_each(|transaction| {
+        let first = transaction * script.per_transaction;
+        store.put_all((first..first + script.per_transaction).map(put))
+    })
 }
 
 /// Transactions, each begun again until it is not refused.

@@ -25,7 +25,8 @@ use crate::suites::writers::kills;
 use crate::suites::writers::ledger::Ledger;
 use crate::suites::writers::script;
 use crate::suites::writers::workload::{
-    COMMITS_PER_FLUSH, CPU, Definition, KEY_BYTES, Options, SPEED_UP, Transaction, VALUE_BYTES, WALL, Workload,
+    COMMITS_PER_FLUSH, CPU, CPU_PER_PUT, Definition, KEY_BYTES, Options, SPEED_UP, Transaction, VALUE_BYTES, WALL,
+    Workload,
 };
 
 /// Name of the suite in lines of JSON.
@@ -177,6 +178,11 @@ impl Suite<'_> {
                     self.amount(name, title, refused_percent(turns), "%");
                 }
             }
+            if definition.transaction == Transaction::Batch {
+                let samples: Vec<Sample> = turns[0].iter().map(|turn| turn.sample.clone()).collect();
+                let put_ns = cpu_ns(&samples) / definition.per_transaction as f64;
+                self.amount(name, (*engine).to_owned(), put_ns, CPU_PER_PUT);
+            }
             if let Some(commits) = commits_per_flush(&turns[0]) {
                 self.amount(name, (*engine).to_owned(), commits, COMMITS_PER_FLUSH);
             }
@@ -308,9 +314,10 @@ mod tests {
     fn every_workload_runs_with_the_engines_that_are_always_there() {
         let report = quick(&[entry::<Fulgurite>(), entry::<Lmdb>()], &in_rounds()).unwrap();
         let has = |name: &str, unit: &str| report.amounts.iter().any(|a| a.workload == name && a.unit == unit);
-        assert_eq!(report.contests.len(), 19);
+        assert_eq!(report.contests.len(), 21);
         assert!(report.contests.iter().all(|contest| contest.entries.iter().all(|(_, samples)| samples.len() == 2)));
         assert!(has("sync8", COMMITS_PER_FLUSH) && has("two_put1", SPEED_UP) && has("two_overlap", "%"));
+        assert!(has("batch_1000", CPU_PER_PUT) && has("batch_10000", CPU_PER_PUT));
         assert!(
             report.notes.iter().any(|note| note == "put1_memory without lmdb: it has no level of its own like Memory")
         );

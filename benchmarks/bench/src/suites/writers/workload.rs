@@ -37,6 +37,10 @@ pub enum Workload {
     CountersPut,
     /// The same by the engine's merge operator, if it has one.
     CountersMerge,
+    /// Commits of 1,000 puts.
+    Batch1000,
+    /// Commits of 10,000 puts.
+    Batch10000,
     /// Opening after a kill, with 64 MiB of records in the log.
     Recovery64,
     /// Opening after a kill, with 1 GiB of records in the log.
@@ -45,7 +49,7 @@ pub enum Workload {
 
 impl Workload {
     /// All of them, in the order of the report.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::Put1Log,
         Self::Put1Memory,
         Self::Txn5,
@@ -61,6 +65,8 @@ impl Workload {
         Self::TwoOverlap,
         Self::CountersPut,
         Self::CountersMerge,
+        Self::Batch1000,
+        Self::Batch10000,
         Self::Recovery64,
         Self::Recovery1024,
     ];
@@ -83,6 +89,8 @@ impl Workload {
             Self::TwoOverlap => "two_overlap",
             Self::CountersPut => "counters_put",
             Self::CountersMerge => "counters_merge",
+            Self::Batch1000 => "batch_1000",
+            Self::Batch10000 => "batch_10000",
             Self::Recovery64 => "recovery_64",
             Self::Recovery1024 => "recovery_1024",
         }
@@ -117,6 +125,8 @@ impl Workload {
         };
         let synced = |threads| Definition { threads, settling: Settling::Free, ..single(Level::Disk) };
         let two = |definition| Definition { threads: &[1, 2], settling: Settling::Free, ..definition };
+        let batches =
+            |puts| Definition { transaction: Transaction::Batch, per_transaction: puts, ..single(Level::Log) };
         let counters = |usage, mixture| {
             let settings = Settings { level: Level::Log, usage };
             two(Definition { settings, per_transaction: 1, mixture, ..transactions })
@@ -137,6 +147,8 @@ impl Workload {
             Self::TwoOverlap => Definition { threads: &[2], mixture: Mixture::Overlap, ..two(transactions) },
             Self::CountersPut => counters(Usage::Transactions, Mixture::Counters),
             Self::CountersMerge => counters(Usage::Counters, Mixture::MergedCounters),
+            Self::Batch1000 => batches(1_000),
+            Self::Batch10000 => batches(10_000),
             Self::Recovery64 | Self::Recovery1024 => return None,
         })
     }
@@ -172,10 +184,13 @@ impl Workload {
             Self::Sync1 => 2_000,
             Self::Sync8 | Self::Sync32 => 8_000,
             Self::Sync100 => 100_000,
+            Self::Batch1000 => 2_000,
+            Self::Batch10000 => 200,
             Self::Recovery64 | Self::Recovery1024 => 0,
         };
         match self {
             Self::Sync1 | Self::Sync8 | Self::Sync32 if quick => 64,
+            Self::Batch1000 | Self::Batch10000 if quick => 2,
             _ if quick => 2_000,
             _ => full,
         }
@@ -203,10 +218,11 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Transactions between two looks at the clock: those that wait for the disk are long enough to be timed one by
-    /// one.
+    /// Transactions between two looks at the clock: those that wait for the disk or have many puts are long enough to
+    /// be timed one by one.
     pub fn batch(&self) -> usize {
-        if self.settings.level == Level::Disk { 1 } else { crate::measure::clock::BATCH }
+        let are_long = self.settings.level == Level::Disk || self.transaction == Transaction::Batch;
+        if are_long { 1 } else { crate::measure::clock::BATCH }
     }
 }
 
@@ -220,6 +236,8 @@ pub enum Transaction {
         /// How many.
         every: usize,
     },
+    /// Puts that are committed together, by the engine's fastest way.
+    Batch,
     /// Several in a transaction that is begun again when it is refused.
     Serializable,
 }
@@ -258,6 +276,9 @@ pub const COMMITS_PER_FLUSH: &str = "commits a flush";
 
 /// Unit of amounts that set two threads beside one.
 pub const SPEED_UP: &str = "× the transactions a second of one thread";
+
+/// Unit of processor times of large commits.
+pub const CPU_PER_PUT: &str = "ns CPU a put";
 
 /// Unit of wall times of recoveries.
 pub const WALL: &str = "ms wall";
@@ -299,6 +320,17 @@ mod tests {
         assert_eq!(Workload::named("two").unwrap().len(), 3);
         assert_eq!(Workload::named("put1").unwrap(), [Workload::Put1Log, Workload::Put1Memory]);
         assert_eq!(Workload::named("s"), None);
+    }
+
+    #[test]
+    fn batches_commit_many_puts_at_once_and_as_many_in_all() {
+        for (workload, puts) in [(Workload::Batch1000, 1000), (Workload::Batch10000, 10_000)] {
+            let definition = workload.definition().unwrap();
+            assert_eq!((definition.per_transaction, definition.batch(), definition.threads), (puts, 1, &[1][..]));
+            assert_eq!((definition.mixture, definition.settings.level), (Mixture::Puts, Level::Log));
+            assert_eq!(workload.transactions(false) * puts, 2_000_000);
+        }
+        assert_eq!(Workload::named("batch").unwrap(), [Workload::Batch1000, Workload::Batch10000]);
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! `export`: writes entries to a file that `import` reads.
 
-use std::fs::File;
-use std::io::{BufWriter, ErrorKind, Write};
+use std::io::Write;
 use std::path::Path;
 
 use fulgurite::{Read, ReadTxn, Table};
 
 use crate::arguments::{Export, FileFormat};
 use crate::commands::entries::import::format_of;
+use crate::commands::unfinished::{refuse_packed_name, to_file};
 use crate::database::{reading, table};
 use crate::entries::{Bounds, EntryForm};
 use crate::failure::Failure;
@@ -18,6 +18,9 @@ use crate::records::RecordWriter;
 /// Exports a range.
 pub fn run(arguments: &Export) -> Result<(), Failure> {
     let path = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
+    if let (None, Some(path)) = (arguments.format, path) {
+        refuse_packed_name(path)?;
+    }
     let format = arguments.format.unwrap_or_else(|| format_of(path));
     reading(&arguments.file.path, |_, txn| {
         let table = table(txn, &arguments.table)?;
@@ -59,29 +62,3 @@ fn write<W: Write>(
     writer.finish()?;
     Ok(written)
 }
-
-/// Writes a new file, and removes it again if that fails.
-///
-/// # Errors
-/// If the file is there, or cannot be written; what `work` fails with.
-pub fn to_file(path: &Path, work: impl FnOnce(&mut BufWriter<File>) -> Result<u64, Failure>) -> Result<u64, Failure> {
-    let file = File::create_new(path).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => Failure::from(fulgurite::Error::FileExists { path: path.to_path_buf() }),
-        _ => Failure::file(path, "cannot be created", &error),
-    })?;
-    let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
-    let outcome = work(&mut out).and_then(|written| {
-        out.flush().and_then(|()| out.get_ref().sync_all()).map_err(Failure::Output)?;
-        Ok(written)
-    });
-    outcome.map_err(|failure| {
-        let _ = std::fs::remove_file(path);
-        match failure {
-            Failure::Output(error) => Failure::file(path, "writing failed", &error),
-            other => other,
-        }
-    })
-}
-
-/// Bytes that gather before they are written.
-const BUFFER_BYTES: usize = 256 << 10;

@@ -15,6 +15,7 @@ use super::input_event::ReadyEvent;
 use super::opened::changing_store;
 use crate::arguments::events::Append;
 use crate::failure::Failure;
+use crate::notation::push_text;
 use crate::output::{counted, grouped};
 use crate::progress::{Progress, rate, time};
 
@@ -42,7 +43,8 @@ pub fn run(arguments: &Append) -> Result<(), Failure> {
         let served = serve(store, arguments.serve.as_deref())?;
         let mut done = Done { events: 0, repeated: 0, progress: Progress::new("appending") };
         let mut inputs = paths.iter().zip(inputs);
-        let appended = inputs.try_for_each(|(path, input)| append_lines(store, arguments, path, input, &mut done));
+        let appended =
+            inputs.try_for_each(|(path, input)| append_lines(store, arguments, named(path), input, &mut done));
         // Also if a line is refused: followers receive what was appended before it.
         finish(served);
         appended.map(|()| done)
@@ -92,6 +94,11 @@ fn open(path: &Path) -> Result<Input, Failure> {
         return Err(failed(std::io::ErrorKind::IsADirectory.into()));
     }
     Ok(buffered(File::open(path).map_err(failed)?))
+}
+
+/// An input, as messages name it.
+fn named(path: &Path) -> &Path {
+    if path == Path::new("-") { Path::new("standard input") } else { path }
 }
 
 fn buffered(input: impl Read + 'static) -> Input {
@@ -268,7 +275,8 @@ fn explained(error: Error, refused: Option<Refused>, path: &Path, batch: &[Line]
         Error::WrongVersion { stream, expected, actual: Some(version) }
             if refused.is_some_and(|refused| refused.was_as_expected(*expected, *version)) =>
         {
-            let name = String::from_utf8_lossy(stream);
+            let mut name = String::new();
+            push_text(stream, &mut name);
             format!(
                 "stream `{}`: expected {expected}, but earlier lines of this batch append to it, after which its last \
                  event has version {version}; let `expected` count them",

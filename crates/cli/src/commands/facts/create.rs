@@ -5,7 +5,6 @@ use std::path::Path;
 use fulgurite_facts::{Error, FactDatabase, Schema, Source, Store};
 
 use super::database::{explain_facts, stacked};
-use crate::arguments::facts::BackendArgument;
 use crate::arguments::facts::Create;
 use crate::database::to_write;
 use crate::failure::Failure;
@@ -13,10 +12,7 @@ use crate::failure::Failure;
 /// Creates. If the schema is wrong, there is no file.
 pub fn run(arguments: &Create) -> Result<(), Failure> {
     let options = Store::options().engine(to_write(arguments.writing));
-    let options = options.backend(match arguments.backend {
-        BackendArgument::Fulgurite => fulgurite_facts::Backend::Fulgurite,
-        BackendArgument::Lmdb => fulgurite_facts::Backend::Lmdb,
-    });
+    let options = options.backend(arguments.backend.into());
     let options = stacked(options, &arguments.database.base)?.hide_units(hidden(arguments)?);
     let schema = schema(arguments)?;
     FactDatabase::create_with(options, &arguments.database.path, schema).map_err(explain_created)?.close()?;

@@ -21,7 +21,7 @@ pub fn run(arguments: &Write) -> Result<(), Failure> {
     // A mistyped name is found before anything is written.
     let inputs = arguments.inputs.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     changing(&arguments.database, arguments.writing, |database| {
-        for (path, input) in arguments.inputs.iter().zip(inputs) {
+        for (path, input) in arguments.inputs.iter().map(|path| named(path)).zip(inputs) {
             let begun = Instant::now();
             let input = unpacked(input, UNPACKED_BYTES_MAX);
             let input = input.map_err(|error| Failure::file(path, "cannot be read", &error))?;
@@ -40,6 +40,11 @@ pub fn run(arguments: &Write) -> Result<(), Failure> {
         }
         Ok(())
     })
+}
+
+/// The name of an input in messages.
+fn named(path: &Path) -> &Path {
+    if path == Path::new("-") { Path::new("standard input") } else { path }
 }
 
 fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {

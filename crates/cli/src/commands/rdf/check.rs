@@ -24,14 +24,18 @@ pub fn run(arguments: &RdfCheck) -> Result<(), Failure> {
         }
         let mut printer = Printer::to_standard_output(arguments.format, &["damage"]);
         let damages: Vec<String> = report.pages.damages.iter().map(ToString::to_string).collect();
-        for damage in damages.iter().chain(&report.defects) {
-            printer.row(&[Cell::Text(damage)])?;
+        // The check of the indexes ends at a page that cannot be read, which is among the damages.
+        let defects = report.defects.iter().filter(|defect| !damages.iter().any(|damage| defect.starts_with(damage)));
+        let rows: Vec<&String> = damages.iter().chain(defects).collect();
+        for row in &rows {
+            printer.row(&[Cell::Text(row)])?;
         }
         printer.finish()?;
-        match (damages.len() + report.defects.len()) as u64 + report.more_defects {
+        match rows.len() as u64 + report.more_defects {
             0 => Ok(()),
             count => Err(Failure::damaged(format!(
-                "{}: {}; restore a backup, or dump what can still be read",
+                "{}: {}; restore a backup, or save what is sound: `fulgurite rdf dump` to standard output prints the \
+                 quads before the damage",
                 path.display(),
                 counted(count, "damaged place", "damaged places")
             ))),

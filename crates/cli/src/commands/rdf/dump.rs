@@ -9,7 +9,7 @@ use fulgurite_rdf::{GraphPattern, IdPattern, Quads, RdfFormat, Snapshot, Stateme
 use super::load::format_of;
 use super::store::reading;
 use crate::arguments::rdf::Dump;
-use crate::commands::entries::export::to_file;
+use crate::commands::unfinished::{refuse_packed_name, to_file};
 use crate::failure::Failure;
 use crate::output::{counted, standard_output};
 use crate::progress::{Progress, rate, time};
@@ -17,8 +17,11 @@ use crate::progress::{Progress, rate, time};
 /// Dumps.
 pub fn run(arguments: &Dump) -> Result<(), Failure> {
     let path = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
-    let promised = arguments.format.map(RdfFormat::from).or_else(|| path.and_then(format_of));
-    let format = promised.unwrap_or(RdfFormat::NQuads);
+    let format = match (arguments.format, path) {
+        (Some(format), _) => format.into(),
+        (None, Some(path)) => promised(path)?,
+        (None, None) => RdfFormat::NQuads,
+    };
     let statements = if arguments.inferred { StatementKinds::All } else { StatementKinds::Explicit };
     reading(&arguments.store.path, |_, snapshot| {
         let snapshot = &snapshot.of_kinds(statements);
@@ -37,6 +40,19 @@ pub fn run(arguments: &Dump) -> Result<(), Failure> {
         let _ = writeln!(std::io::stderr(), "{written} dumped in {time}, {rate}");
         Ok(())
     })
+}
+
+/// The format that the name of a file promises. Without an extension, it is N-Quads.
+fn promised(path: &Path) -> Result<RdfFormat, Failure> {
+    refuse_packed_name(path)?;
+    match format_of(path) {
+        None if path.extension().is_some() => Err(Failure::Message(format!(
+            "{}: the extension is of no RDF format; give --format, or end the name in .nq, .trig, .nt, .ttl, .rdf or \
+             .jsonld",
+            path.display()
+        ))),
+        format => Ok(format.unwrap_or(RdfFormat::NQuads)),
+    }
 }
 
 fn graphs(arguments: &Dump, snapshot: &Snapshot) -> Result<GraphPattern, Failure> {

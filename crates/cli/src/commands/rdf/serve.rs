@@ -1,7 +1,9 @@
 //! `rdf serve`: serves a store over HTTP until it is interrupted.
 
 use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
+use std::time::Duration;
 
 use fulgurite_rdf::Store;
 use fulgurite_server::{Server, ServerOptions};
@@ -18,7 +20,9 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
     let path = &arguments.store.path;
     match arguments.read_write {
         true => {
-            let writing = WriteArguments { keep_log: arguments.keep_log, ..WriteArguments::default() };
+            let mut writing = WriteArguments { keep_log: arguments.keep_log, ..WriteArguments::default() };
+            // The option --wait of this verb is for requests.
+            writing.wait.wait = Some(Duration::ZERO);
             changing(path, Some(arguments.create), writing, |store| serve(store, arguments))
         }
         false => reading(path, |store, _| serve(store, arguments)),
@@ -53,7 +57,7 @@ fn options(arguments: &Serve) -> Result<ServerOptions, Failure> {
 
 fn announce(server: &Server, arguments: &Serve, path: &Path) {
     let address = server.address();
-    let url = arguments.base.clone().unwrap_or_else(|| format!("http://{address}/"));
+    let url = arguments.base.clone().unwrap_or_else(|| format!("http://{}/", reached_at(address)));
     let mode = if arguments.read_write { "read-write" } else { "read-only" };
     let mut out = std::io::stderr().lock();
     let _ = writeln!(out, "serving {} at {url} ({mode}); Ctrl-C stops it", printable(&path.display().to_string()));
@@ -63,4 +67,31 @@ fn announce(server: &Server, arguments: &Serve, path: &Path) {
         "try: curl {url}sparql --data-urlencode 'query=SELECT * {{ ?s ?p ?o }} LIMIT 9' -H 'Accept: text/csv'"
     );
     let _ = writeln!(out, "for RDF4J: the server {url}, the repository {url}{}", server.repository_path());
+    if arguments.base.is_none() && address.ip().is_unspecified() {
+        let _ = writeln!(out, "on other machines: the same with the address of this one, or give its URL with --base");
+    }
+}
+
+/// Where this machine reaches a server that is bound to an address: all addresses together are none to connect to.
+fn reached_at(mut address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_of_a_server_that_is_bound_to_all_addresses_is_one_to_connect_to() {
+        for (bound, reached) in
+            [("0.0.0.0:7878", "127.0.0.1:7878"), ("[::]:7878", "[::1]:7878"), ("192.0.2.1:80", "192.0.2.1:80")]
+        {
+            assert_eq!(reached_at(bound.parse().unwrap()).to_string(), reached);
+        }
+    }
 }

@@ -11,7 +11,7 @@ use fulgurite_server::ServiceClient;
 
 use crate::arguments::WriteArguments;
 use crate::arguments::rdf::{Services, Text};
-use crate::database::{explain, to_write};
+use crate::database::{explain, explain_writing, to_write};
 use crate::failure::Failure;
 
 /// Opens a store for reading, calls `work` with a snapshot of it, and closes it.
@@ -20,7 +20,8 @@ use crate::failure::Failure;
 /// If it cannot be opened; the errors of `work`.
 pub fn reading(path: &Path, work: impl FnOnce(&Store, &Snapshot) -> Result<(), Failure>) -> Result<(), Failure> {
     let options = Database::options().read_only(true);
-    let store = Store::open_with(options, path, StoreOptions::new()).map_err(|error| explain_store(error, false))?;
+    let store = Store::open_with(options, path, StoreOptions::new());
+    let store = store.map_err(|error| explain_store(error, |error| explain(error, false)))?;
     let snapshot = store.snapshot()?;
     let outcome = work(&store, &snapshot);
     drop(snapshot);
@@ -44,7 +45,7 @@ pub fn changing<T>(
     let fresh = create && !path.exists();
     let options = to_write(writing).create(create);
     let store = Store::open_with(options, path, StoreOptions::new());
-    let store = store.map_err(|error| explain_store(error, may_create))?;
+    let store = store.map_err(|error| explain_store(error, |error| explain_writing(error, may_create, writing)))?;
     let outcome = work(&store);
     let is_useless = fresh && outcome.is_err() && is_empty(&store);
     // The file itself: `path` may be a link to it, which was there before.
@@ -63,10 +64,10 @@ fn is_empty(store: &Store) -> bool {
     store.snapshot().and_then(|snapshot| snapshot.count(&fulgurite_rdf::IdPattern::ALL)).is_ok_and(|quads| quads == 0)
 }
 
-/// Adds to an error what a user of the command line can do.
-fn explain_store(error: fulgurite_rdf::Error, may_create: bool) -> Failure {
+/// Adds to an error what a user of the command line can do; `explain` does so for those of the engine.
+fn explain_store(error: fulgurite_rdf::Error, explain: impl FnOnce(fulgurite::Error) -> Failure) -> Failure {
     match error {
-        fulgurite_rdf::Error::Engine(error) => explain(error, may_create),
+        fulgurite_rdf::Error::Engine(error) => explain(error),
         error => error.into(),
     }
 }

@@ -1,5 +1,6 @@
 //! `fulgurite facts index` and the verbs for indexes of code, from a SCIP file that is made here.
 
+mod editor;
 mod mistakes;
 
 use std::io::{BufRead, BufReader, Write};
@@ -145,7 +146,7 @@ fn a_changed_file_is_indexed_again_and_all_verbs_see_it() {
     directory.run(&["facts", "backup", "code.ful", "copy.ful"]).ok();
     assert_eq!(lines(&directory.run(&["facts", "references", "copy.ful", "area", "--format", "ndjson"])).len(), 11);
     directory.run(&["facts", "restore", "copy.ful", "again.ful"]).ok();
-    assert!(directory.run(&["facts", "restore", "copy.ful", "again.ful"]).fails(1).contains("exists"));
+    assert!(directory.run(&["facts", "restore", "copy.ful", "again.ful"]).fails(1).contains("is there already"));
     directory.file("copy.ful-index-lock", "");
     directory.run(&["facts", "delete", "copy.ful", "--yes"]).ok();
     assert!(!directory.names().iter().any(|name| name.starts_with("copy")), "{:?}", directory.names());
@@ -268,6 +269,28 @@ fn ctags_finds_definitions_where_nothing_better_is_there() {
     let found = directory.run(&["facts", "definition", "code.ful", "area", "--format", "csv"]);
     assert!(lines(&found)[1].starts_with("area,function,shape.c,1,5,"), "{}", found.text());
     assert_eq!(directory.names(), ["code.ful", "code.ful-index-lock", "source"]);
+}
+
+#[test]
+fn an_index_in_lmdb_needs_a_program_with_lmdb_and_stays_there() {
+    let directory = TestDirectory::new();
+    directory.file("index.scip", scip(1));
+    let index = |more: &[&str]| directory.run(&[&["facts", "index", "--scip", "index.scip"], more].concat());
+    let first = index(&["--backend", "lmdb"]);
+    if !fulgurite_facts::Backend::Lmdb.is_built() {
+        let message = first.fails(1);
+        assert!(message.contains("build it with the feature `lmdb`"), "{message}");
+        assert!(!directory.path("code.ful").exists());
+        return;
+    }
+    first.ok();
+    directory.file("index.scip", scip(3));
+    for again in [&[][..], &["--whole"]] {
+        index(again).ok();
+        assert_eq!(fulgurite_facts::Backend::of(directory.path("code.ful")), fulgurite_facts::Backend::Lmdb);
+        let references = directory.run(&["facts", "references", "code.ful", "area", "--format", "ndjson"]);
+        assert_eq!(lines(&references).len(), 11);
+    }
 }
 
 /// A directory `project` in Go and Python, and stand-ins for indexers in `programs`: each logs its arguments in
@@ -586,7 +609,7 @@ fn an_image_of_an_index_has_all_of_its_increments() {
     directory.run(&["facts", "restore", "code.img", "again.ful"]).ok();
     assert_eq!(references(&directory, "again.ful"), found);
     let refused = directory.run(&["facts", "image", "code.ful", "code.img"]).fails(1);
-    assert!(refused.contains("code.img: exists"), "{refused}");
+    assert!(refused.contains("code.img: a file is there already"), "{refused}");
     for verb in ["image", "backup"] {
         let refused = directory.run(&[verb, "code.ful", "other"]).fails(1);
         assert!(refused.contains(&format!("use `fulgurite facts {verb}`")), "{refused}");
@@ -620,7 +643,9 @@ fn a_squashfs_image_has_the_whole_index_and_opens_where_it_is_mounted() {
     let (directory, found) = increased();
     directory.run(&["facts", "image", "code.ful", "code.sqfs", "--squashfs"]).ok();
     assert!(!directory.names().iter().any(|name| name.contains("unfinished")), "{:?}", directory.names());
-    assert!(directory.run(&["facts", "image", "code.ful", "code.sqfs", "--squashfs"]).fails(1).contains("exists"));
+    assert!(
+        directory.run(&["facts", "image", "code.ful", "code.sqfs", "--squashfs"]).fails(1).contains("is there already")
+    );
     let run = |program: &str, arguments: &[&str]| directory.command(program).args(arguments).output().unwrap();
     assert!(run("unsquashfs", &["-no-progress", "-dest", "unpacked", "code.sqfs"]).status.success());
     let mut names: Vec<_> =

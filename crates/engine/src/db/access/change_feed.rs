@@ -174,7 +174,7 @@ impl Database {
         core.check_process()?;
         check_not_merging()?;
         if !self.log_is_kept() {
-            let message = "the log is not kept, so it has no changes; keep log when you write (option keep_log, or \
+            let message = "the log is not kept, so it has no changes; keep log when you write (keep_log, keepLog or \
                            --keep-log)";
             return Err(Error::Invalid { message: message.to_owned() });
         }

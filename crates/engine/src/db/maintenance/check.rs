@@ -32,6 +32,16 @@ pub struct CheckReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage(String);
 
+impl Damage {
+    /// Without what to do, which is the same for all of a report.
+    fn of(error: &Error) -> Self {
+        Self(match error {
+            Error::Corrupt { path, place, offence } => format!("{}: {place} is damaged: {offence}", path.display()),
+            error => error.to_string(),
+        })
+    }
+}
+
 impl fmt::Display for Damage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
@@ -74,9 +84,9 @@ impl Database {
         if let Some(slot) = metas::read(&**file.file(), file.path())?.damaged_slot {
             let error =
                 Error::corrupt(file.path(), Place::Meta(Some(slot)), "it is not valid; the other one is in use");
-            report.damages.push(Damage(error.to_string()));
+            report.damages.push(Damage::of(&error));
         }
-        report.damages.extend(census.finish(&state.pages).iter().map(|error| Damage(error.to_string())));
+        report.damages.extend(census.finish(&state.pages).iter().map(Damage::of));
         Ok(report)
     }
 }

@@ -5,8 +5,8 @@ use crate::error::Result;
 use crate::monitor::Monitor;
 
 impl Database {
-    /// Makes the file as small as possible, concurrently with readers and writers. Returns the bytes by which it
-    /// shrank.
+    /// Removes unused space from the file, concurrently with readers and writers. Returns the bytes by which it shrank.
+    /// A few pages stay free for the next checkpoint; a file without unused space may grow by these.
     ///
     /// It merges all runs into their trees, fills leaves that are not full, and moves pages from the end of the file to
     /// free pages before them. If large values do not fit into the free pages, the file may grow to twice its size

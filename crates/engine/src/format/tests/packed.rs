@@ -189,7 +189,7 @@ fn packed_leaves_of_every_shape_hold_what_was_put_into_them() {
             Values::Overflows,
         ] {
             for &page_size in PAGE_SIZES {
-                let mut keys = shape.keys(if cfg!(miri) { 40 } else { 4_000 });
+                let mut keys = shape.keys(if cfg!(miri) { 18 } else { 4_000 });
                 keys.retain(|key| key.len() <= 1024);
                 if !keys.is_empty() {
                     check_pages(&entries(keys, values, &mut random), page_size, &mut random);

@@ -218,7 +218,10 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for links in 0..LINKS_MAX {
         let name = path.file_name().map(ToOwned::to_owned);
-        let name = name.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path ends in no file name"))?;
+        let name = name.ok_or_else(|| match path.as_os_str().is_empty() {
+            true => io::Error::new(io::ErrorKind::InvalidInput, "the path ends in no file name"),
+            false => io::ErrorKind::IsADirectory.into(),
+        })?;
         let directory = fs::canonicalize(or_current(path.parent().unwrap_or(Path::new(""))));
         let directory = directory.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound if links > 0 => io::Error::new(error.kind(), LinkTarget(path)),
@@ -286,7 +289,7 @@ mod tests {
                 assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{} {access:?}: {error}", path.display());
             }
         }
-        assert_eq!(RealDisk.open(directory.path(), Access::Read).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(RealDisk.open(directory.path(), Access::Read).unwrap_err().kind(), io::ErrorKind::IsADirectory);
         assert_eq!(RealDisk.lock_writer(&link).unwrap_err().kind(), io::ErrorKind::InvalidInput);
         assert_eq!(RealDisk.open(&link, Access::CreateNew).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
     }

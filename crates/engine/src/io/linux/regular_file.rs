@@ -28,7 +28,11 @@ pub(super) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result
         }
         error
     })?;
-    if !file.metadata()?.is_file() {
+    let found = file.metadata()?.file_type();
+    if found.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !found.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"));
     }
     Ok(file)

@@ -90,8 +90,7 @@ impl TableInfo {
     fn misfit(&self, rule: MergeRule, length_bytes: usize) -> Error {
         let (name, width) = (&self.name, rule.width_bytes().unwrap_or_default());
         let form = if self.descriptor.value_type.is_empty() { "big-endian" } else { &*self.descriptor.value_type };
-        let message =
-            format!("table `{name}` merges numbers of {width} bytes ({form}); these are {length_bytes} bytes");
+        let message = format!("table `{name}` merges numbers of {width} bytes ({form}), not of {length_bytes}");
         Error::Invalid { message }
     }
 
@@ -257,10 +256,7 @@ mod tests {
             let text = error.to_string();
             assert!(matches!(&error, Error::Unmergeable { source, .. } if matches!(**source, Error::Decode { .. })));
             assert!(text.contains(r#"key "home\xff" of table `counts`"#) && text.contains("delete the key"), "{text}");
-            assert!(
-                text.contains(&format!("numbers of 8 bytes (big-endian); these are {} bytes", before.len())),
-                "{text}"
-            );
+            assert!(text.contains(&format!("numbers of 8 bytes (big-endian), not of {}", before.len())), "{text}");
         }
     }
 }

@@ -174,11 +174,47 @@ impl WriteTxn {
     ///
     /// # Errors
     /// As [`WriteTxn::put`]. Some of the entries may be stored by then; roll back to a
-    /// [`savepoint`](WriteTxn::savepoint) from before the call to remove them.
+    /// [`savepoint`](WriteTxn::savepoint) from before the call to remove them, or call [`WriteTxn::put_all_or_none`].
     pub fn put_many<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &mut self,
         table: &Table,
         entries: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<()> {
+        self.put_parts(table, entries, |_| {})
+    }
+
+    /// Stores many entries as [`WriteTxn::put_many`] does, or none of them. It costs nothing more for entries that fit
+    /// into [`Options::write_set_bytes`](crate::Options::write_set_bytes) together with the changes before them, unlike
+    /// a [`savepoint`](WriteTxn::savepoint) before the call.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::put`]; the transaction is as before the call then.
+    pub fn put_all_or_none<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &mut self,
+        table: &Table,
+        entries: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<()> {
+        let mut before = None;
+        let put = self.put_parts(table, entries, |txn| {
+            if before.is_none() {
+                before = Some(txn.savepoint());
+            }
+        });
+        if put.is_err()
+            && let Some(before) = before
+        {
+            self.rollback_to(before)?;
+        }
+        put
+    }
+
+    /// Stores many entries: at the end, or in parts if they take too much memory. Calls `before_part` before each part
+    /// but the last.
+    fn put_parts<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &mut self,
+        table: &Table,
+        entries: impl IntoIterator<Item = (K, V)>,
+        mut before_part: impl FnMut(&mut Self),
     ) -> Result<()> {
         self.view(table)?;
         let large_value_bytes = self.held.core.writer()?.large_value_bytes();
@@ -197,6 +233,7 @@ impl WriteTxn {
             memory_bytes += key.len() + pending.weight() + ENTRY_BYTES;
             puts.push((ChangedKey::from(key), pending));
             if self.set.memory_bytes() + memory_bytes > self.memory_bytes_max {
+                before_part(self);
                 self.put_all(table, mem::take(&mut puts))?;
                 memory_bytes = 0;
             }
@@ -289,6 +326,30 @@ impl WriteTxn {
             None => self.guarded.get_or_insert_default().note_key(table.info.id, key, hash),
         }
         Ok(())
+    }
+
+    /// Calls `read` with this transaction. What it reads is not checked at the commit, at any isolation level.
+    ///
+    /// It is for reads on which no change depends, such as counts that only choose in which order to do some work.
+    ///
+    /// ```
+    /// use fulgurite::Read;
+    ///
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;
+    /// let people = db.create_table("people", Default::default())?;
+    /// let letters = db.create_table("letters", Default::default())?;
+    /// let mut txn = db.write()?;
+    /// assert!(!txn.unchecked(|txn| txn.contains_key(&people, b"bob"))?);
+    /// txn.put(&letters, b"1", b"to bob")?;
+    /// db.update(|txn| txn.put(&people, b"bob", b"here"))?;
+    /// txn.commit()?;
+    /// # Ok(()) }
+    /// ```
+    pub fn unchecked<T>(&mut self, read: impl FnOnce(&Self) -> T) -> T {
+        let apart = ReadsApart { reads: self.reads.take(), txn: self };
+        read(apart.txn)
     }
 
     /// Stores `value` under `key` unless the key exists. Returns whether it was stored.
@@ -462,6 +523,18 @@ pub(super) fn check_lengths(table: &Table, key: &[u8], value_bytes: usize) -> Re
         return Err(Error::ValueTooLong { length_bytes: value_bytes as u64, limit_bytes: VALUE_BYTES_MAX as u64 });
     }
     table.info.check_width(value_bytes)
+}
+
+/// Keeps what a transaction has read apart from it, and restores it when it is dropped, after a panic too.
+struct ReadsApart<'t> {
+    txn: &'t mut WriteTxn,
+    reads: Option<ReadSet>,
+}
+
+impl Drop for ReadsApart<'_> {
+    fn drop(&mut self) {
+        self.txn.reads = self.reads.take();
+    }
 }
 
 /// Where pops began and how far they came: the keys in between are deleted.

@@ -288,8 +288,9 @@ fn options_text(table: &TableDescriptor) -> String {
     let counted = if table.counted { ", counted" } else { "" };
     let packed = if table.packed { ", packed" } else { "" };
     let merge = table.merge.as_ref().map_or(String::new(), |merging| format!(", merge {merging}"));
-    let (key, value, align) = (name(&table.key_type), name(&table.value_type), table.value_align);
-    format!("{kind}{key} → {value}{counted}{packed}, value_align {align}{merge}")
+    let align = if table.value_align > 1 { format!(", value_align {}", table.value_align) } else { String::new() };
+    let (key, value) = (name(&table.key_type), name(&table.value_type));
+    format!("{kind}{key} → {value}{counted}{packed}{align}{merge}")
 }
 
 fn descriptor(id: TableId, options: TableOptions) -> TableDescriptor {

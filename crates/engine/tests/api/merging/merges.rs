@@ -341,7 +341,7 @@ fn operands_values_and_tables_that_do_not_fit_are_refused_with_the_reason() {
         assert!(matches!(error, Error::Invalid { .. }) && error.to_string().contains(what), "{error}");
     };
     told(txn.merge(&plain, b"k", b"v"), "create another table with one");
-    told(txn.merge(counts, b"k", b"v"), "numbers of 8 bytes (big-endian); these are 1 bytes");
+    told(txn.merge(counts, b"k", b"v"), "numbers of 8 bytes (big-endian), not of 1");
     told(txn.put(counts, b"k", b"1"), "numbers of 8 bytes");
     told(txn.insert(counts, b"k", b"1").map(drop), "numbers of 8 bytes");
     told(txn.reserve(counts, b"k", 9, |_| ()), "numbers of 8 bytes");

@@ -35,6 +35,15 @@ fn errors_of_the_path_name_a_remedy_for_every_language() {
     let error = Database::open(directory.path().join("none.ful")).unwrap_err().to_string();
     let expected = "none.ful: no such database; check the path, or open it with the option that creates it";
     assert!(error.ends_with(expected), "{error}");
+    for path in [Path::new("."), directory.path()] {
+        let error = Database::open(path).unwrap_err().to_string();
+        assert!(error.ends_with("; name the file of a database"), "{error}");
+    }
+    let error = Error::io("lock", Path::new("a.ful-lock"), io::ErrorKind::PermissionDenied.into()).to_string();
+    assert!(
+        error.ends_with("; the directory must be writable, for the lock and the log; or open read-only"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -57,6 +57,23 @@ fn those_that_guard_one_key_are_in_no_conflict_and_a_guard_alone_is_none() {
 }
 
 #[test]
+fn unchecked_reads_are_no_conflict_and_the_others_still_are() {
+    for is_checked_too in [false, true] {
+        let fixture = fixture(true);
+        let mut txn = fixture.db.write_with(Isolation::Serializable).unwrap();
+        assert!(!is_checked_too || txn.contains_key(&fixture.table, b"d").unwrap());
+        assert!(txn.unchecked(|txn| txn.contains_key(&fixture.table, b"c")).unwrap());
+        put(&mut txn, &fixture.table, "own", "mine").unwrap();
+        ["c", "d"].into_iter().for_each(|key| fixture.set(key, "theirs"));
+        if is_checked_too {
+            assert_eq!(conflict(txn.commit()), (ConflictReason::Read, "d".into()));
+        } else {
+            txn.commit().expect("what others changed was read unchecked");
+        }
+    }
+}
+
+#[test]
 fn so_many_guards_that_they_are_joined_miss_nothing() {
     let fixture = fixture(true);
     let mut txn = fixture.db.write_with(Isolation::Snapshot).unwrap();

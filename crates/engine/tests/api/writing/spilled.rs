@@ -716,3 +716,25 @@ fn a_budget_below_any_use_is_refused() {
     let error = options(&MemoryDisk::new()).write_set_bytes(100).open("a.ful").unwrap_err();
     assert!(error.to_string().contains("write_set_bytes"), "{error}");
 }
+
+#[test]
+fn many_entries_of_which_one_is_refused_leave_nothing_though_parts_were_spilled() {
+    let disk = MemoryDisk::new();
+    let db = options(&disk).open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new().merge(MergeOperator::Add)).unwrap();
+    let entry = |number: u64| (key(number), number.to_be_bytes().to_vec());
+    let mut txn = db.write().unwrap();
+    txn.put(&table, key(7), 1_u64.to_be_bytes()).unwrap();
+    for refused_at in [1, 1000] {
+        // The table merges numbers of eight bytes.
+        let refused = (0..refused_at).map(entry).chain([(key(refused_at), vec![0; 3])]);
+        assert!(matches!(txn.put_all_or_none(&table, refused), Err(Error::Invalid { .. })));
+        assert_eq!(txn.len(&table).unwrap(), 1, "{refused_at}");
+        assert_eq!(txn.get(&table, key(7)).unwrap().unwrap(), 1_u64.to_be_bytes());
+    }
+    assert!(spilled_bytes(&db) > 0);
+    txn.put_all_or_none(&table, (0..1000).map(entry)).unwrap();
+    txn.commit().unwrap();
+    expect_table(&db, &table, &(0..1000).map(entry).collect());
+    expect_nothing_placed(&db);
+}

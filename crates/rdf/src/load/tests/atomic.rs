@@ -174,7 +174,7 @@ fn a_transaction_that_began_before_a_load_and_commits_after_it_is_checked_agains
 fn scratch_bytes_that_are_not_those_that_were_kept_are_errors_and_no_panics() {
     // The state of the numbers that choose what is changed; a failure names it.
     let mut outcomes = [0, 0];
-    for seed in 0..300_u64 {
+    for seed in 0..120_u64 {
         let options = LoadOptions { scratch_damage: Some(seed << 32 | seed), ..LoadOptions::new() };
         let options = options.memory_bytes(1 << 17).threads(1);
         let place = TestStore::new();
@@ -192,7 +192,7 @@ fn scratch_bytes_that_are_not_those_that_were_kept_are_errors_and_no_panics() {
             Err(error) => panic!("seed {seed}: {error}"),
         }
     }
-    assert!(outcomes[1] > 20, "{outcomes:?}");
+    assert!(outcomes[1] > 8, "{outcomes:?}");
 }
 
 #[test]

@@ -184,7 +184,7 @@ impl<'q, Q: Quads> Compiler<'q, '_, Q> {
         };
         let filters = conditions.iter().filter(|conjunct| !matches!(conjunct.condition, Condition::MayBeInResult(_)));
         Chooser {
-            quads: self.quads,
+            quads: self.quads.unchecked(),
             watch: self.watch,
             order: self.order,
             patterns,

@@ -55,7 +55,8 @@ pub(super) struct Step {
 
 /// Chooses the order of a group.
 pub(super) struct Chooser<'o, 'q, Q> {
-    pub(super) quads: &'o Q,
+    /// For what only chooses the order.
+    pub(super) quads: Q,
     pub(super) watch: &'o EvaluationMonitor,
     pub(super) order: JoinOrder,
     pub(super) patterns: &'o [Pattern<'q>],
@@ -298,7 +299,7 @@ impl<Q: Quads> Chooser<'_, '_, Q> {
     }
 
     fn count(&self, pattern: &IdPattern) -> Result<f64, Stopped> {
-        counts::count(self.quads, pattern, self.watch)
+        counts::count(&self.quads, pattern, self.watch)
     }
 }
 
@@ -372,7 +373,7 @@ mod tests {
         bound.add(0);
         let watch = EvaluationMonitor::start(&Limits::new());
         let chooser = Chooser {
-            quads: &snapshot,
+            quads: snapshot,
             watch: &watch,
             order: JoinOrder::Counts,
             patterns: &[],

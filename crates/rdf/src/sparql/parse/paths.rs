@@ -9,10 +9,13 @@
 //! | `X (P/Q) Y` | `X P _:m . _:m Q Y` |
 //! | `X !(:p\|^:q) Y` | `{ X !:p Y } UNION { Y !:q X }`, as the parser has it |
 //!
+//! Closures of closures become one, with the same pairs: `(:p+|:q?)*` becomes `(:p|:q)*`. The evaluator would search
+//! the inner ones again from each node.
+//!
 //! A node `_:m` is used again in other alternatives of its union, so a path of thousands has few. Patterns that are
 //! joined have different ones.
 //!
-//! Paths without such an alternative stay as they are. So do the patterns of `SERVICE`: other endpoints evaluate them.
+//! Other paths stay as they are. So do the patterns of `SERVICE`: other endpoints evaluate them.
 //! The caller [balances](super::shape) the unions. Called by `text` alone.
 
 use std::cell::{Cell, RefCell};
@@ -79,6 +82,7 @@ impl Unions {
     fn pattern(&self, pattern: GraphPattern) -> GraphPattern {
         match pattern {
             GraphPattern::Path { subject, path, object } if has_alternative(&path) => self.path(subject, path, object),
+            GraphPattern::Path { subject, path, object } => GraphPattern::Path { subject, path: flat(path), object },
             service @ GraphPattern::Service { .. } => service,
             other => {
                 map_children(other, &mut |inner| self.pattern(inner), &mut |expression| self.expression(expression))
@@ -99,7 +103,7 @@ impl Unions {
             Path::Reverse(inner) => self.path(object, *inner, subject),
             path @ Path::Sequence(..) => self.sequence(subject, path, object),
             path @ Path::Alternative(..) => self.union(&subject, path, &object),
-            path => GraphPattern::Path { subject, path, object },
+            path => GraphPattern::Path { subject, path: flat(path), object },
         }
     }
 
@@ -163,6 +167,46 @@ fn join(left: Option<GraphPattern>, right: GraphPattern) -> GraphPattern {
         None => right,
         Some(left) => GraphPattern::Join { left: left.into(), right: right.into() },
     }
+}
+
+/// The path with one closure in the place of closures of closures.
+fn flat(path: Path) -> Path {
+    match path {
+        Path::ZeroOrMore(inner) => Path::ZeroOrMore(steps(*inner).0.into()),
+        Path::OneOrMore(inner) => match steps(*inner) {
+            (inner, true) => Path::ZeroOrMore(inner.into()),
+            (inner, false) => Path::OneOrMore(inner.into()),
+        },
+        Path::ZeroOrOne(inner) => match flat(*inner) {
+            Path::ZeroOrMore(inner) | Path::OneOrMore(inner) => Path::ZeroOrMore(inner),
+            Path::ZeroOrOne(inner) => Path::ZeroOrOne(inner),
+            inner => Path::ZeroOrOne(inner.into()),
+        },
+        other => other,
+    }
+}
+
+/// The steps of a closure without closures of their own, and whether there may be none.
+fn steps(inner: Path) -> (Path, bool) {
+    let (mut steps, mut may_be_empty) = (None, false);
+    let mut pending = vec![inner];
+    while let Some(next) = pending.pop() {
+        match next {
+            Path::Alternative(left, right) => pending.extend([*right, *left]),
+            Path::OneOrMore(inner) => pending.push(*inner),
+            Path::ZeroOrMore(inner) | Path::ZeroOrOne(inner) => {
+                may_be_empty = true;
+                pending.push(*inner);
+            }
+            step => {
+                steps = Some(match steps {
+                    None => step,
+                    Some(left) => Path::Alternative(Box::new(left), step.into()),
+                });
+            }
+        }
+    }
+    (steps.expect("a path has a step"), may_be_empty)
 }
 
 /// Whether the path has an alternative outside of `*`, `+` and `?`.
@@ -246,6 +290,25 @@ mod tests {
         ] {
             let pattern = pattern(path);
             assert_eq!(pattern.matches("UNION").count(), unions, "{path}: {pattern}");
+        }
+    }
+
+    #[test]
+    fn closures_of_closures_are_one() {
+        for (path, one) in [
+            ("(:p+)+", ":p+"),
+            ("((:p+)*)+", ":p*"),
+            ("((:p?)+)?", ":p*"),
+            ("(:p+)?", ":p*"),
+            ("((:p?)?)?", ":p?"),
+            ("(:p+|:q)+", "(:p|:q)+"),
+            ("((:p+|:q?)+|^:r)+", "(:p|:q|^:r)*"),
+            ("(:p+)+|(:q*)?", ":p+|:q*"),
+        ] {
+            assert_eq!(pattern(path), pattern(one), "{path}");
+        }
+        for (path, other) in [("(:p/:q+)+", "(:p/:q)+"), ("(:p*|:q)?", "(:p|:q)*")] {
+            assert_ne!(pattern(path), pattern(other), "{path}");
         }
     }
 

@@ -150,6 +150,8 @@ impl Slots {
 /// Counts quads for a planner.
 pub(super) struct Estimator<'e, Q> {
     terms: &'e Terms<Q>,
+    /// For what only chooses an order of joins.
+    unchecked: Q,
     scope: &'e Scope,
     /// What was counted, by pattern: the steps of a join ask for the same again and again.
     counted: RefCell<HashMap<PatternKey, f64, SeededHash>>,
@@ -160,7 +162,7 @@ type PatternKey = [Option<u64>; 5];
 
 impl<'e, Q: Quads> Estimator<'e, Q> {
     pub(super) fn new(terms: &'e Terms<Q>, scope: &'e Scope) -> Self {
-        Self { terms, scope, counted: RefCell::default() }
+        Self { terms, unchecked: terms.quads().unchecked(), scope, counted: RefCell::default() }
     }
 
     /// Whether the default graph is the stored one alone.
@@ -264,7 +266,7 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         let mut keys_left = counts::KEYS_MAX;
         for row in &progress.sample {
             for pattern in self.patterns(slots, row) {
-                let mut quads = self.terms.quads().quads(&pattern);
+                let mut quads = self.unchecked.quads(&pattern);
                 for _ in 0..each {
                     match counts::next(&mut quads, &mut keys_left, self.watch())? {
                         QuadStep::Quad(quad) => sample.extend(extended(slots, row, quad)),
@@ -365,7 +367,7 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
 
     /// Quads that a pattern has when values from its own quads are put in the places `unknown`.
     fn typical(&self, pattern: &IdPattern, unknown: &[usize], count: f64) -> Result<f64, Stopped> {
-        let mut quads = self.terms.quads().quads(pattern);
+        let mut quads = self.unchecked.quads(pattern);
         let (mut total, mut looked_at) = (0.0, 0.0);
         let mut keys_left = counts::KEYS_MAX;
         for _ in 0..TYPICAL {
@@ -439,7 +441,7 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         }
     }
 
-    /// Whether there is a quad of the pattern.
+    /// Whether there is a quad of the pattern. Results may depend on it.
     pub(super) fn is_there(&self, slots: &Slots) -> Result<bool, Stopped> {
         for pattern in self.patterns(slots, &Row::new()) {
             // Without a limit of keys: the answer must be exact.
@@ -456,7 +458,7 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         if let Some(count) = self.counted.borrow().get(&key) {
             return Ok(*count);
         }
-        let count = counts::count(self.terms.quads(), pattern, self.watch())?;
+        let count = counts::count(&self.unchecked, pattern, self.watch())?;
         self.counted.borrow_mut().insert(key, count);
         Ok(count)
     }

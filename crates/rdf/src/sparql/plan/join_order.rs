@@ -91,8 +91,6 @@ pub struct Chooser<'c, 'p, Q> {
     pub order: JoinOrder,
     pub estimator: &'c Estimator<'p, Q>,
     /// As in the planner.
-    pub skips_counts_without_choice: bool,
-    /// As in the planner.
     pub ignores_row_totals: bool,
     /// How the results are cut off.
     pub cut: Option<&'c Cut>,
@@ -106,7 +104,7 @@ impl<Q: Quads> Chooser<'_, '_, Q> {
         progress: &mut Progress,
         context: &Context,
     ) -> Result<(usize, f64), Stopped> {
-        if self.skips_counts_without_choice && (elements.len() == 1 || self.order == JoinOrder::Written) {
+        if self.ignores_row_totals && (elements.len() == 1 || self.order == JoinOrder::Written) {
             return Ok((0, 1.0));
         }
         // Joined later, all of their rows would be compared with each row.

@@ -9,6 +9,7 @@ mod hidden;
 mod join_order;
 mod names;
 mod one_group;
+mod paths;
 mod planner;
 mod rename;
 mod witness;

@@ -9,6 +9,7 @@
 
 use super::graphs;
 use super::one_group;
+use super::paths;
 use super::witness;
 use super::zero_length;
 use crate::sparql::plan::expressions::exact;
@@ -91,7 +92,6 @@ pub(crate) fn plan_pattern<Q: Quads>(
     scope: &Scope,
 ) -> Result<PatternPlan, Stopped> {
     let mut planner = Planner::new(order, terms, scope);
-    planner.changes_what_it_reads = true;
     let (pattern, services) = service::number_pattern(pattern.clone(), base);
     let pattern = sort_keys::with_sort_keys(planner.whole(pattern)?);
     Ok(PatternPlan { pattern, calls_functions: planner.calls_functions, services })
@@ -102,19 +102,15 @@ struct Planner<'p, Q> {
     estimator: Estimator<'p, Q>,
     /// Rows after each pattern, where they are asked for.
     estimates: Option<Vec<(String, f64)>>,
-    /// Whether this is planned for an update. What a transaction counts it has read, and others that change it are in
-    /// conflict with it.
-    changes_what_it_reads: bool,
-    /// Whether to count only where there is a choice between elements. True for updates, and if
-    /// `ignores_row_totals` is.
-    skips_counts_without_choice: bool,
     /// Whether the numbers of rows of whole groups are not used: the query has one group, and no estimates are
-    /// wanted.
+    /// wanted. Then it counts only where there is a choice between elements.
     ignores_row_totals: bool,
     /// How the results are cut off.
     cut: Option<Cut>,
     /// Whether what is planned calls functions of ours.
     calls_functions: bool,
+    /// Hidden variables of paths so far.
+    path_variables: usize,
 }
 
 /// A planned pattern, and its rows, over all times that it is evaluated.
@@ -130,11 +126,10 @@ impl<'p, Q: Quads> Planner<'p, Q> {
             order,
             estimator,
             estimates: None,
-            changes_what_it_reads: false,
-            skips_counts_without_choice: false,
             ignores_row_totals: false,
             cut: None,
             calls_functions: false,
+            path_variables: 0,
         }
     }
 
@@ -154,7 +149,8 @@ impl<'p, Q: Quads> Planner<'p, Q> {
                 Query::Select { dataset, pattern: sort_keys::with_sort_keys(pattern), base_iri }
             }
             Query::Construct { template, dataset, pattern, base_iri } => Query::Construct {
-                template,
+                // The evaluator returns the triples of a row from the last one to the first.
+                template: template.into_iter().rev().collect(),
                 dataset,
                 pattern: sort_keys::with_sort_keys(self.whole(pattern)?),
                 base_iri,
@@ -175,7 +171,6 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         check_aggregates(&pattern).map_err(|error| self.estimator.watch().fail(error))?;
         let pattern = zero_length::with_terms_that_reach_themselves(pattern, &self.estimator)?;
         self.ignores_row_totals = self.estimates.is_none() && one_group::is_over_one_group(&pattern);
-        self.skips_counts_without_choice = self.changes_what_it_reads || self.ignores_row_totals;
         let planned = self.plan(pattern, &context)?.pattern;
         let planned = graphs::with_graphs_of_aggregates(planned);
         let (planned, calls_functions) = operations::with_operations(exact::with_exact_expressions(planned));
@@ -388,7 +383,6 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         Chooser {
             order: self.order,
             estimator: &self.estimator,
-            skips_counts_without_choice: self.skips_counts_without_choice,
             ignores_row_totals: self.ignores_row_totals,
             cut: self.cut.as_ref(),
         }
@@ -477,6 +471,8 @@ impl<'p, Q: Quads> Planner<'p, Q> {
                 Ok((in_graph(pattern, graph), true))
             }
             Body::Path { .. } => {
+                let place = paths::Place { bound: &progress.bound, outer: &context.outer, graph: graph.as_ref() };
+                let pattern = paths::evaluated(pattern, &place, &mut self.path_variables);
                 progress.pass(&names, rows);
                 self.record(&pattern, graph.as_ref(), rows);
                 Ok((in_graph(pattern, graph), true))
@@ -505,6 +501,8 @@ impl<'p, Q: Quads> Planner<'p, Q> {
     /// Notes the rows after a pattern under the name that the evaluator gives it.
     fn record(&mut self, pattern: &GraphPattern, graph: Option<&NamedNodePattern>, rows: f64) {
         let Some(estimates) = &mut self.estimates else { return };
+        // A negated property set is a triple pattern with a filter.
+        let pattern = if let GraphPattern::Filter { inner, .. } = pattern { &**inner } else { pattern };
         let graph = graph.map(|name| format!(" {name}")).unwrap_or_default();
         let name = match pattern {
             GraphPattern::Bgp { patterns } => match patterns.first() {

@@ -9,6 +9,7 @@ use oxrdf::QuadRef;
 use super::Transaction;
 use super::TransactionView;
 use super::check_kinds;
+use super::inner::QuadReads;
 use crate::error::Result;
 use crate::model::id::IdKey;
 use crate::model::pattern::{GraphPattern, IdPattern, IdQuad};
@@ -194,7 +195,7 @@ impl TransactionView {
     /// # Errors
     /// As [`Quads::term`].
     pub fn is_inferred(&self, quad: &IdQuad) -> Result<bool> {
-        self.inner.read_quads(StatementKinds::All, |view| view.is_inferred(quad))
+        self.inner.read_quads(QuadReads::ALL, |view| view.is_inferred(quad))
     }
 }
 

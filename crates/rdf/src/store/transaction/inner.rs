@@ -12,6 +12,19 @@ use crate::quads::shared::Shared;
 use crate::quads::view::View;
 use crate::tables::{StatementKinds, Tables};
 
+/// Which quads are read, and how.
+#[derive(Clone, Copy)]
+pub struct QuadReads {
+    pub statements: StatementKinds,
+    /// Whether the commit checks what was read, if the isolation level asks for that.
+    pub are_checked: bool,
+}
+
+impl QuadReads {
+    /// Checked reads of all quads.
+    pub const ALL: Self = Self { statements: StatementKinds::All, are_checked: true };
+}
+
 /// What a transaction and its views share.
 pub struct Inner {
     state: Mutex<State>,
@@ -40,17 +53,14 @@ impl Inner {
         read(View { reads, tables: &self.tables(), shared: &self.shared })
     }
 
-    /// Reads quads of these kinds.
-    pub fn read_quads<T>(
-        &self,
-        statements: StatementKinds,
-        read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>,
-    ) -> Result<T> {
+    /// Reads quads.
+    pub fn read_quads<T>(&self, quads: QuadReads, read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>) -> Result<T> {
         let mut state = self.lock();
         state.settle(&self.shared)?;
-        let tables = state.tables_seen(&self.shared)?.of(statements);
-        let reads = state.txn.as_ref().ok_or(Error::TransactionEnded)?;
-        read(View { reads, tables: &tables, shared: &self.shared })
+        let tables = state.tables_seen(&self.shared)?.of(quads.statements);
+        let txn = state.txn.as_mut().ok_or(Error::TransactionEnded)?;
+        let read = |reads: &WriteTxn| read(View { reads, tables: &tables, shared: &self.shared });
+        if quads.are_checked { read(txn) } else { txn.unchecked(read) }
     }
 
     /// Runs a change that may be incomplete if it fails.

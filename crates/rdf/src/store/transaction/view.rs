@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fulgurite::{KeySuffix, Table};
 use oxrdf::{Term, TermRef};
 
-use super::inner::Inner;
+use super::inner::{Inner, QuadReads};
 use crate::dictionary::term_batch::TermBatch;
 use crate::error::{Error, Result};
 use crate::model::id::TermId;
@@ -23,13 +23,13 @@ use crate::tables::{StatementKinds, Tables};
 #[derive(Clone)]
 pub struct TransactionView {
     pub(super) inner: Arc<Inner>,
-    pub(super) statements: StatementKinds,
+    pub(super) reads: QuadReads,
 }
 
 /// The source of a view's iterators. Each step reads the current state of the transaction.
 struct ViewSource {
     inner: Arc<Inner>,
-    statements: StatementKinds,
+    reads: QuadReads,
     /// The tables of explicit quads; those of all kinds of statements have the same indexes.
     tables: Arc<Tables>,
 }
@@ -40,7 +40,7 @@ impl Source for ViewSource {
     }
 
     fn read_quads(&self, wanted: &Wanted<'_>, quads: &mut Vec<IdQuad>) -> Result<Reached> {
-        self.inner.read_quads(self.statements, |view| view.read_quads(wanted, quads))
+        self.inner.read_quads(self.reads, |view| view.read_quads(wanted, quads))
     }
 
     fn scan(
@@ -70,7 +70,7 @@ impl Source for ViewSource {
 impl TransactionView {
     fn source(&self) -> Arc<dyn Source> {
         let (inner, tables) = (Arc::clone(&self.inner), self.inner.tables());
-        Arc::new(ViewSource { inner, statements: self.statements, tables })
+        Arc::new(ViewSource { inner, reads: self.reads, tables })
     }
 
     /// Returns the same view restricted to statements of these kinds.
@@ -78,11 +78,15 @@ impl TransactionView {
     /// affected.
     #[must_use]
     pub fn of_kinds(&self, kinds: StatementKinds) -> Self {
-        Self { inner: Arc::clone(&self.inner), statements: kinds }
+        Self { inner: Arc::clone(&self.inner), reads: QuadReads { statements: kinds, ..self.reads } }
     }
 }
 
 impl Quads for TransactionView {
+    fn unchecked(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), reads: QuadReads { are_checked: false, ..self.reads } }
+    }
+
     fn quads(&self, pattern: &IdPattern) -> QuadIds {
         QuadIds::new(self.source(), Steps::new(pattern))
     }
@@ -92,7 +96,7 @@ impl Quads for TransactionView {
     }
 
     fn count(&self, pattern: &IdPattern) -> Result<u64> {
-        self.inner.read_quads(self.statements, |view| view.count(pattern))
+        self.inner.read_quads(self.reads, |view| view.count(pattern))
     }
 
     fn counts_fast(&self, pattern: &IdPattern) -> bool {
@@ -106,7 +110,7 @@ impl Quads for TransactionView {
     fn term(&self, id: TermId) -> Result<Term> {
         match self.inner.read(|view| view.term(id)) {
             // An inferred quad may have it.
-            Err(Error::NoSuchTerm { .. }) => self.inner.read_quads(StatementKinds::All, |view| view.term(id)),
+            Err(Error::NoSuchTerm { .. }) => self.inner.read_quads(QuadReads::ALL, |view| view.term(id)),
             read => read,
         }
     }
@@ -116,7 +120,7 @@ impl Quads for TransactionView {
     }
 
     fn contains(&self, quad: &IdQuad) -> Result<bool> {
-        self.inner.read_quads(self.statements, |view| view.contains(quad))
+        self.inner.read_quads(self.reads, |view| view.contains(quad))
     }
 
     fn graph_names(&self) -> GraphNames {

@@ -8,11 +8,20 @@
 mod reader;
 mod writer;
 
+use axum::http::HeaderMap;
+use axum::http::header::ACCEPT;
+
 pub use reader::{Reader, Statement};
 pub use writer::Writer;
 
 /// The media type.
 pub const MEDIA_TYPE: &str = "application/x-binary-rdf";
+
+/// Whether a client names the format in `Accept`. Others, such as curl with `*/*`, get a text.
+pub fn is_named(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    values.any(|value| value.to_ascii_lowercase().contains(MEDIA_TYPE))
+}
 
 const MAGIC: &[u8; 4] = b"BRDF";
 

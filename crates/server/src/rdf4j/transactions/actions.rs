@@ -87,12 +87,16 @@ async fn act_by(repository: Arc<Repository>, id: &str, transaction: &str, action
     match action.to_ascii_uppercase().as_str() {
         "PING" => Ok(text(repository.transactions.idle().as_millis().to_string())),
         "ADD" | "DELETE" => {
+            parameters.refuse_others(statements::DOCUMENT)?;
             let (document, _upload) = repository.document(&parts.headers, &parameters, body).await?;
             let is_insert = action.eq_ignore_ascii_case("ADD");
             let change = if is_insert { Change::Insert(document) } else { Change::Remove(document) };
             let bounds = RequestLimits::new(&repository.service.served.options, &parameters)?;
             compute(&repository.service.admission, move |token| {
-                in_use.lock().change(change, &CancelCheck::begin(token, bounds))
+                let watch = CancelCheck::begin(token, bounds);
+                // What is removed has to be read.
+                let mut transaction = if is_insert { in_use.lock() } else { in_use.lock_to_read(&watch)? };
+                transaction.change(change, &watch)
             })
             .await?;
             Ok(StatusCode::OK.into_response())

@@ -192,7 +192,8 @@ impl OpenTransaction {
         match committed {
             Ok(Some(_)) => Ok(()),
             Ok(None) => Err(conflict()),
-            Err(error) if error.is_retryable() => Err(conflict()),
+            Err(error) if error.is_retryable() && transaction.is_repeated() => Err(conflict()),
+            Err(error) if error.is_retryable() => Err(unrepeated(self.served.options.body_bytes_max)),
             Err(error) => Err(error.into()),
         }
     }
@@ -215,5 +216,17 @@ fn ended() -> Refusal {
 fn conflict() -> Refusal {
     let message = "Observed State has Changed: another transaction has changed what this one has read or changed; \
                    nothing was committed; roll it back, and repeat it from its beginning";
+    Refusal::of(StatusCode::CONFLICT, message)
+}
+
+/// As [`conflict`], of a transaction that the server does not repeat by itself.
+fn unrepeated(bytes_max: usize) -> Refusal {
+    let message = format!(
+        "Observed State has Changed: another transaction has changed what this one has read or changed; nothing was \
+         committed; roll it back, and repeat it from its beginning. The server itself repeats a transaction whose \
+         changes have at most {bytes_max} bytes (--body-max), without a QUERY or an UPDATE with a WHERE at \
+         SERIALIZABLE. If it has more changes, commit them in several transactions, or start the server with a larger \
+         --body-max"
+    );
     Refusal::of(StatusCode::CONFLICT, message)
 }

@@ -1,6 +1,6 @@
 //! `events follow --socket`: prints events that another process sends.
 
-use std::io::{Write as _, stderr, stdout};
+use std::io::{ErrorKind, Write as _, stderr, stdout};
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,11 +15,13 @@ use crate::output::{counted, pause};
 /// at the next position, as soon as a process serves there. It says once if each connection ends at once.
 ///
 /// # Errors
-/// If no process serves at the socket at the beginning, or the store has no such position; those of the output.
+/// If no process serves at the socket at the beginning, the store has no such position, or another process follows with
+/// the name; those of the output.
 pub fn run(arguments: &Follow, socket: &Path) -> Result<(), Failure> {
-    let mut follower = match arguments.from {
-        Some(from) => RemoteFollower::connect(socket, Position(from))?,
-        None => RemoteFollower::connect_at_end(socket)?,
+    let mut follower = match (&arguments.consumer, arguments.from) {
+        (Some(consumer), _) => RemoteFollower::connect_consumer(socket, consumer)?,
+        (None, Some(from)) => RemoteFollower::connect(socket, Position(from))?,
+        (None, None) => RemoteFollower::connect_at_end(socket)?,
     };
     let mut left = arguments.limit.unwrap_or(u64::MAX);
     // A socket that has sent nothing may be that of another program: connecting to it again does not help.
@@ -29,7 +31,7 @@ pub fn run(arguments: &Follow, socket: &Path) -> Result<(), Failure> {
     let mut ended = 0_u64;
     loop {
         let (before, missed) = (follower.position(), follower.missed());
-        let polled = print_arrived(&mut follower, &mut left)?;
+        let polled = print_arrived(&mut follower, &mut left, arguments.consumer.is_some())?;
         if follower.missed() > missed {
             let positions = counted(follower.missed() - missed, "position was", "positions were");
             let _ = writeln!(stderr(), "{positions} skipped: retention had removed the events");
@@ -53,44 +55,75 @@ pub fn run(arguments: &Follow, socket: &Path) -> Result<(), Failure> {
             Ok(_) => pause(LOOK)?,
             Err(Error::Socket { .. }) if has_heard => {
                 let position = follower.position();
-                ended += 1;
-                if ended == 1 {
+                // The other process waits until a consumer has acknowledged the last events.
+                drop(follower);
+                if ended == 0 {
                     let _ = writeln!(stderr(), "the connection has ended; connecting again at position {position}");
-                } else if ended == ENDED_MANY {
-                    let _ = writeln!(stderr(), "{REFUSING}");
                 }
-                follower = connect_again(socket, position, arguments.interval)?;
+                has_ended(&mut ended);
+                follower = connect_again(arguments, socket, position, &mut ended)?;
             }
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-/// Prints at most `left` events that have arrived, and returns what the follower has returned.
+/// Prints at most `left` events that have arrived, and returns what the follower has returned. A consumer acknowledges
+/// them.
 fn print_arrived(
     follower: &mut RemoteFollower,
     left: &mut u64,
+    is_consumer: bool,
 ) -> Result<fulgurite_events::Result<Option<Signal>>, Failure> {
-    let mut lines = String::new();
+    let (mut lines, mut printed) = (String::new(), follower.position());
     let polled = follower.poll(WAIT, |remote| {
         if *left > 0 {
             *left -= 1;
             push_event(&remote.record(), &mut lines);
+            printed = Position(remote.event.position.0 + 1);
         }
         Ok(())
     });
     let mut out = stdout().lock();
     out.write_all(lines.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Output)?;
-    Ok(polled)
+    if !is_consumer {
+        return Ok(polled);
+    }
+    // Also if the connection has ended: the other process may still read. Events beyond the limit count as not printed.
+    let done = if *left > 0 { follower.position() } else { printed };
+    let acknowledged = follower.acknowledge(done);
+    Ok(polled.and_then(|signal| acknowledged.map(|()| signal)))
 }
 
 /// Tries until a process serves at the socket.
-fn connect_again(socket: &Path, position: Position, interval: Duration) -> Result<RemoteFollower, Failure> {
+fn connect_again(
+    arguments: &Follow,
+    socket: &Path,
+    position: Position,
+    ended: &mut u64,
+) -> Result<RemoteFollower, Failure> {
     loop {
-        pause(interval)?;
-        if let Ok(follower) = RemoteFollower::connect(socket, position) {
-            return Ok(follower);
+        pause(arguments.interval)?;
+        let connected = match &arguments.consumer {
+            Some(consumer) => RemoteFollower::connect_consumer(socket, consumer),
+            None => RemoteFollower::connect(socket, position),
+        };
+        match connected {
+            Ok(follower) => return Ok(follower),
+            // No process serves there yet.
+            Err(Error::Socket { source, .. })
+                if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {}
+            Err(Error::Socket { .. }) => has_ended(ended),
+            Err(error) => return Err(error.into()),
         }
+    }
+}
+
+/// Counts a connection that has ended, and says once that many have.
+fn has_ended(ended: &mut u64) {
+    *ended += 1;
+    if *ended == ENDED_MANY {
+        let _ = writeln!(stderr(), "{REFUSING}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io::Write;
 
-use fulgurite_code::{IndexLock, Plan, ScipFile, Source, Step, Updated};
+use fulgurite_code::{Error, IndexLock, Plan, ScipFile, Source, Step, Updated};
 
 use crate::arguments::code::Index;
 use crate::commands::facts::database::explain_code;
@@ -16,7 +16,10 @@ use crate::progress::{Progress, time};
 pub fn run(arguments: &Index) -> Result<(), Failure> {
     let progress = RefCell::new(Progress::new("indexing"));
     // Held until the end: indexers write files of one name.
-    let lock = IndexLock::take(&arguments.database).map_err(explain_code)?;
+    let mut lock = IndexLock::take(&arguments.database).map_err(explain_code)?;
+    if let Some(backend) = arguments.backend {
+        lock = lock.stored_by(backend.into());
+    }
     lock.require_writable().map_err(explain_code)?;
     let (source, failures) = source(arguments, &lock, &progress)?;
     let mut tell = |step: Step| {
@@ -26,7 +29,13 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
             Step::Completing => "completing the database".to_owned(),
         });
     };
-    let updated = lock.update(&*source, arguments.whole, &mut tell).map_err(explain_code)?;
+    let updated = lock.update(&*source, arguments.whole, &mut tell).map_err(|error| match error {
+        error @ Error::NoSources => {
+            let place = arguments.scip.first().unwrap_or(&arguments.directory);
+            Failure::Message(format!("{}: {error}", place.display()))
+        }
+        error => explain_code(error),
+    })?;
     let elapsed = progress.borrow().elapsed();
     drop(progress);
     if let Some(damaged) = &updated.damaged {

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 pub enum Opened {
     /// A file of the engine, and the snapshot that is copied.
     Engine { database: Database, txn: ReadTxn },
-    /// A file of LMDB. It is never one of an index, so it is alone.
+    /// A file of LMDB.
     Lmdb(PathBuf),
 }
 
@@ -72,7 +72,7 @@ fn exists(existing: &Path, to: &Path) -> String {
             "{existing_name}: exists without {to_name}; choose another file, or remove it with `fulgurite facts delete \
              {to_name} --yes`"
         ),
-        false => format!("{existing_name}: exists; choose another file"),
+        false => format!("{existing_name}: a file is there already; choose another name, or move it away"),
     }
 }
 

@@ -18,8 +18,8 @@ pub fn run(arguments: &Validate) -> Result<(), Failure> {
         if let Some(file) = database.store().database()
             && let Some(damage) = file.check()?.damages.first()
         {
-            // It names the file, and what to do.
-            return Err(Failure::damaged(damage.to_string()));
+            // It names the file.
+            return Err(Failure::damaged(format!("{damage}; restore a backup")));
         }
         let validated = database.validate().map_err(|error| match error {
             error @ Error::Invalid { .. } => Failure::damaged(format!("{path}: {error}")),

@@ -6,11 +6,18 @@ import java.lang.management.ManagementFactory;
 final class Watch {
     private static final com.sun.management.OperatingSystemMXBean SYSTEM =
             (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+    private static final java.lang.management.ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+    private final long own = THREADS.getCurrentThreadCpuTime();
     private final long cpu = SYSTEM.getProcessCpuTime();
     private final long wall = System.nanoTime();
 
     long cpuNanos() {
         return SYSTEM.getProcessCpuTime() - cpu;
+    }
+
+    /** Processor time of all threads but this one, which made the watch. */
+    long nanosOfOthers() {
+        return cpuNanos() - (THREADS.getCurrentThreadCpuTime() - own);
     }
 
     long wallNanos() {

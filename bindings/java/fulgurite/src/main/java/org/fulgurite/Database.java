@@ -45,6 +45,9 @@ public final class Database implements AutoCloseable {
     /** The handles of open tables and transactions. */
     private final Set<Handle> children = Handle.newSet();
 
+    /** The newest exclusive transaction, open or not. */
+    private volatile Exclusive exclusive;
+
     Database(Path path, long raw) {
         this.path = path;
         this.handle = new Handle(this, raw, "database", true, Handle.newSet());
@@ -159,8 +162,10 @@ public final class Database implements AutoCloseable {
      * Begins a write transaction with the isolation of the options. Waits while an exclusive transaction is running.
      *
      * @return the transaction; commit or close it
+     * @throws IllegalStateException if this thread has begun the exclusive transaction
      */
     public WriteTransaction beginWrite() {
+        checkNotExclusive();
         return new WriteTransaction(this, Native.beginWrite(handle.raw(), -1));
     }
 
@@ -169,20 +174,43 @@ public final class Database implements AutoCloseable {
      *
      * @param isolation the isolation
      * @return the transaction; commit or close it
+     * @throws IllegalStateException if this thread has begun an exclusive transaction that is open
      */
     public WriteTransaction beginWrite(Isolation isolation) {
+        checkNotExclusive();
         return new WriteTransaction(this, Native.beginWrite(handle.raw(), isolation.ordinal()));
     }
 
     /**
-     * Begins an exclusive write transaction: no other transaction commits until it ends, so it never conflicts.
+     * Begins an exclusive write transaction: no other transaction commits until it ends, so it never conflicts. Until
+     * then, this thread must write by it: other changes of the database on this thread would wait for ever, so they
+     * throw {@link IllegalStateException}.
      *
      * @param timeout how long to wait for the previous exclusive transaction
      * @return the transaction, or nothing if the previous one has not ended in time
      */
     public Optional<WriteTransaction> beginExclusive(Duration timeout) {
         long raw = Native.beginExclusive(handle.raw(), millisOf(timeout));
-        return raw == 0 ? Optional.empty() : Optional.of(new WriteTransaction(this, raw));
+        if (raw == 0) {
+            return Optional.empty();
+        }
+        WriteTransaction transaction = new WriteTransaction(this, raw);
+        exclusive = new Exclusive(transaction.handle, Thread.currentThread());
+        return Optional.of(transaction);
+    }
+
+    /** Whether this thread has begun an exclusive transaction that is open. */
+    private boolean isExclusive() {
+        Exclusive newest = exclusive;
+        return newest != null && newest.thread == Thread.currentThread() && newest.transaction.isOpen();
+    }
+
+    /** Throws if this thread would wait for its own exclusive transaction. */
+    private void checkNotExclusive() {
+        if (isExclusive()) {
+            throw new IllegalStateException(
+                    "this thread has an exclusive transaction open; write by it, or commit or close it first");
+        }
     }
 
     /**
@@ -265,6 +293,10 @@ public final class Database implements AutoCloseable {
 
     private Table create(String name, TableOptions options, boolean ifAbsent) {
         Objects.requireNonNull(name, "name");
+        // A table that exists is opened, which waits for nothing.
+        if (isExclusive() && !(ifAbsent && tableNames().contains(name))) {
+            checkNotExclusive();
+        }
         long raw = Native.createTable(
                 handle.raw(),
                 name,
@@ -314,6 +346,7 @@ public final class Database implements AutoCloseable {
      * @param table the table
      */
     public void dropTable(Table table) {
+        checkNotExclusive();
         Native.dropTable(handle.raw(), table.handle.raw());
     }
 
@@ -326,6 +359,7 @@ public final class Database implements AutoCloseable {
      */
     public Table renameTable(Table table, String name) {
         Objects.requireNonNull(name, "name");
+        checkNotExclusive();
         return new Table(this, Native.renameTable(handle.raw(), table.handle.raw(), name), name);
     }
 
@@ -365,6 +399,7 @@ public final class Database implements AutoCloseable {
     }
 
     private LoadSummary load(Table table, Iterator<? extends Entry> entries, boolean isSorted) {
+        checkNotExclusive();
         long[] counts = new long[2];
         Native.bulkLoad(handle.raw(), table.handle.raw(), isSorted, new EntryBuffer(entries), counts);
         return new LoadSummary(counts[0], counts[1]);
@@ -446,7 +481,7 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * Makes the file as small as possible. Readers and writers continue meanwhile.
+     * Removes unused space from the file. Readers and writers continue meanwhile.
      *
      * @return the bytes by which it shrank
      */
@@ -538,6 +573,17 @@ public final class Database implements AutoCloseable {
             }
         }
         return released;
+    }
+
+    /** An exclusive transaction, and the thread that has begun it. */
+    private static final class Exclusive {
+        private final Handle transaction;
+        private final Thread thread;
+
+        Exclusive(Handle transaction, Thread thread) {
+            this.transaction = transaction;
+            this.thread = thread;
+        }
     }
 
     /** What a bulk load has done. */

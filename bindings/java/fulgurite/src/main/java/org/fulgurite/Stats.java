@@ -79,4 +79,23 @@ public final class Stats {
     public long tables() {
         return figures[7];
     }
+
+    /**
+     * Returns the number of pages of the trees of all tables, without pages of long keys and large values.
+     *
+     * @return the number
+     */
+    public long treePages() {
+        return figures[8];
+    }
+
+    /**
+     * Returns the depth of the deepest tree: how many levels of branches are above its leaves. A read of a key passes
+     * as many branches.
+     *
+     * @return the number of levels
+     */
+    public long treeLevels() {
+        return figures[9];
+    }
 }

@@ -268,9 +268,15 @@ class DatabaseTest extends WithDatabase {
         WriteTransaction exclusive =
                 database.beginExclusive(Duration.ofSeconds(1)).get();
         assertEquals(Optional.empty(), database.beginExclusive(Duration.ofMillis(1)));
+        // On its thread, other changes would wait for ever.
+        assertThrows(IllegalStateException.class, database::beginWrite);
+        assertThrows(IllegalStateException.class, () -> put("k", "w"));
+        assertThrows(IllegalStateException.class, () -> database.openOrCreateTable("other"));
+        database.openOrCreateTable("t");
         exclusive.put(table, bytes("k"), bytes("v"));
         exclusive.commit();
         assertEquals("v", get("k"));
+        put("k", "w");
         // Closing the database ends an open one.
         database.beginExclusive(Duration.ZERO).get();
         database.close();
@@ -336,6 +342,13 @@ class DatabaseTest extends WithDatabase {
             assertEquals(ErrorKind.INVALID, kindOf(() -> txn.apply(table, batch)));
             assertFalse(txn.containsKey(table, bytes("d")));
             txn.commit();
+        }
+        // A batch of puts needs no savepoint: the second value does not fit the operator.
+        Table counts = database.createTable("counts", new TableOptions().merge(MergeOperator.ADD));
+        WriteBatch puts = new WriteBatch().put(bytes("d"), new byte[8]).put(bytes("e"), new byte[3]);
+        try (WriteTransaction txn = database.beginWrite()) {
+            assertEquals(ErrorKind.INVALID, kindOf(() -> txn.apply(counts, puts)));
+            assertFalse(txn.containsKey(counts, bytes("d")));
         }
     }
 

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.apache.geaflow.file.PersistentIOBuilder;
@@ -30,7 +31,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Reads a checkpoint that GeaFlow's RocksDB store has archived, and archives the same state with Fulgurite.
- * RocksDB's Java library must be on the class path; GeaFlow's RocksDB store brings it.
+ * RocksDB's Java library must be on the class path; GeaFlow's RocksDB store brings it. {@link RocksdbMigrationCommand}
+ * does this from the command line.
  *
  * <pre>{@code
  * RocksdbMigration.migrate(DataModel.KV, from, to, 12);
@@ -49,13 +51,17 @@ public final class RocksdbMigration {
     private final RemoteStorage remote;
     private final String remoteRoot;
     private final long checkpointId;
+    private final Consumer<String> progress;
     private long records;
+    private long compared;
     private long entries;
 
-    private RocksdbMigration(DataModel model, ShardStore store, StoreContext from, long checkpointId) {
+    private RocksdbMigration(
+            DataModel model, ShardStore store, StoreContext from, long checkpointId, Consumer<String> progress) {
         this.model = model;
         this.store = store;
         this.checkpointId = checkpointId;
+        this.progress = progress;
         remoteRoot = store.remote(from, from.getShardId());
         remote = new RemoteStorage(PersistentIOBuilder.build(from.getConfig()), remoteRoot);
     }
@@ -71,8 +77,19 @@ public final class RocksdbMigration {
      * @return how many records RocksDB had
      */
     public static long migrate(DataModel model, StoreContext from, StoreContext to, long checkpointId) {
+        return migrate(
+                model,
+                from,
+                to,
+                checkpointId,
+                text -> LOGGER.info("{} shard {}: {}", from.getName(), from.getShardId(), text));
+    }
+
+    /** As the other method. Passes texts about what was done to {@code progress}. */
+    static long migrate(
+            DataModel model, StoreContext from, StoreContext to, long checkpointId, Consumer<String> progress) {
         ShardStore store = (ShardStore) new FulguriteStoreBuilder().getStore(model, to.getConfig());
-        RocksdbMigration migration = new RocksdbMigration(model, store, from, checkpointId);
+        RocksdbMigration migration = new RocksdbMigration(model, store, from, checkpointId, progress);
         if (migration.remoteRoot.equals(store.remote(to, to.getShardId()))) {
             throw new GeaflowRuntimeException("the new checkpoint would be beside RocksDB's, in " + migration.remoteRoot
                     + "; give the new state another geaflow.file.persistent.root");
@@ -97,16 +114,17 @@ public final class RocksdbMigration {
         Path directory = Files.createTempDirectory("fulgurite-migration");
         try {
             fetch(directory);
+            progress.accept("checkpoint " + checkpointId + " of " + remoteRoot + " was copied; now it is read");
             checkModel(families(directory));
             readAll(directory, this::add);
-            LOGGER.info("{}: {} records were added; now they are compared", remoteRoot, records);
+            progress.accept(records + " records were added; now they are compared");
             if (store.countEntries() != entries) {
                 throw new GeaflowRuntimeException("records of " + remoteRoot + " have the same keys: " + entries
                         + " became " + store.countEntries());
             }
             readAll(directory, this::compare);
             store.archive(checkpointId);
-            LOGGER.info("{}: {} records were migrated", remoteRoot, records);
+            progress.accept(records + " records were compared and archived");
         } finally {
             ShardDirectory.deleteAll(directory);
         }
@@ -220,7 +238,7 @@ public final class RocksdbMigration {
         }
         entries += made.size();
         if (++records % RECORDS_PER_MESSAGE == 0) {
-            LOGGER.info("{}: {} records", remoteRoot, records);
+            progress.accept(records + " records were added");
         }
     }
 
@@ -236,6 +254,9 @@ public final class RocksdbMigration {
         if (!store.hasRecord(family, key, value)) {
             throw new GeaflowRuntimeException("a record of " + key.length + " bytes in the column family " + family
                     + " of " + remoteRoot + " is not in the new store as it was; nothing was archived");
+        }
+        if (++compared % RECORDS_PER_MESSAGE == 0) {
+            progress.accept(compared + " of " + records + " records were compared");
         }
     }
 }

@@ -5,7 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
+import java.io.Writer;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -16,6 +19,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.geaflow.common.config.Configuration;
@@ -128,6 +132,63 @@ class MigrationTest extends WithJob {
             assertEquals("value " + number, store.get("key " + number));
         }
         assertEquals("", store.get(""));
+    }
+
+    /** Runs the command. Returns its exit code and what it prints. */
+    private String command(String... options) throws IOException {
+        Properties properties = new Properties();
+        properties.putAll(configuration);
+        Path file = directory.resolve("job.properties");
+        try (Writer writer = Files.newBufferedWriter(file)) {
+            properties.store(writer, null);
+        }
+        List<String> arguments = new ArrayList<>(Arrays.asList(
+                "--properties", file.toString(), "--state", STATE, "--checkpoint", Long.toString(ID),
+                "--to", directory.resolve("new root").toString(), "--key", "java.lang.String",
+                "--value", "java.lang.String"));
+        arguments.addAll(Arrays.asList(options));
+        ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        PrintStream out = new PrintStream(printed, true, "UTF-8");
+        int code = RocksdbMigrationCommand.run(arguments.toArray(new String[0]), out, out);
+        return code + ": " + printed.toString("UTF-8");
+    }
+
+    @Test
+    void theCommandMigratesShardsAndNamesThoseThatAreLeft() throws IOException, RocksDBException {
+        archive(remote(0), new String[] {"default"}, Arrays.asList(values(100)));
+        String printed = command("--model", "kv", "--shards", "0-2,5");
+        assertTrue(printed.startsWith("1: shard 0: checkpoint 12 of "), printed);
+        assertTrue(printed.contains("shard 0: 101 records were added; now they are compared"), printed);
+        assertTrue(printed.contains("shard 0: 101 records are migrated, all were compared"), printed);
+        assertTrue(printed.contains("has no committed checkpoint 12 of RocksDB"), printed);
+        assertTrue(printed.contains("run the command again with --shards 1-2,5"), printed);
+        configuration.put("geaflow.file.persistent.root", directory.resolve("new root").toString());
+        // The test has another serializer of the same bytes.
+        configuration.put("geaflow.store.fulgurite.classes.check", "false");
+        IKVStatefulStore<String, String> store = values();
+        assertEquals(ID, store.recoveryLatest());
+        assertEquals("value 99", store.get("key 99"));
+    }
+
+    @Test
+    void wrongOptionsOfTheCommandAreNamedAndNothingIsRead() throws IOException {
+        String[][] wrong = {
+            {"there is no option --modell", "--modell", "KV"},
+            {"--shards needs a value", "--model", "KV", "--shards"},
+            {"--model is missing", "--shards", "0"},
+            {"--model is \"KVs\"", "--model", "KVs", "--shards", "0"},
+            {"--shards has \"3-1\"", "--model", "KV", "--shards", "0,3-1"},
+            {"--shards has \"x\"", "--model", "KV", "--shards", "x"},
+            {"--entry is missing", "--model", "KMap", "--shards", "0"},
+            {"there is no class no.Such", "--model", "KList", "--shards", "0", "--value", "no.Such"},
+            {"is not a java.util.function.Supplier", "--model", "STATIC_GRAPH", "--shards", "0", "--schema",
+                "java.lang.String"},
+        };
+        for (String[] options : wrong) {
+            String printed = command(Arrays.copyOfRange(options, 1, options.length));
+            assertTrue(printed.startsWith("2: ") && printed.contains(options[0]), printed);
+        }
+        assertTrue(command("--help").startsWith("0: Usage: java"));
     }
 
     /** Reads nothing, and says so as GeaFlow's serializer does. */

@@ -218,7 +218,8 @@ class SettingsTest extends WithJob {
         assertEquals(
                 "[fulgurite.state.0.entries, fulgurite.state.0.fileBytes, fulgurite.state.0.freeBytes, "
                         + "fulgurite.state.0.logBytes, fulgurite.state.0.memoryBytes, "
-                        + "fulgurite.state.0.snapshotBytes, fulgurite.state.0.utilisation]",
+                        + "fulgurite.state.0.snapshotBytes, fulgurite.state.0.treeLevels, "
+                        + "fulgurite.state.0.treePages, fulgurite.state.0.utilisation]",
                 gauges.keySet().toString());
         assertEquals(0L, gauges.get("fulgurite.state.0.entries"));
         double empty = (Double) gauges.get("fulgurite.state.0.utilisation");
@@ -236,6 +237,8 @@ class SettingsTest extends WithJob {
         store.compact();
         store.archive(2);
         assertTrue((Double) gauges.get("fulgurite.state.0.utilisation") > empty);
+        // A root above several leaves.
+        assertTrue(group.of("treeLevels") > 0 && group.of("treePages") > 2);
         assertEquals(usedOfQuota(group), (Double) gauges.get("fulgurite.state.0.utilisation"), 1e-12);
         store.close();
         assertEquals(Collections.emptyMap(), gauges);

@@ -243,7 +243,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     }
 
     /**
-     * Makes the file as small as possible. Readers and writers continue meanwhile, but commits wait if they write much.
+     * Removes unused space from the file. Readers and writers continue meanwhile, but commits wait if they write much.
      * Pages that open results and transactions read stay, so close these before. If large values do not fit into free
      * pages, the file may grow to twice its size before it shrinks.
      *

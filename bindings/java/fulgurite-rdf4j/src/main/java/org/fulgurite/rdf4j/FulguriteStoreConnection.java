@@ -32,6 +32,7 @@ import org.eclipse.rdf4j.query.Query;
 import org.eclipse.rdf4j.query.QueryLanguage;
 import org.eclipse.rdf4j.query.algebra.TupleExpr;
 import org.eclipse.rdf4j.query.explanation.Explanation;
+import org.eclipse.rdf4j.sail.InterruptedSailException;
 import org.eclipse.rdf4j.sail.SailException;
 import org.eclipse.rdf4j.sail.UpdateContext;
 import org.eclipse.rdf4j.sail.helpers.AbstractNotifyingSailConnection;
@@ -171,8 +172,12 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         if (order == null && contexts.length <= 1 && !hasTransaction()) {
             return SnapshotStatements.find(store, subject, predicate, object, kinds, contexts);
         }
-        return read(view -> SailErrors.convert(() -> new StatementIteration(
+        return read(view -> SailErrors.convert(() -> statements(
                 new QuadPattern(view, subject, predicate, object, kinds, contexts), order)));
+    }
+
+    private static StatementIteration statements(QuadPattern pattern, StatementOrder order) {
+        return new StatementIteration(pattern, order, InterruptedSailException::new);
     }
 
     private static int kinds(boolean includeInferred) {
@@ -188,7 +193,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         }
         return compute(view -> {
             QuadPattern pattern = new QuadPattern(view, subject, predicate, object, kinds, contexts);
-            try (StatementIteration statements = new StatementIteration(pattern, null)) {
+            try (StatementIteration statements = statements(pattern, null)) {
                 return statements.hasNext();
             }
         });
@@ -548,7 +553,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         int kinds = inferred ? QuadPattern.INFERRED : QuadPattern.EXPLICIT;
         flushPending();
         prepareChange();
-        try (CloseableIteration<Statement> found = read(view -> SailErrors.convert(() -> new StatementIteration(
+        try (CloseableIteration<Statement> found = read(view -> SailErrors.convert(() -> statements(
                 new QuadPattern(view, subject, predicate, object, kinds, contexts), null)))) {
             while (found.hasNext()) {
                 use.accept(found.next());

@@ -1,5 +1,6 @@
 package org.fulgurite.rdf4j;
 
+import java.util.function.LongUnaryOperator;
 import org.eclipse.rdf4j.common.order.StatementOrder;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Literal;
@@ -133,13 +134,7 @@ final class QuadPattern {
     }
 
     long count() {
-        long count = 0;
-        if (isPossible) {
-            for (long graph : graphs) {
-                count += view.count(subject, predicate, object, graph, kinds);
-            }
-        }
-        return count;
+        return sum(graph -> view.count(subject, predicate, object, graph, kinds));
     }
 
     /** As {@link #estimatedCount}, of all named graphs instead of those of the pattern. */
@@ -149,12 +144,17 @@ final class QuadPattern {
 
     /** As {@link #count}, for an order of joins. Requires: the view is a snapshot. */
     long estimatedCount() {
-        long count = 0;
+        return sum(graph -> view.estimatedCount(subject, predicate, object, graph, kinds));
+    }
+
+    /** The sum of the counts of all graphs. */
+    private long sum(LongUnaryOperator countOfGraph) {
+        long sum = 0;
         if (isPossible) {
             for (long graph : graphs) {
-                count += view.estimatedCount(subject, predicate, object, graph, kinds);
+                sum += countOfGraph.applyAsLong(graph);
             }
         }
-        return count;
+        return sum;
     }
 }

@@ -8,10 +8,12 @@ import org.eclipse.rdf4j.model.Statement;
 import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.model.ValueFactory;
 import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
+import org.eclipse.rdf4j.sail.InterruptedSailException;
 import org.eclipse.rdf4j.sail.SailException;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.internal.IdRows;
+import org.fulgurite.rdf4j.internal.Interrupts;
 import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.values.StatementBatch;
 import org.fulgurite.rdf4j.values.TermBytes;
@@ -32,6 +34,9 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
     private static final int BATCH_BYTES = 1 << 20;
 
     private static final int ROOM_BYTES = 1 << 14;
+
+    /** A native call has found no statement among as many as it looks at. */
+    private static final int PAUSED = 2;
 
     /** The arrays of a thread for a pattern and a first batch, which are read before its next call. */
     private static final class ThreadRoom {
@@ -103,15 +108,24 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
         });
     }
 
-    /** Returns whether a pattern has statements, by one native call. The parameters are those of {@link #find}. */
+    /**
+     * Returns whether a pattern has statements: by one native call, unless no index has the pattern and there are many
+     * statements. The parameters are those of {@link #find}.
+     */
     static boolean has(
             FulguriteStore store, Resource subject, IRI predicate, Value object, int kinds, Resource... contexts) {
-        return store.read(view -> {
+        int known = store.read(view -> {
             TermBytes pattern = ROOM.get().pattern();
             appendAll(pattern, view, subject, predicate, object, contexts);
             int found = NativeQuads.has(view.raw(), pattern.array(), pattern.length(), kinds);
-            return found < 0 ? null : Boolean.valueOf(found > 0);
+            return found < 0 ? null : Integer.valueOf(found);
         });
+        if (known != PAUSED) {
+            return known > 0;
+        }
+        try (SnapshotStatements statements = find(store, subject, predicate, object, kinds, contexts)) {
+            return statements.hasNext();
+        }
     }
 
     private static void appendAll(
@@ -166,6 +180,7 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
     }
 
     private void fetch() {
+        Interrupts.check(InterruptedSailException::new);
         if (batch.length() >= BATCH_BYTES) {
             // The batch may have fewer statements than it was asked for.
             rows = Math.max(FIRST_ROWS, batch.count() / 2);

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.function.Function;
 import org.eclipse.rdf4j.common.iteration.CloseableIteration;
 import org.eclipse.rdf4j.common.order.StatementOrder;
 import org.eclipse.rdf4j.model.IRI;
@@ -15,6 +16,7 @@ import org.eclipse.rdf4j.model.ValueFactory;
 import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.internal.IdRows;
+import org.fulgurite.rdf4j.internal.Interrupts;
 import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.queries.RowValues;
 
@@ -39,6 +41,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
 
     private final QuadPattern pattern;
     private final StatementOrder order;
+    private final Function<String, ? extends RuntimeException> whenInterrupted;
     private final RowValues values;
 
     /** Four ids a row. If more rows follow, there is room for a batch, and an element for its number of rows. */
@@ -55,9 +58,19 @@ final class StatementIteration implements CloseableIteration<Statement> {
     private boolean isFirst = true;
     private boolean isClosed;
 
-    StatementIteration(QuadPattern pattern, StatementOrder order) {
+    /**
+     * Begins to read a pattern.
+     *
+     * @param order the order of the statements, or null
+     * @param whenInterrupted makes the exception that ends a read of several batches if its thread is interrupted
+     */
+    StatementIteration(
+            QuadPattern pattern,
+            StatementOrder order,
+            Function<String, ? extends RuntimeException> whenInterrupted) {
         this.pattern = pattern;
         this.order = order;
+        this.whenInterrupted = whenInterrupted;
         this.values = new RowValues(pattern.view, COLUMNS);
     }
 
@@ -102,6 +115,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
             if (sorted != null) {
                 count = nextSorted();
             } else if (iterator != 0) {
+                Interrupts.check(whenInterrupted);
                 boolean hasMore = SailErrors.convert(() -> NativeQuads.next(iterator, rows));
                 count = (int) rows[rows.length - 1];
                 if (!hasMore) {
@@ -195,6 +209,7 @@ final class StatementIteration implements CloseableIteration<Statement> {
             iterator = pattern.open(index, first);
             addRows(first, (int) first[first.length - 1], found);
             while (iterator != 0) {
+                Interrupts.check(whenInterrupted);
                 boolean hasMore = NativeQuads.next(iterator, batch);
                 addRows(batch, (int) batch[batch.length - 1], found);
                 if (!hasMore) {

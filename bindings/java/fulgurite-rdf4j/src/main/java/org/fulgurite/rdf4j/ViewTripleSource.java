@@ -20,10 +20,12 @@ import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.eclipse.rdf4j.model.vocabulary.RDF4J;
 import org.eclipse.rdf4j.model.vocabulary.SESAME;
 import org.eclipse.rdf4j.query.QueryEvaluationException;
+import org.eclipse.rdf4j.query.QueryInterruptedException;
 import org.eclipse.rdf4j.query.algebra.evaluation.RDFStarTripleSource;
 import org.eclipse.rdf4j.sail.SailException;
 import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.internal.IdRows;
+import org.fulgurite.rdf4j.internal.Interrupts;
 import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.queries.IdSet;
 import org.fulgurite.rdf4j.queries.JoinSource;
@@ -69,7 +71,7 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource, JoinSou
 
     /** RDF4J does not evaluate what depends on an empty iteration, so the first rows are fetched at once. */
     private CloseableIteration<? extends Statement> statements(QuadPattern pattern, StatementOrder order) {
-        StatementIteration statements = new StatementIteration(pattern, order);
+        StatementIteration statements = new StatementIteration(pattern, order, QueryInterruptedException::new);
         // A transaction notes what it reads, and reads in an order may sort all rows: these wait until they are needed.
         boolean isFetched = order == null && !view.isTransaction();
         boolean isEmpty = !pattern.isPossible || isFetched && !statements.hasNext();
@@ -289,6 +291,7 @@ final class ViewTripleSource implements RDFStarTripleSource, PathSource, JoinSou
                 rows = rows == null ? new long[4 * IdRows.ROWS_MAX + 1] : rows;
                 boolean hasMore = true;
                 while (hasMore) {
+                    Interrupts.check(QueryInterruptedException::new);
                     hasMore = NativeQuads.next(iterator, rows);
                     add(rows, (int) rows[rows.length - 1], nodes);
                 }

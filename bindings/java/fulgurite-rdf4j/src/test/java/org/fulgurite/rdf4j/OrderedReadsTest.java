@@ -171,7 +171,7 @@ class OrderedReadsTest extends WithStore {
         for (StatementOrder order : new StatementOrder[] {null, StatementOrder.S}) {
             StoreView view = store.snapshot();
             QuadPattern pattern = new QuadPattern(view, null, P, null, QuadPattern.ALL, G0, G1);
-            StatementIteration statements = new StatementIteration(pattern, order);
+            StatementIteration statements = new StatementIteration(pattern, order, SailException::new);
             view.close();
             for (int attempt = 0; attempt < 4; attempt++) {
                 assertThrows(SailException.class, statements::hasNext, "order " + order + ", attempt " + attempt);

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
@@ -20,6 +21,7 @@ import org.eclipse.rdf4j.collection.factory.mapdb.MapDb3CollectionFactory;
 import org.eclipse.rdf4j.common.iteration.CloseableIteration;
 import org.eclipse.rdf4j.common.iteration.EmptyIteration;
 import org.eclipse.rdf4j.common.iteration.Iterations;
+import org.eclipse.rdf4j.common.order.StatementOrder;
 import org.eclipse.rdf4j.common.transaction.IsolationLevels;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Literal;
@@ -30,6 +32,7 @@ import org.eclipse.rdf4j.model.util.Statements;
 import org.eclipse.rdf4j.model.util.Values;
 import org.eclipse.rdf4j.model.vocabulary.XSD;
 import org.eclipse.rdf4j.query.BindingSet;
+import org.eclipse.rdf4j.query.QueryInterruptedException;
 import org.eclipse.rdf4j.query.QueryLanguage;
 import org.eclipse.rdf4j.query.QueryResults;
 import org.eclipse.rdf4j.query.TupleQueryResult;
@@ -38,12 +41,16 @@ import org.eclipse.rdf4j.query.parser.QueryParserUtil;
 import org.eclipse.rdf4j.repository.RepositoryResult;
 import org.eclipse.rdf4j.repository.sail.SailRepository;
 import org.eclipse.rdf4j.repository.sail.SailRepositoryConnection;
+import org.eclipse.rdf4j.sail.InterruptedSailException;
 import org.eclipse.rdf4j.sail.memory.MemoryStore;
 import org.fulgurite.options.Durability;
 import org.fulgurite.rdf4j.config.FulguriteStoreConfig;
+import org.fulgurite.rdf4j.queries.IdSet;
+import org.fulgurite.rdf4j.queries.PathReads;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Reads of RDF4J's evaluation: values that are kept, and lookups that find nothing or a known statement. */
@@ -280,6 +287,54 @@ class ReadsTest {
             }
         } finally {
             sparse.shutDown();
+        }
+    }
+
+    /** Asserts that a read ends with an exception if its thread is interrupted, and leaves the thread so. */
+    private static void assertInterrupted(Class<? extends RuntimeException> expected, Executable read) {
+        Thread.currentThread().interrupt();
+        try {
+            assertThrows(expected, read);
+        } finally {
+            assertTrue(Thread.interrupted());
+        }
+    }
+
+    @Test
+    void anInterruptEndsReadsThatLookAtManyStatements() {
+        FulguriteStoreConfig config = new FulguriteStoreConfig("spoc").setDurability(Durability.MEMORY);
+        FulguriteStore sparse = new FulguriteStore(directory.resolve("sparse").toFile(), config);
+        SailRepository repository = new SailRepository(sparse);
+        try (SailRepositoryConnection filling = repository.getConnection()) {
+            filling.begin();
+            for (int number = 0; number < 20_000; number++) {
+                filling.add(ANN, NAME, Values.literal(number));
+            }
+            filling.commit();
+            // NAME is a term of the store, and the object of no statement.
+            int kinds = QuadPattern.ALL;
+            assertFalse(SnapshotStatements.has(sparse, null, null, NAME, kinds));
+            assertInterrupted(
+                    InterruptedSailException.class, () -> SnapshotStatements.has(sparse, null, null, NAME, kinds));
+            try (SnapshotStatements found = SnapshotStatements.find(sparse, null, null, NAME, kinds)) {
+                assertInterrupted(InterruptedSailException.class, found::hasNext);
+                assertFalse(found.hasNext());
+            }
+            try (StoreView view = sparse.snapshot()) {
+                ViewTripleSource source = new ViewTripleSource(view, kinds);
+                assertInterrupted(QueryInterruptedException.class, () -> source.getStatements(null, null, NAME));
+                PathReads backwards = source.paths(NAME, false);
+                assertInterrupted(
+                        QueryInterruptedException.class, () -> backwards.addNext(source.id(NAME), new IdSet()));
+                QuadPattern pattern = new QuadPattern(view, null, null, NAME, kinds);
+                try (StatementIteration sorted =
+                        new StatementIteration(pattern, StatementOrder.P, InterruptedSailException::new)) {
+                    assertInterrupted(InterruptedSailException.class, sorted::hasNext);
+                    assertFalse(sorted.hasNext());
+                }
+            }
+        } finally {
+            repository.shutDown();
         }
     }
 

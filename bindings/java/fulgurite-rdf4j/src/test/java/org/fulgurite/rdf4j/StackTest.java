@@ -84,6 +84,50 @@ class StackTest {
         repository.shutDown();
     }
 
+    /** Dogs are targets of the shape by their inferred type only: {@code ShaclSail} looks for no subclasses here. */
+    @Test
+    void shaclAboveAnInferencerChecksInferredStatements() throws Exception {
+        ShaclSail shacl = new ShaclSail(new SchemaCachingRDFSInferencer(store()));
+        shacl.setRdfsSubClassReasoning(false);
+        SailRepository repository = new SailRepository(shacl);
+        try (RepositoryConnection connection = repository.getConnection()) {
+            connection.begin();
+            connection.add(
+                    new StringReader(PREFIXES
+                            + ":Shape a sh:NodeShape ; sh:targetClass :Animal ;"
+                            + " sh:property [ sh:path :age ; sh:datatype xsd:integer ; sh:maxCount 1 ] ."),
+                    RDFFormat.TURTLE,
+                    RDF4J.SHACL_SHAPE_GRAPH);
+            connection.commit();
+            add(connection, ":Dog rdfs:subClassOf :Animal .");
+            add(connection, ":rex a :Dog ; :age 3 .");
+            assertThrows(RepositoryException.class, () -> add(connection, ":max a :Dog ; :age \"old\" ."));
+            assertEquals(1, query(connection, "SELECT ?x { ?x a <http://example.org/Animal> }").size());
+            assertEquals(0, query(connection, "SELECT ?p { <http://example.org/max> ?p ?o }").size());
+        }
+        repository.shutDown();
+    }
+
+    @Test
+    void luceneAboveAnInferencerFindsTextsOfInferredTypes() throws Exception {
+        LuceneSail lucene = new LuceneSail();
+        lucene.setParameter(LuceneSail.LUCENE_RAMDIR_KEY, "true");
+        lucene.setBaseSail(new SchemaCachingRDFSInferencer(store()));
+        SailRepository repository = new SailRepository(lucene);
+        try (RepositoryConnection connection = repository.getConnection()) {
+            add(connection, ":Dog rdfs:subClassOf :Animal .");
+            add(connection, ":rex a :Dog ; rdfs:label \"a quick dog\" . :car rdfs:label \"a quick car\" .");
+            List<BindingSet> found = query(
+                    connection,
+                    "PREFIX search: <http://www.openrdf.org/contrib/lucenesail#>\n"
+                            + "SELECT DISTINCT ?x {"
+                            + " ?x a <http://example.org/Animal> ; search:matches [ search:query \"quick\" ] }");
+            assertEquals(1, found.size());
+            assertEquals("http://example.org/rex", found.get(0).getValue("x").stringValue());
+        }
+        repository.shutDown();
+    }
+
     @Test
     void luceneFindsTexts() throws Exception {
         LuceneSail lucene = new LuceneSail();

@@ -47,7 +47,7 @@ public enum ErrorKind {
     TRANSACTION_TOO_OLD,
     /** The log no longer contains the requested changes. */
     CHANGES_GONE,
-    /** An operation was stopped before its end. */
+    /** An operation was stopped before its end, such as a query by one of its limits. */
     STOPPED,
     /** The object is closed. */
     CLOSED,
@@ -73,7 +73,7 @@ public enum ErrorKind {
     OUT_OF_ORDER,
     /** A stored key or value has another type. */
     DECODE,
-    /** The input of a bulk load failed. */
+    /** The input of a bulk load failed, or a document or SPARQL text cannot be parsed. */
     INPUT,
     /** An argument or option is not valid. */
     INVALID,

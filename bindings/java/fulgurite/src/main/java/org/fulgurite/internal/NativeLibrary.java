@@ -35,8 +35,14 @@ final class NativeLibrary {
 
     private static final int PART_BYTES = 1 << 16;
 
-    private static final String CREATED =
-            "; a directory that does not exist yet is created so that only this user can";
+    /** A directory in which another user could replace the library. */
+    private static final class RefusedException extends IOException {
+        private static final long serialVersionUID = 1;
+
+        RefusedException(String message) {
+            super(message);
+        }
+    }
 
     /** The content of a library. It is read as a stream: it may be larger than the heap. */
     private interface Content {
@@ -192,7 +198,7 @@ final class NativeLibrary {
         return created(Paths.get(System.getProperty("java.io.tmpdir"), name), false);
     }
 
-    private static Path created(Path directory, boolean isGiven) {
+    static Path created(Path directory, boolean isGiven) {
         try {
             Files.createDirectories(directory.getParent());
             try {
@@ -206,6 +212,10 @@ final class NativeLibrary {
                 checkAccess(directory, isGiven);
             }
             return directory;
+        } catch (RefusedException refused) {
+            throw failed("the directory " + directory + " for the native library is refused: " + refused.getMessage()
+                    + ", or name another one, which need not exist, by the system property " + DIRECTORY_PROPERTY,
+                    refused);
         } catch (IOException error) {
             throw failed("the directory " + directory + " for the native library cannot be created: " + error
                     + "; set the system property " + DIRECTORY_PROPERTY + " to a directory that you can write to",
@@ -224,20 +234,22 @@ final class NativeLibrary {
         LinkOption[] links = isGiven ? new LinkOption[0] : new LinkOption[] {LinkOption.NOFOLLOW_LINKS};
         PosixFileAttributes attributes = Files.readAttributes(directory, PosixFileAttributes.class, links);
         if (!attributes.isDirectory()) {
-            throw new IOException(attributes.isSymbolicLink() ? "it is a symbolic link" : "it is not a directory");
+            boolean isLink = attributes.isSymbolicLink();
+            throw new RefusedException((isLink ? "it is a symbolic link" : "it is not a directory") + "; remove it");
         }
         if (attributes.permissions().contains(PosixFilePermission.OTHERS_WRITE)) {
-            throw new IOException("every user can write to it" + CREATED);
+            throw new RefusedException("every user can write to it; run `chmod o-w " + directory + "`");
         }
         if (isGiven) {
             return;
         }
         // With an access control list, these are the permissions that its entries have at most.
         if (attributes.permissions().contains(PosixFilePermission.GROUP_WRITE)) {
-            throw new IOException("users of its group can write to it" + CREATED);
+            throw new RefusedException("users of its group can write to it; run `chmod g-w " + directory + "`");
         }
         if (!attributes.owner().equals(user())) {
-            throw new IOException("it belongs to the user " + attributes.owner().getName());
+            throw new RefusedException(
+                    "it belongs to the user " + attributes.owner().getName() + "; change its owner");
         }
     }
 

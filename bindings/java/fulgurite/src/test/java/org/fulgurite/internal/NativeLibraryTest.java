@@ -105,6 +105,9 @@ class NativeLibraryTest {
             IOException error = assertThrows(IOException.class, () -> NativeLibrary.checkAccess(own, isGiven));
             assertTrue(error.getMessage().contains("every user can write to it"), error.getMessage());
         }
+        Error refused = assertThrows(UnsatisfiedLinkError.class, () -> NativeLibrary.created(own, true));
+        String text = "own for the native library is refused: every user can write to it; run `chmod o-w " + own;
+        assertTrue(refused.getMessage().contains(text), refused.getMessage());
         Path ofOther = directoryOfAnotherUser();
         NativeLibrary.checkAccess(ofOther, true);
         IOException error = assertThrows(IOException.class, () -> NativeLibrary.checkAccess(ofOther, false));

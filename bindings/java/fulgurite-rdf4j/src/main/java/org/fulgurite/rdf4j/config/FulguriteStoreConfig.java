@@ -9,6 +9,7 @@ import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Literal;
 import org.eclipse.rdf4j.model.Model;
 import org.eclipse.rdf4j.model.Resource;
+import org.eclipse.rdf4j.model.Statement;
 import org.eclipse.rdf4j.model.util.Models;
 import org.eclipse.rdf4j.model.util.Values;
 import org.eclipse.rdf4j.sail.base.config.BaseSailConfig;
@@ -430,6 +431,7 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     @Override
     public void parse(Model model, Resource node) {
         super.parse(model, node);
+        refuseUnknown(model, node);
         for (IRI key : FulguriteStoreSchema.OTHER_TRIPLE_INDEXES) {
             parseIndexes(model, node, key);
         }
@@ -458,6 +460,19 @@ public class FulguriteStoreConfig extends BaseSailConfig {
                 setDurability(Durability.valueOf(value.getLabel().toUpperCase(Locale.ROOT))));
         literal(model, node, FulguriteStoreSchema.QUERY_ENGINE, names(QueryEngine.values()), value ->
                 setQueryEngine(QueryEngine.valueOf(value.getLabel().toUpperCase(Locale.ROOT))));
+    }
+
+    /** Throws an exception for a key of this store's namespace that is none, such as a misspelled one. */
+    private static void refuseUnknown(Model model, Resource node) {
+        for (Statement statement : model.getStatements(node, null, null)) {
+            IRI key = statement.getPredicate();
+            if (key.stringValue().startsWith(FulguriteStoreSchema.NAMESPACE)
+                    && !FulguriteStoreSchema.KEYS.contains(key)) {
+                String known =
+                        FulguriteStoreSchema.KEYS.stream().map(IRI::getLocalName).collect(Collectors.joining(", "));
+                throw new SailConfigException(key + " is not a key of a FulguriteStore; its keys are " + known);
+            }
+        }
     }
 
     /** {@link #validate} checks the indexes. */

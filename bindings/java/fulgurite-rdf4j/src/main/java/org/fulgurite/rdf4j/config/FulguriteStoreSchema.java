@@ -28,6 +28,10 @@ public final class FulguriteStoreSchema {
     /** The most memory of a query that the store evaluates, in bytes; 0 for no limit. */
     public static final IRI QUERY_MEMORY = Values.iri(NAMESPACE, "queryMemory");
 
+    /** The keys of {@link #NAMESPACE}. */
+    static final List<IRI> KEYS =
+            List.of(TRIPLE_INDEXES, DURABILITY, CACHE_BYTES, VALUE_CACHE_SIZE, QUERY_ENGINE, QUERY_MEMORY);
+
     private static final String LMDB = "http://rdf4j.org/config/sail/lmdb#";
 
     /** The namespace of a {@code NativeStore} up to RDF4J 4.2. */

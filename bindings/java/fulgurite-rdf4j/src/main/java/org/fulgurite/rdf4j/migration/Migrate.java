@@ -2,8 +2,11 @@ package org.fulgurite.rdf4j.migration;
 
 import java.io.File;
 import java.io.PrintStream;
+import java.util.Locale;
 import org.eclipse.rdf4j.common.exception.RDF4JException;
 import org.eclipse.rdf4j.sail.Sail;
+import org.eclipse.rdf4j.sail.SailException;
+import org.eclipse.rdf4j.sail.SailLockedException;
 import org.eclipse.rdf4j.sail.config.SailFactory;
 import org.eclipse.rdf4j.sail.config.SailRegistry;
 import org.fulgurite.rdf4j.FulguriteStore;
@@ -89,21 +92,31 @@ public final class Migrate {
         // Without indexes in its configuration, the store keeps those that it has.
         Sail from = factory.getSail(factory.getConfig());
         from.setDataDir(source);
-        from.init();
+        try {
+            from.init();
+        } catch (SailLockedException locked) {
+            String message = source + " is open in the process " + locked.getLockedBy();
+            throw new SailException(message + "; end it, and run this again", locked);
+        }
         try {
             FulguriteStore to = new TargetStore(target);
             to.init();
             try {
                 Migration.Report report = new Migration(from).listener(this::show).run(to);
-                out.println("copied and verified " + report.explicitStatements() + " explicit statements, "
-                        + report.inferredStatements() + " inferred statements and " + report.namespaces()
-                        + " namespaces");
+                out.println("copied and verified " + counted(report.explicitStatements(), "explicit statement") + ", "
+                        + counted(report.inferredStatements(), "inferred statement") + " and "
+                        + counted(report.namespaces(), "namespace"));
             } finally {
                 to.shutDown();
             }
         } finally {
             from.shutDown();
         }
+    }
+
+    /** A number of things, as the command line prints it: {@code 3,004 statements}. */
+    private static String counted(long count, String name) {
+        return String.format(Locale.ROOT, "%,d %s%s", count, name, count == 1 ? "" : "s");
     }
 
     /** A store that is created beside the files of the old one, if both have the same data directory. */

@@ -9,6 +9,7 @@ import org.eclipse.rdf4j.query.MutableBindingSet;
 import org.eclipse.rdf4j.query.QueryInterruptedException;
 import org.eclipse.rdf4j.query.algebra.evaluation.impl.QueryEvaluationContext;
 import org.fulgurite.rdf4j.internal.IdRows;
+import org.fulgurite.rdf4j.internal.Interrupts;
 
 /** The solutions of a join of patterns. It fetches rows of ids in growing batches ({@link IdRows}). */
 final class JoinIteration extends LookAheadIteration<BindingSet> {
@@ -85,9 +86,7 @@ final class JoinIteration extends LookAheadIteration<BindingSet> {
     }
 
     private void fetch() {
-        if (Thread.currentThread().isInterrupted()) {
-            throw new QueryInterruptedException("the thread that reads the results was interrupted");
-        }
+        Interrupts.check(QueryInterruptedException::new);
         int elements = rows.length - 1;
         if (count > 0 && elements < width() * IdRows.ROWS_MAX) {
             rows = new long[2 * elements + 1];

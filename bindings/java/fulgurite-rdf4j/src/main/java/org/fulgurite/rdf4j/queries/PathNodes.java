@@ -10,6 +10,7 @@ import org.eclipse.rdf4j.query.BindingSet;
 import org.eclipse.rdf4j.query.QueryInterruptedException;
 import org.eclipse.rdf4j.query.algebra.evaluation.QueryBindingSet;
 import org.fulgurite.rdf4j.internal.IdRows;
+import org.fulgurite.rdf4j.internal.Interrupts;
 
 /**
  * The solutions of a path of one predicate with a given start: each node that is reached once, by a breadth-first
@@ -121,9 +122,7 @@ final class PathNodes extends LookAheadIteration<BindingSet> {
 
     /** Reads what is one step after the next node. Returns false if there is no such node. */
     private boolean expand() {
-        if (Thread.currentThread().isInterrupted()) {
-            throw new QueryInterruptedException("the thread that reads the results was interrupted");
-        }
+        Interrupts.check(QueryInterruptedException::new);
         if (!isStartExpanded) {
             isStartExpanded = true;
             if (startId == IdRows.UNKNOWN) {

@@ -74,6 +74,7 @@ class FulguriteStoreConfigTest {
         assertEquals(Durability.LOG, config.getDurability());
         assertEquals(512, config.getValueCacheSize());
         assertEquals(Durability.DISK, parse("; lmdb:forceSync true").getDurability());
+        assertEquals(Durability.LOG, parse("; ful:durability \"log\"; lmdb:forceSync true").getDurability());
         FulguriteStoreConfig current = parse("; config:native.tripleIndexes \"spoc\"; config:native.forceSync false;"
                 + " config:native.valueCacheSize 1024");
         assertEquals("spoc", current.getTripleIndexes());
@@ -127,6 +128,7 @@ class FulguriteStoreConfigTest {
             {"ful:queryMemory -5", "queryMemory", "-5", "a number of bytes, at least 0"},
             {"ful:queryEngine \"fast\"", "queryEngine", "fast", "\"rdf4j\" or \"store\""},
             {"lmdb:forceSync \"often\"", "lmdb#forceSync", "often", "true or false"},
+            {"ful:quryEngine \"store\"", "quryEngine", "its keys are tripleIndexes", "queryEngine"},
         }) {
             String message = assertThrows(SailConfigException.class, () -> parse("; " + wrong[0])).getMessage();
             for (String part : wrong) {

@@ -198,7 +198,7 @@ class StoreEngineTest {
                     "SELECT *" + pairs + " ORDER BY ?b ?e", "SELECT (CONCAT(STR(?a), STR(?e)) AS ?t)" + pairs + " ORDER BY ?t")) {
                 RDF4JException error = assertThrows(
                         RDF4JException.class, () -> QueryResults.asList(limited.prepareTupleQuery(query).evaluate()));
-                assertTrue(error.toString().contains("bytes of memory"), error::toString);
+                assertTrue(error.toString().contains("bytes of memory; raise queryMemory"), error::toString);
             }
             assertTrue(limited.prepareBooleanQuery("ASK { ?s ?p ?o }").evaluate());
         } finally {

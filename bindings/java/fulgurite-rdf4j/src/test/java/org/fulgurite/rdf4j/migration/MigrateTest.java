@@ -94,7 +94,7 @@ class MigrateTest {
         File target = directory.resolve("target").toFile();
         assertEquals(0, migrate(from.getPath(), target.getPath()), this::printed);
         // The line that docs/guide/rdf4j.md shows.
-        String line = "copied and verified 3004 explicit statements, 269 inferred statements and 1 namespaces";
+        String line = "copied and verified 3,004 explicit statements, 269 inferred statements and 1 namespace";
         assertTrue(printed().contains(line), this::printed);
         Set<Statement> all = statements(again, true);
         assertTrue(all.contains(Values.getValueFactory().createStatement(iri("tom"), RDF.TYPE, iri("Animal"))));
@@ -155,6 +155,8 @@ class MigrateTest {
             assertEquals(4, commandLine("rdf", "migrate", from.getPath(), to.resolve("store.ful").toString()));
             String process = ManagementFactory.getRuntimeMXBean().getName();
             assertTrue(printed().contains("is open in the process " + process), this::printed);
+            assertEquals(1, migrate(from.getPath(), to.toString()));
+            assertTrue(printed().contains("is open in the process " + process + "; end it"), this::printed);
         } finally {
             repository.shutDown();
         }

@@ -37,6 +37,8 @@ public final class ShardMetrics {
         set("memoryBytes", stats.deltaBytes());
         set("logBytes", stats.logBytes());
         set("snapshotBytes", stats.pinnedBytes());
+        set("treePages", stats.treePages());
+        set("treeLevels", stats.treeLevels());
         if (utilisation >= 0) {
             set("utilisation", utilisation);
         }

@@ -22,8 +22,8 @@ class EngineErrorsTest {
     private static final Path FILE = Paths.get("work/state.ful");
     private static final StorageFullException DISK = new StorageFullException(
             ErrorKind.DISK_FULL,
-            "work/state.ful: no space to grow (No space left on device (os error 28)); free space, or raise the disk "
-                    + "quota or file size limit, and try again; nothing was lost");
+            "work/state.ful: no space to grow (No space left on device (os error 28)); free space, delete in smaller "
+                    + "transactions, or raise the disk quota or file size limit, and try again; nothing was lost");
     private static final StorageFullException QUOTA = new StorageFullException(
             ErrorKind.QUOTA_EXCEEDED,
             "work/state.ful: 2008192 bytes would pass the quota of 2000000; reopen with a larger maximum size, nothing "

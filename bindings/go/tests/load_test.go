@@ -1,4 +1,4 @@
-package fulgurite
+package tests
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"iter"
 	"runtime"
 	"testing"
+
+	. "github.com/fulgurite/fulgurite/bindings/go"
 )
 
 func sequence(entries []Entry) iter.Seq2[[]byte, []byte] {
@@ -36,8 +38,8 @@ func TestBulkLoads(t *testing.T) {
 	want(t, countOf(t, db, table), 50_000)
 
 	mixed := append(numbered(50_000, 50_010), numbered(10, 20)...)
-	mixed = append(mixed, Entry{[]byte("000015"), []byte("last")}, Entry{[]byte{}, []byte{}})
-	large := Entry{[]byte("large"), make([]byte, 3<<20)}
+	mixed = append(mixed, Entry{Key: []byte("000015"), Value: []byte("last")}, Entry{Key: []byte{}, Value: []byte{}})
+	large := Entry{Key: []byte("large"), Value: make([]byte, 3<<20)}
 	_, err = db.BulkLoad(background, table, sequence(mixed))
 	wantError(t, err, ErrOutOfOrder)
 	want(t, countOf(t, db, table), 50_000)

@@ -1,0 +1,381 @@
+package fulgurite
+
+/*
+#include <stdlib.h>
+#include <fulgurite.h>
+*/
+import "C"
+
+import (
+	"context"
+	"iter"
+	"runtime"
+	"time"
+	"unsafe"
+)
+
+// Expected is the version that the last event of a stream must have for an append to succeed, or one of
+// the constants below.
+type Expected int64
+
+const (
+	// AnyVersion expects nothing: the stream need not exist.
+	AnyVersion Expected = C.FULGURITE_ANY_VERSION
+	// NoStream expects that the stream does not exist, or was deleted.
+	NoStream Expected = C.FULGURITE_NO_STREAM
+	// StreamExists expects that the stream exists.
+	StreamExists Expected = C.FULGURITE_STREAM_EXISTS
+)
+
+// NewEvent is an event to append.
+type NewEvent struct {
+	// Type is the name of its type: 1 to 255 bytes.
+	Type string
+	// Payload is what happened, in the program's encoding.
+	Payload []byte
+	// Metadata is what belongs to the event but not to what happened, such as the user.
+	Metadata []byte
+	// ID is its id, by which a repeated append is recognised; nil for none.
+	ID *[16]byte
+	// Schema is the version of the schema of its type.
+	Schema uint32
+}
+
+// StreamAppend is the events to append to one stream.
+type StreamAppend struct {
+	Stream   string
+	Expected Expected
+	Events   []NewEvent
+}
+
+// Appended is where the events of an append are.
+type Appended struct {
+	// Position and Version are those of the first event.
+	Position, Version uint64
+	// Count is the number of events.
+	Count uint64
+	// Repeated says that an earlier append had written the same events, so that this one wrote nothing.
+	Repeated bool
+}
+
+// Event is an event that was read. Its bytes are copies.
+type Event struct {
+	// Position is its position in the log of all events: 0, 1, 2, ... in the order of commits.
+	Position uint64
+	// Version is its version in its stream: 0, 1, 2, ...
+	Version uint64
+	// Time is when it was appended. It is never before that of the previous event.
+	Time time.Time
+	// Stream is the name of its stream.
+	Stream string
+	// NewEvent is what was appended.
+	NewEvent
+}
+
+// EventStoreOptions are those of Events. The zero value has the defaults.
+type EventStoreOptions struct {
+	// Name is the name of the store; empty for "events". A database can have several stores.
+	Name string
+	// Durability is what an append survives when it returns. The default is Disk.
+	Durability Durability
+	// IDWindow is within how many of the newest events an ID is recognised. The default is 65,536.
+	IDWindow uint64
+}
+
+// EventStore is a store of events in a database: streams, and one log of all events.
+type EventStore struct {
+	handle *handle
+	// db is kept, because a collected database is closed.
+	db *DB
+}
+
+// Events opens an event store of the database, and creates it if there is none of the name. Several
+// openings of a store must have the same options.
+func (db *DB) Events(options EventStoreOptions) (*EventStore, error) {
+	given := C.fulgurite_event_store_options{
+		size:       C.sizeof_fulgurite_event_store_options,
+		durability: C.uint32_t(options.Durability),
+		id_window:  C.uint64_t(options.IDWindow),
+	}
+	if options.Name != "" {
+		name, err := cText(options.Name)
+		if err != nil {
+			return nil, err
+		}
+		defer free(name)
+		given.name = name
+	}
+	var c C.fulgurite_event_store
+	err := db.do(func(d C.fulgurite_database) C.int { return C.fulgurite_open_event_store(d, &given, &c) })
+	if err != nil {
+		return nil, err
+	}
+	store := &EventStore{db: db}
+	store.handle = newHandle(store, uint64(c.id), func(id uint64) {
+		C.fulgurite_close_event_store(C.fulgurite_event_store{id: C.uint64_t(id)})
+	})
+	return store, nil
+}
+
+func (s *EventStore) isMissing() bool {
+	return s == nil || s.handle == nil
+}
+
+func (s *EventStore) c() C.fulgurite_event_store {
+	return C.fulgurite_event_store{id: C.uint64_t(s.handle.id)}
+}
+
+func (s *EventStore) do(run func(C.fulgurite_event_store) C.int) error {
+	if s.isMissing() {
+		return ErrClosed
+	}
+	defer runtime.KeepAlive(s)
+	return call(func() C.int { return run(s.c()) })
+}
+
+// Close closes the handle; the store and its followers remain. It need not be called. The second call
+// returns ErrClosed.
+func (s *EventStore) Close() error {
+	if s.isMissing() || !s.handle.take() {
+		return ErrClosed
+	}
+	s.handle.cleanup.Stop()
+	return s.do(func(c C.fulgurite_event_store) C.int { return C.fulgurite_close_event_store(c) })
+}
+
+// Append appends events to a stream, all of them or none. The error is ErrWrongVersion if the stream does
+// not have the expected version.
+//
+// If the events have IDs, and the stream has the same IDs in this order already, nothing is appended, and
+// Repeated is true. If the context ends first, its error is returned, and the events may be appended all
+// the same: append them again with the same IDs.
+func (s *EventStore) Append(
+	ctx context.Context, stream string, expected Expected, events ...NewEvent,
+) (Appended, error) {
+	appended, err := s.AppendAll(ctx, StreamAppend{Stream: stream, Expected: expected, Events: events})
+	if err != nil {
+		return Appended{}, err
+	}
+	return appended[0], nil
+}
+
+// AppendAll is Append for several streams in one transaction: all events or none.
+func (s *EventStore) AppendAll(ctx context.Context, appends ...StreamAppend) ([]Appended, error) {
+	packed := packAppends(appends)
+	if err := inBackground(ctx, func() error { return s.append(packed) }); err != nil {
+		return nil, err
+	}
+	appended := make([]Appended, len(packed.found))
+	for i, c := range packed.found {
+		appended[i] = Appended{
+			Position: uint64(c.position), Version: uint64(c.version), Count: uint64(c.count), Repeated: bool(c.repeated),
+		}
+	}
+	return appended, nil
+}
+
+// packedAppends is appends as the library takes them. They are copies: the caller may change what it has
+// passed when its context has ended.
+type packedAppends struct {
+	bytes  []byte
+	events []C.fulgurite_new_event
+	calls  []C.fulgurite_stream_append
+	found  []C.fulgurite_appended
+}
+
+// add adds a byte string, for which there is capacity, so that none moves.
+func (p *packedAppends) add(part []byte) C.fulgurite_slice {
+	if len(part) == 0 {
+		return C.fulgurite_slice{}
+	}
+	at := len(p.bytes)
+	p.bytes = append(p.bytes, part...)
+	return C.fulgurite_slice{data: (*C.uint8_t)(unsafe.Pointer(&p.bytes[at])), length: size(part)}
+}
+
+func packAppends(appends []StreamAppend) *packedAppends {
+	bytes, count := 1, 1
+	for _, a := range appends {
+		bytes += len(a.Stream)
+		count += len(a.Events)
+		for _, e := range a.Events {
+			bytes += len(e.Type) + len(e.Payload) + len(e.Metadata) + len(e.ID)
+		}
+	}
+	p := &packedAppends{
+		bytes:  make([]byte, 0, bytes),
+		events: make([]C.fulgurite_new_event, 0, count),
+		calls:  make([]C.fulgurite_stream_append, len(appends)),
+		found:  make([]C.fulgurite_appended, len(appends)),
+	}
+	for i, a := range appends {
+		first := len(p.events)
+		for _, e := range a.Events {
+			event := C.fulgurite_new_event{
+				kind: p.add([]byte(e.Type)), payload: p.add(e.Payload), metadata: p.add(e.Metadata),
+				schema: C.uint32_t(e.Schema),
+			}
+			if e.ID != nil {
+				event.id = p.add(e.ID[:]).data
+			}
+			p.events = append(p.events, event)
+		}
+		p.calls[i] = C.fulgurite_stream_append{
+			stream: p.add([]byte(a.Stream)), expected: C.int64_t(a.Expected), event_count: C.size_t(len(a.Events)),
+		}
+		if len(a.Events) > 0 {
+			p.calls[i].events = &p.events[first]
+		}
+	}
+	return p
+}
+
+func (s *EventStore) append(p *packedAppends) error {
+	// The library gets memory of Go that has pointers to these two.
+	var pinner runtime.Pinner
+	defer pinner.Unpin()
+	pinner.Pin(unsafe.SliceData(p.bytes))
+	pinner.Pin(unsafe.SliceData(p.events))
+	return s.do(func(c C.fulgurite_event_store) C.int {
+		return C.fulgurite_append_to_streams(
+			c, unsafe.SliceData(p.calls), C.size_t(len(p.calls)), unsafe.SliceData(p.found))
+	})
+}
+
+// Positions returns the first position that the log has, which is not 0 after events were removed, and
+// the position that the next event gets.
+func (s *EventStore) Positions() (first, next uint64, err error) {
+	var start, head C.uint64_t
+	err = s.do(func(c C.fulgurite_event_store) C.int { return C.fulgurite_event_positions(c, &start, &head) })
+	return uint64(start), uint64(head), err
+}
+
+// Versions returns the first version that can be read of a stream, and the version that its next event
+// gets. The error is ErrStreamNotFound if there is no such stream, or it was deleted.
+func (s *EventStore) Versions(stream string) (first, next uint64, err error) {
+	name := []byte(stream)
+	var start, head C.uint64_t
+	err = s.do(func(c C.fulgurite_event_store) C.int {
+		return C.fulgurite_stream_versions(c, pointer(name), size(name), &start, &head)
+	})
+	return uint64(start), uint64(head), err
+}
+
+// ReadStream iterates over the events of a stream from a version on. They are those that there are when
+// the loop begins. An error is the last pair; it is ErrStreamNotFound if there is no such stream.
+func (s *EventStore) ReadStream(ctx context.Context, stream string, from uint64) iter.Seq2[Event, error] {
+	return s.readStream(ctx, stream, from, false)
+}
+
+// ReadStreamReverse is ReadStream over the events before a version, the newest first. math.MaxUint64 is
+// after the newest one.
+func (s *EventStore) ReadStreamReverse(ctx context.Context, stream string, before uint64) iter.Seq2[Event, error] {
+	return s.readStream(ctx, stream, before, true)
+}
+
+// ReadAll iterates over all events from a position on, as ReadStream.
+func (s *EventStore) ReadAll(ctx context.Context, from uint64) iter.Seq2[Event, error] {
+	return s.readAll(ctx, from, false)
+}
+
+// ReadAllReverse is ReadAll over the events before a position, the newest first.
+func (s *EventStore) ReadAllReverse(ctx context.Context, before uint64) iter.Seq2[Event, error] {
+	return s.readAll(ctx, before, true)
+}
+
+// opening opens a cursor of a store.
+type opening func(C.fulgurite_event_store, *C.fulgurite_event_cursor) C.int
+
+func (s *EventStore) readStream(ctx context.Context, stream string, from uint64, reverse bool) iter.Seq2[Event, error] {
+	name := []byte(stream)
+	return s.read(ctx, func(c C.fulgurite_event_store, cursor *C.fulgurite_event_cursor) C.int {
+		return C.fulgurite_read_stream(c, pointer(name), size(name), C.uint64_t(from), C.bool(reverse), cursor)
+	})
+}
+
+func (s *EventStore) readAll(ctx context.Context, from uint64, reverse bool) iter.Seq2[Event, error] {
+	return s.read(ctx, func(c C.fulgurite_event_store, cursor *C.fulgurite_event_cursor) C.int {
+		return C.fulgurite_read_log(c, C.uint64_t(from), C.bool(reverse), cursor)
+	})
+}
+
+// read iterates over the events of a cursor, which crosses once for a batch.
+func (s *EventStore) read(ctx context.Context, open opening) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		var cursor C.fulgurite_event_cursor
+		if err := s.do(func(c C.fulgurite_event_store) C.int { return open(c, &cursor) }); err != nil {
+			yield(Event{}, err)
+			return
+		}
+		defer C.fulgurite_close_event_cursor(cursor)
+		var batch eventBatch
+		for most := batchFirst; ; most = min(2*most, batchMax) {
+			if err := ctx.Err(); err != nil {
+				yield(Event{}, err)
+				return
+			}
+			events, err := batch.read(most, func(places *C.fulgurite_event, capacity C.size_t, count *C.size_t) C.int {
+				return C.fulgurite_read_events(cursor, places, capacity, count)
+			})
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+			if len(events) == 0 {
+				return
+			}
+			for _, event := range events {
+				if !yield(event, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// eventBatch copies batches of events.
+type eventBatch struct {
+	places []C.fulgurite_event
+	// stream and kind are the last names, which the next event often has too.
+	stream, kind string
+}
+
+// read calls the library for up to most events, and copies them.
+func (b *eventBatch) read(
+	most int, run func(places *C.fulgurite_event, capacity C.size_t, count *C.size_t) C.int,
+) ([]Event, error) {
+	if len(b.places) < most {
+		b.places = make([]C.fulgurite_event, most)
+	}
+	var count C.size_t
+	err := call(func() C.int { return run(unsafe.SliceData(b.places), C.size_t(most), &count) })
+	if err != nil {
+		return nil, err
+	}
+	events := make([]Event, count)
+	for i := range events {
+		c := &b.places[i]
+		event := &events[i]
+		event.Position, event.Version = uint64(c.position), uint64(c.version)
+		event.Time = time.UnixMicro(int64(c.time_us))
+		event.Stream, event.Type = named(&b.stream, c.stream), named(&b.kind, c.kind)
+		event.Payload, event.Metadata = copied(c.payload), copied(c.metadata)
+		event.Schema = uint32(c.schema)
+		if c.id != nil {
+			event.ID = new([16]byte)
+			copy(event.ID[:], unsafe.Slice((*byte)(unsafe.Pointer(c.id)), 16))
+		}
+	}
+	// Their memory is the library's, and is not theirs after the next call.
+	clear(b.places[:count])
+	return events, nil
+}
+
+// named returns a name, without a copy if it is the last one.
+func named(last *string, name C.fulgurite_slice) string {
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(name.data)), int(name.length))
+	if string(bytes) != *last {
+		*last = string(bytes)
+	}
+	return *last
+}

@@ -1,0 +1,258 @@
+package tests
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/fulgurite/fulgurite/bindings/go"
+)
+
+// openedStore opens a store whose appends need not wait for the disk.
+func openedStore(t testing.TB, name string) (*DB, *EventStore) {
+	t.Helper()
+	db, _ := opened(t)
+	store, err := db.Events(EventStoreOptions{Name: name, Durability: Log})
+	must(t, err)
+	return db, store
+}
+
+func counted(from, to int) []NewEvent {
+	var events []NewEvent
+	for n := from; n < to; n++ {
+		events = append(events, NewEvent{Type: "counted", Payload: fmt.Append(nil, n), Metadata: []byte("m"), Schema: 2})
+	}
+	return events
+}
+
+func payloads(t testing.TB, events iter.Seq2[Event, error]) []string {
+	t.Helper()
+	var found []string
+	for event, err := range events {
+		must(t, err)
+		found = append(found, string(event.Payload))
+	}
+	return found
+}
+
+// lastError returns the error of the last pair.
+func lastError(events iter.Seq2[Event, error]) error {
+	var last error
+	for _, err := range events {
+		last = err
+	}
+	return last
+}
+
+func TestAppendsExpectVersionsAndAreRecognisedByIDs(t *testing.T) {
+	db, store := openedStore(t, "")
+	placed := NewEvent{Type: "placed", Payload: []byte("3 apples"), ID: &[16]byte{1}}
+	paid := NewEvent{Type: "paid", ID: &[16]byte{2}}
+	appended, err := store.Append(background, "order-7", NoStream, placed, paid)
+	must(t, err)
+	want(t, appended, Appended{Count: 2})
+	_, err = store.Append(background, "order-7", 0, NewEvent{Type: "sent"})
+	wantError(t, err, ErrWrongVersion)
+	again, err := store.Append(background, "order-7", NoStream, placed, paid)
+	must(t, err)
+	want(t, again, Appended{Count: 2, Repeated: true})
+	_, err = store.Append(background, "order-7", AnyVersion, placed, NewEvent{Type: "sent"})
+	wantError(t, err, ErrIDReused)
+	_, err = store.Append(background, "order-7", AnyVersion, NewEvent{})
+	wantError(t, err, ErrInvalid)
+
+	// Several streams: all or nothing.
+	sent := StreamAppend{Stream: "order-7", Expected: 7, Events: []NewEvent{{Type: "sent"}}}
+	stock := StreamAppend{Stream: "stock", Expected: AnyVersion, Events: counted(0, 3)}
+	_, err = store.AppendAll(background, stock, sent)
+	wantError(t, err, ErrWrongVersion)
+	_, _, err = store.Versions("stock")
+	wantError(t, err, ErrStreamNotFound)
+	sent.Expected = 1
+	all, err := store.AppendAll(background, stock, sent)
+	must(t, err)
+	want(t, all[1], Appended{Position: 5, Version: 2, Count: 1})
+	_, next, err := store.Versions("order-7")
+	must(t, err)
+	want(t, next, 3)
+	_, next, err = store.Positions()
+	must(t, err)
+	want(t, next, 6)
+
+	ctx, cancel := context.WithCancel(background)
+	cancel()
+	_, err = store.Append(ctx, "order-7", AnyVersion, placed)
+	wantError(t, err, context.Canceled)
+	must(t, store.Close())
+	wantError(t, store.Close(), ErrClosed)
+	_, err = db.Events(EventStoreOptions{IDWindow: 7})
+	must(t, err)
+}
+
+func TestEventsAreReadInBatchesForwardsAndBackwards(t *testing.T) {
+	_, store := openedStore(t, "s")
+	_, err := store.Append(background, "other", AnyVersion, NewEvent{Type: "first", ID: &[16]byte{7}})
+	must(t, err)
+	_, err = store.Append(background, "many", NoStream, counted(0, 3000)...)
+	must(t, err)
+	version := uint64(100)
+	for event, err := range store.ReadStream(background, "many", version) {
+		must(t, err)
+		want(t, event.Version, version)
+		want(t, event.Position, version+1)
+		want(t, string(event.Payload), fmt.Sprint(version))
+		want(t, event.Stream+event.Type+string(event.Metadata), "manycountedm")
+		want(t, event.Schema, 2)
+		want(t, event.ID == nil && event.Time.Year() > 2000, true)
+		version++
+	}
+	want(t, version, 3000)
+	reversed := payloads(t, store.ReadStreamReverse(background, "many", math.MaxUint64))
+	want(t, len(reversed), 3000)
+	want(t, reversed[0], "2999")
+	want(t, reversed[2999], "0")
+	for event, err := range store.ReadAll(background, 0) {
+		must(t, err)
+		want(t, *event.ID, [16]byte{7})
+		want(t, event.Payload != nil && len(event.Payload) == 0, true)
+		break
+	}
+	want(t, payloads(t, store.ReadAllReverse(background, 3))[0], "1")
+	wantError(t, lastError(store.ReadStream(background, "none", 0)), ErrStreamNotFound)
+	ctx, cancel := context.WithCancel(background)
+	defer cancel()
+	var last error
+	for _, err := range store.ReadAll(ctx, 0) {
+		cancel()
+		last = err
+	}
+	wantError(t, last, context.Canceled)
+}
+
+func TestAFoldCountsEachEventOnce(t *testing.T) {
+	db, store := openedStore(t, "s")
+	counts, err := db.Table("counts", TableOptions{Merge: MergeAdd})
+	must(t, err)
+	_, err = store.Append(background, "a", AnyVersion, counted(0, 2500)...)
+	must(t, err)
+	failed := errors.New("failed")
+	fold := func(fails bool) (uint64, error) {
+		return store.Fold(background, "counter", func(txn *Txn, events []Event) error {
+			err := txn.Add(counts, []byte("n"), uint64(len(events)))
+			if fails {
+				err = failed
+			}
+			return err
+		})
+	}
+	_, err = fold(true)
+	wantError(t, err, failed)
+	// Of several that run at once, each event counts for one.
+	var group sync.WaitGroup
+	for range 3 {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			_, err := fold(false)
+			if err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	group.Wait()
+	must(t, db.View(func(txn *Txn) error {
+		count, err := txn.Counter(counts, []byte("n"))
+		must(t, err)
+		want(t, count, 2500)
+		position, err := txn.ConsumerPosition(store, "counter")
+		want(t, position, 2500)
+		wantError(t, txn.SetConsumerPosition(store, "counter", 0), ErrReadOnly)
+		return err
+	}))
+	wantError(t, db.Update(background, func(txn *Txn) error {
+		return txn.SetConsumerPosition(store, "counter", 2501)
+	}), ErrInvalid)
+}
+
+func TestAFollowerSeesEveryEventOnceAcrossLoops(t *testing.T) {
+	_, store := openedStore(t, "s")
+	_, err := store.Follow(1)
+	wantError(t, err, ErrInvalid)
+	follower, err := store.Follow(0)
+	must(t, err)
+	var producer sync.WaitGroup
+	producer.Add(1)
+	go func() {
+		defer producer.Done()
+		for n := range 300 {
+			if _, err := store.Append(background, "a", AnyVersion, counted(n, n+1)...); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	next := uint64(0)
+	for next < 300 {
+		for event, err := range follower.All(background) {
+			must(t, err)
+			want(t, event.Position, next)
+			want(t, string(event.Payload), fmt.Sprint(next))
+			next++
+			position, missed, err := follower.Position()
+			must(t, err)
+			want(t, position >= next && missed == 0, true)
+			// The loop is left within batches.
+			if next%7 == 0 || next == 300 {
+				break
+			}
+		}
+		position, _, err := follower.Position()
+		must(t, err)
+		want(t, position, next)
+	}
+	producer.Wait()
+	ctx, cancel := context.WithTimeout(background, time.Millisecond)
+	defer cancel()
+	_, err = follower.Next(ctx)
+	wantError(t, err, context.DeadlineExceeded)
+	ended := make(chan error)
+	go func() {
+		_, err := follower.Next(background)
+		ended <- err
+	}()
+	must(t, follower.Close())
+	wantError(t, <-ended, ErrClosed)
+	wantError(t, follower.Close(), ErrClosed)
+}
+
+func TestAStoreThatWasNeverOpenedIsClosed(t *testing.T) {
+	db, _ := opened(t)
+	var store *EventStore
+	for _, missing := range []*EventStore{store, {}} {
+		wantError(t, missing.Close(), ErrClosed)
+		_, err := missing.Append(background, "a", AnyVersion)
+		wantError(t, err, ErrClosed)
+		wantError(t, lastError(missing.ReadAll(background, 0)), ErrClosed)
+		_, err = missing.Fold(background, "c", nil)
+		wantError(t, err, ErrClosed)
+		_, err = missing.Follow(0)
+		wantError(t, err, ErrClosed)
+		wantError(t, db.View(func(txn *Txn) error {
+			_, err := txn.ConsumerPosition(missing, "c")
+			return err
+		}), ErrClosed)
+	}
+	var follower *Follower
+	for _, missing := range []*Follower{follower, {}} {
+		wantError(t, missing.Close(), ErrClosed)
+		wantError(t, lastError(missing.All(background)), ErrClosed)
+		_, _, err := missing.Position()
+		wantError(t, err, ErrClosed)
+	}
+	_, err := (*DB)(nil).Events(EventStoreOptions{})
+	wantError(t, err, ErrClosed)
+}

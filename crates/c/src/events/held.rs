@@ -1,0 +1,337 @@
+//! What handles of event stores stand for, and copies of events that their callers read.
+//!
+//! Cursors and followers copy events in batches, and return them from there: so one call returns many of them, and all
+//! stay valid until the next one.
+
+use std::collections::HashMap;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fulgurite::Table;
+use fulgurite_events::{
+    Error, Event, EventId, EventStore, EventType, Events, Follower, Position, Snapshot, StreamId, Version,
+};
+
+use crate::arguments::fulgurite_slice;
+use crate::code::Result;
+
+/// An event that was read.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct fulgurite_event {
+    /// Its position in the log of all events: 0, 1, 2, ... in the order of commits.
+    pub position: u64,
+    /// Its version in its stream: 0, 1, 2, ...
+    pub version: u64,
+    /// When it was appended, in microseconds since 1970. Never less than that of the event before.
+    pub time_us: u64,
+    /// The name of its stream.
+    pub stream: fulgurite_slice,
+    /// The name of its type.
+    pub kind: fulgurite_slice,
+    /// What happened. It begins at an address that is a multiple of 8.
+    pub payload: fulgurite_slice,
+    /// The metadata.
+    pub metadata: fulgurite_slice,
+    /// The 16 bytes of its id. NULL if it has none.
+    pub id: *const u8,
+    /// The version of the schema of its type.
+    pub schema: u32,
+}
+
+/// An open event store.
+pub struct OpenEventStore {
+    /// The store.
+    pub store: EventStore,
+    /// Its table of positions of consumers, which `docs/reference/events.md` specifies: a transaction of the program
+    /// changes it together with tables of the program.
+    pub consumers: Table,
+}
+
+/// Where the bytes of a copied event are: the first word, and how many bytes.
+type Place = (usize, usize);
+
+/// A copied event.
+struct Copied {
+    position: u64,
+    version: u64,
+    time_us: u64,
+    stream: Arc<[u8]>,
+    kind: EventType,
+    id: Option<EventId>,
+    payload: Place,
+    metadata: Place,
+}
+
+/// Copied events. Each is returned once.
+#[derive(Default)]
+struct Batch {
+    /// The bytes of the events. Each part begins with a word, for its alignment.
+    words: Vec<u64>,
+    events: Vec<Copied>,
+    /// How many were returned.
+    returned: usize,
+}
+
+impl Batch {
+    /// Forgets the events, which were returned.
+    fn clear(&mut self) {
+        self.words.clear();
+        self.words.shrink_to(BATCH_BYTES / 8);
+        self.events.clear();
+        self.returned = 0;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// Whether all events were returned.
+    fn is_spent(&self) -> bool {
+        self.returned == self.events.len()
+    }
+
+    /// Whether it has so many events or bytes that the next event waits for the next batch.
+    fn is_full(&self, most: usize) -> bool {
+        self.events.len() >= most || self.words.len() > BATCH_BYTES / 8
+    }
+
+    fn push(&mut self, event: &Event<'_>, stream: Arc<[u8]>, kind: &EventType) {
+        let (payload, metadata) = (self.place(event.payload), self.place(event.metadata));
+        self.events.push(Copied {
+            position: event.position.0,
+            version: event.version.0,
+            time_us: event.time.0,
+            stream,
+            kind: kind.clone(),
+            id: event.id.copied(),
+            payload,
+            metadata,
+        });
+    }
+
+    fn place(&mut self, bytes: &[u8]) -> Place {
+        let place = (self.words.len(), bytes.len());
+        let (whole, rest) = bytes.as_chunks::<8>();
+        self.words.extend(whole.iter().map(|word| u64::from_ne_bytes(*word)));
+        if !rest.is_empty() {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            self.words.push(u64::from_ne_bytes(last));
+        }
+        place
+    }
+
+    fn slice(&self, (word, length): Place) -> fulgurite_slice {
+        match self.words.get(word..) {
+            Some(words) if length > 0 => fulgurite_slice { data: words.as_ptr().cast(), length },
+            _ => fulgurite_slice::of(&[]),
+        }
+    }
+
+    /// Returns the next events, and how many: at most one for each place.
+    fn take(&mut self, places: &mut [MaybeUninit<fulgurite_event>]) -> usize {
+        let rest = self.events.get(self.returned..).unwrap_or_default();
+        let taken = rest.len().min(places.len());
+        for (place, event) in places.iter_mut().zip(rest) {
+            place.write(fulgurite_event {
+                position: event.position,
+                version: event.version,
+                time_us: event.time_us,
+                stream: fulgurite_slice::of(&event.stream),
+                kind: fulgurite_slice::of(event.kind.name.as_bytes()),
+                payload: self.slice(event.payload),
+                metadata: self.slice(event.metadata),
+                id: event.id.as_ref().map_or(std::ptr::null(), |id| id.as_ptr()),
+                schema: event.kind.schema,
+            });
+        }
+        self.returned += taken;
+        taken
+    }
+}
+
+/// Names of streams that were looked up.
+#[derive(Default)]
+struct StreamNames(HashMap<StreamId, Arc<[u8]>>);
+
+impl StreamNames {
+    /// Copies an event of a snapshot into a batch.
+    fn copy(&mut self, snapshot: &Snapshot, event: &Event<'_>, batch: &mut Batch) -> fulgurite_events::Result<()> {
+        let name = match self.0.get(&event.stream) {
+            Some(name) => Arc::clone(name),
+            None => {
+                let name: Arc<[u8]> = snapshot.stream_name(event.stream)?.into();
+                if self.0.len() >= NAMES_MAX {
+                    self.0.clear();
+                }
+                self.0.insert(event.stream, Arc::clone(&name));
+                name
+            }
+        };
+        batch.push(event, name, snapshot.event_type(event.kind)?);
+        Ok(())
+    }
+}
+
+/// A cursor over events of a snapshot.
+pub struct OpenEventCursor {
+    snapshot: Snapshot,
+    /// The stream. None for the log of all events.
+    stream: Option<Vec<u8>>,
+    is_backwards: bool,
+    /// The first position, or version of the stream, that is still to come.
+    start: u64,
+    /// The one after the last.
+    stop: u64,
+    has_ended: bool,
+    names: StreamNames,
+    batch: Batch,
+    /// How many events the next batch has at most.
+    batch_events: usize,
+}
+
+impl OpenEventCursor {
+    /// A cursor over the events from a position or version on, or backwards over those before it.
+    ///
+    /// # Errors
+    /// If there is no such stream; those of the disk.
+    pub fn new(snapshot: Snapshot, stream: Option<Vec<u8>>, from: u64, is_backwards: bool) -> Result<Self> {
+        if let Some(name) = &stream {
+            snapshot.read_stream(name, Version(from)).map(drop)?;
+        }
+        let (start, stop) = if is_backwards { (0, from) } else { (from, u64::MAX) };
+        let (names, batch) = (StreamNames::default(), Batch::default());
+        let batch_events = BATCH_FIRST;
+        Ok(Self { snapshot, stream, is_backwards, start, stop, has_ended: false, names, batch, batch_events })
+    }
+
+    /// Returns the next events, and how many: none after the last one. Those of the call before are no longer valid.
+    ///
+    /// # Errors
+    /// Damage; those of the disk. Events before it are returned first.
+    pub fn read(&mut self, places: &mut [MaybeUninit<fulgurite_event>]) -> Result<usize> {
+        if self.batch.is_spent() {
+            self.batch.clear();
+            let read = if self.has_ended || self.start >= self.stop { Ok(true) } else { self.fill() };
+            if let Some(last) = self.batch.events.last() {
+                let number = if self.stream.is_some() { last.version } else { last.position };
+                if self.is_backwards { self.stop = number } else { self.start = number + 1 }
+            }
+            match read {
+                Ok(has_ended) => self.has_ended = has_ended,
+                Err(error) if self.batch.is_empty() => return Err(error.into()),
+                // The next batch begins with the event that failed, and fails again.
+                Err(_) => {}
+            }
+            self.batch_events = (2 * self.batch_events).min(BATCH_MAX);
+        }
+        Ok(self.batch.take(places))
+    }
+
+    /// Copies the next batch. Returns whether there are no further events.
+    fn fill(&mut self) -> fulgurite_events::Result<bool> {
+        let mut events = cursor(&self.snapshot, self.stream.as_deref(), self.start, self.stop, self.is_backwards)?;
+        while !self.batch.is_full(self.batch_events) {
+            let Some(event) = events.next()? else { return Ok(true) };
+            self.names.copy(&self.snapshot, &event, &mut self.batch)?;
+        }
+        Ok(false)
+    }
+}
+
+/// A cursor of the store over the events that are still to come.
+fn cursor<'s>(
+    snapshot: &'s Snapshot,
+    stream: Option<&[u8]>,
+    start: u64,
+    stop: u64,
+    is_backwards: bool,
+) -> fulgurite_events::Result<Events<'s>> {
+    match (stream, is_backwards) {
+        (None, false) => snapshot.read_all(Position(start)),
+        (None, true) => snapshot.read_all_backwards(Position(stop)),
+        (Some(name), false) => snapshot.read_stream(name, Version(start)),
+        (Some(name), true) => snapshot.read_stream_backwards(name, Version(stop)),
+    }
+}
+
+/// A follower of a store.
+pub struct OpenFollower {
+    follower: Follower,
+    names: StreamNames,
+    batch: Batch,
+}
+
+impl OpenFollower {
+    /// A follower from a position on.
+    ///
+    /// # Errors
+    /// If the position is above that of the next event; those of the disk.
+    pub fn new(store: &EventStore, from: u64) -> Result<Self> {
+        let follower = store.follow(Position(from))?.batch_events(BATCH_MAX as u64);
+        Ok(Self { follower, names: StreamNames::default(), batch: Batch::default() })
+    }
+
+    /// The position of the next event that it returns.
+    pub fn position(&self) -> u64 {
+        self.batch.events.get(self.batch.returned).map_or(self.follower.position().0, |event| event.position)
+    }
+
+    /// How many positions it has skipped because retention had removed their events.
+    pub fn missed(&self) -> u64 {
+        self.follower.missed()
+    }
+
+    /// Returns the next events, and how many. If there are none, it waits at most for `timeout`. Those of the call
+    /// before are no longer valid.
+    ///
+    /// # Errors
+    /// If the database is closed; damage; those of the disk. Events before it are returned first.
+    pub fn poll(&mut self, timeout: Duration, places: &mut [MaybeUninit<fulgurite_event>]) -> Result<usize> {
+        let deadline = Instant::now().checked_add(timeout);
+        while self.batch.is_spent() {
+            self.batch.clear();
+            // Fails if the database was closed, or opened before a fork: nothing rings then.
+            drop(self.follower.store().database().read()?);
+            let left = deadline.map_or(SLICE, |deadline| deadline.saturating_duration_since(Instant::now()));
+            let has_moved = self.fill(left.min(SLICE))?;
+            if left.is_zero() && !has_moved {
+                break;
+            }
+        }
+        Ok(self.batch.take(places))
+    }
+
+    /// Copies the next batch, and waits for it if there are no events. Returns whether a further call may have some
+    /// without waiting: the first call at the end of the log only notes that it is there.
+    fn fill(&mut self, wait: Duration) -> Result<bool> {
+        let Self { follower, names, batch } = self;
+        let (before, mut is_full) = (follower.position(), false);
+        let polled = follower.poll(wait, |snapshot, event| {
+            is_full = batch.is_full(BATCH_MAX);
+            if is_full {
+                // The next call begins with this event.
+                return Err(Error::program("the batch is full"));
+            }
+            names.copy(snapshot, event, batch)
+        });
+        match polled {
+            Ok(delivered) => Ok(delivered.signal.is_some() || follower.position() != before),
+            // The next batch begins with the event that failed, and fails again.
+            Err(error) if !is_full && batch.is_empty() => Err(error.into()),
+            Err(_) => Ok(true),
+        }
+    }
+}
+
+/// The events of the first batch of a cursor. Each further one has twice as many, up to the most.
+const BATCH_FIRST: usize = 16;
+const BATCH_MAX: usize = 1024;
+/// A batch with more bytes gets no further event.
+const BATCH_BYTES: usize = 4 << 20;
+/// The names that are kept.
+const NAMES_MAX: usize = 10_000;
+/// How long a follower waits before it looks whether the database is closed.
+const SLICE: Duration = Duration::from_secs(1);
