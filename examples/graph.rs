@@ -97,7 +97,7 @@ fn targets_in_memory(edges: &[Edge<String, [u8; 0]>]) -> HashMap<&str, Vec<&str>
     targets
 }
 
-/// As [`distances`], from what is in memory.
+/// As [`distances`], but from the dependencies in memory.
 fn distances_in_memory(targets: &HashMap<&str, Vec<&str>>, from: &str) -> BTreeMap<String, u32> {
     let mut distances = BTreeMap::from([(from.to_owned(), 0)]);
     let mut queue = VecDeque::from([(from, 0)]);

@@ -50,9 +50,9 @@ func (txn *Txn) SetConsumerPosition(store *EventStore, consumer string, position
 	})
 }
 
-// Fold calls fold with all events that a consumer has not processed, in batches, and stores its position in
-// the same transaction: what fold changes by the transaction counts each event exactly once, also if the
-// process is killed. It returns the number of events.
+// Fold calls fold with all events that a consumer has not processed, in batches, and stores the
+// consumer's position in the same transaction. If fold makes its changes in this transaction, each event
+// counts exactly once, also if the process is killed. Fold returns the number of events.
 //
 // After a conflict, fold is called again with the events of the batch, as by Update. So it should have no
 // other effects.
@@ -86,8 +86,8 @@ func (s *EventStore) Fold(ctx context.Context, consumer string, fold func(*Txn, 
 	}
 }
 
-// foldMax is the number of events that a transaction of Fold has at most: those of the first seven batches
-// of a cursor, so that none is copied in vain.
+// foldMax is the most events that a transaction of Fold has. They are those of the first seven batches
+// of a cursor, so that all copied events are used.
 const foldMax = batchFirst * (1<<7 - 1)
 
 // some returns the next events from a position on.
@@ -110,7 +110,7 @@ type Follower struct {
 	store  *EventStore
 	// batch and rest are used while handle.reading is held.
 	batch eventBatch
-	// rest is what a loop has not consumed.
+	// rest has the events that a loop has read and not consumed.
 	rest []Event
 }
 

@@ -48,7 +48,7 @@ type StreamAppend struct {
 	Events   []NewEvent
 }
 
-// Appended is where the events of an append are.
+// Appended says where the events of an append are.
 type Appended struct {
 	// Position and Version are those of the first event.
 	Position, Version uint64
@@ -78,7 +78,7 @@ type EventStoreOptions struct {
 	Name string
 	// Durability is what an append survives when it returns. The default is Disk.
 	Durability Durability
-	// IDWindow is within how many of the newest events an ID is recognised. The default is 65,536.
+	// IDWindow is the number of newest events whose IDs are recognised. The default is 65,536.
 	IDWindow uint64
 }
 
@@ -174,8 +174,8 @@ func (s *EventStore) AppendAll(ctx context.Context, appends ...StreamAppend) ([]
 	return appended, nil
 }
 
-// packedAppends is appends as the library takes them. They are copies: the caller may change what it has
-// passed when its context has ended.
+// packedAppends has copies of appends in the form that the library reads. The caller may change what it
+// has passed when its context has ended.
 type packedAppends struct {
 	bytes  []byte
 	events []C.fulgurite_new_event
@@ -183,7 +183,7 @@ type packedAppends struct {
 	found  []C.fulgurite_appended
 }
 
-// add adds a byte string, for which there is capacity, so that none moves.
+// add adds a byte string. There is capacity for it, so the bytes added before do not move.
 func (p *packedAppends) add(part []byte) C.fulgurite_slice {
 	if len(part) == 0 {
 		return C.fulgurite_slice{}
@@ -299,7 +299,7 @@ func (s *EventStore) readAll(ctx context.Context, from uint64, reverse bool) ite
 	})
 }
 
-// read iterates over the events of a cursor, which crosses once for a batch.
+// read iterates over the events of a cursor. It calls the library once for each batch.
 func (s *EventStore) read(ctx context.Context, open opening) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		var cursor C.fulgurite_event_cursor
@@ -336,7 +336,7 @@ func (s *EventStore) read(ctx context.Context, open opening) iter.Seq2[Event, er
 // eventBatch copies batches of events.
 type eventBatch struct {
 	places []C.fulgurite_event
-	// stream and kind are the last names, which the next event often has too.
+	// stream and kind are the names of the last event. The next event often has the same names.
 	stream, kind string
 }
 
@@ -366,12 +366,12 @@ func (b *eventBatch) read(
 			copy(event.ID[:], unsafe.Slice((*byte)(unsafe.Pointer(c.id)), 16))
 		}
 	}
-	// Their memory is the library's, and is not theirs after the next call.
+	// The places point to memory of the library, which is not valid after the next call.
 	clear(b.places[:count])
 	return events, nil
 }
 
-// named returns a name, without a copy if it is the last one.
+// named returns a name. If it is the same as the last one, it is not copied.
 func named(last *string, name C.fulgurite_slice) string {
 	bytes := unsafe.Slice((*byte)(unsafe.Pointer(name.data)), int(name.length))
 	if string(bytes) != *last {

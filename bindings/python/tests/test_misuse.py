@@ -352,7 +352,7 @@ class MisuseTest(unittest.TestCase):
     def test_a_thread_does_not_wait_for_its_own_exclusive_transaction(self) -> None:
         self.db.create_table("names", key=str)
         txn = self.db.exclusive()
-        # A table that exists is opened, which waits for nothing.
+        # Opening an existing table does not wait.
         self.db.table("names", key=str)
         for write in (
             lambda: self.t.update({b"k": b""}),
@@ -434,8 +434,8 @@ class MisuseTest(unittest.TestCase):
     def test_wrong_arguments_are_named(self) -> None:
         names = self.db.table("names", key=str, value=int)
         wrong: list[tuple[str, type[Exception], Callable[..., object], list[Any]]] = [
-            ("of the type str, and not a Table", TypeError, self.db.bulk_load, ["names", []]),
-            ("of the type int, and not a pair", TypeError, self.db.bulk_load, [self.t, [1, 2]]),
+            ("must be a Table, not str", TypeError, self.db.bulk_load, ["names", []]),
+            ("must be a pair .key, value., not int", TypeError, self.db.bulk_load, [self.t, [1, 2]]),
             ("the key needs string, not int", TypeError, names.__getitem__, [1]),
             ("the value needs i64, not str", TypeError, names.__setitem__, ["k", "v"]),
             ("`i7` names no type; use int", fulgurite.InvalidError, partial(self.db.table, key="i7"), ["typed"]),

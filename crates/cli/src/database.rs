@@ -188,7 +188,7 @@ pub fn explain(error: Error, may_create: bool) -> Failure {
     }
 }
 
-/// As [`explain`], of an error of opening for writing. Of a verb that cannot wait, the time to wait is zero.
+/// As [`explain`], for an error of opening for writing. For a verb that cannot wait, the time to wait is zero.
 pub fn explain_writing(error: Error, may_create: bool, writing: WriteArguments) -> Failure {
     let Error::Locked { path, pid, is_here: false } = &error else { return explain(error, may_create) };
     let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));

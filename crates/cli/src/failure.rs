@@ -102,11 +102,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine(error) => write!(out, "{error}"),
-            // The library does not know what gives it a base here.
+            // The library does not know which option gives the base here.
             #[cfg(feature = "rdf")]
-            Self::Rdf(error) => {
-                out.write_str(&error.to_string().replace("give a base IRI with it", "give one by --base"))
-            }
+            Self::Rdf(error) => out.write_str(&error.to_string().replace("give a base IRI", "give one by --base")),
             #[cfg(feature = "events")]
             Self::Events(error) => write!(out, "{error}"),
             #[cfg(feature = "facts")]

@@ -54,10 +54,10 @@ pub fn fault(error: &serde_json::Error) -> String {
     let whole = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     match whole.strip_suffix(&place).unwrap_or(&whole) {
-        // The first is for a word that begins as `true`, `false` or `null` does.
+        // "expected ident" is the fault of a word that begins like `true`, `false` or `null`.
         "expected ident" | "expected value" => "expected a value, or a text in double quotes".to_owned(),
         "trailing characters" => "expected the end after the value".to_owned(),
-        cut if cut.starts_with("EOF while parsing") => "it ends before the value is complete".to_owned(),
+        cut if cut.starts_with("EOF while parsing") => "the text ends before the value is complete".to_owned(),
         other => match other.strip_prefix("invalid type: ").and_then(|types| types.split_once(", expected ")) {
             Some(("sequence", expected)) => format!("expected {expected}, found an array"),
             Some(("map", expected)) => format!("expected {expected}, found an object"),

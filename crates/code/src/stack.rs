@@ -259,8 +259,8 @@ impl IndexLock {
     /// another process may have it open.
     ///
     /// # Errors
-    /// [`Error::File`], if another process holds the lock, the file cannot be written, or `path` is a directory; that
-    /// of the engine, if there is no directory for `path`.
+    /// [`Error::File`], if another process holds the lock, the file cannot be written, or `path` is a directory. An
+    /// error of the engine, if the directory of `path` does not exist.
     pub fn take(path: &Path) -> Result<Self> {
         if path.file_name().is_none() || path.is_dir() {
             let message = "it is a directory; name the database file, such as code.ful in it";
@@ -286,15 +286,15 @@ impl IndexLock {
         }
     }
 
-    /// Sets what stores the index when it is written whole. Default: what stores the one that is there, or the engine.
-    /// Incremental databases are always of the engine.
+    /// Sets the backend of an index that is written whole. By default, an index keeps its backend, and a new index has
+    /// the engine. Incremental databases always have the engine.
     #[must_use]
     pub fn stored_by(mut self, backend: Backend) -> Self {
         self.backend = Some(backend);
         self
     }
 
-    /// What stores the index when it is written whole.
+    /// The backend of an index that is written whole.
     pub(crate) fn backend(&self) -> Backend {
         self.backend.unwrap_or_else(|| Backend::of(&self.path))
     }
@@ -316,7 +316,7 @@ impl IndexLock {
     ///
     /// # Errors
     /// [`Error::NotOverwritten`], [`Error::NotAnIncrement`] and errors of databases, if another file is there;
-    /// [`Error::DamagedIndex`], if it may be another one; that of a backend that this program does not have.
+    /// [`Error::DamagedIndex`], if it may be another one; an error if this program was built without the backend.
     pub fn require_writable(&self) -> Result<()> {
         let path = &self.path;
         if !self.backend().is_built() {
@@ -342,8 +342,8 @@ impl IndexLock {
     }
 }
 
-/// Where no index came to be, no file is left. It is removed while it is locked: what another process locks from then
-/// on is another file.
+/// If there is no index at the end, the lock file is removed. It is still locked then: other processes create and lock
+/// a new file.
 impl Drop for IndexLock {
     fn drop(&mut self) {
         let lock = lock_path(&self.path);
@@ -393,7 +393,8 @@ impl Unfinished {
         if path.exists() && !is_index(path) && !(self.is_of_increment && is_damaged(path)) {
             return Err(Error::NotOverwritten { path: path.to_owned() });
         }
-        // The lock file of LMDB says which state of one file is the newest. Another process may have that file open.
+        // The lock file of LMDB says which state of one database file is the newest, so it must not stay beside another
+        // one. Another process may have the replaced file open.
         let is_lmdb = [path, self.path.as_path()].into_iter().any(|file| Backend::of(file) == Backend::Lmdb);
         let remove_lock = || {
             if is_lmdb {

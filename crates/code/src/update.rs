@@ -203,8 +203,8 @@ struct Parts<'p> {
     hidden: Vec<&'p String>,
 }
 
-/// Options for an incremental database. Its tables have few entries each, and most of its bytes are pages that are
-/// nearly empty: small pages halve what is written.
+/// Options for an incremental database. Its tables have few entries each, so most of its bytes are nearly empty pages.
+/// With small pages, half as many bytes are written.
 fn of_increment() -> StoreOptions {
     let engine = Database::options().durability(Durability::Log).page_size_bytes(INCREMENT_PAGE_BYTES);
     Store::options().engine(engine)

@@ -490,7 +490,7 @@ impl fmt::Display for Error {
             Self::UnsupportedFormat { path, found } => fmt_newer(out, path, found),
             Self::Corrupt { path, place, offence } => {
                 let remedy = match offence.as_str() {
-                    FOREIGN_LOG => "move it away, beside its own database",
+                    FOREIGN_LOG => "move it to the directory of its own database",
                     _ => "restore a backup, `fulgurite check` lists all damage",
                 };
                 write!(out, "{}: {place} is damaged: {offence}; {remedy}", path.display())
@@ -572,7 +572,7 @@ fn remedy_of(operation: &str, kind: io::ErrorKind) -> Option<&'static str> {
     use io::ErrorKind::{IsADirectory, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
 
     match kind {
-        // It is the first file that a writer creates.
+        // The lock is the first file that a writer creates.
         PermissionDenied | ReadOnlyFilesystem if operation == "lock" => {
             Some("the directory must be writable, for the lock and the log; or open read-only")
         }

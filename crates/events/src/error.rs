@@ -91,7 +91,7 @@ pub enum Error {
         path: PathBuf,
         /// Why.
         source: io::Error,
-        /// Whether this process serves at it, or was to serve.
+        /// Whether this process serves at the socket, or has tried to.
         is_server: bool,
     },
     /// A function that the program gave failed.

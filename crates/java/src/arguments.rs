@@ -17,8 +17,8 @@ thread_local! {
 /// The longest array that every virtual machine can allocate, if there is memory for it.
 pub const ARRAY_BYTES_MAX: usize = i32::MAX as usize - 16;
 
-/// Larger buffers are freed after their call. A batch of a thousand changes is smaller: the first use of memory costs
-/// more than a copy.
+/// Larger buffers are freed after their call. A batch of a thousand changes fits into a kept buffer: the first use of
+/// new memory costs more than a copy.
 const KEPT_BYTES: usize = 256 << 10;
 
 /// The bytes of an array, copied.

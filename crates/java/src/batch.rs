@@ -29,10 +29,10 @@ fn cut() -> Failure {
     Failure::Invalid("a batch ends within an entry".to_owned())
 }
 
-/// A short key with its length.
+/// The bytes of a short key with its length.
 const KEY_BYTES: usize = 16;
 
-/// There is room for the short keys of so many bytes at first.
+/// At first there is room for the short keys of this many bytes.
 const BYTES_AT_FIRST: usize = 4 << 10;
 
 /// The keys of an array.
@@ -152,11 +152,11 @@ impl Entries {
     }
 }
 
-/// Bytes in memory that the thread keeps for its next result. A call within the call has memory of its own.
+/// A buffer for a result, whose memory the thread keeps for its next result. A call within the call gets other memory.
 pub struct Spare(Vec<u8>);
 
 impl Spare {
-    /// No bytes yet.
+    /// An empty buffer.
     pub fn take() -> Self {
         Self(SPARE.take())
     }
@@ -190,7 +190,7 @@ thread_local! {
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// What a thread keeps for its next result: the largest batch of a Java cursor, unless it has a larger entry.
+/// The most memory that a thread keeps for its next result: the largest batch of a Java cursor without a larger entry.
 const SPARE_BYTES_MAX: usize = 64 << 10;
 
 #[cfg(test)]

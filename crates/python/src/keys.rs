@@ -103,7 +103,7 @@ pub fn check_type(name: &str) -> Result<()> {
     let remedy = "use int, float, str, bytes, bool, a tuple of these, or a name such as";
     let parsed: Result<Type, fulgurite::keys::Error> = name.parse();
     parsed.map(drop).map_err(|error| {
-        // That a whole word is no type needs no place.
+        // If the whole name is no type, the message needs no place.
         let fault = error.to_string();
         let fault = fault.strip_suffix(": expected a type at the end").unwrap_or(&fault);
         Failure::invalid(format!("{fault}; {remedy} {NAMES}"))
@@ -139,7 +139,7 @@ fn mismatch(kind: &Type, object: &Bound<'_, PyAny>, role: &str) -> Failure {
     PyTypeError::new_err(format!("the {role} needs {kind}, not {}", type_of(object))).into()
 }
 
-/// The value of an object, whose role is to be a key, a value or a prefix, or an element of one.
+/// The value of an object. `role` is for messages: a key, a value, a prefix, or an element of one.
 fn datum_of(kind: &Type, object: &Bound<'_, PyAny>, role: &str) -> Result<Datum> {
     let is_int = || object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>();
     let is_float = || object.is_instance_of::<PyFloat>() || is_int();

@@ -70,8 +70,8 @@ impl OpenDatabase {
         Ok((Self { database: Mutex::new(Some(database)), opening, exclusive: Mutex::default() }, other))
     }
 
-    /// Closes the database, unless another object has it open. Does nothing the second time. It aborts an exclusive
-    /// transaction of this thread, because it would wait for its end.
+    /// Closes the database, unless another object has it open. Does nothing the second time. Aborts an exclusive
+    /// transaction of this thread: closing would wait for its end.
     ///
     /// # Errors
     /// Those of the engine.
@@ -101,7 +101,7 @@ impl OpenDatabase {
     /// The database, for changes, which wait for an exclusive transaction.
     ///
     /// # Errors
-    /// As [`OpenDatabase::get`]; if this thread has an exclusive transaction open, because it would wait for ever.
+    /// As [`OpenDatabase::get`]. Also if this thread has an exclusive transaction open: the change would wait for ever.
     pub fn get_to_write(&self) -> Result<Database> {
         match self.exclusive_of_this_thread() {
             Some(_) => Err(Failure::nested()),
@@ -196,7 +196,7 @@ impl Writing {
         Self(Mutex::new(Some(Changes { txn, savepoints: Vec::new() })))
     }
 
-    /// Whether it has not ended. One that another thread uses has not.
+    /// Whether it has not ended. While another thread uses it, it has not.
     fn is_open(&self) -> bool {
         match self.0.try_lock() {
             Ok(changes) => changes.is_some(),

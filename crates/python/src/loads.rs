@@ -44,7 +44,7 @@ const BATCH: usize = 1024;
 /// If it is not a pair, or of other types than those of the table.
 pub fn entry_of(table: &Table, item: &Bound<'_, PyAny>) -> Result<Entry> {
     if !item.is_instance_of::<PyTuple>() {
-        let text = format!("an entry is of the type {}, and not a pair: (key, value)", type_of(item));
+        let text = format!("an entry must be a pair (key, value), not {}", type_of(item));
         return Err(PyTypeError::new_err(text).into());
     }
     let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;

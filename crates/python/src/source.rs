@@ -388,7 +388,7 @@ impl Source {
     ) -> Result<Table> {
         let options = tables::options(key, value, counted, packed, (merge, merge_function))?;
         let database = self.kind.database()?;
-        // A table that exists is opened, which waits for nothing.
+        // Opening an existing table does not wait.
         if py.detach(|| database.open_table(name)).is_err() {
             drop(self.kind.database_to_write()?);
         }

@@ -31,7 +31,7 @@ const SOURCES: [&str; 20] = [
     "events/consumers",
 ];
 
-/// The line of the header with the version of the interface begins so.
+/// The beginning of the header's line with the version of the interface.
 const VERSION: &str = "#define FULGURITE_ABI_VERSION ";
 
 fn made(library: &Path) -> Result<String, Box<dyn Error>> {

@@ -7,7 +7,7 @@ use fulgurite_facts::{FactId, PredicateId, Result, Snapshot, State, Store};
 
 /// The id of the first fact.
 const FIRST: u64 = 1024;
-/// The last predicate, which no unit owns facts of: each is derived from facts of those before.
+/// The last predicate. No unit owns its facts: each is derived from facts of the other predicates.
 pub const DERIVED: u64 = 3;
 
 /// The facts of a database, by id from the first on.
@@ -47,7 +47,7 @@ impl Contents {
         self.derived.insert(fact, sources);
     }
 
-    /// The same facts as those of a database without facts that is stacked on one with these.
+    /// The contents of a database that is stacked on one with these facts, and has none of its own yet.
     pub fn below(mut self) -> Self {
         self.below = self.facts.len();
         self

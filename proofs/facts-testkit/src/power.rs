@@ -105,7 +105,7 @@ fn check(store: &Store, contents: &Contents) -> Result<(), String> {
     if check.is_sound() { Ok(()) } else { Err(format!("it is not sound: {:?}", check.damages)) }
 }
 
-/// A copy that was ended is there. One that was not is absent, refused, or whole.
+/// If the copying has ended, the copy is there and whole. Otherwise the copy is absent, refused, or whole.
 fn check_copy(
     what: &str,
     opened: fulgurite_facts::Result<Store>,
@@ -119,8 +119,8 @@ fn check_copy(
     }
 }
 
-/// A stacked database that was completed is complete. One that was not is absent, refused, or can be completed, with
-/// the facts of its batch or none of its own.
+/// A stacked database that was completed is complete. Otherwise it is absent, refused, or can be completed, with the
+/// facts of its batch or none of its own.
 fn check_stack(
     opened: fulgurite_facts::Result<Store>,
     base: &Contents,

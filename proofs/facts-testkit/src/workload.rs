@@ -15,7 +15,7 @@ use crate::contents::{Contents, DERIVED, predicate_id};
 pub const PATH: &str = "fulgurite-facts-on-no-disk/a.ful";
 /// Where its backup is.
 pub const BACKUP: &str = "fulgurite-facts-on-no-disk/backup.ful";
-/// Where the database is that is stacked on it.
+/// Where the database that is stacked on it is.
 const STACKED: &str = "fulgurite-facts-on-no-disk/stacked.ful";
 /// Where its image is.
 const IMAGE: &str = "fulgurite-facts-on-no-disk/a.image";
@@ -76,7 +76,7 @@ pub struct Ended {
     pub disk: CrashDisk,
     /// What the database has after each batch.
     pub states: Vec<Contents>,
-    /// What the stack has that ends with the database that is stacked on it.
+    /// The contents of the stack whose newest database is the stacked one.
     pub stacked: Contents,
 }
 

@@ -140,9 +140,9 @@ fn jar(root: &Path, module: &str) -> Result<PathBuf, Failure> {
 
 /// Directories for the virtual machines of the tests.
 struct Place {
-    /// What the boot class path has besides.
+    /// The directory that is added to the boot class path.
     services: PathBuf,
-    /// Where our native library is unpacked. It does not exist before.
+    /// Where our native library is unpacked. The directory does not exist before.
     library: PathBuf,
 }
 
@@ -159,7 +159,7 @@ impl Place {
     }
 }
 
-/// Removes a directory, if it is there.
+/// Removes a directory, if it exists.
 fn remove(directory: &Path) -> Result<(), String> {
     match std::fs::remove_dir_all(directory) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(format!("{}: {error}", directory.display())),
@@ -167,7 +167,7 @@ fn remove(directory: &Path) -> Result<(), String> {
     }
 }
 
-/// Where Maven writes what the tests of a module did.
+/// Where Maven writes the reports of a module's tests.
 fn reports(source: &Path, module: &str) -> PathBuf {
     source.join(module).join("target").join("surefire-reports")
 }
@@ -185,7 +185,7 @@ fn maven_arguments(source: &Path, jars: &[PathBuf; 2], place: &Place) -> Vec<Str
         // All classes run, each in a virtual machine of its own, and the reports are judged.
         "-Dmaven.test.failure.ignore=true",
         "-DreuseForks=false",
-        // Only the tests are wanted.
+        // Runs nothing but the tests.
         "-Dcheckstyle.skip=true",
         "-Drat.skip=true",
         "-Djacoco.skip=true",

@@ -1,4 +1,4 @@
-//! The reports that Maven writes of tests: how many passed, and whether these are enough.
+//! Maven's reports of tests: how many tests passed, and whether these are enough.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub fn read_reports(directory: &Path, counts: &mut Counts) -> std::io::Result<()
     Ok(())
 }
 
-/// Counts the tests of a report. What a test has printed follows its result, and is not escaped.
+/// Counts the tests of a report. The output of a test follows its result, and is not escaped.
 fn count(report: &str, counts: &mut Counts) {
     for case in report.split("<testcase ").skip(1) {
         let class = case.split("classname=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();

@@ -202,8 +202,8 @@ class Database(Source):
         """Merge all commits into the file, and close it. Does nothing the second time.
 
         It aborts an exclusive transaction that this thread has begun, and waits for one of another
-        thread to end. Other open transactions can still read, but no longer commit. A process that
-        has opened the database several times has it open until the last of these is closed.
+        thread to end. Other open transactions can still read, but no longer commit. If a process has
+        opened the database several times, it stays open until the last opening is closed.
         """
         self._source.end()
 
@@ -218,9 +218,9 @@ class Database(Source):
     def exclusive(self, timeout: float = 60.0) -> WriteTransaction:
         """Begin a write transaction beside which no other one commits.
 
-        Until it ends, its thread must write by it only, such as ``txn["t"][key] = value``. A write
-        by the database (``db["t"][key] = value``), and another write transaction, wait until it
-        ends. On the same thread they raise ``NestedError``, and ``db.close()`` aborts it.
+        Until it ends, its thread must write by it only, such as ``txn["t"][key] = value``. Other
+        writes (``db["t"][key] = value``) and write transactions wait until it ends. On the same
+        thread they raise ``NestedError``, and ``db.close()`` aborts the transaction.
 
         Raises ``TimeoutError`` if another exclusive transaction has not ended in time.
         """
@@ -307,7 +307,7 @@ class Database(Source):
         ascend. Commits of others wait until it ends, so the iterable must not commit.
         """
         if not isinstance(table, Table):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"table is of the type {type(table).__name__}, and not a Table; use db[name]")
+            raise TypeError(f"table must be a Table, not {type(table).__name__}; use db[name]")
         return self._source.bulk_load(table._table, pairs, is_sorted)  # pyright: ignore[reportPrivateUsage]
 
     def changes(self, after: int = 0) -> ChangeFeed:

@@ -29,8 +29,8 @@ pub struct Index {
     /// Write the whole index, not only what has changed.
     #[arg(long)]
     pub whole: bool,
-    /// What stores the index when it is written whole. By default, what stores the one that is there, or Fulgurite.
-    /// Increments are always of Fulgurite.
+    /// The backend of an index that is written whole. By default, that of the index that is there, or Fulgurite.
+    /// Increments always use Fulgurite.
     #[arg(long, value_enum)]
     pub backend: Option<BackendArgument>,
 }

@@ -39,7 +39,7 @@ impl Arguments {
             .and_then(|matches| Self::from_arg_matches(&matches).map_err(|error| error.format(&mut Self::command())));
         parsed.unwrap_or_else(|refused| {
             let printed = refused.print().and_then(|()| std::io::stdout().flush());
-            // A help that is cut off has failed, unless its reader left.
+            // If the help is cut off, the command has failed, unless the reader of the output ended early.
             let is_cut_off = printed.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe);
             std::process::exit(if is_cut_off && !refused.use_stderr() { 1 } else { refused.exit_code() })
         })

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use crate::commands::scratch::{place, sync_directory_of};
 use crate::failure::Failure;
 
-/// Writes a new file. Until it is complete, its name has `-unfinished` at the end. If `work` fails, the file is
-/// removed; what an interrupted process has left, the next one removes.
+/// Writes a new file. Until it is complete, its name ends in `-unfinished`. If `work` fails, the file is removed. If
+/// the process is interrupted, the file stays, and the next call for `path` removes it.
 ///
 /// # Errors
-/// If there is a file at `path`, another process writes it, or it cannot be written; what `work` fails with.
+/// If there is a file at `path`, another process writes it, or it cannot be written. Errors of `work`.
 pub fn to_file(path: &Path, work: impl FnOnce(&mut BufWriter<File>) -> Result<u64, Failure>) -> Result<u64, Failure> {
     let unfinished = unfinished_path(path);
     refuse_existing(path)?;
@@ -23,14 +23,15 @@ pub fn to_file(path: &Path, work: impl FnOnce(&mut BufWriter<File>) -> Result<u6
     let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
     let outcome = work(&mut out).and_then(|written| {
         out.flush().and_then(|()| out.get_ref().sync_all()).map_err(Failure::Output)?;
-        // Before it was locked, another process may have taken it for left over, and created its own.
+        // Before this process locked its file, another one may have removed it as left over, and created its own.
         if !is_at(out.get_ref(), &unfinished) {
             return Err(in_use(path));
         }
         place(&unfinished, path)?;
         Ok(written)
     });
-    // After a link it has two names. The lock ends with `out`, so no other process takes it for left over before.
+    // If the file was placed by a link, it has two names. `out` holds the lock until the end, so no other process takes
+    // it for left over before.
     if is_at(out.get_ref(), &unfinished) {
         let _ = std::fs::remove_file(&unfinished);
     }
@@ -42,10 +43,10 @@ pub fn to_file(path: &Path, work: impl FnOnce(&mut BufWriter<File>) -> Result<u6
     Ok(written)
 }
 
-/// Refuses a name that promises a compressed file: no verb writes one.
+/// Refuses the name of a compressed file, because no verb writes one.
 ///
 /// # Errors
-/// If the name is one of these.
+/// If the name has the extension of a compressed file.
 pub fn refuse_packed_name(path: &Path) -> Result<(), Failure> {
     match path.extension().and_then(OsStr::to_str).filter(|extension| PACKED.contains(extension)) {
         None => Ok(()),
@@ -63,22 +64,22 @@ fn unfinished_path(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Removes what an interrupted process has left. A running one holds the lock of its file.
+/// Removes the file that an interrupted process has left. A running process holds the lock of its file.
 fn remove_left_over(path: &Path, unfinished: &Path) -> Result<(), Failure> {
-    // To open a pipe waits for its reader.
+    // Opening a pipe would wait for its reader.
     if std::fs::symlink_metadata(unfinished).is_ok_and(|found| !found.is_file()) {
         let message = format!("{}: not a regular file; move it away, or choose another name", unfinished.display());
         return Err(Failure::Message(message));
     }
     let failed = |error| Failure::file(unfinished, "cannot be removed", &error);
-    // Some network file systems lock a file only for those that can write it.
+    // Some network file systems lock a file only for processes that can write it.
     let file = match File::options().write(true).open(unfinished) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         opened => opened.map_err(failed)?,
     };
     match file.try_lock() {
         Ok(()) if is_at(&file, unfinished) => std::fs::remove_file(unfinished).map_err(failed),
-        // If it is not there, another process has removed it, and may have created its own.
+        // If the name has another file or none, another process has removed the file, and may have created its own.
         Ok(()) | Err(TryLockError::WouldBlock) => Err(in_use(path)),
         Err(TryLockError::Error(error)) => Err(failed(error)),
     }
@@ -96,7 +97,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     file.metadata().map(identity).ok() == std::fs::metadata(path).map(identity).ok()
 }
 
-/// Elsewhere, the name of an open file stays.
+/// On other systems, an open file keeps its name.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> bool {
     true
@@ -110,9 +111,9 @@ fn refuse_existing(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// What the name has at its end until the file is complete.
+/// The end of the name until the file is complete.
 const UNFINISHED: &str = "-unfinished";
-/// What the names of compressed files have at their ends.
+/// The extensions of compressed files.
 const PACKED: [&str; 4] = ["gz", "bz2", "xz", "zst"];
 /// Bytes that gather before they are written.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -126,7 +127,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (path, unfinished) = (directory.path().join("a"), directory.path().join("a-unfinished"));
         let written = to_file(&path, |_| {
-            // As a process does that has opened the file before it was locked.
+            // Another process that opened the file before it was locked would do this.
             std::fs::remove_file(&unfinished).unwrap();
             std::fs::write(&unfinished, "a part").unwrap();
             Ok(0)

@@ -114,7 +114,7 @@ fn a_name_that_promises_another_format_is_refused() {
         let message = place.run(&["rdf", "dump", "s.ful", "o.nq.gz"]).fails(1);
         assert!(message.starts_with("o.nq.gz: the file would not be compressed; "), "{message}");
         let message = place.run(&["rdf", "dump", "s.ful", "o.foo"]).fails(1);
-        assert!(message.starts_with("o.foo: the extension is of no RDF format; give --format"), "{message}");
+        assert!(message.starts_with("o.foo: the extension is not that of an RDF format; give --format"), "{message}");
         assert_eq!(place.names(), ["a.ful", "f.csv.gz", "s.ful"]);
     }
 }
@@ -159,7 +159,11 @@ fn a_wrong_input_is_named_with_its_place_and_loads_nothing() {
     let json = |line: &str| format!("{good}\n{line}\n{good}");
     let table = ["--create", "--key", "u64", "--value", "string"];
     for (form, input, expected) in [
-        ("ndjson", json("{\"key\":2,"), "line 3: no JSON object: it ends before the value is complete at column 9"),
+        (
+            "ndjson",
+            json("{\"key\":2,"),
+            "line 3: no JSON object: the text ends before the value is complete at column 9",
+        ),
         ("ndjson", json("[2]"), "line 3: no JSON object: expected an object, found an array"),
         ("ndjson", json("{\"key\":2}"), "line 3: no member `value` (there are: key); name one with --value-field"),
         (

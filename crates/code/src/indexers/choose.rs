@@ -247,8 +247,8 @@ fn named_in(name: &str, root: &str) -> String {
     if root.is_empty() { name.to_owned() } else { format!("{name} in {root}") }
 }
 
-/// Removes the outputs that runs which were cut off have left beside an index: the next run may have fewer. One that
-/// cannot be removed is an error when it is to be written.
+/// Removes all outputs that interrupted runs have left beside an index: the next run may not write all of them. If an
+/// output cannot be removed, writing it fails later.
 fn remove_outputs(index: &Path) {
     let (Some(directory), Some(name)) = (index.parent(), index.file_name()) else { return };
     let Ok(entries) = std::fs::read_dir(directory) else { return };
@@ -261,7 +261,7 @@ fn remove_outputs(index: &Path) {
     }
 }
 
-/// Whether what follows the name of an index makes it that of an output.
+/// Whether a file is the output of an indexer. Its name is that of the index and `rest`.
 fn is_output(rest: &str) -> bool {
     let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
     let is_of = |indexer: &Indexer| {

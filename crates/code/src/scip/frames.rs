@@ -111,7 +111,7 @@ fn foreign(offset: u64) -> Fault {
     Fault { offset, message: "this is not an index of SCIP; give a file that an indexer wrote".into() }
 }
 
-/// A part is what is said of one file. Few have a hundredth of this.
+/// A part describes one source file. Few parts have a hundredth of this length.
 const PART_BYTES_MAX: u64 = 256 << 20;
 /// Types of fields in Protocol Buffers.
 const VARINT: u64 = 0;

@@ -74,7 +74,7 @@ impl Disk for MemoryDisk {
 
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
         if path.file_name().is_none() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path ends in no file name"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name at its end"));
         }
         Ok(plain(path))
     }

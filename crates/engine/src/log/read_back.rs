@@ -133,7 +133,8 @@ fn begin(
     let segments = list_segments(&**disk, database)?;
     let stale = segments.partition_point(|&number| number < from.first_segment);
     let gap = check_numbers(database, &segments[stale..], from);
-    // A segment of another database may be why there is a gap; those that are read are looked at then.
+    // A segment of another database can be the reason for a gap. So if there is a gap, all segments are checked, not
+    // only the stale ones.
     let looked_at = if gap.is_err() { segments.len() } else { stale };
     for &number in &segments[..looked_at] {
         refuse_foreign(&**disk, database, uuid, number)?;

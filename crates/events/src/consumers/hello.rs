@@ -7,8 +7,8 @@
 //! query   0  part, u8: 0 begins an item, 1 is a type, 2 a tag, 3 a stream    1  bytes, u32    5  name
 //! ```
 //!
-//! Integers are little-endian. A query without items asks for all events. A name without bytes is none. With a name,
-//! the first position is the one that the store has for it, which `missed` says.
+//! Integers are little-endian. A query without items asks for all events. A name of length 0 means that there is none.
+//! With a name, the first position is the one that the store has for this name; a frame `missed` says it.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -25,7 +25,7 @@ pub struct Hello {
     pub partition: Partition,
     /// Only events that match it.
     pub query: EventQuery,
-    /// The consumer whose stored position is the first one.
+    /// The consumer at whose stored position the events begin.
     pub consumer: Option<String>,
 }
 

@@ -20,7 +20,8 @@ impl<'s> Claim<'s> {
     /// Claims a name. None if another connection has it.
     pub fn new(shared: &'s Shared, name: &'s str) -> Option<Self> {
         let mut connected = shared.connected.lock().unwrap_or_else(PoisonError::into_inner);
-        // Not `then_some`: a claim that is dropped gives the name back, and waits for the lock.
+        // Not `then_some`: it would create a claim and drop it at once, which releases the name, and waits for the
+        // lock.
         connected.insert(name.to_owned()).then(|| Self { shared, name })
     }
 }
@@ -31,11 +32,11 @@ impl Drop for Claim<'_> {
     }
 }
 
-/// Stores the positions that a consumer acknowledges, until it closes the connection. Of several that have arrived, it
-/// stores the highest. Requires: `stored` is the position of the consumer.
+/// Stores the positions that a consumer acknowledges, until the consumer closes the connection. If several have
+/// arrived, it stores the highest. Requires: `stored` is the position of the consumer.
 ///
 /// # Errors
-/// Those of the connection; as [`EventStore::set_consumer_position`].
+/// Errors of the connection, and those of [`EventStore::set_consumer_position`].
 pub(super) fn store_acknowledged(
     store: &EventStore,
     name: &str,
@@ -53,7 +54,7 @@ pub(super) fn store_acknowledged(
         let (positions, _) = buffer[..filled].as_chunks::<8>();
         let whole = positions.len() * 8;
         let highest = positions.iter().map(|position| Position(u64::from_le_bytes(*position))).max();
-        // A part of a position stays at the beginning.
+        // An incomplete position stays at the beginning.
         buffer.copy_within(whole..filled, 0);
         filled -= whole;
         if let Some(position) = highest.filter(|position| *position > stored) {

@@ -131,7 +131,7 @@ impl RemoteFollower {
         Ok(follower)
     }
 
-    /// Connects, and sends what it asks for.
+    /// Connects, and sends the hello.
     fn ask(socket: &Path, hello: Hello) -> Result<Self> {
         let from = hello.from;
         let hello = hello.to_bytes().ok_or_else(|| Error::Invalid { message: TOO_LONG.into() })?;
@@ -263,7 +263,7 @@ impl RemoteFollower {
                     let [head] = self.numbers().ok_or_else(|| self.malformed())?;
                     return Err(Error::after_the_head(self.next, Position(head)));
                 }
-                // Only the first frame can say it.
+                // Only the first frame can be of this kind.
                 Kind::Taken => return Err(self.malformed()),
                 Kind::Event => {
                     self.is_undelivered = true;
@@ -336,10 +336,10 @@ impl RemoteFollower {
 /// See [`QUERY_BYTES_MAX`](crate::consumers::hello::QUERY_BYTES_MAX).
 const TOO_LONG: &str =
     "the query has more than 64 KiB of names, which cannot be sent to another process; use a shorter one";
-const WRONG_NAME: &str = "the name of a consumer has 1 to 1,024 bytes, with what names the member of a group";
+const WRONG_NAME: &str = "the name of a consumer must have 1 to 1,024 bytes, including the suffix of a group member";
 const TAKEN: &str =
     "another connection has the name of this consumer; end the process that follows with it, or use another name";
-const NO_NAME: &str = "a follower without a name acknowledges nothing; connect it as a consumer";
+const NO_NAME: &str = "this follower has no consumer name, so it cannot acknowledge; connect it as a consumer";
 const NO_POSITION: &str = "no event can have the position 18446744073709551615; for new events, connect at the end";
 /// Bytes that are read at once.
 const BUFFER_BYTES: usize = 64 << 10;

@@ -29,9 +29,9 @@ use crate::store::shared::is_read_only;
 type Connections = HashMap<u64, UnixStream>;
 
 /// Serves events until it is dropped. Each follower has a thread, which waits for events as a
-/// [`Follower`](crate::Follower) does. A named consumer has another one, which stores its positions.
+/// [`Follower`](crate::Follower) does. For a named consumer, a second thread stores the acknowledged positions.
 ///
-/// Dropping it waits at most two seconds for a position that is being stored. In a function of
+/// Dropping it waits at most two seconds for a position that is being stored. If it is dropped in a function of
 /// [`EventStore::transact`], that position is stored when the transaction has ended.
 ///
 /// Every process that may open the socket's file can read all events, and raise the positions of consumers.
@@ -258,7 +258,8 @@ fn send_to_consumer(
     let mut acknowledged = connection.try_clone().map_err(Error::program)?;
     let is_gone = AtomicBool::new(false);
     thread::scope(|scope| {
-        // A thread of its own reads: the consumer never waits for one that waits for the consumer to read.
+        // A second thread reads. With one thread, the server and the consumer could each wait for the other one to
+        // read.
         let reading = thread::Builder::new().spawn_scoped(scope, || {
             if store_acknowledged(store, consumer, &mut acknowledged, from).is_err() {
                 let _ = acknowledged.shutdown(Shutdown::Both);

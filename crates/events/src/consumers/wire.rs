@@ -15,7 +15,7 @@
 //! ```
 //!
 //! A follower sends a [`Hello`](crate::consumers::hello::Hello), and nothing after it. A named consumer then sends
-//! positions, u64, without frames: it has processed all events before each of them.
+//! positions as u64, without frames. It has processed all events before a position that it sends.
 //!
 //! Integers are little-endian. A type or a stream is named before its first event, and before its first event after
 //! `forget`. Both sides are of one version.

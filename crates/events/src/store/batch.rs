@@ -101,7 +101,7 @@ impl Batch {
             return;
         }
         let first = self.first;
-        // Not searched for each tag: an event may have very many.
+        // Duplicates are removed here. A search for each tag would take long, because an event may have very many.
         self.tags.sort_unstable();
         self.tags.dedup();
         self.by_type.extend(self.types.drain(..).map(|kind| keys::type_chunk(kind, first)));

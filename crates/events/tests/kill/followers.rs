@@ -97,7 +97,7 @@ fn follow(files: &Files) {
         };
         assert!(follower.position() <= next, "the consumer begins at {}, and lacks {next}", follower.position());
         loop {
-            // What was not acknowledged comes again.
+            // Events that were not acknowledged are delivered again.
             let polled = follower.poll(Duration::from_millis(50), |remote| match remote.event.position < next {
                 true => Ok(()),
                 false => note(&mut seen, remote),

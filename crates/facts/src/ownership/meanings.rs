@@ -34,8 +34,8 @@ impl<'s> Meanings<'s> {
         })
     }
 
-    /// Whether both sets mean the same. If one of them has parts, slices decide: random ones, which find most
-    /// differences soon, and then those of their parts.
+    /// Whether both sets mean the same. If one of them has parts, slices decide: first random slices, which find most
+    /// differences soon, and then slices of their parts.
     fn are_same(&mut self, one: SetId, other: SetId) -> bool {
         match (self.sets.get(one), self.sets.get(other)) {
             (Some(first), Some(second)) if first == second => return true,
@@ -56,11 +56,12 @@ impl<'s> Meanings<'s> {
         is_same
     }
 
-    /// Whether the slices of the units of each part, and those of all other units, have the facts of both sets or of
-    /// none. So are slices of one unit, and of all but one.
+    /// Compares both sets by slices, and returns whether each slice has the facts of both or of none. For each part
+    /// there are two slices: that of its units, and that of all other units. For each unit there are also two: that of
+    /// this unit, and that of all others.
     ///
-    /// This is exact if both sets are conjunctions of alternatives of units: where one of them has no facts, it has
-    /// none in all but the units of one of its alternatives. It is exact too if both are alternatives of conjunctions.
+    /// This is exact if both sets are conjunctions of alternatives of units: a slice without the facts of such a set
+    /// has no unit of one of its alternatives. It is also exact if both sets are alternatives of conjunctions.
     fn are_same_by_parts(&self, one: SetId, other: SetId) -> bool {
         let parts = self.parts(one, other);
         let mut units: HashMap<SetId, BTreeSet<UnitId>> = HashMap::new();
@@ -96,7 +97,7 @@ impl<'s> Meanings<'s> {
         })
     }
 
-    /// Two sets and their parts, however deep, each after its parts.
+    /// Two sets, their parts, the parts of these and so on. Each set comes after its parts.
     fn parts(&self, one: SetId, other: SetId) -> Vec<(SetId, &'s OwnerSet)> {
         // Parts have lower numbers than their set: each is visited once.
         let (mut open, mut parts) = (BTreeSet::from([one, other]), Vec::new());

@@ -207,8 +207,8 @@ struct Context<'a> {
     stack: Option<&'a Snapshot>,
 }
 
-/// Tries a query in one order of its statements: over what reads facts, which says these counts. `false`: it does not
-/// compile.
+/// Tries a query in one order of its statements, which the given counts decide, over a reader of facts. Returns `false`
+/// if the query does not compile.
 fn try_order(
     (reads, counts): (&dyn Reads, &BTreeMap<PredicateId, u64>),
     query: &Query,
@@ -270,7 +270,7 @@ fn try_order(
     true
 }
 
-/// Of so many worlds, one is in the store too.
+/// One of this many worlds is also in the store.
 const STACKED_ONE_OF: u64 = 8;
 
 #[test]

@@ -532,12 +532,12 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         self.remove_left_over(newest, &kept, names, local)
     }
 
-    /// Removes data that neither `newest` needs nor a checkpoint in `kept`, and manifests that are not committed. Takes
-    /// their names from `names`.
+    /// Removes data that neither `newest` nor a checkpoint in `kept` needs, and manifests that are not committed.
+    /// Removes the names of these files from `names`.
     ///
-    /// A checkpoint is committed after this. Another process may remember an earlier one with the same id. It takes the
-    /// files of that one for whole if they are there and the id is committed. An interrupted call that stored such a
-    /// file again may have left a part of it.
+    /// A checkpoint is committed after this, because another process may remember an earlier checkpoint with the same
+    /// id. If the id is committed and the files of that checkpoint are there, this process takes the files for
+    /// complete. But an interrupted call that stored such a file again may have left only a part of it.
     fn remove_left_over(
         &mut self,
         newest: &Manifest,
@@ -580,7 +580,7 @@ fn changes_since(db: &Database, sequence: Sequence) -> Result<Option<Changes>, C
     }
 }
 
-/// The ids of the committed checkpoints but `id`. A `_commit` without a manifest is of another program.
+/// The ids of the committed checkpoints, except `id`. A `_commit` without a manifest belongs to another program.
 fn committed_besides(id: u64, names: &[String]) -> BTreeSet<u64> {
     committed(names).into_iter().filter(|&other| other != id && names.contains(&manifest_name(other))).collect()
 }

@@ -158,7 +158,7 @@ impl<K: Key, E: ValueCodec> EdgeTable<K, E> {
     }
 
     /// Removes edges of a vertex, and returns their number. If the query does not select all edges of its ranges, the
-    /// keys of those that it selects are in memory.
+    /// keys of the selected edges are kept in memory.
     pub fn remove_matching(
         &self,
         txn: &mut WriteTxn,

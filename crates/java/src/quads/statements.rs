@@ -158,7 +158,7 @@ fn find<'l>(
 }
 
 /// Whether a pattern has statements: 1 if it has, 0 if not, [`OUTDATED`] if the snapshot is not of the newest state,
-/// [`PAUSED`] if that takes long.
+/// [`PAUSED`] if the search takes long.
 fn has<'l>(
     env: &mut Env<'l>,
     _: JClass<'l>,

@@ -29,7 +29,7 @@ pub const SLICE: Duration = Duration::from_millis(50);
 
 /// Why a follower in the process that appends does not acknowledge.
 const IN_THIS_PROCESS: &str =
-    "only a follower that events.connect returns acknowledges; here, use EventStore.set_consumer_position";
+    "only a follower of events.connect with a consumer can acknowledge; here, use EventStore.set_consumer_position";
 
 /// What delivers events.
 enum Feed {

@@ -17,8 +17,8 @@ pub trait Quads: Clone + Send + Sync + 'static {
     /// of [`GraphPattern::Any`](crate::GraphPattern::Any) the default graph comes first, then the named ones.
     fn quads(&self, pattern: &IdPattern) -> QuadIds;
 
-    /// Returns the same set for reads of quads on which no result depends, such as counts that only choose an order of
-    /// joins. A transaction does not conflict with others that change what is only read like this.
+    /// Returns the same quads, for reads on which no result depends, such as counts that only choose an order of joins.
+    /// A transaction does not conflict with others that change what it reads in this way only.
     #[must_use]
     fn unchecked(&self) -> Self {
         self.clone()

@@ -11,7 +11,7 @@ use crate::http::refusal::Refusal;
 #[derive(Debug, Default)]
 pub struct Parameters {
     pairs: Vec<(Cow<'static, str>, String)>,
-    /// The beginning of the first name that means nothing anywhere.
+    /// The beginning of the first name that no request knows.
     unknown: Option<String>,
 }
 
@@ -129,11 +129,11 @@ impl Parameters {
         }
     }
 
-    /// Refuses all parameters but some, so that a misspelled one does not widen what a request changes. A name of
-    /// `allowed` that is one of [`PREFIXES`] is for all names with this prefix.
+    /// Refuses all parameters that are not `allowed`, so that a misspelled one does not widen what a request changes.
+    /// If one of [`PREFIXES`] is allowed, all names with this prefix are.
     ///
     /// # Errors
-    /// If there is another one.
+    /// If there is another parameter.
     pub fn refuse_others(&self, allowed: &[&str]) -> Result<(), Refusal> {
         let is_allowed = |name: &str| {
             allowed.iter().any(|&allowed| name == allowed || PREFIXES.contains(&allowed) && name.starts_with(allowed))

@@ -57,7 +57,7 @@ impl Repository {
     /// Receives a document.
     ///
     /// # Errors
-    /// As [`Upload::of`] and [`Service::receive`]; 400 if the body is not gzip, and its head says so.
+    /// As [`Upload::of`] and [`Service::receive`]; 400 if the headers say that the body is gzip, and it is not.
     pub async fn document(
         &self,
         headers: &HeaderMap,
@@ -71,12 +71,13 @@ impl Repository {
     }
 }
 
-/// Documents are decompressed by their first bytes. A body that is not what its head says is not parsed as a text.
+/// Refuses a body that is not gzip although its headers say so. Documents are decompressed by their first bytes, so it
+/// would be parsed as text.
 fn check_encoding(headers: &HeaderMap, bytes: &[u8]) -> Result<(), Refusal> {
     let encoding = headers.get(header::CONTENT_ENCODING).map(HeaderValue::as_bytes).unwrap_or_default();
     let is_gzip = [&b"gzip"[..], b"x-gzip"].iter().any(|name| encoding.eq_ignore_ascii_case(name));
     if is_gzip && !bytes.starts_with(&[0x1f, 0x8b]) {
-        return Err(Refusal::bad_request("the body is not gzip, which Content-Encoding says"));
+        return Err(Refusal::bad_request("Content-Encoding says gzip, but the body is not gzip"));
     }
     Ok(())
 }

@@ -218,8 +218,8 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Transactions between two looks at the clock: those that wait for the disk or have many puts are long enough to
-    /// be timed one by one.
+    /// How many transactions run between two readings of the clock. Transactions that wait for the disk or have many
+    /// puts are long enough to be timed one by one.
     pub fn batch(&self) -> usize {
         let are_long = self.settings.level == Level::Disk || self.transaction == Transaction::Batch;
         if are_long { 1 } else { crate::measure::clock::BATCH }

@@ -20,7 +20,7 @@ pub fn run(arguments: &Compact) -> Result<(), Failure> {
         Ok(Progress::new("compacting").follow(&monitor, || db.compact_with(&monitor))?)
     })?;
     if let (Ok(before), Ok(after)) = (before, length()) {
-        // A checkpoint writes to new pages, which a file without free ones does not have.
+        // A checkpoint writes to free pages. If the file has none, it grows.
         let remark = if after < before { "" } else { "; it had no unused space, and needs some for later changes" };
         let (path, before, after) = (path.display(), size(before), size(after));
         let _ = writeln!(std::io::stderr(), "{path}: {before} before, {after} now{remark}");

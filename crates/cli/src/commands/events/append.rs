@@ -96,7 +96,7 @@ fn open(path: &Path) -> Result<Input, Failure> {
     Ok(buffered(File::open(path).map_err(failed)?))
 }
 
-/// An input, as messages name it.
+/// The name of an input in messages.
 fn named(path: &Path) -> &Path {
     if path == Path::new("-") { Path::new("standard input") } else { path }
 }

@@ -24,7 +24,7 @@ pub fn run(arguments: &RdfCheck) -> Result<(), Failure> {
         }
         let mut printer = Printer::to_standard_output(arguments.format, &["damage"]);
         let damages: Vec<String> = report.pages.damages.iter().map(ToString::to_string).collect();
-        // The check of the indexes ends at a page that cannot be read, which is among the damages.
+        // The check of the indexes ends at a page that cannot be read. `damages` has this page already.
         let defects = report.defects.iter().filter(|defect| !damages.iter().any(|damage| defect.starts_with(damage)));
         let rows: Vec<&String> = damages.iter().chain(defects).collect();
         for row in &rows {

@@ -42,12 +42,12 @@ pub fn run(arguments: &Dump) -> Result<(), Failure> {
     })
 }
 
-/// The format that the name of a file promises. Without an extension, it is N-Quads.
+/// The format that the extension of a file name stands for. Without an extension, it is N-Quads.
 fn promised(path: &Path) -> Result<RdfFormat, Failure> {
     refuse_packed_name(path)?;
     match format_of(path) {
         None if path.extension().is_some() => Err(Failure::Message(format!(
-            "{}: the extension is of no RDF format; give --format, or end the name in .nq, .trig, .nt, .ttl, .rdf or \
+            "{}: the extension is not that of an RDF format; give --format, or end the name in .nq, .trig, .nt, .ttl, .rdf or \
              .jsonld",
             path.display()
         ))),

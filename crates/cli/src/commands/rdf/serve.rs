@@ -68,11 +68,15 @@ fn announce(server: &Server, arguments: &Serve, path: &Path) {
     );
     let _ = writeln!(out, "for RDF4J: the server {url}, the repository {url}{}", server.repository_path());
     if arguments.base.is_none() && address.ip().is_unspecified() {
-        let _ = writeln!(out, "on other machines: the same with the address of this one, or give its URL with --base");
+        let _ = writeln!(
+            out,
+            "from other machines, use the address of this machine in the URL; --base sets the URL that is printed"
+        );
     }
 }
 
-/// Where this machine reaches a server that is bound to an address: all addresses together are none to connect to.
+/// The address at which this machine reaches a server. A server that is bound to all addresses is reached at the
+/// loopback address.
 fn reached_at(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => address.set_ip(Ipv4Addr::LOCALHOST.into()),

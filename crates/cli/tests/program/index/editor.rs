@@ -1,11 +1,11 @@
-//! The language server, asked by the client of an editor that is on the machine: Neovim 0.7 or later.
+//! The language server, asked by the client of an editor that is installed: Neovim 0.7 or later.
 
 use std::io::{ErrorKind, Write};
 
 use super::{indexed, lines};
 use crate::fixture::{PROGRAM, Run};
 
-/// Asks the server about the symbol under the cursor; see its first lines.
+/// Asks the server about the symbol under the cursor. The first lines of the script describe it.
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/index/editor.lua");
 
 #[test]
@@ -16,7 +16,7 @@ fn neovim_gets_answers_about_the_symbol_under_its_cursor() {
     let mut editor = directory.command("nvim");
     editor.args(["--headless", "-u", "NONE", "-i", "NONE", "-n", "src/use0.rs", "-c"]);
     editor.arg(format!("luafile {}", SCRIPT.replace(' ', "\\ ")));
-    // Neovim writes its own log of language servers into its directories of the user.
+    // Neovim writes a log of language servers into directories of the user.
     for name in ["HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] {
         editor.env(name, directory.root());
     }
@@ -28,7 +28,7 @@ fn neovim_gets_answers_about_the_symbol_under_its_cursor() {
     let run = match editor.output() {
         Ok(output) => Run::of(output),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            // Where the test runner does not catch it.
+            // The test runner captures `eprintln!`, but not this.
             let name = "neovim_gets_answers_about_the_symbol_under_its_cursor";
             let _ = writeln!(std::io::stderr(), "SKIPPED {name}: there is no program `nvim`");
             return;

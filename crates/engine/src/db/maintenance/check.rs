@@ -33,7 +33,7 @@ pub struct CheckReport {
 pub struct Damage(String);
 
 impl Damage {
-    /// Without what to do, which is the same for all of a report.
+    /// The damage without what to do about it, which is the same for all damages of a report.
     fn of(error: &Error) -> Self {
         Self(match error {
             Error::Corrupt { path, place, offence } => format!("{}: {place} is damaged: {offence}", path.display()),

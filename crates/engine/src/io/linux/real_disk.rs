@@ -219,7 +219,7 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     for links in 0..LINKS_MAX {
         let name = path.file_name().map(ToOwned::to_owned);
         let name = name.ok_or_else(|| match path.as_os_str().is_empty() {
-            true => io::Error::new(io::ErrorKind::InvalidInput, "the path ends in no file name"),
+            true => io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name at its end"),
             false => io::ErrorKind::IsADirectory.into(),
         })?;
         let directory = fs::canonicalize(or_current(path.parent().unwrap_or(Path::new(""))));

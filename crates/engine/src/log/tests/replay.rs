@@ -364,7 +364,7 @@ fn segment_of_another_database_is_an_error_that_says_so() {
     // Even one that is only waiting for its removal.
     let error = read_back(&disk, database(), [9; 16], from(4, 2)).expect_err("it is another's");
     assert!(error.to_string().contains("it is the log of another database"), "{error}");
-    // One whose number is above those of a log that is gone. The message has one remedy.
+    // The log is gone, except for a segment of another database. The message has only the remedy for this segment.
     disk.remove(&segment(1)).expect("the disk works");
     let error = read_back(&disk, database(), [9; 16], from_start()).expect_err("it is another's");
     let expected = "log segment 2 at byte 16 is damaged: it is the log of another database; move it away, beside its \

@@ -183,12 +183,12 @@ impl WriteTxn {
         self.put_parts(table, entries, |_| {})
     }
 
-    /// Stores many entries as [`WriteTxn::put_many`] does, or none of them. It costs nothing more for entries that fit
-    /// into [`Options::write_set_bytes`](crate::Options::write_set_bytes) together with the changes before them, unlike
-    /// a [`savepoint`](WriteTxn::savepoint) before the call.
+    /// Stores many entries as [`WriteTxn::put_many`] does, or none of them. If the entries and the changes before them
+    /// fit into [`Options::write_set_bytes`](crate::Options::write_set_bytes), the call costs no more than `put_many`.
+    /// A [`savepoint`](WriteTxn::savepoint) before `put_many` would cost more.
     ///
     /// # Errors
-    /// As [`WriteTxn::put`]; the transaction is as before the call then.
+    /// As [`WriteTxn::put`]. The transaction is then as it was before the call.
     pub fn put_all_or_none<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &mut self,
         table: &Table,
@@ -208,8 +208,8 @@ impl WriteTxn {
         put
     }
 
-    /// Stores many entries: at the end, or in parts if they take too much memory. Calls `before_part` before each part
-    /// but the last.
+    /// Stores many entries: all at the end, or in several parts if they take too much memory. Calls `before_part`
+    /// before each part but the last.
     fn put_parts<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &mut self,
         table: &Table,
@@ -328,9 +328,9 @@ impl WriteTxn {
         Ok(())
     }
 
-    /// Calls `read` with this transaction. What it reads is not checked at the commit, at any isolation level.
+    /// Calls `read` with this transaction. The commit does not check what `read` has read, at any isolation level.
     ///
-    /// It is for reads on which no change depends, such as counts that only choose in which order to do some work.
+    /// Use it for reads on which no change depends, such as counts that only choose the order of some work.
     ///
     /// ```
     /// use fulgurite::Read;
@@ -525,7 +525,7 @@ pub(super) fn check_lengths(table: &Table, key: &[u8], value_bytes: usize) -> Re
     table.info.check_width(value_bytes)
 }
 
-/// Keeps what a transaction has read apart from it, and restores it when it is dropped, after a panic too.
+/// Holds the read set of a transaction apart from it. When dropped, also by a panic, it puts the read set back.
 struct ReadsApart<'t> {
     txn: &'t mut WriteTxn,
     reads: Option<ReadSet>,

@@ -238,7 +238,7 @@ fn plain_message(error: &RdfSyntaxError) -> String {
         _ => message,
     };
     match message.contains(NO_SCHEME) {
-        true => format!("{message}; it is relative, and the document has no base: give a base IRI with it"),
+        true => format!("{message}; it is relative, and the document has no base: give a base IRI"),
         false => message,
     }
 }

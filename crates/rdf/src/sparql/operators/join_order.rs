@@ -55,7 +55,7 @@ pub(super) struct Step {
 
 /// Chooses the order of a group.
 pub(super) struct Chooser<'o, 'q, Q> {
-    /// For what only chooses the order.
+    /// For reads that only choose the order.
     pub(super) quads: Q,
     pub(super) watch: &'o EvaluationMonitor,
     pub(super) order: JoinOrder,

@@ -9,8 +9,8 @@
 //! | `X (P/Q) Y` | `X P _:m . _:m Q Y` |
 //! | `X !(:p\|^:q) Y` | `{ X !:p Y } UNION { Y !:q X }`, as the parser has it |
 //!
-//! Closures of closures become one, with the same pairs: `(:p+|:q?)*` becomes `(:p|:q)*`. The evaluator would search
-//! the inner ones again from each node.
+//! Closures of closures become one closure with the same pairs: `(:p+|:q?)*` becomes `(:p|:q)*`. Otherwise the
+//! evaluator would search the inner closures again from each node.
 //!
 //! A node `_:m` is used again in other alternatives of its union, so a path of thousands has few. Patterns that are
 //! joined have different ones.
@@ -169,7 +169,7 @@ fn join(left: Option<GraphPattern>, right: GraphPattern) -> GraphPattern {
     }
 }
 
-/// The path with one closure in the place of closures of closures.
+/// The path in which each closure of closures is one closure.
 fn flat(path: Path) -> Path {
     match path {
         Path::ZeroOrMore(inner) => Path::ZeroOrMore(steps(*inner).0.into()),
@@ -186,7 +186,7 @@ fn flat(path: Path) -> Path {
     }
 }
 
-/// The steps of a closure without closures of their own, and whether there may be none.
+/// The steps of a closure, without the closures among them, and whether the closure may have no step.
 fn steps(inner: Path) -> (Path, bool) {
     let (mut steps, mut may_be_empty) = (None, false);
     let mut pending = vec![inner];

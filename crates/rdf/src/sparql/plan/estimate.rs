@@ -150,7 +150,7 @@ impl Slots {
 /// Counts quads for a planner.
 pub(super) struct Estimator<'e, Q> {
     terms: &'e Terms<Q>,
-    /// For what only chooses an order of joins.
+    /// For reads that only choose an order of joins.
     unchecked: Q,
     scope: &'e Scope,
     /// What was counted, by pattern: the steps of a join ask for the same again and again.

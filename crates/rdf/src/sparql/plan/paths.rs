@@ -1,4 +1,4 @@
-//! Paths in a form in which the evaluator has each row as often as SPARQL has it, and reads each quad once.
+//! Rewrites paths so that the evaluator returns each row as often as SPARQL has it, and reads each quad once.
 //!
 //! | path | becomes | because the evaluator |
 //! |---|---|---|
@@ -6,8 +6,8 @@
 //! | `GRAPH ?g { X P+ Y }`, `?g` may be unknown | `GRAPH ?g { X P+\|P Y }` | has a row for each first step |
 //! | `X !:p Y` | `X ?p Y FILTER(?p NOT IN (:p))` | has one row for several quads, if both ends are known |
 //!
-//! The second form has the rows of `P+`, each once: alternatives within one path are a set. The first step is one of
-//! them, and is found again in little time.
+//! The second form has the rows of `P+`, each once: alternatives within one path are a set. A first step is a row of
+//! `P+` too; finding it again takes little time.
 
 use spargebra::algebra::{Expression, GraphPattern, PropertyPathExpression as Path};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
@@ -19,7 +19,7 @@ use super::names::{Name, Names};
 pub(super) struct Place<'p> {
     /// What is bound before.
     pub bound: &'p Names,
-    /// Of that, what is bound around the group. A part of an `OPTIONAL` may be joined to it afterwards.
+    /// The part of `bound` that is bound around the group. A part of an `OPTIONAL` may be joined to it afterwards.
     pub outer: &'p Names,
     pub graph: Option<&'p NamedNodePattern>,
 }
@@ -42,7 +42,7 @@ impl Place<'_> {
     }
 }
 
-/// The pattern in its form, if it is a path. `number` is that of the next hidden variable.
+/// The pattern in the form of the table above, if it is a path. `number` is that of the next hidden variable.
 pub(super) fn evaluated(pattern: GraphPattern, place: &Place<'_>, number: &mut usize) -> GraphPattern {
     let GraphPattern::Path { subject, path, object } = pattern else { return pattern };
     let path = match path {

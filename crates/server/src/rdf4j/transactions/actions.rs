@@ -94,7 +94,7 @@ async fn act_by(repository: Arc<Repository>, id: &str, transaction: &str, action
             let bounds = RequestLimits::new(&repository.service.served.options, &parameters)?;
             compute(&repository.service.admission, move |token| {
                 let watch = CancelCheck::begin(token, bounds);
-                // What is removed has to be read.
+                // The statements to remove are found by a read.
                 let mut transaction = if is_insert { in_use.lock() } else { in_use.lock_to_read(&watch)? };
                 transaction.change(change, &watch)
             })

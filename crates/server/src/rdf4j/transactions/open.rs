@@ -219,7 +219,7 @@ fn conflict() -> Refusal {
     Refusal::of(StatusCode::CONFLICT, message)
 }
 
-/// As [`conflict`], of a transaction that the server does not repeat by itself.
+/// As [`conflict`], for a transaction that the server does not repeat by itself.
 fn unrepeated(bytes_max: usize) -> Refusal {
     let message = format!(
         "Observed State has Changed: another transaction has changed what this one has read or changed; nothing was \

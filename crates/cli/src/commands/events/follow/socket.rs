@@ -15,8 +15,8 @@ use crate::output::{counted, pause};
 /// at the next position, as soon as a process serves there. It says once if each connection ends at once.
 ///
 /// # Errors
-/// If no process serves at the socket at the beginning, the store has no such position, or another process follows with
-/// the name; those of the output.
+/// If, at the beginning, no process serves at the socket, the store has no such position, or another process follows
+/// with the same name. Errors of the output.
 pub fn run(arguments: &Follow, socket: &Path) -> Result<(), Failure> {
     let mut follower = match (&arguments.consumer, arguments.from) {
         (Some(consumer), _) => RemoteFollower::connect_consumer(socket, consumer)?,
@@ -68,8 +68,8 @@ pub fn run(arguments: &Follow, socket: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Prints at most `left` events that have arrived, and returns what the follower has returned. A consumer acknowledges
-/// them.
+/// Prints at most `left` events that have arrived, and returns what the follower has returned. A consumer then
+/// acknowledges the printed events.
 fn print_arrived(
     follower: &mut RemoteFollower,
     left: &mut u64,
@@ -89,7 +89,8 @@ fn print_arrived(
     if !is_consumer {
         return Ok(polled);
     }
-    // Also if the connection has ended: the other process may still read. Events beyond the limit count as not printed.
+    // Acknowledges also if the connection has ended: the other process may still read. Events beyond the limit count as
+    // not printed.
     let done = if *left > 0 { follower.position() } else { printed };
     let acknowledged = follower.acknowledge(done);
     Ok(polled.and_then(|signal| acknowledged.map(|()| signal)))
@@ -119,7 +120,7 @@ fn connect_again(
     }
 }
 
-/// Counts a connection that has ended, and says once that many have.
+/// Counts a connection that has ended, and prints a message once when many have ended.
 fn has_ended(ended: &mut u64) {
     *ended += 1;
     if *ended == ENDED_MANY {

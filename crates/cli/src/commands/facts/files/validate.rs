@@ -18,7 +18,7 @@ pub fn run(arguments: &Validate) -> Result<(), Failure> {
         if let Some(file) = database.store().database()
             && let Some(damage) = file.check()?.damages.first()
         {
-            // It names the file.
+            // The text of the damage names the file.
             return Err(Failure::damaged(format!("{damage}; restore a backup")));
         }
         let validated = database.validate().map_err(|error| match error {

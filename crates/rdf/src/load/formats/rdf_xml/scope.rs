@@ -115,7 +115,7 @@ fn without_base(attribute: &str, value: &str, error: &oxiri::IriParseError) -> S
     let is_relative = Iri::parse_unchecked("http://e/").resolve(value).is_ok();
     match is_relative {
         true => format!(
-            "{attribute}=\"{value}\" is relative, and the document has no base; give a base IRI with it, or write xml:base in it"
+            "{attribute}=\"{value}\" is relative, and the document has no base; give a base IRI, or write xml:base in it"
         ),
         false => no_iri(value, error),
     }

@@ -97,8 +97,7 @@ fn fault_of_iri(iri: &str, has_base: bool) -> Option<String> {
             && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
     };
     if !scheme.is_some_and(is_scheme) {
-        let message =
-            "this IRI is relative, and there is no base; add `BASE <…>` at the beginning, or give a base IRI with it";
+        let message = "this IRI is relative, and there is no base; add `BASE <…>` at the beginning, or give a base IRI";
         return (!has_base).then(|| message.to_owned());
     }
     NamedNode::new(iri).err().map(|error| format!("this is not an IRI: {error}"))

@@ -250,7 +250,7 @@ const QUERIES: &[Row] = &[
         1,
         12,
         "<a>",
-        "this IRI is relative, and there is no base; add `BASE <…>` at the beginning, or give a base IRI with it",
+        "this IRI is relative, and there is no base; add `BASE <…>` at the beginning, or give a base IRI",
     ),
     ("", 1, 1, "", "the text is empty"),
     ("SELECT * { ?s ?p “x” }", 1, 18, "“", "`“` is not a quote of SPARQL; write `\"` or `'`"),

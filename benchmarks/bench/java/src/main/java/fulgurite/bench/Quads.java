@@ -261,7 +261,7 @@ public final class Quads {
         span.print(name, evaluations, latencies);
     }
 
-    /** Evaluates a query until the compiler and the collector rest. */
+    /** Evaluates a query until the compiler and the collector are nearly idle. */
     private static void warm(SailRepositoryConnection connection, String name, String text, int rows) {
         Watch whole = new Watch();
         boolean isResting = false;
@@ -306,9 +306,9 @@ public final class Quads {
     /** How long each query is warmed up at least: most are fully compiled after a second. */
     private static final long QUERY_WARM_NANOS = 2_000_000_000L;
 
-    /** How long it is warmed up at most: the collector of some queries never rests. */
+    /** How long each query is warmed up at most: with some queries, the collector is never idle. */
     private static final long QUERY_WARM_NANOS_MAX = 10_000_000_000L;
 
-    /** Whether the compiler rests is looked at for so long. */
+    /** How long the query is evaluated before each check whether the compiler and the collector are idle. */
     private static final long WARM_PART_NANOS = 500_000_000L;
 }

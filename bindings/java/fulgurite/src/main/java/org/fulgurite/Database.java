@@ -162,7 +162,7 @@ public final class Database implements AutoCloseable {
      * Begins a write transaction with the isolation of the options. Waits while an exclusive transaction is running.
      *
      * @return the transaction; commit or close it
-     * @throws IllegalStateException if this thread has begun the exclusive transaction
+     * @throws IllegalStateException if this thread has begun an exclusive transaction that is open
      */
     public WriteTransaction beginWrite() {
         checkNotExclusive();
@@ -183,8 +183,8 @@ public final class Database implements AutoCloseable {
 
     /**
      * Begins an exclusive write transaction: no other transaction commits until it ends, so it never conflicts. Until
-     * then, this thread must write by it: other changes of the database on this thread would wait for ever, so they
-     * throw {@link IllegalStateException}.
+     * then, this thread must write by this transaction. Other changes of the database on this thread would wait for
+     * ever, so they throw {@link IllegalStateException}.
      *
      * @param timeout how long to wait for the previous exclusive transaction
      * @return the transaction, or nothing if the previous one has not ended in time
@@ -293,7 +293,7 @@ public final class Database implements AutoCloseable {
 
     private Table create(String name, TableOptions options, boolean ifAbsent) {
         Objects.requireNonNull(name, "name");
-        // A table that exists is opened, which waits for nothing.
+        // Opening an existing table does not wait.
         if (isExclusive() && !(ifAbsent && tableNames().contains(name))) {
             checkNotExclusive();
         }

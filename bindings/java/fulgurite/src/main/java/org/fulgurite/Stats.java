@@ -90,8 +90,8 @@ public final class Stats {
     }
 
     /**
-     * Returns the depth of the deepest tree: how many levels of branches are above its leaves. A read of a key passes
-     * as many branches.
+     * Returns the depth of the deepest tree: how many levels of branches are above its leaves. Reading a key passes
+     * this many branches.
      *
      * @return the number of levels
      */

@@ -85,7 +85,7 @@ public final class RocksdbMigration {
                 text -> LOGGER.info("{} shard {}: {}", from.getName(), from.getShardId(), text));
     }
 
-    /** As the other method. Passes texts about what was done to {@code progress}. */
+    /** As the other method, but passes messages about the progress to {@code progress}. */
     static long migrate(
             DataModel model, StoreContext from, StoreContext to, long checkpointId, Consumer<String> progress) {
         ShardStore store = (ShardStore) new FulguriteStoreBuilder().getStore(model, to.getConfig());

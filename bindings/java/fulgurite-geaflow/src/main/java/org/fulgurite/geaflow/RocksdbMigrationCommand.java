@@ -44,7 +44,7 @@ public final class RocksdbMigrationCommand {
             + "  --checkpoint ID     the number of the checkpoint\n"
             + "  --to ROOT           geaflow.file.persistent.root of the new state\n"
             + "  --key CLASS         the class of keys; for KV, KList and KMap\n"
-            + "  --value CLASS       the class of values, of a list's elements or of a map's values; for the same\n"
+            + "  --value CLASS       the class of values, of a list's elements or of a map's values; for KV, KList, KMap\n"
             + "  --entry CLASS       the class of the keys in maps; for KMap\n"
             + "  --schema CLASS      for graphs: a java.util.function.Supplier of the GraphDataSchema of the state,\n"
             + "                      with a public constructor without arguments\n"
@@ -67,7 +67,7 @@ public final class RocksdbMigrationCommand {
     private final IKeySerializer<?> newSerializer;
     private final GraphDataSchema schema;
 
-    /** Reads the options. Throws an {@link IllegalArgumentException} if they make no sense. */
+    /** Reads the options. Throws an {@link IllegalArgumentException} if they are wrong. */
     private RocksdbMigrationCommand(String[] arguments) {
         options = options(arguments);
         model = model(option("--model"));
@@ -196,7 +196,7 @@ public final class RocksdbMigrationCommand {
         return options;
     }
 
-    /** The value of an option that must be there. */
+    /** The value of a required option. */
     private String option(String name) {
         String value = options.get(name);
         if (value == null || value.isEmpty()) {

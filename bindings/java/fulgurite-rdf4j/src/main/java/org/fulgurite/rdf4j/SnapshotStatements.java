@@ -35,7 +35,7 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
 
     private static final int ROOM_BYTES = 1 << 14;
 
-    /** A native call has found no statement among as many as it looks at. */
+    /** The result of a native call that has looked at its maximum of statements, and has found none. */
     private static final int PAUSED = 2;
 
     /** The arrays of a thread for a pattern and a first batch, which are read before its next call. */
@@ -109,8 +109,8 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
     }
 
     /**
-     * Returns whether a pattern has statements: by one native call, unless no index has the pattern and there are many
-     * statements. The parameters are those of {@link #find}.
+     * Returns whether a pattern has statements. One native call is enough, unless no index has the pattern and there
+     * are many statements. The parameters are those of {@link #find}.
      */
     static boolean has(
             FulguriteStore store, Resource subject, IRI predicate, Value object, int kinds, Resource... contexts) {

@@ -462,7 +462,7 @@ public class FulguriteStoreConfig extends BaseSailConfig {
                 setQueryEngine(QueryEngine.valueOf(value.getLabel().toUpperCase(Locale.ROOT))));
     }
 
-    /** Throws an exception for a key of this store's namespace that is none, such as a misspelled one. */
+    /** Throws an exception for an unknown key in this store's namespace, such as a misspelled one. */
     private static void refuseUnknown(Model model, Resource node) {
         for (Statement statement : model.getStatements(node, null, null)) {
             IRI key = statement.getPredicate();

@@ -114,7 +114,7 @@ public final class Migrate {
         }
     }
 
-    /** A number of things, as the command line prints it: {@code 3,004 statements}. */
+    /** A number of things in the form of the command line: {@code 3,004 statements}. */
     private static String counted(long count, String name) {
         return String.format(Locale.ROOT, "%,d %s%s", count, name, count == 1 ? "" : "s");
     }
