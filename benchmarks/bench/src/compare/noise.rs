@@ -313,7 +313,7 @@ mod tests {
     const THRESHOLD: f64 = 0.05;
 
     /// Comparisons that are made up of each kind.
-    const TRIES: u64 = 60;
+    const TRIES: u64 = 100;
 
     /// A machine: how its rounds scatter.
     #[derive(Clone, Copy, Debug)]

@@ -36,8 +36,10 @@ const FREE_DIVISOR: u64 = 2;
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
-    use crate::measure::machine::MemoryWatch;
+    use crate::measure::machine::{MemoryWatch, private_memory_bytes};
 
     #[test]
     fn memory_is_touched_and_given_back() {
@@ -46,7 +48,12 @@ mod tests {
         let watch = MemoryWatch::start();
         warm_memory(512 << 20);
         assert!(watch.finish() >= expected);
-        assert!(MemoryWatch::start().finish() < 256 << 20);
+        // Other tests of this process hold memory for a while.
+        let deadline = Instant::now() + Duration::from_secs(120);
+        while private_memory_bytes() >= 256 << 20 {
+            assert!(Instant::now() < deadline, "{} bytes are kept", private_memory_bytes());
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     #[test]
