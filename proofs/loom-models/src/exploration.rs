@@ -66,7 +66,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let schedules = arguments.schedules.unwrap_or(20_000);
+    let schedules = arguments.schedules.unwrap_or(10_000);
     let models: Vec<&'static Model> = match &arguments.run.as_ref().or(arguments.only.as_ref()) {
         None => MODELS.iter().collect(),
         Some(name) => MODELS.iter().filter(|model| model.name == **name).collect(),

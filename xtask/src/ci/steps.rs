@@ -34,7 +34,7 @@ pub const STEPS: &[Step] = &[
         portable(root, "aarch64-apple-darwin", &["--all-targets"], ENGINE)
     }),
     long("crash", "no power cut loses an acknowledged commit", |root| {
-        outcome(launch::run_of_tests(root, "crash", &["--images", "40000"]))
+        outcome(launch::run_of_tests(root, "crash", &["--images", "30000"]))
     }),
     long("kill", "no death of a process loses what it acknowledged", |root| {
         outcome(launch::run_of_tests(root, "kill", &["--count", "100"]))

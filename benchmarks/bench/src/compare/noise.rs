@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn where_nothing_changed_hardly_any_comparison_has_an_alarm() {
         for machine in [QUIET, USUAL, NOISY] {
-            for (rows, rounds) in [(1, 3), (1, 5), (5, 10), (30, 3), (30, 5)] {
+            for (rows, rounds) in [(1, 3), (1, 5), (5, 10), (30, 3)] {
                 let alarms = machine.percent((rows, rounds, 0, 0.0), THRESHOLD, any_change);
                 assert!(alarms <= 6.0, "{machine:?}, {rows} rows of {rounds} rounds: {alarms} %");
             }
