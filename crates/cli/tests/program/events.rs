@@ -245,7 +245,11 @@ fn a_batch_with_a_wrong_line_is_not_appended_and_the_line_is_named() {
     let append =
         |input: &str| directory.run_with_input(&["events", "append", "a.ful", "--batch", "2"], input.as_bytes());
     let good = r#"{"stream":"n","type":"x"}"#;
-    refused(&append(&format!("{good}\n{good}\n{good}\n{{")), 1, "standard input: line 4, column 1: it ends before");
+    refused(
+        &append(&format!("{good}\n{good}\n{good}\n{{")),
+        1,
+        "standard input: line 4, column 1: the text ends before",
+    );
     assert_eq!(done(&directory.run(&["events", "read", "a.ful", "n"])).len(), 2);
     for (line, message) in [
         (r#"{"type":"x"}"#, "no member `stream`"),
