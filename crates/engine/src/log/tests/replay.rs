@@ -367,8 +367,8 @@ fn segment_of_another_database_is_an_error_that_says_so() {
     // The log is gone, except for a segment of another database. The message has only the remedy for this segment.
     disk.remove(&segment(1)).expect("the disk works");
     let error = read_back(&disk, database(), [9; 16], from_start()).expect_err("it is another's");
-    let expected = "log segment 2 at byte 16 is damaged: it is the log of another database; move it away, beside its \
-                    own database";
+    let expected = "log segment 2 at byte 16 is damaged: it is the log of another database; move it to the directory of \
+                    its own database";
     assert!(error.to_string().ends_with(expected), "{error}");
 }
 
