@@ -260,7 +260,7 @@ for event in events.connect(sys.argv[1], 2):
                     follower.acknowledge()
             with self.assertRaisesRegex(fulgurite.InvalidError, "give no start"):
                 events.connect(socket, 1, consumer="c")
-            with events.connect(socket) as follower, self.assertRaisesRegex(fulgurite.InvalidError, "without a name"):
+            with events.connect(socket) as follower, self.assertRaisesRegex(fulgurite.InvalidError, "no consumer name"):
                 follower.acknowledge()
         with self.assertRaisesRegex(fulgurite.InvalidError, "set_consumer_position"):
             self.store.follow().acknowledge()
