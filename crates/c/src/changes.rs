@@ -10,7 +10,7 @@ use fulgurite::{Change, ChangedTable, Sequence};
 
 use crate::arguments::{check_out, fulgurite_slice, places, set, set_if_wanted};
 use crate::code::{Failure, Result, guarded};
-use crate::handles::{OBJECTS, Object, OpenChanges, add, database, fulgurite_changes, fulgurite_database, with};
+use crate::handles::{Object, OpenChanges, add, close, database, fulgurite_changes, fulgurite_database, with};
 
 /// What a change has done.
 #[repr(C)]
@@ -125,14 +125,7 @@ pub extern "C" fn fulgurite_open_changes(
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_close_changes(feed: fulgurite_changes) -> c_int {
-    guarded(|| {
-        // Also a feed whose call has panicked is closed.
-        with(feed.id, "change feed", |object| match object {
-            Object::Changes(_) => Ok(()),
-            other => Err(other.is_not("change feed")),
-        })?;
-        OBJECTS.take(feed.id).map(drop).ok_or_else(|| Failure::closed("change feed"))
-    })
+    guarded(|| close(feed.id, "change feed", |object| matches!(object, Object::Changes(_))))
 }
 
 /// Moves to the next commit, and returns its sequence and the number of its changes.

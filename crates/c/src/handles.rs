@@ -243,6 +243,15 @@ pub fn with<R>(handle: u64, name: &str, run: impl FnOnce(&Object) -> Result<R>) 
     OBJECTS.with(handle, run).ok_or_else(|| Failure::closed(name))?
 }
 
+/// Closes an object, also one whose call has panicked.
+///
+/// # Errors
+/// If the handle is closed or of another object.
+pub fn close(handle: u64, name: &str, is: impl FnOnce(&Object) -> bool) -> Result<()> {
+    with(handle, name, |object| if is(object) { Ok(()) } else { Err(object.is_not(name)) })?;
+    OBJECTS.take(handle).map(drop).ok_or_else(|| Failure::closed(name))
+}
+
 /// The database of a handle. Closing the database does not wait for calls with the result.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use crate::arguments::{check_out, places, set, set_if_wanted};
 use crate::code::{Failure, Result, guarded};
 use crate::events::held::{OpenFollower, fulgurite_event};
 use crate::events::store::store;
-use crate::handles::{OBJECTS, Object, add, fulgurite_event_store, fulgurite_follower, with};
+use crate::handles::{Object, add, close, fulgurite_event_store, fulgurite_follower, with};
 
 fn with_follower<R>(follower: fulgurite_follower, run: impl FnOnce(&mut OpenFollower) -> Result<R>) -> Result<R> {
     with(follower.id, "follower", |object| match object {
@@ -86,12 +86,5 @@ pub extern "C" fn fulgurite_follower_position(
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_close_follower(follower: fulgurite_follower) -> c_int {
-    guarded(|| {
-        // Also a follower whose call has panicked is closed.
-        with(follower.id, "follower", |object| match object {
-            Object::Follower(_) => Ok(()),
-            other => Err(other.is_not("follower")),
-        })?;
-        OBJECTS.take(follower.id).map(drop).ok_or_else(|| Failure::closed("follower"))
-    })
+    guarded(|| close(follower.id, "follower", |object| matches!(object, Object::Follower(_))))
 }

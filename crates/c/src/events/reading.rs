@@ -10,7 +10,7 @@ use crate::arguments::{array, check_out, places, set};
 use crate::code::{Failure, Result, guarded};
 use crate::events::held::{OpenEventCursor, fulgurite_event};
 use crate::events::store::store;
-use crate::handles::{OBJECTS, Object, add, fulgurite_event_cursor, fulgurite_event_store, with};
+use crate::handles::{Object, add, close, fulgurite_event_cursor, fulgurite_event_store, with};
 
 fn with_cursor<R>(cursor: fulgurite_event_cursor, run: impl FnOnce(&mut OpenEventCursor) -> Result<R>) -> Result<R> {
     with(cursor.id, "cursor over events", |object| match object {
@@ -113,12 +113,5 @@ pub unsafe extern "C" fn fulgurite_read_events(
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_close_event_cursor(cursor: fulgurite_event_cursor) -> c_int {
-    guarded(|| {
-        // Also a cursor whose call has panicked is closed.
-        with(cursor.id, "cursor over events", |object| match object {
-            Object::EventCursor(_) => Ok(()),
-            other => Err(other.is_not("cursor over events")),
-        })?;
-        OBJECTS.take(cursor.id).map(drop).ok_or_else(|| Failure::closed("cursor over events"))
-    })
+    guarded(|| close(cursor.id, "cursor over events", |object| matches!(object, Object::EventCursor(_))))
 }

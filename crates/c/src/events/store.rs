@@ -7,9 +7,9 @@ use std::mem::MaybeUninit;
 use fulgurite_events::{Error, EventStore, StoreOptions, StreamState};
 
 use crate::arguments::{array, check_out, set, set_if_wanted, text};
-use crate::code::{Failure, Result, guarded};
+use crate::code::{Result, guarded};
 use crate::events::held::OpenEventStore;
-use crate::handles::{OBJECTS, Object, add, database, fulgurite_database, fulgurite_event_store, with};
+use crate::handles::{Object, add, close, database, fulgurite_database, fulgurite_event_store, with};
 use crate::options::{check_size, durability};
 
 /// Options of fulgurite_open_event_store. Set `size`, and leave what you do not need 0.
@@ -106,10 +106,7 @@ pub unsafe extern "C" fn fulgurite_open_event_store(
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_close_event_store(store: fulgurite_event_store) -> c_int {
-    guarded(|| {
-        with_store(store, |_| Ok(()))?;
-        OBJECTS.take(store.id).map(drop).ok_or_else(|| Failure::closed("store of events"))
-    })
+    guarded(|| close(store.id, "store of events", |object| matches!(object, Object::EventStore(_))))
 }
 
 /// Returns the first position that the log has, which is not 0 after events were removed, and the
