@@ -153,7 +153,7 @@ impl<'s> SpilledTable<'s> {
 /// The changes of a transaction to a table, by key, with the results of its merges in place of the merges.
 pub struct SpilledTableChanges<'s> {
     table: SpilledTable<'s>,
-    walk: Walk,
+    walk: Walk<'s>,
     /// The current change.
     at: Option<(Value<'s>, OwnChange<'s>)>,
     has_ended: bool,

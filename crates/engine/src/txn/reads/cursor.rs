@@ -16,7 +16,7 @@ use crate::txn::writes::run_walk::Start;
 pub struct Cursor<'t> {
     layers: Layers<'t>,
     /// The walk that is at `place`. None after an error: then the next move begins another one.
-    walk: Option<Walk>,
+    walk: Option<Walk<'t>>,
     upward: bool,
     place: CursorState<'t>,
     /// Notes where it goes, for a transaction that must know.

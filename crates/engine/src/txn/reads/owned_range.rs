@@ -19,8 +19,8 @@ pub struct OwnedRange {
     view: Arc<TableView>,
     low: OwnedBound,
     high: OwnedBound,
-    front: Option<Walk>,
-    back: Option<Walk>,
+    front: Option<Walk<'static>>,
+    back: Option<Walk<'static>>,
     given_front: Option<Vec<u8>>,
     given_back: Option<Vec<u8>>,
     ended: bool,
@@ -52,7 +52,7 @@ impl OwnedRange {
             None => {
                 let start =
                     if back { Start::from_high(as_bound(&self.high)) } else { Start::from_low(as_bound(&self.low)) };
-                walk.insert(Walk::new(&layers, start)?)
+                walk.insert(Walk::detached(&layers, start)?)
             }
         };
         let next = if back {

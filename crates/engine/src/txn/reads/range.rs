@@ -179,8 +179,8 @@ struct Layered<'t> {
 struct Ends<'t> {
     low: OwnedBound,
     high: OwnedBound,
-    front: Option<Walk>,
-    back: Option<Walk>,
+    front: Option<Walk<'t>>,
+    back: Option<Walk<'t>>,
     /// The last keys given from each end: the other end stops before them.
     given_front: Option<Value<'t>>,
     given_back: Option<Value<'t>>,

@@ -1,5 +1,5 @@
-//! A walk through the layers of a table, in key order and in one direction, without a lifetime: owned iterators keep
-//! a walk beside the snapshot, which they pass to it at each step.
+//! A walk through the layers of a table, in key order and in one direction. Each step is given the layers: iterators
+//! that own their snapshot keep a walk beside it.
 //!
 //! Invariants: (1) Each source is at its next entry in the walk's direction, or past its last. If several are at one
 //! key, the newest layer's entry counts, and all of them advance. (2) Each place has the head of its key, so that
@@ -15,7 +15,7 @@ use crate::pager::Value;
 use crate::tree;
 use crate::tree::RUNS_MAX;
 use crate::txn::reads::layers::Layers;
-use crate::txn::writes::pending::Pending;
+use crate::txn::writes::memory_walk::MemoryWalk;
 use crate::txn::writes::run_walk::{RunWalk, Start, seek_tree, step_cursor, with_head};
 use crate::txn::writes::spill_walk::SpillWalk;
 use crate::txn::writes::versions::OwnChange;
@@ -23,15 +23,15 @@ use crate::txn::writes::write_set::WriteSet;
 
 /// A place in every layer of a table.
 #[derive(Debug)]
-pub struct Walk {
+pub struct Walk<'w> {
     upward: bool,
     base: Option<(tree::Cursor, u64)>,
     deltas: [Option<(Position, u64)>; 2],
     /// One for each depth of the stack, the newest runs first.
     runs: Vec<RunWalk>,
-    /// The key of the transaction's own change, of those in memory; copied, so that a walk borrows nothing.
-    own: Option<Box<[u8]>>,
-    /// What the transaction has spilled.
+    /// What the transaction has changed, of that in memory.
+    own: MemoryWalk<'w>,
+    /// What it has spilled.
     spilled: Option<Box<SpillWalk>>,
     /// The first head among all sources except the base, if any is left; nothing if one of them has moved since.
     above: Option<Option<u64>>,
@@ -85,14 +85,29 @@ impl First {
     }
 }
 
-impl Walk {
+impl Walk<'static> {
+    /// A walk through all layers that borrows nothing: the transaction may make changes between its steps.
+    ///
+    /// # Errors
+    /// Damage where the walk begins.
+    pub fn detached(layers: &Layers<'_>, start: Start<'_>) -> Result<Self> {
+        let own = MemoryWalk::detached(layers.set, layers.view.info.id, start);
+        Self::through_all(layers, start, own)
+    }
+}
+
+impl<'w> Walk<'w> {
     /// A walk through all layers.
     ///
     /// # Errors
     /// Damage where the walk begins.
-    pub fn new(layers: &Layers<'_>, start: Start<'_>) -> Result<Self> {
+    pub fn new(layers: &Layers<'w>, start: Start<'_>) -> Result<Self> {
+        Self::through_all(layers, start, own_changes(layers, start))
+    }
+
+    fn through_all(layers: &Layers<'_>, start: Start<'_>, own: MemoryWalk<'w>) -> Result<Self> {
         approach(layers, start);
-        let mut walk = Self::new_above(layers, start)?;
+        let mut walk = Self::through_all_above(layers, start, own)?;
         walk.base = match &layers.view.trees.base {
             Some(root) => with_head(layers.pages(), seek_tree(layers.pages(), root, start)?)?,
             None => None,
@@ -104,8 +119,12 @@ impl Walk {
     ///
     /// # Errors
     /// As [`Walk::new`].
-    pub fn new_above(layers: &Layers<'_>, start: Start<'_>) -> Result<Self> {
-        let mut walk = Self::new_above_runs(layers, start)?;
+    pub fn new_above(layers: &Layers<'w>, start: Start<'_>) -> Result<Self> {
+        Self::through_all_above(layers, start, own_changes(layers, start))
+    }
+
+    fn through_all_above(layers: &Layers<'_>, start: Start<'_>, own: MemoryWalk<'w>) -> Result<Self> {
+        let mut walk = Self::through_memory(layers, start, own)?;
         if let Some(stack) = layers.stack() {
             let runs = (0..stack.depth()).map(|depth| RunWalk::new(layers.pages(), stack, depth, start));
             walk.runs = runs.collect::<Result<_>>()?;
@@ -117,8 +136,12 @@ impl Walk {
     ///
     /// # Errors
     /// As [`Walk::new`].
-    pub fn new_above_runs(layers: &Layers<'_>, start: Start<'_>) -> Result<Self> {
-        let mut walk = Self::new_own(layers, start)?;
+    pub fn new_above_runs(layers: &Layers<'w>, start: Start<'_>) -> Result<Self> {
+        Self::through_memory(layers, start, own_changes(layers, start))
+    }
+
+    fn through_memory(layers: &Layers<'_>, start: Start<'_>, own: MemoryWalk<'w>) -> Result<Self> {
+        let mut walk = Self::through_own(layers, start, own)?;
         walk.deltas = layers.deltas().map(|delta| {
             let delta = delta?;
             let position = match start {
@@ -143,18 +166,13 @@ impl Walk {
     ///
     /// # Errors
     /// As [`Walk::new`].
-    pub fn new_own(layers: &Layers<'_>, start: Start<'_>) -> Result<Self> {
-        let id = layers.view.info.id;
-        let own = layers.set.and_then(|set| match start {
-            Start::First => set.first_from(id, Bound::Unbounded),
-            Start::From(key) => set.first_from(id, Bound::Included(key)),
-            Start::Above(key) => set.first_from(id, Bound::Excluded(key)),
-            Start::Last => set.last_until(id, Bound::Unbounded),
-            Start::Until(key) => set.last_until(id, Bound::Included(key)),
-            Start::Below(key) => set.last_until(id, Bound::Excluded(key)),
-        });
-        let own = own.map(|(key, _)| key.into());
-        let spilled = layers.set.and_then(WriteSet::spilled).map(|spilled| SpillWalk::new(spilled, id, 0, start));
+    pub fn new_own(layers: &Layers<'w>, start: Start<'_>) -> Result<Self> {
+        Self::through_own(layers, start, own_changes(layers, start))
+    }
+
+    fn through_own(layers: &Layers<'_>, start: Start<'_>, own: MemoryWalk<'w>) -> Result<Self> {
+        let spilled = layers.set.and_then(WriteSet::spilled);
+        let spilled = spilled.map(|spilled| SpillWalk::new(spilled, layers.view.info.id, 0, start));
         let spilled = spilled.transpose()?.filter(|walk| walk.head().is_some()).map(Box::new);
         let (deltas, runs) = ([None, None], Vec::new());
         Ok(Self { upward: start.is_upward(), base: None, deltas, runs, own, spilled, above: None })
@@ -164,7 +182,10 @@ impl Walk {
     ///
     /// # Errors
     /// Damage on the way.
-    pub fn next<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, Value<'a>)>> {
+    pub fn next<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, Value<'a>)>>
+    where
+        'w: 'a,
+    {
         self.next_if(layers, |_| true)
     }
 
@@ -179,7 +200,10 @@ impl Walk {
         &mut self,
         layers: &Layers<'a>,
         within: impl Fn(&[u8]) -> bool,
-    ) -> Result<Option<(Value<'a>, Value<'a>)>> {
+    ) -> Result<Option<(Value<'a>, Value<'a>)>>
+    where
+        'w: 'a,
+    {
         loop {
             let Some((key, newest)) = self.step(layers)? else { return Ok(None) };
             if !within(&key) {
@@ -201,7 +225,10 @@ impl Walk {
     ///
     /// # Errors
     /// Damage on the way.
-    pub fn next_above<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, bool)>> {
+    pub fn next_above<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, bool)>>
+    where
+        'w: 'a,
+    {
         let step = self.step(layers)?;
         Ok(step.map(|(key, newest)| {
             let present =
@@ -215,7 +242,10 @@ impl Walk {
     ///
     /// # Errors
     /// Damage on the way.
-    pub fn next_own<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, OwnChange<'a>)>> {
+    pub fn next_own<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, OwnChange<'a>)>>
+    where
+        'w: 'a,
+    {
         Ok(self.step(layers)?.map(|(key, newest)| match newest {
             Newest::Own(own) => (key, own),
             Newest::Changed(_) | Newest::Ran(_) | Newest::Stored(_) => panic!("no other layer is walked through"),
@@ -223,7 +253,10 @@ impl Walk {
     }
 
     #[inline]
-    fn step<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, Newest<'a>)>> {
+    fn step<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, Newest<'a>)>>
+    where
+        'w: 'a,
+    {
         // Most entries are the base's, and most of these come one after the other.
         if let (Some((_, head)), Some(above)) = (&self.base, self.above)
             && above.is_none_or(|above| if self.upward { *head < above } else { *head > above })
@@ -237,9 +270,12 @@ impl Walk {
 
     /// As `step`, whichever sources come first.
     #[inline(never)]
-    fn step_any<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, Newest<'a>)>> {
+    fn step_any<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, Newest<'a>)>>
+    where
+        'w: 'a,
+    {
         let mut first = First { upward: self.upward, head: 0, sources: Sources::default() };
-        if let Some((key, _)) = self.own_entry(layers) {
+        if let Some((key, _)) = self.own.entry(layers.set) {
             first.offer(Sources::OWN, head8(key, 0));
         }
         if let Some(head) = self.spilled.as_ref().and_then(|walk| walk.head()) {
@@ -275,16 +311,15 @@ impl Walk {
         Ok(Some(best))
     }
 
-    fn own_entry<'a>(&self, layers: &Layers<'a>) -> Option<(&'a [u8], &'a Pending)> {
-        layers.set?.first_from(layers.view.info.id, Bound::Included(self.own.as_deref()?))
-    }
-
     /// The entry that a source is at. Requires: it is at one.
     #[inline]
-    fn entry<'a>(&self, layers: &Layers<'a>, source: u32) -> Result<(Value<'a>, Newest<'a>)> {
+    fn entry<'a>(&self, layers: &Layers<'a>, source: u32) -> Result<(Value<'a>, Newest<'a>)>
+    where
+        'w: 'a,
+    {
         let found = match source {
             Sources::OWN => {
-                let own = self.own_entry(layers);
+                let own = self.own.entry(layers.set);
                 own.map(|(key, pending)| (Value::from(key), Newest::Own(OwnChange::of(pending))))
             }
             Sources::SPILLED => match (&self.spilled, layers.set.and_then(WriteSet::spilled)) {
@@ -321,14 +356,7 @@ impl Walk {
         }
         while let Some(source) = tied.take_newest() {
             match source {
-                Sources::OWN => {
-                    let id = layers.view.info.id;
-                    let own = layers.set.and_then(|set| match self.upward {
-                        true => set.first_from(id, Bound::Excluded(key)),
-                        false => set.last_until(id, Bound::Excluded(key)),
-                    });
-                    self.own = own.map(|(key, _)| key.into());
-                }
+                Sources::OWN => self.own.advance(layers.set, key),
                 Sources::SPILLED => {
                     if let (Some(walk), Some(spilled)) = (&mut self.spilled, layers.set.and_then(WriteSet::spilled)) {
                         walk.advance(spilled)?;
@@ -357,6 +385,11 @@ impl Walk {
         }
         Ok(())
     }
+}
+
+/// The transaction's own changes in memory, from where a walk begins.
+fn own_changes<'w>(layers: &Layers<'w>, start: Start<'_>) -> MemoryWalk<'w> {
+    MemoryWalk::new(layers.set, layers.view.info.id, start)
 }
 
 /// Prefetches what the walk will read first in the runs where it begins and in the tree, so that the cache misses

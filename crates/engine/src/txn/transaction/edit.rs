@@ -122,7 +122,7 @@ impl WriteTxn {
 /// One pass through a table whose transaction changes the entries behind it.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
-    pub(super) walk: Option<Walk>,
+    pub(super) walk: Option<Walk<'static>>,
     /// Spills of the transaction when the walk began.
     pub(super) spills: u64,
     /// The last key passed, while there is one.
@@ -155,7 +155,7 @@ impl Pass {
                     true => Start::Below(&self.last),
                     false => start,
                 };
-                self.walk.insert(Walk::new(&layers, start)?)
+                self.walk.insert(Walk::detached(&layers, start)?)
             }
         };
         let entry = match walk.next_if(&layers, within) {

@@ -4,6 +4,7 @@
 //! data file ([`spilled`]) as layers of sorted runs.
 
 pub mod join_layers;
+pub mod memory_walk;
 pub mod pending;
 pub mod run_walk;
 pub mod schema;

@@ -37,6 +37,14 @@ pub struct Iter<'w> {
     tree: Option<btree_map::Iter<'w, ChangedKey, Pending>>,
 }
 
+/// The changes of a table between bounds, from either end.
+#[derive(Clone, Debug, Default)]
+pub struct Between<'w> {
+    list: slice::Iter<'w, Change>,
+    /// The changes, if they are no list.
+    tree: Option<btree_map::Range<'w, ChangedKey, Pending>>,
+}
+
 impl Default for TableWrites {
     fn default() -> Self {
         Self(Form::List(Vec::new()))
@@ -181,32 +189,23 @@ impl TableWrites {
         }
     }
 
-    /// The first change within `low`, unbounded above.
-    pub fn first_from(&self, low: Bound<&[u8]>) -> Option<(&[u8], &Pending)> {
+    /// The changes between bounds, by key. Requires: one of the bounds is unbounded.
+    pub fn range(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Between<'_> {
         if let Form::Tree(tree) = &self.0 {
-            return tree.range::<[u8], _>((low, Bound::Unbounded)).next().map(pair);
+            return Between { list: Default::default(), tree: Some(tree.range::<[u8], _>((low, high))) };
         }
-        let list = self.list()?;
-        let at = match low {
+        let list = self.list().unwrap_or_default();
+        let start = match low {
             Bound::Unbounded => 0,
             Bound::Included(key) => find(list, key).unwrap_or_else(|at| at),
             Bound::Excluded(key) => find(list, key).map_or_else(|at| at, |at| at + 1),
         };
-        list.get(at).map(|(key, pending)| (&**key, pending))
-    }
-
-    /// The last change within `high`, unbounded below.
-    pub fn last_until(&self, high: Bound<&[u8]>) -> Option<(&[u8], &Pending)> {
-        if let Form::Tree(tree) = &self.0 {
-            return tree.range::<[u8], _>((Bound::Unbounded, high)).next_back().map(pair);
-        }
-        let list = self.list()?;
         let end = match high {
             Bound::Unbounded => list.len(),
             Bound::Included(key) => find(list, key).map_or_else(|at| at, |at| at + 1),
             Bound::Excluded(key) => find(list, key).unwrap_or_else(|at| at),
         };
-        list[..end].last().map(|(key, pending)| (&**key, pending))
+        Between { list: list[start..end].iter(), tree: None }
     }
 
     /// All changes, by key.
@@ -229,6 +228,28 @@ impl<'w> Iterator for Iter<'w> {
             (Some((key, pending)), _) => Some((key, pending)),
             (None, None) => None,
             (None, Some(tree)) => tree.next().map(pair),
+        }
+    }
+}
+
+impl<'w> Iterator for Between<'w> {
+    type Item = (&'w [u8], &'w Pending);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.tree {
+            Some(tree) => tree.next().map(pair),
+            None => self.list.next().map(|(key, pending)| (&**key, pending)),
+        }
+    }
+}
+
+impl DoubleEndedIterator for Between<'_> {
+    #[inline]
+    fn next_back(&mut self) -> Option<Self::Item> {
+        match &mut self.tree {
+            Some(tree) => tree.next_back().map(pair),
+            None => self.list.next_back().map(|(key, pending)| (&**key, pending)),
         }
     }
 }
@@ -325,11 +346,11 @@ mod tests {
             assert_eq!(changes.get(&key), map.get(&key));
             for bound in [Bound::Included(&key[..]), Bound::Excluded(&key[..]), Bound::Unbounded] {
                 let low = (bound.map(|_| key.clone()), Bound::Unbounded);
-                let first = map.range(low).next().map(|(key, pending)| (&key[..], pending));
-                assert_eq!(changes.first_from(bound), first);
+                let from = map.range(low).map(|(key, pending)| (&key[..], pending));
+                assert!(changes.range(bound, Bound::Unbounded).eq(from));
                 let high = (Bound::Unbounded, bound.map(|_| key.clone()));
-                let last = map.range(high).next_back().map(|(key, pending)| (&key[..], pending));
-                assert_eq!(changes.last_until(bound), last);
+                let until = map.range(high).map(|(key, pending)| (&key[..], pending));
+                assert!(changes.range(Bound::Unbounded, bound).rev().eq(until.rev()));
             }
         }
         assert!(changes.into_iter().eq(map.into_iter().map(|(key, pending)| (ChangedKey::from(&key[..]), pending))));

@@ -18,7 +18,7 @@ use crate::txn::writes::pending::Pending;
 use crate::txn::writes::small_bytes::ChangedKey;
 use crate::txn::writes::spill_source::{InMemory, SpillSource};
 use crate::txn::writes::spilled::{Layer, Spilled};
-use crate::txn::writes::table_writes::{self, TableWrites};
+use crate::txn::writes::table_writes::{self, Between, TableWrites};
 use crate::txn::writes::undo::{Mark, Undo};
 use crate::txn::writes::versions::OwnChange;
 
@@ -258,14 +258,9 @@ impl WriteSet {
         in_memory + self.spilled().map_or(0, |spilled| spilled.entries_of(table))
     }
 
-    /// The first change of `table` within `low`, unbounded above, of those in memory.
-    pub fn first_from(&self, table: TableId, low: Bound<&[u8]>) -> Option<(&[u8], &Pending)> {
-        self.changes(table)?.first_from(low)
-    }
-
-    /// The last change of `table` within `high`, unbounded below, of those in memory.
-    pub fn last_until(&self, table: TableId, high: Bound<&[u8]>) -> Option<(&[u8], &Pending)> {
-        self.changes(table)?.last_until(high)
+    /// The changes of `table` between bounds, of those in memory. Requires: one of the bounds is unbounded.
+    pub fn range(&self, table: TableId, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Between<'_> {
+        self.changes(table).map_or_else(Between::default, |changes| changes.range(low, high))
     }
 
     /// Every change in memory, by table and key.
@@ -609,11 +604,11 @@ mod tests {
         for key in [b"b", b"d", b"f"] {
             set.set(TABLE, key, put(key));
         }
-        let key = |found: Option<(&[u8], &Pending)>| found.map(|(key, _)| key.to_vec());
-        assert_eq!(key(set.first_from(TABLE, Bound::Included(b"d"))), Some(b"d".to_vec()));
-        assert_eq!(key(set.first_from(TABLE, Bound::Excluded(b"d"))), Some(b"f".to_vec()));
-        assert_eq!(key(set.last_until(TABLE, Bound::Excluded(b"d"))), Some(b"b".to_vec()));
-        assert_eq!(key(set.last_until(TABLE, Bound::Excluded(b"b"))), None);
-        assert_eq!(key(set.first_from(TableId(2), Bound::Unbounded)), None);
+        let keys = |low, high| set.range(TABLE, low, high).map(|(key, _)| key.to_vec()).collect::<Vec<_>>().concat();
+        assert_eq!(keys(Bound::Included(b"d"), Bound::Unbounded), b"df");
+        assert_eq!(keys(Bound::Excluded(b"d"), Bound::Unbounded), b"f");
+        assert_eq!(keys(Bound::Unbounded, Bound::Excluded(b"d")), b"b");
+        assert_eq!(keys(Bound::Unbounded, Bound::Excluded(b"b")), b"");
+        assert_eq!(set.range(TableId(2), Bound::Unbounded, Bound::Unbounded).count(), 0);
     }
 }
