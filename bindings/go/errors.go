@@ -52,6 +52,8 @@ var (
 	ErrStreamNotFound = &Error{Code: int(C.FULGURITE_STREAM_NOT_FOUND), message: "there is no such stream"}
 	// ErrTombstone says that a stream was deleted for ever.
 	ErrTombstone = &Error{Code: int(C.FULGURITE_TOMBSTONE), message: "the stream was deleted for ever"}
+	// ErrConditionFailed says that an event matches the query of AppendIf.
+	ErrConditionFailed = &Error{Code: int(C.FULGURITE_CONDITION_FAILED), message: "an event matches the query"}
 	// ErrTimeout says that a wait has ended without success.
 	ErrTimeout = &Error{Code: int(C.FULGURITE_TIMEOUT), message: "the wait has ended without success"}
 )

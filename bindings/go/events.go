@@ -39,6 +39,8 @@ type NewEvent struct {
 	ID *[16]byte
 	// Schema is the version of the schema of its type.
 	Schema uint32
+	// Tags are what queries may ask for, such as order:7. Each has 1 to 65,535 bytes.
+	Tags []string
 }
 
 // StreamAppend is the events to append to one stream.
@@ -47,6 +49,16 @@ type StreamAppend struct {
 	Expected Expected
 	Events   []NewEvent
 }
+
+// QueryItem is a part of a Query. An event matches it if the event has one of the types and all of the
+// tags, and is in one of the streams. What is empty matches all.
+type QueryItem struct {
+	Types, Tags, Streams []string
+}
+
+// Query says which events: those that match at least one of its items. An empty query matches every
+// event.
+type Query []QueryItem
 
 // Appended says where the events of an append are.
 type Appended struct {
@@ -167,24 +179,41 @@ func (s *EventStore) AppendAll(ctx context.Context, appends ...StreamAppend) ([]
 	}
 	appended := make([]Appended, len(packed.found))
 	for i, c := range packed.found {
-		appended[i] = Appended{
-			Position: uint64(c.position), Version: uint64(c.version), Count: uint64(c.count), Repeated: bool(c.repeated),
-		}
+		appended[i] = appendedOf(c)
 	}
 	return appended, nil
 }
 
-// packedAppends has copies of appends in the form that the library reads. The caller may change what it
-// has passed when its context has ended.
-type packedAppends struct {
-	bytes  []byte
-	events []C.fulgurite_new_event
-	calls  []C.fulgurite_stream_append
-	found  []C.fulgurite_appended
+// AppendIf is Append, unless an event at the position from or after it matches a query: the error is
+// ErrConditionFailed then. From is the first position that the caller had not read when it decided, such
+// as the one after the last event of ReadQuery. A repeated append is recognised before the query is tried.
+func (s *EventStore) AppendIf(ctx context.Context, unless Query, from uint64, events StreamAppend) (Appended, error) {
+	packed, query := packAppends([]StreamAppend{events}), packQuery(unless)
+	if err := inBackground(ctx, func() error { return s.appendIf(query, from, packed) }); err != nil {
+		return Appended{}, err
+	}
+	return appendedOf(packed.found[0]), nil
 }
 
-// add adds a byte string. There is capacity for it, so the bytes added before do not move.
-func (p *packedAppends) add(part []byte) C.fulgurite_slice {
+func appendedOf(c C.fulgurite_appended) Appended {
+	return Appended{
+		Position: uint64(c.position), Version: uint64(c.version), Count: uint64(c.count), Repeated: bool(c.repeated),
+	}
+}
+
+// packedParts has copies of byte strings, and of lists of them, in the form that the library reads. There
+// is capacity for all, so what was added before does not move.
+type packedParts struct {
+	bytes  []byte
+	slices []C.fulgurite_slice
+}
+
+func packParts(bytes, slices int) packedParts {
+	return packedParts{bytes: make([]byte, 0, bytes+1), slices: make([]C.fulgurite_slice, 0, slices+1)}
+}
+
+// add adds a byte string.
+func (p *packedParts) add(part []byte) C.fulgurite_slice {
 	if len(part) == 0 {
 		return C.fulgurite_slice{}
 	}
@@ -193,20 +222,55 @@ func (p *packedAppends) add(part []byte) C.fulgurite_slice {
 	return C.fulgurite_slice{data: (*C.uint8_t)(unsafe.Pointer(&p.bytes[at])), length: size(part)}
 }
 
+// addAll adds a list of texts.
+func (p *packedParts) addAll(texts []string) (*C.fulgurite_slice, C.size_t) {
+	if len(texts) == 0 {
+		return nil, 0
+	}
+	at := len(p.slices)
+	for _, text := range texts {
+		p.slices = append(p.slices, p.add([]byte(text)))
+	}
+	return &p.slices[at], C.size_t(len(texts))
+}
+
+// pin keeps both where they are: the library gets memory of Go that has pointers to them.
+func (p *packedParts) pin(pinner *runtime.Pinner) {
+	pinner.Pin(unsafe.SliceData(p.bytes))
+	pinner.Pin(unsafe.SliceData(p.slices))
+}
+
+func lengthOf(texts []string) int {
+	total := 0
+	for _, text := range texts {
+		total += len(text)
+	}
+	return total
+}
+
+// packedAppends has copies of appends. The caller may change what it has passed when its context has ended.
+type packedAppends struct {
+	packedParts
+	events []C.fulgurite_new_event
+	calls  []C.fulgurite_stream_append
+	found  []C.fulgurite_appended
+}
+
 func packAppends(appends []StreamAppend) *packedAppends {
-	bytes, count := 1, 1
+	bytes, count, tags := 0, 1, 0
 	for _, a := range appends {
 		bytes += len(a.Stream)
 		count += len(a.Events)
 		for _, e := range a.Events {
-			bytes += len(e.Type) + len(e.Payload) + len(e.Metadata) + len(e.ID)
+			bytes += len(e.Type) + len(e.Payload) + len(e.Metadata) + len(e.ID) + lengthOf(e.Tags)
+			tags += len(e.Tags)
 		}
 	}
 	p := &packedAppends{
-		bytes:  make([]byte, 0, bytes),
-		events: make([]C.fulgurite_new_event, 0, count),
-		calls:  make([]C.fulgurite_stream_append, len(appends)),
-		found:  make([]C.fulgurite_appended, len(appends)),
+		packedParts: packParts(bytes, tags),
+		events:      make([]C.fulgurite_new_event, 0, count),
+		calls:       make([]C.fulgurite_stream_append, len(appends)),
+		found:       make([]C.fulgurite_appended, len(appends)),
 	}
 	for i, a := range appends {
 		first := len(p.events)
@@ -218,6 +282,7 @@ func packAppends(appends []StreamAppend) *packedAppends {
 			if e.ID != nil {
 				event.id = p.add(e.ID[:]).data
 			}
+			event.tags, event.tag_count = p.addAll(e.Tags)
 			p.events = append(p.events, event)
 		}
 		p.calls[i] = C.fulgurite_stream_append{
@@ -230,12 +295,50 @@ func packAppends(appends []StreamAppend) *packedAppends {
 	return p
 }
 
-func (s *EventStore) append(p *packedAppends) error {
-	// The library gets memory of Go that has pointers to these two.
+func (p *packedAppends) pin(pinner *runtime.Pinner) {
+	p.packedParts.pin(pinner)
+	pinner.Pin(unsafe.SliceData(p.events))
+}
+
+// packedQuery has copies of the parts of a query.
+type packedQuery struct {
+	packedParts
+	items []C.fulgurite_query_item
+}
+
+func packQuery(query Query) *packedQuery {
+	bytes, texts := 0, 0
+	for _, item := range query {
+		for _, part := range [][]string{item.Types, item.Tags, item.Streams} {
+			bytes += lengthOf(part)
+			texts += len(part)
+		}
+	}
+	p := &packedQuery{packedParts: packParts(bytes, texts), items: make([]C.fulgurite_query_item, len(query))}
+	for i, item := range query {
+		c := &p.items[i]
+		c.kinds, c.kind_count = p.addAll(item.Types)
+		c.tags, c.tag_count = p.addAll(item.Tags)
+		c.streams, c.stream_count = p.addAll(item.Streams)
+	}
+	return p
+}
+
+func (s *EventStore) appendIf(query *packedQuery, from uint64, p *packedAppends) error {
 	var pinner runtime.Pinner
 	defer pinner.Unpin()
-	pinner.Pin(unsafe.SliceData(p.bytes))
-	pinner.Pin(unsafe.SliceData(p.events))
+	query.pin(&pinner)
+	p.pin(&pinner)
+	return s.do(func(c C.fulgurite_event_store) C.int {
+		items, count := unsafe.SliceData(query.items), C.size_t(len(query.items))
+		return C.fulgurite_append_if(c, items, count, C.uint64_t(from), &p.calls[0], &p.found[0])
+	})
+}
+
+func (s *EventStore) append(p *packedAppends) error {
+	var pinner runtime.Pinner
+	defer pinner.Unpin()
+	p.pin(&pinner)
 	return s.do(func(c C.fulgurite_event_store) C.int {
 		return C.fulgurite_append_to_streams(
 			c, unsafe.SliceData(p.calls), C.size_t(len(p.calls)), unsafe.SliceData(p.found))
@@ -283,6 +386,17 @@ func (s *EventStore) ReadAllReverse(ctx context.Context, before uint64) iter.Seq
 	return s.readAll(ctx, before, true)
 }
 
+// ReadQuery iterates over the events that match a query, from a position on, as ReadAll. Indexes find
+// them.
+func (s *EventStore) ReadQuery(ctx context.Context, query Query, from uint64) iter.Seq2[Event, error] {
+	return s.readQuery(ctx, query, from, false)
+}
+
+// ReadQueryReverse is ReadQuery over the events before a position, the newest first.
+func (s *EventStore) ReadQueryReverse(ctx context.Context, query Query, before uint64) iter.Seq2[Event, error] {
+	return s.readQuery(ctx, query, before, true)
+}
+
 // opening opens a cursor of a store.
 type opening func(C.fulgurite_event_store, *C.fulgurite_event_cursor) C.int
 
@@ -296,6 +410,17 @@ func (s *EventStore) readStream(ctx context.Context, stream string, from uint64,
 func (s *EventStore) readAll(ctx context.Context, from uint64, reverse bool) iter.Seq2[Event, error] {
 	return s.read(ctx, func(c C.fulgurite_event_store, cursor *C.fulgurite_event_cursor) C.int {
 		return C.fulgurite_read_log(c, C.uint64_t(from), C.bool(reverse), cursor)
+	})
+}
+
+func (s *EventStore) readQuery(ctx context.Context, query Query, from uint64, reverse bool) iter.Seq2[Event, error] {
+	packed := packQuery(query)
+	return s.read(ctx, func(c C.fulgurite_event_store, cursor *C.fulgurite_event_cursor) C.int {
+		var pinner runtime.Pinner
+		defer pinner.Unpin()
+		packed.pin(&pinner)
+		items, count := unsafe.SliceData(packed.items), C.size_t(len(packed.items))
+		return C.fulgurite_read_query(c, items, count, C.uint64_t(from), C.bool(reverse), cursor)
 	})
 }
 
@@ -361,6 +486,9 @@ func (b *eventBatch) read(
 		event.Stream, event.Type = named(&b.stream, c.stream), named(&b.kind, c.kind)
 		event.Payload, event.Metadata = copied(c.payload), copied(c.metadata)
 		event.Schema = uint32(c.schema)
+		for _, tag := range unsafe.Slice(c.tags, int(c.tag_count)) {
+			event.Tags = append(event.Tags, string(copied(tag)))
+		}
 		if c.id != nil {
 			event.ID = new([16]byte)
 			copy(event.ID[:], unsafe.Slice((*byte)(unsafe.Pointer(c.id)), 16))

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 
 // The version of this interface. Programs that were compiled with another one must not use the library.
-#define FULGURITE_ABI_VERSION 2
+#define FULGURITE_ABI_VERSION 3
 
 // The id of a dropped table that was created before the feed begins.
 #define FULGURITE_NO_TABLE_ID UINT64_MAX
@@ -126,6 +126,8 @@ typedef enum fulgurite_code {
   FULGURITE_STREAM_NOT_FOUND = -42,
   // The stream was deleted for ever: nothing can be appended to it.
   FULGURITE_TOMBSTONE = -43,
+  // An event matches the query of an append. Read again, then decide again.
+  FULGURITE_CONDITION_FAILED = -44,
 } fulgurite_code;
 
 // What a commit survives when it returns.
@@ -421,6 +423,10 @@ typedef struct fulgurite_new_event {
   const uint8_t *id;
   // The version of the schema of its type.
   uint32_t schema;
+  // What queries may ask for, such as "order:7". Each has 1 to 65,535 bytes of UTF-8.
+  const struct fulgurite_slice *tags;
+  // The number of tags.
+  size_t tag_count;
 } fulgurite_new_event;
 
 // Where appended events are.
@@ -448,6 +454,56 @@ typedef struct fulgurite_stream_append {
   size_t event_count;
 } fulgurite_stream_append;
 
+// A part of a query. An event matches it if the event has one of the types and all of the tags, and is
+// in one of the streams. What has no names matches all: leave it 0.
+typedef struct fulgurite_query_item {
+  // The names of types.
+  const struct fulgurite_slice *kinds;
+  // The number of types.
+  size_t kind_count;
+  // Tags.
+  const struct fulgurite_slice *tags;
+  // The number of tags.
+  size_t tag_count;
+  // The names of streams.
+  const struct fulgurite_slice *streams;
+  // The number of streams.
+  size_t stream_count;
+} fulgurite_query_item;
+
+// The limits of a stream, which fulgurite_apply_retention applies, and bytes that the program stores
+// with it. Leave what you do not need 0.
+typedef struct fulgurite_stream_metadata {
+  // Keep events of this age at most, in microseconds. 0 for any age.
+  uint64_t max_age_us;
+  // Keep this many events at most: the newest. 0 for any number.
+  uint64_t max_count;
+  // What the program wants to store.
+  struct fulgurite_slice custom;
+} fulgurite_stream_metadata;
+
+// What fulgurite_apply_retention keeps of the log. Set `size`, and leave what you do not need 0.
+typedef struct fulgurite_retention {
+  // sizeof(fulgurite_retention)
+  size_t size;
+  // Keep events of this age at most, in microseconds. 0 for any age.
+  uint64_t max_age_us;
+  // Keep this many events at most: the newest. 0 for any number.
+  uint64_t max_count;
+  // Keep about this many bytes of events at most: the newest. 0 for any number.
+  uint64_t max_bytes;
+} fulgurite_retention;
+
+// What fulgurite_apply_retention has removed.
+typedef struct fulgurite_retention_report {
+  // The first position that the log keeps.
+  uint64_t first;
+  // Chunks of events that were removed whole.
+  uint64_t chunks_removed;
+  // Chunks from which some events were removed.
+  uint64_t chunks_rewritten;
+} fulgurite_retention_report;
+
 // A cursor over events. 0 is none.
 typedef struct fulgurite_event_cursor {
   // Do not use it.
@@ -474,6 +530,10 @@ typedef struct fulgurite_event {
   const uint8_t *id;
   // The version of the schema of its type.
   uint32_t schema;
+  // Its tags, in the order in which they were given. NULL if it has none.
+  const struct fulgurite_slice *tags;
+  // The number of tags.
+  size_t tag_count;
 } fulgurite_event;
 
 // A follower of an event store. 0 is none.
@@ -1013,7 +1073,7 @@ int fulgurite_stream_versions(struct fulgurite_event_store store,
 //
 // # Safety
 // `stream` points to `stream_length` bytes, and `events` to `event_count` events. Their slices point
-// to as many bytes as they have, and their ids to 16 bytes.
+// to as many bytes as they have, their ids to 16 bytes, and their tags to as many slices as they have.
 int fulgurite_append_events(struct fulgurite_event_store store,
                             const uint8_t *stream,
                             size_t stream_length,
@@ -1032,6 +1092,80 @@ int fulgurite_append_to_streams(struct fulgurite_event_store store,
                                 const struct fulgurite_stream_append *appends,
                                 size_t count,
                                 struct fulgurite_appended *appended);
+
+// Appends events to a stream as fulgurite_append_events, unless an event at the position `from` or
+// after it matches a query: FULGURITE_CONDITION_FAILED then. `from` is the first position that the
+// program had not read when it decided, such as the one after the last event of
+// fulgurite_read_query. An event matches the query if it matches one of the items; without items,
+// every event does.
+//
+// A repeated append (`repeated`) is recognised before the query is tried, so an append of unknown
+// outcome can be tried again. `appended` may be NULL.
+//
+// # Safety
+// `items` points to `item_count` items, and `append` to an append whose events are as those of
+// fulgurite_append_events. Slices and arrays are as long as they say.
+int fulgurite_append_if(struct fulgurite_event_store store,
+                        const struct fulgurite_query_item *items,
+                        size_t item_count,
+                        uint64_t from,
+                        const struct fulgurite_stream_append *append,
+                        struct fulgurite_appended *appended);
+
+// Truncates a stream: events with lower versions than `before` are no longer read from it. They stay in
+// the log until fulgurite_apply_retention. Versions continue as before. FULGURITE_STREAM_NOT_FOUND if
+// there is no such stream, FULGURITE_INVALID if `before` is above the version of its next event.
+//
+// # Safety
+// `stream` points to `stream_length` bytes.
+int fulgurite_truncate_stream(struct fulgurite_event_store store,
+                              const uint8_t *stream,
+                              size_t stream_length,
+                              uint64_t before);
+
+// Deletes a stream, if its version is as `expected` (fulgurite_append_events): it can no longer be read,
+// and fulgurite_apply_retention removes its events from the log. The next append opens it again, with
+// the version after its last one; with `forever`, it returns FULGURITE_TOMBSTONE instead.
+//
+// # Safety
+// `stream` points to `stream_length` bytes.
+int fulgurite_delete_stream(struct fulgurite_event_store store,
+                            const uint8_t *stream,
+                            size_t stream_length,
+                            int64_t expected,
+                            bool forever);
+
+// Replaces the limits of a stream and what the program stores with it. Creates the stream if there was
+// none. A deleted stream stays deleted, and has the limits when it is opened again.
+//
+// # Safety
+// `stream` points to `stream_length` bytes, and `custom` to as many bytes as it has.
+int fulgurite_set_stream_metadata(struct fulgurite_event_store store,
+                                  const uint8_t *stream,
+                                  size_t stream_length,
+                                  const struct fulgurite_stream_metadata *metadata);
+
+// Returns the limits of a stream and what the program stores with it, also of a deleted stream.
+// `custom` is valid until the next call of this function by the same thread.
+// FULGURITE_STREAM_NOT_FOUND if there never was such a stream. A limit of 0 that a program in another
+// language has set is returned as none.
+//
+// # Safety
+// `stream` points to `stream_length` bytes.
+int fulgurite_get_stream_metadata(struct fulgurite_event_store store,
+                                  const uint8_t *stream,
+                                  size_t stream_length,
+                                  struct fulgurite_stream_metadata *metadata);
+
+// Removes events from the log: those beyond the limits of `retention`, which may be NULL for none,
+// those beyond the limits of their streams, and those of truncated and deleted streams. Positions and
+// versions of other events do not change. Limits of the log apply to whole chunks of up to 8,000 bytes,
+// and the newest chunk stays. Appends and reads continue meanwhile. `report` may be NULL.
+//
+// The space is free for new events; fulgurite_compact shrinks the file.
+int fulgurite_apply_retention(struct fulgurite_event_store store,
+                              const struct fulgurite_retention *retention,
+                              struct fulgurite_retention_report *report);
 
 // Opens a cursor over the events of a stream from a version on; or with `backwards` over those before
 // that version, the newest first, where UINT64_MAX is after the newest. FULGURITE_STREAM_NOT_FOUND if
@@ -1053,6 +1187,18 @@ int fulgurite_read_log(struct fulgurite_event_store store,
                        uint64_t from,
                        bool backwards,
                        struct fulgurite_event_cursor *cursor);
+
+// As fulgurite_read_log, over the events that match a query: at least one of its items. Without items,
+// every event matches. Indexes find the events.
+//
+// # Safety
+// `items` points to `item_count` items, whose arrays and slices are as long as they say.
+int fulgurite_read_query(struct fulgurite_event_store store,
+                         const struct fulgurite_query_item *items,
+                         size_t item_count,
+                         uint64_t from,
+                         bool backwards,
+                         struct fulgurite_event_cursor *cursor);
 
 // Moves to the next event, and returns it. FULGURITE_NOT_FOUND after the last one. Its bytes are valid
 // until the cursor moves again or is closed.

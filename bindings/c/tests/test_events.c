@@ -175,6 +175,148 @@ static void test_large_events(fulgurite_database db) {
     OK(fulgurite_close_event_store(store));
 }
 
+/* An event of a type with tags, which are `count` slices. */
+static fulgurite_new_event tagged(const char *kind, const fulgurite_slice *tags, size_t count) {
+    fulgurite_new_event made = event(kind, "");
+    made.tags = tags, made.tag_count = count;
+    return made;
+}
+
+/* Reads what matches a query, and checks the positions, of which each is a digit. */
+static void expect_found(fulgurite_event_store store, const fulgurite_query_item *items, size_t count,
+                         bool backwards, const char *positions) {
+    fulgurite_event_cursor cursor;
+    fulgurite_event found;
+    OK(fulgurite_read_query(store, items, count, backwards ? UINT64_MAX : 0, backwards, &cursor));
+    for (; *positions != 0; positions++) {
+        OK(fulgurite_next_event(cursor, &found));
+        EXPECT(found.position == (uint64_t)(*positions - '0'));
+    }
+    EXPECT(fulgurite_next_event(cursor, &found) == FULGURITE_NOT_FOUND);
+    OK(fulgurite_close_event_cursor(cursor));
+}
+
+static void test_tags_and_queries(fulgurite_database db) {
+    fulgurite_event_store store = opened(db, "queries");
+    fulgurite_slice both[] = {slice("order:7"), slice("user:ada")}, kinds[] = {slice("paid"), slice("sent")};
+    fulgurite_new_event events[] = {tagged("placed", both, 2), tagged("placed", both + 1, 1),
+                                    tagged("paid", both, 1), event("sent", "")};
+    fulgurite_stream_append appends[] = {{slice("a"), FULGURITE_ANY_VERSION, events, 3},
+                                         {slice("b"), FULGURITE_ANY_VERSION, events + 3, 1}};
+    OK(fulgurite_append_to_streams(store, appends, 2, NULL));
+
+    /* A cursor and a follower return the tags, and all of a batch are valid. */
+    fulgurite_event found[2][4];
+    fulgurite_event_cursor cursor;
+    fulgurite_follower follower;
+    size_t count;
+    OK(fulgurite_read_log(store, 0, false, &cursor));
+    OK(fulgurite_read_events(cursor, found[0], 4, &count));
+    OK(fulgurite_follow_events(store, 0, &follower));
+    OK(fulgurite_poll_events(follower, 0, found[1], 4, &count));
+    for (int i = 0; i < 2; i++) {
+        EXPECT(found[i][0].tag_count == 2 && equals(found[i][0].tags[0], "order:7"));
+        EXPECT(equals(found[i][0].tags[1], "user:ada"));
+        EXPECT(found[i][1].tag_count == 1 && equals(found[i][1].tags[0], "user:ada"));
+        EXPECT(found[i][2].tag_count == 1 && equals(found[i][2].tags[0], "order:7"));
+        EXPECT(found[i][3].tag_count == 0 && found[i][3].tags == NULL);
+    }
+    OK(fulgurite_close_event_cursor(cursor));
+    OK(fulgurite_close_follower(follower));
+
+    fulgurite_query_item items[] = {{.tags = both, .tag_count = 2}, {.kinds = kinds, .kind_count = 2}};
+    fulgurite_query_item of_b = {.streams = &appends[1].stream, .stream_count = 1};
+    expect_found(store, items, 1, false, "0");
+    expect_found(store, items, 2, false, "023");
+    expect_found(store, items, 2, true, "320");
+    expect_found(store, &of_b, 1, false, "3");
+    expect_found(store, NULL, 0, false, "0123");
+
+    /* The query of an append. */
+    fulgurite_appended appended;
+    const uint8_t id[16] = "of one append..";
+    fulgurite_new_event last = tagged("sent", both, 1);
+    fulgurite_stream_append append = {slice("a"), 2, &last, 1};
+    last.id = id;
+    FAILS(fulgurite_append_if(store, items + 1, 1, 0, &append, NULL), FULGURITE_CONDITION_FAILED, "position 2");
+    FAILS(fulgurite_append_if(store, items + 1, 1, 3, &append, NULL), FULGURITE_CONDITION_FAILED, "position 3");
+    append.expected = 9;
+    FAILS(fulgurite_append_if(store, items + 1, 1, 4, &append, NULL), FULGURITE_WRONG_VERSION, "version 2");
+    append.expected = 2;
+    OK(fulgurite_append_if(store, items + 1, 1, 4, &append, &appended));
+    EXPECT(appended.position == 4 && appended.version == 3 && !appended.repeated);
+    append.expected = FULGURITE_ANY_VERSION;
+    OK(fulgurite_append_if(store, items + 1, 1, 4, &append, &appended));
+    EXPECT(appended.position == 4 && appended.repeated);
+    last.id = NULL;
+    FAILS(fulgurite_append_if(store, NULL, 0, 4, &append, NULL), FULGURITE_CONDITION_FAILED, "position 4");
+
+    FAILS(fulgurite_append_if(store, NULL, 0, 5, NULL, NULL), FULGURITE_INVALID, "append is NULL");
+    FAILS(fulgurite_append_if(store, NULL, 1, 5, &append, NULL), FULGURITE_INVALID, "items");
+    both[0] = slice("\xff");
+    FAILS(fulgurite_append_if(store, NULL, 0, 5, &append, NULL), FULGURITE_INVALID, "UTF-8");
+    FAILS(fulgurite_read_query(store, items, 1, 0, false, &cursor), FULGURITE_INVALID, "UTF-8");
+    both[0] = slice("");
+    FAILS(fulgurite_append_if(store, NULL, 0, 5, &append, NULL), FULGURITE_INVALID, "tag");
+    last.tags = NULL;
+    FAILS(fulgurite_append_if(store, NULL, 0, 5, &append, NULL), FULGURITE_INVALID, "tags");
+    items[1].kinds = NULL;
+    FAILS(fulgurite_read_query(store, items + 1, 1, 0, false, &cursor), FULGURITE_INVALID, "types");
+    OK(fulgurite_close_event_store(store));
+}
+
+static void test_streams_and_retention(fulgurite_database db) {
+    fulgurite_event_store store = opened(db, "streams");
+    fulgurite_stream_metadata metadata;
+    uint64_t first, next;
+    for (int i = 0; i < 3; i++) {
+        OK(append(store, "a", FULGURITE_ANY_VERSION, "placed"));
+        OK(append(store, "b", FULGURITE_ANY_VERSION, "placed"));
+    }
+    FAILS(fulgurite_get_stream_metadata(store, TEXT("c"), &metadata), FULGURITE_STREAM_NOT_FOUND, "`c`");
+    OK(fulgurite_get_stream_metadata(store, TEXT("a"), &metadata));
+    EXPECT(metadata.max_age_us == 0 && metadata.max_count == 0 && equals(metadata.custom, ""));
+    metadata = (fulgurite_stream_metadata){.max_age_us = UINT64_MAX / 2, .max_count = 1, .custom = slice("gold")};
+    OK(fulgurite_set_stream_metadata(store, TEXT("a"), &metadata));
+    memset(&metadata, 0, sizeof metadata);
+    OK(fulgurite_get_stream_metadata(store, TEXT("a"), &metadata));
+    EXPECT(metadata.max_age_us == UINT64_MAX / 2 && metadata.max_count == 1 && equals(metadata.custom, "gold"));
+
+    OK(fulgurite_truncate_stream(store, TEXT("b"), 2));
+    OK(fulgurite_stream_versions(store, TEXT("b"), &first, &next));
+    EXPECT(first == 2 && next == 3);
+    FAILS(fulgurite_truncate_stream(store, TEXT("b"), 4), FULGURITE_INVALID, "version 3");
+    /* One event of each stream is left. */
+    fulgurite_retention_report report;
+    OK(fulgurite_apply_retention(store, NULL, &report));
+    EXPECT(report.first == 0);
+    expect_found(store, NULL, 0, false, "45");
+    fulgurite_retention retention = {.size = sizeof retention, .max_age_us = 3600000000u, .max_bytes = 1};
+    OK(fulgurite_apply_retention(store, &retention, NULL));
+
+    FAILS(fulgurite_delete_stream(store, TEXT("a"), 0, false), FULGURITE_WRONG_VERSION, "version 2");
+    OK(fulgurite_delete_stream(store, TEXT("a"), 2, false));
+    FAILS(fulgurite_stream_versions(store, TEXT("a"), &first, &next), FULGURITE_STREAM_NOT_FOUND, "`a`");
+    OK(fulgurite_get_stream_metadata(store, TEXT("a"), &metadata));
+    EXPECT(metadata.max_count == 1);
+    OK(append(store, "a", FULGURITE_NO_STREAM, "placed"));
+    OK(fulgurite_stream_versions(store, TEXT("a"), &first, &next));
+    EXPECT(first == 3 && next == 4);
+    OK(fulgurite_delete_stream(store, TEXT("a"), FULGURITE_ANY_VERSION, true));
+    FAILS(append(store, "a", FULGURITE_ANY_VERSION, "placed"), FULGURITE_TOMBSTONE, "`a`");
+
+    FAILS(fulgurite_truncate_stream(store, TEXT("c"), 0), FULGURITE_STREAM_NOT_FOUND, "`c`");
+    FAILS(fulgurite_delete_stream(store, TEXT("b"), -4, true), FULGURITE_INVALID, "-4");
+    FAILS(fulgurite_set_stream_metadata(store, TEXT("b"), NULL), FULGURITE_INVALID, "metadata is NULL");
+    metadata.custom = (fulgurite_slice){.data = NULL, .length = 1};
+    FAILS(fulgurite_set_stream_metadata(store, TEXT("b"), &metadata), FULGURITE_INVALID, "custom");
+    FAILS(fulgurite_get_stream_metadata(store, TEXT("b"), NULL), FULGURITE_INVALID, "NULL");
+    retention.size = 3;
+    FAILS(fulgurite_apply_retention(store, &retention, NULL), FULGURITE_INVALID, "sizeof");
+    OK(fulgurite_close_event_store(store));
+    FAILS(fulgurite_apply_retention(store, NULL, NULL), FULGURITE_CLOSED, "store of events");
+}
+
 /* Counts events in a table, each exactly once. Drops the transaction if it is not to commit. */
 static int fold(fulgurite_database db, fulgurite_event_store store, fulgurite_table counts, bool commits) {
     fulgurite_txn txn;
@@ -398,6 +540,8 @@ int main(int argument_count, char **arguments) {
     test_appends(db);
     test_reads(db);
     test_large_events(db);
+    test_tags_and_queries(db);
+    test_streams_and_retention(db);
     test_consumers(db);
     test_followers(db);
     test_arguments(db);

@@ -134,6 +134,88 @@ func TestEventsAreReadInBatchesForwardsAndBackwards(t *testing.T) {
 	wantError(t, last, context.Canceled)
 }
 
+func positions(t testing.TB, events iter.Seq2[Event, error]) string {
+	t.Helper()
+	found := ""
+	for event, err := range events {
+		must(t, err)
+		found += fmt.Sprint(event.Position)
+	}
+	return found
+}
+
+func TestEventsAreFoundByTypesTagsAndStreams(t *testing.T) {
+	_, store := openedStore(t, "s")
+	first := NewEvent{Type: "placed", Tags: []string{"order:7", "user:ada"}}
+	second := NewEvent{Type: "paid", Tags: []string{"order:7"}}
+	_, err := store.AppendAll(background,
+		StreamAppend{Stream: "a", Expected: AnyVersion, Events: []NewEvent{first, {Type: "placed"}, second}},
+		StreamAppend{Stream: "b", Expected: AnyVersion, Events: []NewEvent{{Type: "sent"}}})
+	must(t, err)
+	for event, err := range store.ReadAll(background, 0) {
+		must(t, err)
+		want(t, fmt.Sprint(event.Tags), [...]string{"[order:7 user:ada]", "[]", "[order:7]", "[]"}[event.Position])
+	}
+	paidOrSent := Query{{Types: []string{"paid", "sent"}}}
+	both := append(Query{{Types: []string{"placed"}, Tags: []string{"user:ada", "order:7"}}}, paidOrSent...)
+	want(t, positions(t, store.ReadQuery(background, both, 0)), "023")
+	want(t, positions(t, store.ReadQuery(background, both, 1)), "23")
+	want(t, positions(t, store.ReadQueryReverse(background, both, math.MaxUint64)), "320")
+	want(t, positions(t, store.ReadQuery(background, Query{{Streams: []string{"b", "c"}}}, 0)), "3")
+	want(t, positions(t, store.ReadQuery(background, nil, 0)), "0123")
+
+	sent := StreamAppend{Stream: "a", Expected: 2, Events: []NewEvent{{Type: "sent", ID: &[16]byte{1}}}}
+	_, err = store.AppendIf(background, paidOrSent, 3, sent)
+	wantError(t, err, ErrConditionFailed)
+	for _, repeated := range []bool{false, true} {
+		appended, err := store.AppendIf(background, paidOrSent, 4, sent)
+		must(t, err)
+		want(t, appended, Appended{Position: 4, Version: 3, Count: 1, Repeated: repeated})
+	}
+	_, err = store.Append(background, "a", AnyVersion, NewEvent{Type: "sent", Tags: []string{""}})
+	wantError(t, err, ErrInvalid)
+}
+
+func TestStreamsAreTruncatedLimitedAndDeleted(t *testing.T) {
+	_, store := openedStore(t, "s")
+	for range 3 {
+		_, err := store.AppendAll(background,
+			StreamAppend{Stream: "a", Expected: AnyVersion, Events: counted(0, 1)},
+			StreamAppend{Stream: "b", Expected: AnyVersion, Events: counted(0, 1)})
+		must(t, err)
+	}
+	_, err := store.StreamMetadata("c")
+	wantError(t, err, ErrStreamNotFound)
+	limits := StreamMetadata{MaxAge: time.Hour, MaxCount: 1, Custom: []byte("gold")}
+	must(t, store.SetStreamMetadata(background, "a", limits))
+	found, err := store.StreamMetadata("a")
+	must(t, err)
+	want(t, fmt.Sprint(found), fmt.Sprint(limits))
+	// A short age is not none.
+	must(t, store.SetStreamMetadata(background, "c", StreamMetadata{MaxAge: 1}))
+	found, err = store.StreamMetadata("c")
+	must(t, err)
+	want(t, found.MaxAge, time.Microsecond)
+	wantError(t, store.SetStreamMetadata(background, "c", StreamMetadata{MaxAge: -1}), ErrInvalid)
+
+	must(t, store.TruncateStream(background, "b", 2))
+	wantError(t, store.TruncateStream(background, "b", 4), ErrInvalid)
+	report, err := store.ApplyRetention(background, Retention{MaxAge: time.Hour})
+	must(t, err)
+	want(t, report.First, 0)
+	want(t, positions(t, store.ReadAll(background, 0)), "45")
+
+	wantError(t, store.DeleteStream(background, "a", 0), ErrWrongVersion)
+	must(t, store.DeleteStream(background, "a", 2))
+	wantError(t, lastError(store.ReadStream(background, "a", 0)), ErrStreamNotFound)
+	appended, err := store.Append(background, "a", NoStream, counted(0, 1)...)
+	must(t, err)
+	want(t, appended.Version, 3)
+	must(t, store.DeleteStreamForever(background, "a", AnyVersion))
+	_, err = store.Append(background, "a", AnyVersion, counted(0, 1)...)
+	wantError(t, err, ErrTombstone)
+}
+
 func TestAFoldCountsEachEventOnce(t *testing.T) {
 	db, store := openedStore(t, "s")
 	counts, err := db.Table("counts", TableOptions{Merge: MergeAdd})
@@ -240,6 +322,10 @@ func TestAStoreThatWasNeverOpenedIsClosed(t *testing.T) {
 		_, err = missing.Fold(background, "c", nil)
 		wantError(t, err, ErrClosed)
 		_, err = missing.Follow(0)
+		wantError(t, err, ErrClosed)
+		_, err = missing.AppendIf(background, nil, 0, StreamAppend{})
+		wantError(t, err, ErrClosed)
+		_, err = missing.StreamMetadata("a")
 		wantError(t, err, ErrClosed)
 		wantError(t, db.View(func(txn *Txn) error {
 			_, err := txn.ConsumerPosition(missing, "c")

@@ -108,6 +108,19 @@ pub unsafe fn bytes<'a>(slice: &fulgurite_slice, name: &str) -> Result<&'a [u8]>
     unsafe { array(slice.data, slice.length, name) }
 }
 
+/// The text of a slice of the caller.
+///
+/// # Safety
+/// As [`array`].
+///
+/// # Errors
+/// As [`array`], and if it is not UTF-8.
+pub unsafe fn text_of<'a>(slice: &fulgurite_slice, name: &str) -> Result<&'a str> {
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { bytes(slice, name) }?;
+    std::str::from_utf8(bytes).map_err(|error| Failure::invalid(format!("{name} is not UTF-8: {error}")))
+}
+
 /// A text of C.
 ///
 /// # Safety

@@ -102,12 +102,14 @@ pub enum fulgurite_code {
     FULGURITE_STREAM_NOT_FOUND = -42,
     /// The stream was deleted for ever: nothing can be appended to it.
     FULGURITE_TOMBSTONE = -43,
+    /// An event matches the query of an append. Read again, then decide again.
+    FULGURITE_CONDITION_FAILED = -44,
 }
 
 pub use fulgurite_code as Code;
 
 /// All codes with their names.
-const NAMES: [(Code, &CStr, &str); 44] = {
+const NAMES: [(Code, &CStr, &str); 45] = {
     use fulgurite_code::*;
     [
         (FULGURITE_OK, c"OK", "OK"),
@@ -154,6 +156,7 @@ const NAMES: [(Code, &CStr, &str); 44] = {
         (FULGURITE_ID_REUSED, c"ID_REUSED", "ID_REUSED"),
         (FULGURITE_STREAM_NOT_FOUND, c"STREAM_NOT_FOUND", "STREAM_NOT_FOUND"),
         (FULGURITE_TOMBSTONE, c"TOMBSTONE", "TOMBSTONE"),
+        (FULGURITE_CONDITION_FAILED, c"CONDITION_FAILED", "CONDITION_FAILED"),
     ]
 };
 
@@ -215,6 +218,7 @@ impl From<fulgurite_events::Error> for Failure {
             Store::IdReused { .. } => Code::FULGURITE_ID_REUSED,
             Store::StreamNotFound { .. } => Code::FULGURITE_STREAM_NOT_FOUND,
             Store::Tombstone { .. } => Code::FULGURITE_TOMBSTONE,
+            Store::ConditionFailed { .. } => Code::FULGURITE_CONDITION_FAILED,
             Store::NotEvents { .. } => Code::FULGURITE_NOT_A_DATABASE,
             Store::NewerLayout { .. } => Code::FULGURITE_UNSUPPORTED_FORMAT,
             Store::OtherOptions { .. } => Code::FULGURITE_ALREADY_OPEN,

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// The files with functions and types of C, in the order of the header.
-const SOURCES: [&str; 20] = [
+const SOURCES: [&str; 22] = [
     "code",
     "arguments",
     "handles",
@@ -25,7 +25,9 @@ const SOURCES: [&str; 20] = [
     "maintenance",
     "events/held",
     "events/store",
+    "events/queries",
     "events/appending",
+    "events/streams",
     "events/reading",
     "events/following",
     "events/consumers",

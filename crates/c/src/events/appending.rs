@@ -4,10 +4,11 @@
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-use fulgurite_events::{Appended, EventData, EventId, Expected, Version};
+use fulgurite_events::{AppendCondition, Appended, EventData, EventId, Expected, Position, Version};
 
-use crate::arguments::{array, bytes, fulgurite_slice, places, set_if_wanted};
+use crate::arguments::{array, bytes, fulgurite_slice, places, set_if_wanted, text_of};
 use crate::code::{Failure, Result, guarded};
+use crate::events::queries::{fulgurite_query_item, query};
 use crate::events::store::store;
 use crate::handles::fulgurite_event_store;
 
@@ -34,6 +35,10 @@ pub struct fulgurite_new_event {
     pub id: *const u8,
     /// The version of the schema of its type.
     pub schema: u32,
+    /// What queries may ask for, such as "order:7". Each has 1 to 65,535 bytes of UTF-8.
+    pub tags: *const fulgurite_slice,
+    /// The number of tags.
+    pub tag_count: usize,
 }
 
 /// The events to append to one stream.
@@ -76,7 +81,11 @@ impl fulgurite_appended {
     }
 }
 
-fn expected(number: i64) -> Result<Expected> {
+/// An expected version.
+///
+/// # Errors
+/// If the number is none.
+pub fn expected(number: i64) -> Result<Expected> {
     match number {
         FULGURITE_ANY_VERSION => Ok(Expected::Any),
         FULGURITE_NO_STREAM => Ok(Expected::NoStream),
@@ -89,7 +98,7 @@ fn expected(number: i64) -> Result<Expected> {
     }
 }
 
-/// An event of the caller.
+/// An event of the caller, without its tags.
 ///
 /// # Safety
 /// Its slices point to as many bytes as they have, and its id to 16 bytes or to NULL. They do not change while the
@@ -99,9 +108,7 @@ fn expected(number: i64) -> Result<Expected> {
 /// If a slice is not valid, or the type is not UTF-8.
 unsafe fn new_event(given: &fulgurite_new_event) -> Result<EventData<'_>> {
     // SAFETY: the caller's promise.
-    let kind = unsafe { bytes(&given.kind, "the type of an event") }?;
-    let kind = std::str::from_utf8(kind)
-        .map_err(|error| Failure::invalid(format!("the type of an event is not UTF-8: {error}")))?;
+    let kind = unsafe { text_of(&given.kind, "the type of an event") }?;
     // SAFETY: the caller's promise.
     let payload = unsafe { bytes(&given.payload, "the payload of an event") }?;
     // SAFETY: the caller's promise.
@@ -113,17 +120,53 @@ unsafe fn new_event(given: &fulgurite_new_event) -> Result<EventData<'_>> {
 }
 
 /// The events of an array of the caller.
-///
-/// # Safety
-/// `events` points to `count` events, and the promise of [`new_event`] holds for each.
-///
-/// # Errors
-/// As [`new_event`].
-unsafe fn new_events<'e>(events: *const fulgurite_new_event, count: usize) -> Result<Vec<EventData<'e>>> {
-    // SAFETY: the caller's promise.
-    let events: &'e [fulgurite_new_event] = unsafe { array(events, count, "events") }?;
-    // SAFETY: the caller's promise.
-    events.iter().map(|event| unsafe { new_event(event) }).collect()
+struct NewEvents<'e> {
+    events: &'e [fulgurite_new_event],
+    /// The tags of all events, one after the other.
+    tags: Vec<&'e str>,
+}
+
+impl<'e> NewEvents<'e> {
+    /// Reads their tags.
+    ///
+    /// # Safety
+    /// `events` points to `count` events. The promise of [`new_event`] holds for each, and for its tags. They do not
+    /// change while the result is used.
+    ///
+    /// # Errors
+    /// If an array is not valid, or a tag is not UTF-8.
+    unsafe fn new(events: *const fulgurite_new_event, count: usize) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        let events: &'e [fulgurite_new_event] = unsafe { array(events, count, "events") }?;
+        let mut tags = Vec::new();
+        for event in events {
+            // SAFETY: the caller's promise.
+            for tag in unsafe { array(event.tags, event.tag_count, "the tags of an event") }? {
+                // SAFETY: the caller's promise.
+                tags.push(unsafe { text_of(tag, "a tag of an event") }?);
+            }
+        }
+        Ok(Self { events, tags })
+    }
+
+    /// The events as the store takes them.
+    ///
+    /// # Safety
+    /// As [`NewEvents::new`].
+    ///
+    /// # Errors
+    /// As [`new_event`].
+    unsafe fn data(&self) -> Result<Vec<EventData<'_>>> {
+        let mut rest = &self.tags[..];
+        let mut data = Vec::with_capacity(self.events.len());
+        for event in self.events {
+            let (tags, others) = rest.split_at(event.tag_count);
+            rest = others;
+            // SAFETY: the caller's promise.
+            data.push(unsafe { new_event(event) }?.tags(tags));
+        }
+        Ok(data)
+    }
 }
 
 /// Appends events to a stream, if its version is as expected: all of them or none.
@@ -138,7 +181,7 @@ unsafe fn new_events<'e>(events: *const fulgurite_new_event, count: usize) -> Re
 ///
 /// # Safety
 /// `stream` points to `stream_length` bytes, and `events` to `event_count` events. Their slices point
-/// to as many bytes as they have, and their ids to 16 bytes.
+/// to as many bytes as they have, their ids to 16 bytes, and their tags to as many slices as they have.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fulgurite_append_events(
@@ -154,8 +197,10 @@ pub unsafe extern "C" fn fulgurite_append_events(
         // SAFETY: the promise of the caller.
         let stream = unsafe { array(stream, stream_length, "stream") }?;
         // SAFETY: the promise of the caller.
-        let events = unsafe { new_events(events, event_count) }?;
-        let found = self::store(store)?.append(stream, self::expected(expected)?, &events)?;
+        let events = unsafe { NewEvents::new(events, event_count) }?;
+        // SAFETY: the promise of the caller.
+        let data = unsafe { events.data() }?;
+        let found = self::store(store)?.append(stream, self::expected(expected)?, &data)?;
         set_if_wanted(appended, fulgurite_appended::of(&found));
         Ok(())
     })
@@ -181,13 +226,18 @@ pub unsafe extern "C" fn fulgurite_append_to_streams(
         let places = unsafe { places(appended, wanted, "appended") }?;
         // SAFETY: the promise of the caller.
         let appends = unsafe { array(appends, count, "appends") }?;
-        let mut parts = Vec::with_capacity(count);
+        let mut events = Vec::with_capacity(count);
         for append in appends {
+            // SAFETY: the promise of the caller.
+            events.push(unsafe { NewEvents::new(append.events, append.event_count) }?);
+        }
+        let mut parts = Vec::with_capacity(count);
+        for (append, events) in appends.iter().zip(&events) {
             // SAFETY: the promise of the caller.
             let stream = unsafe { bytes(&append.stream, "the name of a stream") }?;
             // SAFETY: the promise of the caller.
-            let events = unsafe { new_events(append.events, append.event_count) }?;
-            parts.push((stream, expected(append.expected)?, events));
+            let data = unsafe { events.data() }?;
+            parts.push((stream, expected(append.expected)?, data));
         }
         let store = self::store(store)?;
         let found = match &parts[..] {
@@ -203,6 +253,49 @@ pub unsafe extern "C" fn fulgurite_append_to_streams(
         for (place, appended) in places.iter_mut().zip(&found) {
             place.write(fulgurite_appended::of(appended));
         }
+        Ok(())
+    })
+}
+
+/// Appends events to a stream as fulgurite_append_events, unless an event at the position `from` or
+/// after it matches a query: FULGURITE_CONDITION_FAILED then. `from` is the first position that the
+/// program had not read when it decided, such as the one after the last event of
+/// fulgurite_read_query. An event matches the query if it matches one of the items; without items,
+/// every event does.
+///
+/// A repeated append (`repeated`) is recognised before the query is tried, so an append of unknown
+/// outcome can be tried again. `appended` may be NULL.
+///
+/// # Safety
+/// `items` points to `item_count` items, and `append` to an append whose events are as those of
+/// fulgurite_append_events. Slices and arrays are as long as they say.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fulgurite_append_if(
+    store: fulgurite_event_store,
+    items: *const fulgurite_query_item,
+    item_count: usize,
+    from: u64,
+    append: Option<&fulgurite_stream_append>,
+    appended: Option<&mut MaybeUninit<fulgurite_appended>>,
+) -> c_int {
+    guarded(|| {
+        let append = append.ok_or_else(|| Failure::invalid("append is NULL"))?;
+        // SAFETY: the promise of the caller.
+        let query = unsafe { query(items, item_count) }?;
+        let condition = AppendCondition { query, after: from.checked_sub(1).map(Position) };
+        // SAFETY: the promise of the caller.
+        let stream = unsafe { bytes(&append.stream, "the name of a stream") }?;
+        // SAFETY: the promise of the caller.
+        let events = unsafe { NewEvents::new(append.events, append.event_count) }?;
+        // SAFETY: the promise of the caller.
+        let data = unsafe { events.data() }?;
+        let store = self::store(store)?;
+        let found = match expected(append.expected)? {
+            Expected::Any => store.append_if(&condition, stream, &data)?,
+            expected => store.transact(|transaction| transaction.append_if(&condition, stream, expected, &data))?,
+        };
+        set_if_wanted(appended, fulgurite_appended::of(&found));
         Ok(())
     })
 }

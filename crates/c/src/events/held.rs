@@ -2,6 +2,7 @@
 //!
 //! Cursors and followers copy events in batches, and return them from there: so one call returns many of them, and all
 //! stay valid until the next one.
+#![allow(unsafe_code)] // Addresses of tags, which threads pass on with their batch.
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use fulgurite::Table;
 use fulgurite_events::{
-    Error, Event, EventId, EventStore, EventType, Events, Follower, Position, Snapshot, StreamId, Version,
+    Error, Event, EventId, EventQuery, EventStore, EventType, Events, Follower, Position, Snapshot, StreamId, Version,
 };
 
 use crate::arguments::fulgurite_slice;
@@ -38,6 +39,10 @@ pub struct fulgurite_event {
     pub id: *const u8,
     /// The version of the schema of its type.
     pub schema: u32,
+    /// Its tags, in the order in which they were given. NULL if it has none.
+    pub tags: *const fulgurite_slice,
+    /// The number of tags.
+    pub tag_count: usize,
 }
 
 /// An open event store.
@@ -62,7 +67,16 @@ struct Copied {
     id: Option<EventId>,
     payload: Place,
     metadata: Place,
+    /// Where its tags are in [`Batch::tags`]: the first, and how many.
+    tags: (usize, usize),
 }
+
+/// The tags of a batch, as they are returned: bytes of [`Batch::words`].
+#[derive(Default)]
+struct TagSlices(Vec<fulgurite_slice>);
+
+// SAFETY: the addresses are those of bytes that the same batch owns, so the thread that has the batch may use them.
+unsafe impl Send for TagSlices {}
 
 /// Copied events. Each is returned once.
 #[derive(Default)]
@@ -70,6 +84,10 @@ struct Batch {
     /// The bytes of the events. Each part begins with a word, for its alignment.
     words: Vec<u64>,
     events: Vec<Copied>,
+    /// The tags of all events, one after the other.
+    tags: Vec<Place>,
+    /// The same, made when the batch is complete: until then its bytes may move.
+    tag_slices: TagSlices,
     /// How many were returned.
     returned: usize,
 }
@@ -80,6 +98,8 @@ impl Batch {
         self.words.clear();
         self.words.shrink_to(BATCH_BYTES / 8);
         self.events.clear();
+        self.tags.clear();
+        self.tag_slices.0.clear();
         self.returned = 0;
     }
 
@@ -99,6 +119,12 @@ impl Batch {
 
     fn push(&mut self, event: &Event<'_>, stream: Arc<[u8]>, kind: &EventType) {
         let (payload, metadata) = (self.place(event.payload), self.place(event.metadata));
+        let first_tag = self.tags.len();
+        for tag in event.tags {
+            let place = self.place(tag);
+            self.tags.push(place);
+        }
+        let tags = (first_tag, self.tags.len() - first_tag);
         self.events.push(Copied {
             position: event.position.0,
             version: event.version.0,
@@ -108,6 +134,7 @@ impl Batch {
             id: event.id.copied(),
             payload,
             metadata,
+            tags,
         });
     }
 
@@ -130,8 +157,19 @@ impl Batch {
         }
     }
 
-    /// Returns the next events, and how many: at most one for each place.
+    /// The tags at these places, as an array of C.
+    fn tag_array(&self, (first, count): (usize, usize)) -> *const fulgurite_slice {
+        match self.tag_slices.0.get(first..) {
+            Some(slices) if count > 0 => slices.as_ptr(),
+            _ => std::ptr::null(),
+        }
+    }
+
+    /// Returns the next events, and how many: at most one for each place. No event is added after the first call.
     fn take(&mut self, places: &mut [MaybeUninit<fulgurite_event>]) -> usize {
+        if self.tag_slices.0.is_empty() {
+            self.tag_slices.0 = self.tags.iter().map(|tag| self.slice(*tag)).collect();
+        }
         let rest = self.events.get(self.returned..).unwrap_or_default();
         let taken = rest.len().min(places.len());
         for (place, event) in places.iter_mut().zip(rest) {
@@ -145,6 +183,8 @@ impl Batch {
                 metadata: self.slice(event.metadata),
                 id: event.id.as_ref().map_or(std::ptr::null(), |id| id.as_ptr()),
                 schema: event.kind.schema,
+                tags: self.tag_array(event.tags),
+                tag_count: event.tags.1,
             });
         }
         self.returned += taken;
@@ -175,11 +215,20 @@ impl StreamNames {
     }
 }
 
+/// Which events a cursor reads.
+pub enum Selection {
+    /// All events of the log.
+    All,
+    /// Those of a stream.
+    Stream(Vec<u8>),
+    /// Those that match a query.
+    Query(EventQuery),
+}
+
 /// A cursor over events of a snapshot.
 pub struct OpenEventCursor {
     snapshot: Snapshot,
-    /// The stream. None for the log of all events.
-    stream: Option<Vec<u8>>,
+    selection: Selection,
     is_backwards: bool,
     /// The first position, or version of the stream, that is still to come.
     start: u64,
@@ -197,14 +246,14 @@ impl OpenEventCursor {
     ///
     /// # Errors
     /// If there is no such stream; those of the disk.
-    pub fn new(snapshot: Snapshot, stream: Option<Vec<u8>>, from: u64, is_backwards: bool) -> Result<Self> {
-        if let Some(name) = &stream {
+    pub fn new(snapshot: Snapshot, selection: Selection, from: u64, is_backwards: bool) -> Result<Self> {
+        if let Selection::Stream(name) = &selection {
             snapshot.read_stream(name, Version(from)).map(drop)?;
         }
         let (start, stop) = if is_backwards { (0, from) } else { (from, u64::MAX) };
         let (names, batch) = (StreamNames::default(), Batch::default());
         let batch_events = BATCH_FIRST;
-        Ok(Self { snapshot, stream, is_backwards, start, stop, has_ended: false, names, batch, batch_events })
+        Ok(Self { snapshot, selection, is_backwards, start, stop, has_ended: false, names, batch, batch_events })
     }
 
     /// Returns the next events, and how many: none after the last one. Those of the call before are no longer valid.
@@ -216,7 +265,7 @@ impl OpenEventCursor {
             self.batch.clear();
             let read = if self.has_ended || self.start >= self.stop { Ok(true) } else { self.fill() };
             if let Some(last) = self.batch.events.last() {
-                let number = if self.stream.is_some() { last.version } else { last.position };
+                let number = if let Selection::Stream(_) = self.selection { last.version } else { last.position };
                 if self.is_backwards { self.stop = number } else { self.start = number + 1 }
             }
             match read {
@@ -232,7 +281,7 @@ impl OpenEventCursor {
 
     /// Copies the next batch. Returns whether there are no further events.
     fn fill(&mut self) -> fulgurite_events::Result<bool> {
-        let mut events = cursor(&self.snapshot, self.stream.as_deref(), self.start, self.stop, self.is_backwards)?;
+        let mut events = cursor(&self.snapshot, &self.selection, self.start, self.stop, self.is_backwards)?;
         while !self.batch.is_full(self.batch_events) {
             let Some(event) = events.next()? else { return Ok(true) };
             self.names.copy(&self.snapshot, &event, &mut self.batch)?;
@@ -244,16 +293,18 @@ impl OpenEventCursor {
 /// A cursor of the store over the events that are still to come.
 fn cursor<'s>(
     snapshot: &'s Snapshot,
-    stream: Option<&[u8]>,
+    selection: &Selection,
     start: u64,
     stop: u64,
     is_backwards: bool,
 ) -> fulgurite_events::Result<Events<'s>> {
-    match (stream, is_backwards) {
-        (None, false) => snapshot.read_all(Position(start)),
-        (None, true) => snapshot.read_all_backwards(Position(stop)),
-        (Some(name), false) => snapshot.read_stream(name, Version(start)),
-        (Some(name), true) => snapshot.read_stream_backwards(name, Version(stop)),
+    match (selection, is_backwards) {
+        (Selection::All, false) => snapshot.read_all(Position(start)),
+        (Selection::All, true) => snapshot.read_all_backwards(Position(stop)),
+        (Selection::Stream(name), false) => snapshot.read_stream(name, Version(start)),
+        (Selection::Stream(name), true) => snapshot.read_stream_backwards(name, Version(stop)),
+        (Selection::Query(query), false) => snapshot.read_query(query, Position(start)),
+        (Selection::Query(query), true) => snapshot.read_query_backwards(query, Position(stop)),
     }
 }
 

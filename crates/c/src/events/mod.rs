@@ -1,8 +1,10 @@
-//! Event stores: appends, reads, followers, and positions of consumers.
+//! Event stores: appends, reads, changes of streams, followers, and positions of consumers.
 
 mod appending;
 mod consumers;
 mod following;
 pub mod held;
+mod queries;
 mod reading;
 mod store;
+mod streams;

@@ -8,7 +8,8 @@ use std::sync::Mutex;
 
 use crate::arguments::{array, check_out, places, set};
 use crate::code::{Failure, Result, guarded};
-use crate::events::held::{OpenEventCursor, fulgurite_event};
+use crate::events::held::{OpenEventCursor, Selection, fulgurite_event};
+use crate::events::queries::{fulgurite_query_item, query};
 use crate::events::store::store;
 use crate::handles::{Object, add, close, fulgurite_event_cursor, fulgurite_event_store, with};
 
@@ -22,14 +23,14 @@ fn with_cursor<R>(cursor: fulgurite_event_cursor, run: impl FnOnce(&mut OpenEven
 /// Opens a cursor over the events that there are now, and gives it to the caller.
 fn opened(
     store: fulgurite_event_store,
-    stream: Option<&[u8]>,
+    selection: Selection,
     from: u64,
     backwards: bool,
     cursor: Option<&mut MaybeUninit<fulgurite_event_cursor>>,
 ) -> Result<()> {
     check_out(&cursor)?;
     let snapshot = self::store(store)?.snapshot()?;
-    let opened = OpenEventCursor::new(snapshot, stream.map(<[u8]>::to_vec), from, backwards)?;
+    let opened = OpenEventCursor::new(snapshot, selection, from, backwards)?;
     set(cursor, fulgurite_event_cursor { id: add(Object::EventCursor(Box::new(Mutex::new(opened)))) })
 }
 
@@ -54,7 +55,7 @@ pub unsafe extern "C" fn fulgurite_read_stream(
     guarded(|| {
         // SAFETY: the promise of the caller.
         let stream = unsafe { array(stream, stream_length, "stream") }?;
-        opened(store, Some(stream), from, backwards, cursor)
+        opened(store, Selection::Stream(stream.to_vec()), from, backwards, cursor)
     })
 }
 
@@ -67,7 +68,29 @@ pub extern "C" fn fulgurite_read_log(
     backwards: bool,
     cursor: Option<&mut MaybeUninit<fulgurite_event_cursor>>,
 ) -> c_int {
-    guarded(|| opened(store, None, from, backwards, cursor))
+    guarded(|| opened(store, Selection::All, from, backwards, cursor))
+}
+
+/// As fulgurite_read_log, over the events that match a query: at least one of its items. Without items,
+/// every event matches. Indexes find the events.
+///
+/// # Safety
+/// `items` points to `item_count` items, whose arrays and slices are as long as they say.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fulgurite_read_query(
+    store: fulgurite_event_store,
+    items: *const fulgurite_query_item,
+    item_count: usize,
+    from: u64,
+    backwards: bool,
+    cursor: Option<&mut MaybeUninit<fulgurite_event_cursor>>,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the promise of the caller.
+        let query = unsafe { query(items, item_count) }?;
+        opened(store, Selection::Query(query), from, backwards, cursor)
+    })
 }
 
 /// Moves to the next event, and returns it. FULGURITE_NOT_FOUND after the last one. Its bytes are valid

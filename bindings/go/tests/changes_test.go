@@ -1,4 +1,4 @@
-package fulgurite
+package tests
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	. "github.com/fulgurite/fulgurite/bindings/go"
 )
 
 func openedWithLog(t testing.TB) (*DB, *Table) {
