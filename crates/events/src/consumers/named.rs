@@ -3,8 +3,11 @@
 use std::io::{ErrorKind, Read};
 use std::sync::PoisonError;
 
+use fulgurite::Isolation;
+
 use crate::error::{Error, Result};
 use crate::ids::Position;
+use crate::reading::snapshot::parse_position;
 use crate::store::handle::EventStore;
 use crate::store::shared::Shared;
 
@@ -33,7 +36,8 @@ impl Drop for Claim<'_> {
 }
 
 /// Stores the positions that a consumer acknowledges, until the consumer closes the connection. If several have
-/// arrived, it stores the highest. Requires: `stored` is the position of the consumer.
+/// arrived, it stores the highest. A position that is not above the stored one changes nothing. Requires: `stored` is
+/// the position that the consumer had when it connected.
 ///
 /// # Errors
 /// Errors of the connection, and those of [`EventStore::set_consumer_position`].
@@ -58,10 +62,24 @@ pub(super) fn store_acknowledged(
         buffer.copy_within(whole..filled, 0);
         filled -= whole;
         if let Some(position) = highest.filter(|position| *position > stored) {
-            store.set_consumer_position(name, position)?;
+            raise(store, name, position)?;
             stored = position;
         }
     }
+}
+
+/// Stores the position of a consumer, unless a higher one is stored: a transaction of this process may have raised it
+/// while the consumer was connected.
+fn raise(store: &EventStore, name: &str, position: Position) -> Result<()> {
+    let tables = &store.shared.tables;
+    // With this isolation a concurrent change of the position conflicts too, because both write it.
+    store.run(Isolation::Snapshot, &mut |transaction| {
+        let stored = match transaction.get(&tables.consumers, name)? {
+            Some(value) => parse_position(tables, &value)?,
+            None => Position::START,
+        };
+        if position > stored { transaction.set_consumer_position(name, position) } else { Ok(()) }
+    })
 }
 
 /// Bytes that are read at once.
@@ -85,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_acknowledged_position_is_stored_and_none_beyond_the_log() {
+    fn the_highest_acknowledged_position_is_stored_and_none_beyond_the_log_or_below_the_stored_one() {
         let directory = tempfile::tempdir().unwrap();
         let store = EventStore::create(directory.path().join("a.ful")).unwrap();
         store.append("a", Expected::Any, &[EventData::new("x", b""); 9]).unwrap();
@@ -96,8 +114,11 @@ mod tests {
             store_acknowledged(&store, "c", &mut Few(&sent, few), Position(2)).unwrap();
             assert_eq!(stored(), Position(5), "{few} bytes at once");
         }
+        store.set_consumer_position("c", Position(7)).unwrap();
+        store_acknowledged(&store, "c", &mut Few(&sent, 8), Position(2)).unwrap();
+        assert_eq!(stored(), Position(7), "a position that was raised meanwhile is not lowered");
         let beyond = 10_u64.to_le_bytes();
         let refused = store_acknowledged(&store, "c", &mut &beyond[..], Position(5));
-        assert!(matches!(refused, Err(Error::Invalid { .. })) && stored() == Position(5));
+        assert!(matches!(refused, Err(Error::Invalid { .. })) && stored() == Position(7));
     }
 }
