@@ -2,7 +2,9 @@ package org.fulgurite;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.ReadOnlyBufferException;
 import java.util.Arrays;
+import org.fulgurite.internal.Exceptions;
 import org.fulgurite.internal.Native;
 
 /**
@@ -53,6 +55,9 @@ public final class Cursor implements AutoCloseable {
 
     private int end;
 
+    /** Where the entry after the current one begins; the end of the batch if it is not fetched. */
+    private int following;
+
     /** The beginning of the current entry's key; negative if there is no current entry. */
     private int at = -1;
 
@@ -76,33 +81,82 @@ public final class Cursor implements AutoCloseable {
      * @return false if there are no more entries
      */
     public boolean next() {
-        int next = at + keyLength + valueLength;
-        if (at < 0 || next == end) {
-            if (!fetch()) {
-                return false;
-            }
-            next = 0;
+        if (following == end && !fetch()) {
+            return false;
         }
-        read(next);
+        read();
         return true;
     }
 
-    private void read(int position) {
-        keyLength = numbers.getInt(position);
-        valueLength = numbers.getInt(position + 4);
-        at = position + 8;
+    /**
+     * Copies the entries after the current one into a buffer, as many as fit between its position and its limit, and
+     * moves the position past them. {@link PackedEntries} reads them there, and describes the format. Afterwards there
+     * is no current entry. The next call of this method or of {@link #next()} continues after those that were copied,
+     * also if this one throws because the scan fails.
+     *
+     * <pre>{@code
+     * ByteBuffer buffer = ByteBuffer.allocateDirect(1 << 20);
+     * while (cursor.fill(buffer) > 0) {
+     *     buffer.flip();
+     *     PackedEntries entries = new PackedEntries(buffer);
+     *     while (entries.next()) {
+     *         use(entries.keyBuffer(), entries.valueBuffer());
+     *     }
+     *     buffer.clear();
+     * }
+     * }</pre>
+     *
+     * @param entries the buffer, direct or not
+     * @return the number of entries that were copied; 0 if there are no more entries
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link
+     *     org.fulgurite.exceptions.ErrorKind#INVALID} if the next entry alone does not fit; the next call continues
+     *     with it
+     */
+    public int fill(ByteBuffer entries) {
+        if (entries.isReadOnly()) {
+            throw new ReadOnlyBufferException();
+        }
+        int copied = 0;
+        do {
+            int from = following;
+            while (following < end && followingBytes() <= entries.remaining() - (following - from)) {
+                read();
+                copied++;
+            }
+            entries.put(batch, from, following - from);
+        } while (following == end && fetch());
+        at = -1;
+        if (copied == 0 && following < end) {
+            throw Exceptions.invalid("the next entry needs " + followingBytes() + " bytes, and the buffer has "
+                    + entries.remaining() + "; use a larger one");
+        }
+        return copied;
     }
 
-    /** Fetches the next batch into the beginning of the buffer. Returns whether it has entries. */
+    /** The bytes of the entry after the current one, which is fetched. */
+    private int followingBytes() {
+        return PackedEntries.HEADER_BYTES + numbers.getInt(following) + numbers.getInt(following + 4);
+    }
+
+    /** Moves to the entry after the current one, which is fetched. */
+    private void read() {
+        keyLength = numbers.getInt(following);
+        valueLength = numbers.getInt(following + 4);
+        at = following + PackedEntries.HEADER_BYTES;
+        following = at + keyLength + valueLength;
+    }
+
+    /**
+     * Fetches the next batch into the beginning of the buffer. The current entry is the last one of the batch before,
+     * if there is one. Returns whether the batch has entries.
+     */
     private boolean fetch() {
         boolean isFirst = end == 0;
         if (!isFirst) {
-            // The current entry is the last one of the batch.
             rest = isLast ? null : rest(key());
         }
         // If the scan fails, there is no current entry.
-        end = 0;
-        at = -1;
+        forget();
         if (rest == null) {
             return false;
         }
@@ -183,7 +237,13 @@ public final class Cursor implements AutoCloseable {
         }
         byte[] copy = key.clone();
         rest = reverse ? whole.upTo(copy) : whole.from(copy);
+        forget();
+    }
+
+    /** Forgets the batch. */
+    private void forget() {
         end = 0;
+        following = 0;
         at = -1;
     }
 
@@ -191,7 +251,8 @@ public final class Cursor implements AutoCloseable {
      * Returns the key of the current entry.
      *
      * @return a copy of the key
-     * @throws IllegalStateException before the first call of {@link #next()}, and after the last entry
+     * @throws IllegalStateException before the first call of {@link #next()}, after {@link #fill}, and after the last
+     *     entry
      */
     public byte[] key() {
         checkEntry();
@@ -202,7 +263,8 @@ public final class Cursor implements AutoCloseable {
      * Returns the value of the current entry.
      *
      * @return a copy of the value
-     * @throws IllegalStateException before the first call of {@link #next()}, and after the last entry
+     * @throws IllegalStateException before the first call of {@link #next()}, after {@link #fill}, and after the last
+     *     entry
      */
     public byte[] value() {
         checkEntry();
@@ -212,8 +274,10 @@ public final class Cursor implements AutoCloseable {
     /**
      * Returns the key of the current entry without copying it.
      *
-     * @return a read-only buffer, which is valid until the next call of {@link #next()} or {@link #seek}
-     * @throws IllegalStateException before the first call of {@link #next()}, and after the last entry
+     * @return a read-only buffer, which is valid until the next call of {@link #next()}, {@link #fill} or
+     *     {@link #seek}
+     * @throws IllegalStateException before the first call of {@link #next()}, after {@link #fill}, and after the last
+     *     entry
      */
     public ByteBuffer keyBuffer() {
         checkEntry();
@@ -223,8 +287,10 @@ public final class Cursor implements AutoCloseable {
     /**
      * Returns the value of the current entry without copying it.
      *
-     * @return a read-only buffer, which is valid until the next call of {@link #next()} or {@link #seek}
-     * @throws IllegalStateException before the first call of {@link #next()}, and after the last entry
+     * @return a read-only buffer, which is valid until the next call of {@link #next()}, {@link #fill} or
+     *     {@link #seek}
+     * @throws IllegalStateException before the first call of {@link #next()}, after {@link #fill}, and after the last
+     *     entry
      */
     public ByteBuffer valueBuffer() {
         checkEntry();
@@ -249,8 +315,7 @@ public final class Cursor implements AutoCloseable {
     public void close() {
         closeOwn();
         rest = null;
-        end = 0;
-        at = -1;
+        forget();
         resize(0);
     }
 }

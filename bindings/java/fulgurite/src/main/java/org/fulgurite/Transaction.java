@@ -67,19 +67,7 @@ public abstract class Transaction implements AutoCloseable {
      * @return the values in the order of the keys; null for each key that does not exist
      */
     public List<byte[]> getMany(Table table, List<byte[]> keys) {
-        long bytes = 0;
-        for (byte[] key : keys) {
-            bytes += 4L + key.length;
-        }
-        if (bytes > Integer.MAX_VALUE - 16) {
-            throw Exceptions.invalid("the keys have " + bytes + " bytes together; split them into several calls");
-        }
-        ByteBuffer packed = ByteBuffer.allocate((int) bytes).order(ByteOrder.LITTLE_ENDIAN);
-        for (byte[] key : keys) {
-            packed.putInt(key.length).put(key);
-        }
-        byte[] found = Native.getMany(handle.raw(), table.handle.raw(), packed.array(), packed.position());
-        ByteBuffer results = ByteBuffer.wrap(found).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer results = ByteBuffer.wrap(found(table, keys)).order(ByteOrder.LITTLE_ENDIAN);
         List<byte[]> values = new ArrayList<>(keys.size());
         while (results.hasRemaining()) {
             int length = results.getInt();
@@ -91,6 +79,41 @@ public abstract class Transaction implements AutoCloseable {
             values.add(value);
         }
         return values;
+    }
+
+    /**
+     * Copies the values of many keys into a buffer at its position, and moves the position past them. For each key, in
+     * the order of the keys, the buffer gets the length of the value (4 bytes, little-endian; -1 if the key does not
+     * exist), and the value. If they do not fit before the limit, nothing is copied.
+     *
+     * @param table the table
+     * @param keys the keys, in any order
+     * @param values the buffer, direct or not
+     * @return the bytes of the lengths and values, which are more than {@code values.remaining()} was if they do not
+     *     fit
+     */
+    public int getMany(Table table, List<byte[]> keys, ByteBuffer values) {
+        byte[] found = found(table, keys);
+        if (found.length <= values.remaining()) {
+            values.put(found);
+        }
+        return found.length;
+    }
+
+    /** For each key the length of its value, or -1, and the value. */
+    private byte[] found(Table table, List<byte[]> keys) {
+        long bytes = 0;
+        for (byte[] key : keys) {
+            bytes += 4L + key.length;
+        }
+        if (bytes > Integer.MAX_VALUE - 16) {
+            throw Exceptions.invalid("the keys have " + bytes + " bytes together; split them into several calls");
+        }
+        ByteBuffer packed = ByteBuffer.allocate((int) bytes).order(ByteOrder.LITTLE_ENDIAN);
+        for (byte[] key : keys) {
+            packed.putInt(key.length).put(key);
+        }
+        return Native.getMany(handle.raw(), table.handle.raw(), packed.array(), packed.position());
     }
 
     /**

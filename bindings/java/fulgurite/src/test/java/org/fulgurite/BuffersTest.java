@@ -12,6 +12,7 @@ import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.ReadOnlyBufferException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -21,6 +22,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.IntFunction;
 import org.fulgurite.exceptions.ClosedException;
+import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.options.MergeOperator;
 import org.junit.jupiter.api.Test;
 
@@ -147,6 +149,86 @@ class BuffersTest extends WithDatabase {
         for (int size : SIZES) {
             assertEquals(size + 3, database.get(appended, key(size)).length);
             assertNull(database.get(table, key(size)));
+        }
+    }
+
+    private static void assertEntry(int number, byte[] key, byte[] value) {
+        assertEquals(number, ByteBuffer.wrap(key).getLong());
+        assertArrayEquals(bytes(number % 300, 1), value);
+    }
+
+    @Test
+    void scansFillBuffersWithAllEntriesOnceBesideSingleSteps() {
+        int count = 2_000;
+        database.write(txn -> {
+            WriteBatch batch = new WriteBatch();
+            for (int number = 0; number < count; number++) {
+                batch.put(key(number), bytes(number % 300, 1));
+            }
+            txn.apply(table, batch);
+        });
+        try (ReadTransaction txn = database.beginRead()) {
+            for (int size : new int[] {320, 5_000, 1 << 20}) {
+                ByteBuffer buffer = ByteBuffer.allocateDirect(size + 3);
+                for (Cursor cursor : Arrays.asList(
+                        txn.scan(table, KeyRange.all()), database.scan(table, KeyRange.all()))) {
+                    int seen = 0;
+                    buffer.position(3);
+                    for (int copied = cursor.fill(buffer); copied > 0; copied = cursor.fill(buffer)) {
+                        assertThrows(IllegalStateException.class, cursor::key);
+                        buffer.flip().position(3);
+                        PackedEntries entries = new PackedEntries(buffer);
+                        for (int read = 0; read < copied; read++) {
+                            assertTrue(entries.next());
+                            assertEntry(seen++, entries.key(), entries.value());
+                            assertEquals(
+                                    entries.key().length + entries.value().length,
+                                    entries.endPosition() - entries.keyPosition());
+                        }
+                        assertFalse(entries.next());
+                        assertThrows(IllegalStateException.class, entries::key);
+                        if (cursor.next()) {
+                            assertEntry(seen++, cursor.key(), cursor.value());
+                        }
+                        buffer.clear().position(3);
+                    }
+                    assertEquals(count, seen);
+                    assertEquals(3, buffer.position());
+                    assertFalse(cursor.next());
+                }
+            }
+            Cursor cursor = txn.scanReverse(table, KeyRange.between(key(100), key(200)));
+            ByteBuffer small = ByteBuffer.allocate(100);
+            assertThrows(FulguriteException.class, () -> cursor.fill(small));
+            assertThrows(ReadOnlyBufferException.class, () -> cursor.fill(small.asReadOnlyBuffer()));
+            assertTrue(cursor.next());
+            assertEntry(199, cursor.key(), cursor.value());
+        }
+        assertThrows(
+                IllegalArgumentException.class, () -> new PackedEntries(ByteBuffer.allocate(7)).next());
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> new PackedEntries(ByteBuffer.allocate(9).put(0, (byte) 2)).next());
+    }
+
+    @Test
+    void manyValuesAreCopiedIntoOneBufferOrNoneOfThem() {
+        database.write(txn -> {
+            txn.put(table, key(1), bytes(3, 1));
+            txn.put(table, key(2), bytes(0, 1));
+        });
+        try (ReadTransaction txn = database.beginRead()) {
+            List<byte[]> keys = Arrays.asList(key(2), key(9), key(1));
+            ByteBuffer values = ByteBuffer.allocateDirect(20).order(ByteOrder.LITTLE_ENDIAN);
+            values.position(1);
+            assertEquals(15, txn.getMany(table, keys, values));
+            assertEquals(16, values.position());
+            assertEquals(0, values.getInt(1));
+            assertEquals(-1, values.getInt(5));
+            assertEquals(3, values.getInt(9));
+            assertArrayEquals(bytes(3, 1), content(values, 13, 3));
+            assertEquals(15, txn.getMany(table, keys, values));
+            assertEquals(16, values.position());
         }
     }
 
