@@ -25,9 +25,11 @@ are processors. Without MODULE: format and db::tests::slots, as in CI. The long 
 /// The modules that CI runs.
 pub const MODULES: &[&str] = &["format", "db::tests::slots"];
 
-/// The number of runs to which tests are distributed. There are more than processors, because tests take up to half a
-/// minute, and few, because Miri reads the whole program for each.
-const RUNS: usize = 4;
+/// The number of runs to which tests are distributed: no more than processors, because Miri reads the whole program for
+/// each.
+fn runs() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
 
 fn miri(arguments: &[String]) -> Result<(), Failure> {
     let root = workspace::root()?;
@@ -60,7 +62,7 @@ pub fn programs(root: &Path, modules: &[&str]) -> Result<Vec<Program>, Failure> 
     // Modules may be named twice, or within each other.
     chosen.sort_unstable();
     chosen.dedup();
-    Ok(deal(&chosen, RUNS).into_iter().map(|tests| program(root, &tests)).collect())
+    Ok(deal(&chosen, runs()).into_iter().map(|tests| program(root, &tests)).collect())
 }
 
 /// The names of all unit tests of the engine that Miri would run.

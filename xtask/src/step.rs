@@ -21,11 +21,11 @@ pub struct Step {
 /// How a step does its work, in the workspace's root directory.
 #[derive(Debug)]
 pub enum Work {
-    /// Nothing runs beside it: it uses all processors, or measures time.
+    /// Nothing runs beside it: it measures time, or keeps all processors busy from beginning to end.
     Alone(fn(&Path) -> Outcome),
     /// Programs that keep one processor busy each. They run beside the neighbouring steps that are not `Alone`.
     SideBySide(fn(&Path) -> Result<Vec<Program>, Failure>),
-    /// It leaves processors idle for much of its time, and does not measure time. It runs in a process of its own
+    /// It leaves processors idle for some of its time, and does not measure time. It runs in a process of its own
     /// beside the neighbouring steps that are not `Alone`.
     InOneProcess(fn(&Path) -> Outcome),
 }

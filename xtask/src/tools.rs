@@ -33,6 +33,7 @@ const MDBOOK: &str = "0.5.4";
 /// The reason why it cannot be had.
 pub fn ensure_toolchain(root: &Path, toolchain: &str, components: &[&str]) -> Result<(), String> {
     let mut arguments = vec!["toolchain", "install", toolchain, "--profile", "minimal", "--no-self-update"];
+    let _lock = lock(root, "rustup");
     if toolchain_is_complete(root, toolchain, components)? {
         return Ok(());
     }
@@ -57,6 +58,7 @@ pub fn ensure_miri(root: &Path) -> Result<(), String> {
 /// # Errors
 /// The reason why it cannot.
 pub fn ensure_target(root: &Path, target: &str) -> Result<(), String> {
+    let _lock = lock(root, "rustup");
     let installed = quiet(workspace::child(root, "rustup", &["target", "list", "--installed"]))?;
     if installed.lines().any(|line| line == target) {
         return Ok(());
@@ -105,8 +107,8 @@ fn python_with(root: &Path, directory: &str, package: &str, version: &str) -> Re
     Ok(interpreter)
 }
 
-/// Keeps other steps from changing a directory below `target` until it is dropped. Where there can be no lock, nothing
-/// can be installed either.
+/// Keeps other steps from installing something, which is a directory below `target` or what rustup has, until it is
+/// dropped. Where there can be no lock, nothing can be installed either.
 fn lock(root: &Path, name: &str) -> Option<std::fs::File> {
     let target = root.join("target");
     if !target.is_dir() {

@@ -1,6 +1,5 @@
-//! The steps of `cargo xtask test`, cheapest verdict first. The proofs run with the share that
-//! docs/internals/testing.md gives CI, and as the tests have built them: for such shares another build takes longer
-//! than it saves.
+//! The steps of `cargo xtask test`. The proofs run with the share that docs/internals/testing.md gives CI, and as the
+//! tests have built them: for such shares another build takes longer than it saves.
 
 use std::path::Path;
 
@@ -15,24 +14,77 @@ pub const STEPS: &[Step] = &[
     quick("format", "rustfmt changes nothing", |root| cargo(root, &["fmt", "--all", "--check"])),
     quick("tidy", "the house rules hold (cargo xtask tidy)", |root| outcome(tidy::check_workspace(root))),
     quick("clippy", "no warning from the compiler or clippy", clippy),
-    quick("tests", "unit and integration tests, with LMDB as the only other engine that is built", |root| {
-        // Libraries and programs with unit tests, and integration tests.
-        let tests = ["test", "--locked", "--no-fail-fast", "--tests"];
-        cargo(root, &[&tests, CHECKED].concat())
+    // All from here to the demo go side by side, two at a time on two processors. First those that build, with others
+    // that build elsewhere or not at all, because cargo builds one thing at a time in a directory. Then Java, whose
+    // suites have limits of time, with programs that keep one processor busy.
+    quick_in_one_process(
+        "tests",
+        "unit and integration tests, with LMDB as the only other engine that is built",
+        |root| {
+            // Libraries and programs with unit tests, and integration tests.
+            let tests = ["test", "--locked", "--no-fail-fast", "--tests"];
+            cargo(root, &[&tests, CHECKED].concat())
+        },
+    ),
+    beside(
+        "miri",
+        "no undefined behaviour where stored bytes are read (portable search), and in slots of threads",
+        |root| miri::programs(root, miri::MODULES),
+    ),
+    in_one_process(
+        "msrv",
+        "the oldest supported compiler builds the published crates and the bindings",
+        oldest_compiler,
+    ),
+    in_one_process("instructions", "no operation takes more instructions than the table says (valgrind)", |root| {
+        outcome(instructions::check(root))
     }),
-    quick("decoder", "a decoder written from the format document alone reads the golden files", decoder),
-    quick("rustdoc", "the documentation builds without a warning", rustdoc),
-    long("packages", "the published crates can be packaged", packages),
-    long("msrv", "the oldest supported compiler builds the published crates and the bindings", oldest_compiler),
-    long("aarch64", "the engine and its command line compile for Linux on aarch64", |root| {
-        portable(root, "aarch64-unknown-linux-gnu", &["--all-targets"], ENGINE)
-    }),
-    long("windows", "the libraries and programs compile for Windows", |root| {
+    in_one_process(
+        "python",
+        "the Python wheel builds, installs and passes its tests and type checks",
+        bindings::check_python,
+    ),
+    in_one_process("windows", "the libraries and programs compile for Windows", |root| {
         portable(root, "x86_64-pc-windows-msvc", &["--lib", "--bins"], &[])
     }),
-    long("macos", "the engine and its command line compile for macOS", |root| {
+    quick_in_one_process("rustdoc", "the documentation builds without a warning", rustdoc),
+    in_one_process("aarch64", "the engine and its command line compile for Linux on aarch64", |root| {
+        portable(root, "aarch64-unknown-linux-gnu", &["--all-targets"], ENGINE)
+    }),
+    in_one_process("macos", "the engine and its command line compile for macOS", |root| {
         portable(root, "aarch64-apple-darwin", &["--all-targets"], ENGINE)
     }),
+    quick_in_one_process("decoder", "a decoder written from the format document alone reads the golden files", decoder),
+    in_one_process("packages", "the published crates can be packaged", packages),
+    in_one_process("java", "the Java binding builds and passes its tests", java::check),
+    beside("quads", "RDF stores survive power cuts, and report damage", quads),
+    beside("model", "random use of the whole API agrees with a simple model", model),
+    in_one_process("io-errors", "every call of the disk that fails is an error, and loses nothing", |root| {
+        outcome(launch::run_of_tests(root, "io_errors", &["--one-in", "3"]))
+    }),
+    beside("simulate", "no interleaving of work in the background with the rest gives a wrong answer", simulate),
+    beside("facts", "databases of facts survive power cuts", |root| {
+        programs(root, "facts", &[&["--images", "1000"], &["--plant", "--seed", "1"]])
+    }),
+    in_one_process("w3c", "the W3C's suites of RDF and SPARQL pass, but for the tests known to fail", w3c),
+    in_one_process("go", "the Go binding passes its tests with the race detector", bindings::check_go),
+    in_one_process("c", "the C binding builds, and its programs run with AddressSanitizer", bindings::check_c),
+    quick_in_one_process("doctests", "the examples in the documentation run", |root| {
+        cargo(root, &[&["test", "--locked", "--doc"], CHECKED].concat())
+    }),
+    in_one_process("readers", "other readers agree on RDF/XML, and read all that the store writes", readers),
+    in_one_process("hostile", "damaged files give errors, never harm", |root| {
+        outcome(launch::run_of_tests(root, "hostile", &["--files", "20000"]))
+    }),
+    in_one_process(
+        "patterns",
+        "REGEX and REPLACE have the values of another implementation of XPath's functions",
+        patterns,
+    ),
+    in_one_process("orders", "terms are sorted and compared as another implementation compares them", |root| {
+        outcome(launch::run_of_tests(root, "orders", &["--worlds", "300", "--seed", "1"]))
+    }),
+    in_one_process("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo_of_tests(root))),
     long("crash", "no power cut loses an acknowledged commit", |root| {
         outcome(launch::run_of_tests(root, "crash", &["--images", "30000"]))
     }),
@@ -49,52 +101,6 @@ pub const STEPS: &[Step] = &[
     long("soak", "a minute of load: right answers, and nothing grows", |root| {
         outcome(launch::run_of_tests(root, "soak", &["--minutes", "1"]))
     }),
-    // All from here on go side by side, the longest first.
-    in_one_process("java", "the Java binding builds and passes its tests", java::check),
-    beside(
-        "miri",
-        "no undefined behaviour where stored bytes are read (portable search), and in slots of threads",
-        |root| miri::programs(root, miri::MODULES),
-    ),
-    beside("model", "random use of the whole API agrees with a simple model", model),
-    beside("simulate", "no interleaving of work in the background with the rest gives a wrong answer", simulate),
-    beside("quads", "RDF stores survive power cuts, and report damage", quads),
-    beside("facts", "databases of facts survive power cuts", |root| {
-        programs(root, "facts", &[&["--images", "1000"], &["--plant", "--seed", "1"]])
-    }),
-    in_one_process("instructions", "no operation takes more instructions than the table says (valgrind)", |root| {
-        outcome(instructions::check(root))
-    }),
-    Step {
-        long: false,
-        ..in_one_process("doctests", "the examples in the documentation run", |root| {
-            cargo(root, &[&["test", "--locked", "--doc"], CHECKED].concat())
-        })
-    },
-    in_one_process("hostile", "damaged files give errors, never harm", |root| {
-        outcome(launch::run_of_tests(root, "hostile", &["--files", "20000"]))
-    }),
-    in_one_process("io-errors", "every call of the disk that fails is an error, and loses nothing", |root| {
-        outcome(launch::run_of_tests(root, "io_errors", &["--one-in", "3"]))
-    }),
-    in_one_process("w3c", "the W3C's suites of RDF and SPARQL pass, but for the tests known to fail", w3c),
-    in_one_process(
-        "patterns",
-        "REGEX and REPLACE have the values of another implementation of XPath's functions",
-        patterns,
-    ),
-    in_one_process("orders", "terms are sorted and compared as another implementation compares them", |root| {
-        outcome(launch::run_of_tests(root, "orders", &["--worlds", "300", "--seed", "1"]))
-    }),
-    in_one_process("readers", "other readers agree on RDF/XML, and read all that the store writes", readers),
-    in_one_process("go", "the Go binding passes its tests with the race detector", bindings::check_go),
-    in_one_process("c", "the C binding builds, and its programs run with AddressSanitizer", bindings::check_c),
-    in_one_process(
-        "python",
-        "the Python wheel builds, installs and passes its tests and type checks",
-        bindings::check_python,
-    ),
-    in_one_process("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo_of_tests(root))),
 ];
 
 const fn quick(name: &'static str, what: &'static str, run: fn(&Path) -> Outcome) -> Step {
@@ -111,6 +117,10 @@ const fn beside(name: &'static str, what: &'static str, programs: fn(&Path) -> R
 
 const fn in_one_process(name: &'static str, what: &'static str, run: fn(&Path) -> Outcome) -> Step {
     Step { name, what, long: true, work: Work::InOneProcess(run) }
+}
+
+const fn quick_in_one_process(name: &'static str, what: &'static str, run: fn(&Path) -> Outcome) -> Step {
+    Step { name, what, long: false, work: Work::InOneProcess(run) }
 }
 
 /// Checks all packages, and the command line without its features.

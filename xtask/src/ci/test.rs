@@ -1,5 +1,5 @@
-//! `cargo xtask test`: everything that CI checks, as a list of steps. Those that use all processors run one after
-//! another, the others side by side.
+//! `cargo xtask test`: everything that CI checks, as a list of steps. Those that leave processors idle run side by
+//! side, the others one after another.
 //!
 //! (1) A step that fails does not keep the later ones from running. (2) A step that cannot run says why where it stands
 //! and again in the summary, and never counts as passed. (3) The steps install what they need.
@@ -100,11 +100,19 @@ fn prepare(step: &Step) -> Box<Prepare<'static>> {
     let name = step.name;
     match step.work {
         Work::SideBySide(programs) => Box::new(programs),
-        Work::InOneProcess(_) => Box::new(move |root| {
-            // Not this very program: a build of the tests may have replaced its file meanwhile.
-            let step = workspace::child(root, "cargo", &["xtask", "test", "--only", name]);
-            Ok(vec![Program::new(step)])
-        }),
+        Work::InOneProcess(_) => {
+            // Not by cargo, which waits while another step builds.
+            let program = std::env::current_exe();
+            Box::new(move |root: &Path| {
+                let program = program
+                    .as_ref()
+                    .map_err(|error| Failure::Failed(format!("the path of this program is unknown: {error}")))?;
+                let mut step = workspace::child(root, &program.to_string_lossy(), &["test", "--only", name]);
+                // As cargo passes it.
+                step.env("CARGO_MANIFEST_DIR", root.join("xtask"));
+                Ok(vec![Program::new(step)])
+            })
+        }
         Work::Alone(_) => unreachable!("{name} comes alone"),
     }
 }

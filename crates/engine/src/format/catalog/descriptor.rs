@@ -437,7 +437,7 @@ mod tests {
             // What is cut between two ranges is a descriptor of fewer.
             assert!(cut.is_err() || (cut != whole && bytes[1] & FLAG_RUNS != 0));
         }
-        for at in 0..bytes.len() {
+        for at in (0..bytes.len()).step_by(if cfg!(miri) { 3 } else { 1 }) {
             for bit in if cfg!(miri) { at % 8..at % 8 + 1 } else { 0..8 } {
                 let mut altered = bytes.to_vec();
                 altered[at] ^= 1 << bit;

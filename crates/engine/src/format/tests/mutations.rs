@@ -26,7 +26,7 @@ fn pages() -> Vec<(Vec<u8>, Vec<Vec<u8>>)> {
         pages.push(leaf(shape, align, number % 3 == 0));
         pages.push(branch(shape, 1 + (number % 2) as u8));
     }
-    for (number, values) in [(0, false), (3, true), (8, true)] {
+    for (number, values) in [(0, false), (3, true), (8, true)].into_iter().take(if cfg!(miri) { 2 } else { 3 }) {
         pages.push(packed(&SHAPES[number], values));
     }
     pages.push((extent_table(), Vec::new()));
@@ -256,14 +256,15 @@ fn mutants_are_refused_or_behave_as_pages() {
         // Of a page that keeps its checksum, Miri would interpret the checksum alone.
         for round in usize::from(cfg!(miri))..rounds {
             let mut mutant = page.clone();
-            seal_page(&mut mutant, &identity(), AT, BIRTH);
-            let original = mutant.clone();
-            mutate(&mut mutant, &mut random);
             if round % 2 == 0 {
+                seal_page(&mut mutant, &identity(), AT, BIRTH);
+                let original = mutant.clone();
+                mutate(&mut mutant, &mut random);
                 let verdict = verify_page(&mutant, &identity(), AT, BIRTH);
                 assert_eq!(verdict.is_ok(), mutant == original);
                 continue;
             }
+            mutate(&mut mutant, &mut random);
             seal_page(&mut mutant, &identity(), AT, BIRTH);
             match verify_page(&mutant, &identity(), AT, BIRTH) {
                 Err(offence) => {

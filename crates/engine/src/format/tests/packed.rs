@@ -12,7 +12,7 @@ use crate::ids::ExtentId;
 type Entry = (Vec<u8>, Result<Vec<u8>, OverflowRef>);
 
 /// Parts of a page, and entries of it, that are looked at.
-const CHECKS: usize = if cfg!(miri) { 2 } else { 8 };
+const CHECKS: usize = if cfg!(miri) { 1 } else { 8 };
 
 /// How long values are.
 #[derive(Clone, Copy, Debug)]
@@ -149,9 +149,12 @@ fn check_query(leaf: PackedLeaf<'_>, entries: &[Entry], query: &[u8], unpacked: 
     if let Some((key, _)) = entries.get(lower) {
         assert_eq!(leaf.compare(lower, query), key.as_slice().cmp(query));
     }
-    for length in [query.len() / 2, query.len().saturating_sub(1), query.len()] {
-        for most in [1, 3, usize::MAX] {
-            check_prefix(leaf, entries, &query[..length], most);
+    let lengths = [query.len() / 2, query.len().saturating_sub(1), query.len()];
+    for (place, length) in lengths.into_iter().enumerate() {
+        // Under Miri each length has one of the limits.
+        let limits = [usize::MAX, 3, 1];
+        for most in if cfg!(miri) { &limits[place..=place] } else { &limits[..] } {
+            check_prefix(leaf, entries, &query[..length], *most);
         }
     }
 }
@@ -184,7 +187,8 @@ fn packed_leaves_of_every_shape_hold_what_was_put_into_them() {
             Values::None,
             Values::Eight,
             Values::UpTo(40),
-            Values::UpTo(3_000),
+            // A few pages.
+            Values::UpTo(if cfg!(miri) { 1_000 } else { 3_000 }),
             Values::OneThenOthers,
             Values::Overflows,
         ] {

@@ -70,7 +70,7 @@ impl Check for Lines {
 #[test]
 fn lines_are_searched_as_by_plain_loops() {
     let mut random = Random(1);
-    let count = if cfg!(miri) { 12 } else { 5000 };
+    let count = if cfg!(miri) { 6 } else { 5000 };
     let mut lines = Lines::default();
     for _ in 0..count {
         // Heads rise, except for the header before the first hints of a leaf.

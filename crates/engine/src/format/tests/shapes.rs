@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::convert::Infallible;
+use std::sync::LazyLock;
 
 use crate::format::{
     CellKey, INLINE_KEY_BYTES_MAX, Identity, Isa, LongKeys, OverflowRef, PageSize, Search, WithSearch, supported,
@@ -16,9 +17,10 @@ pub const BIRTH: Birth = Birth(42);
 /// The extent of long keys.
 pub const LONG_EXTENT: ExtentId = ExtentId(9);
 
-/// The identity of test pages.
+/// The identity of test pages, which is made once: an interpreter takes long for its secret.
 pub fn identity() -> Identity {
-    Identity::new(*b"0123456789abcdef")
+    static IDENTITY: LazyLock<Identity> = LazyLock::new(|| Identity::new(*b"0123456789abcdef"));
+    *IDENTITY
 }
 
 /// SplitMix64.
