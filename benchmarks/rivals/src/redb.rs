@@ -16,7 +16,7 @@ use redb::{
 };
 
 use crate::interface::engine::Failure;
-use crate::interface::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
+use crate::interface::writing::{Level, Refusal, Settings, Snapshot, Transaction, WritingEngine, WritingStore};
 use crate::versions;
 
 const NAME: &str = "redb";
@@ -53,7 +53,7 @@ impl WritingEngine for Redb {
             Level::Log => "Durability::Immediate on a file whose syncs do nothing",
             Level::Disk => "Durability::Immediate",
         };
-        format!("{commits}, cache {} MiB", cache_bytes(settings) >> 20)
+        format!("{commits}, cache {} MiB", settings.cache_bytes(CACHE_BYTES) >> 20)
     }
 
     fn open(directory: &Path, settings: Settings) -> Result<RedbStore, Failure> {
@@ -63,7 +63,7 @@ impl WritingEngine for Redb {
         let synced = file.try_clone().map_err(failed("open"))?;
         let backend = FileBackend::new(file).map_err(failed("open"))?;
         let mut builder = Builder::new();
-        builder.set_cache_size(usize::try_from(cache_bytes(settings)).unwrap_or(usize::MAX));
+        builder.set_cache_size(usize::try_from(settings.cache_bytes(CACHE_BYTES)).unwrap_or(usize::MAX));
         let database = match settings.level {
             Level::Log => builder.create_with_backend(Unsynced(backend)),
             Level::Memory | Level::Disk => builder.create_with_backend(backend),
@@ -76,13 +76,6 @@ impl WritingEngine for Redb {
         txn.open_table(TABLE).map(drop).map_err(failed("open"))?;
         txn.commit().map_err(failed("open"))?;
         Ok(store)
-    }
-}
-
-fn cache_bytes(settings: Settings) -> u64 {
-    match settings.usage {
-        Usage::Sustained { cache_bytes } => cache_bytes,
-        _ => CACHE_BYTES,
     }
 }
 

@@ -61,7 +61,7 @@ impl WritingEngine for Sqlite {
             "WITHOUT ROWID, journal_mode WAL, synchronous {}, mmap_size {} GiB, cache_size {} MiB, wal_autocheckpoint 1000",
             synchronous(settings.level),
             MAP_BYTES >> 30,
-            cache_bytes(settings) >> 20
+            settings.cache_bytes(CACHE_BYTES) >> 20
         )
     }
 
@@ -80,13 +80,6 @@ fn synchronous(level: Level) -> &'static str {
     }
 }
 
-fn cache_bytes(settings: Settings) -> u64 {
-    match settings.usage {
-        Usage::Sustained { cache_bytes } => cache_bytes,
-        _ => CACHE_BYTES,
-    }
-}
-
 fn connect(path: &Path, settings: Settings) -> Result<Connection, Failure> {
     let connection = Connection::open(path).map_err(failed("open"))?;
     // A negative size of the cache is in KiB.
@@ -94,7 +87,7 @@ fn connect(path: &Path, settings: Settings) -> Result<Connection, Failure> {
         "PRAGMA page_size = {PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA synchronous = {}; PRAGMA mmap_size = {MAP_BYTES}; \
          PRAGMA cache_size = -{}; PRAGMA temp_store = MEMORY;",
         synchronous(settings.level),
-        cache_bytes(settings) >> 10,
+        settings.cache_bytes(CACHE_BYTES) >> 10,
     );
     connection.execute_batch(&pragmas).map_err(failed("open"))?;
     Ok(connection)

@@ -1,10 +1,9 @@
 //! Fulgurite in the place of the measured engine, through its public interface alone.
 
-use fulgurite::Read;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use ::fulgurite::{Database, Durability, Options, ReadTxn, Table, TableOptions, Value};
+use ::fulgurite::{Database, Durability, Options, Read, ReadTxn, Table, TableOptions, Value};
 use fulgurite_rivals::{Engine, Failure, Purpose, Reader, Store};
 
 const NAME: &str = "fulgurite";
@@ -80,11 +79,7 @@ impl Store for FulguriteStore {
     }
 
     fn put_all<'r>(&mut self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
-        let mut txn = self.database.write().map_err(failed("begin"))?;
-        for (key, value) in records {
-            txn.put(&self.table, key, value).map_err(failed("put"))?;
-        }
-        txn.commit().map(drop).map_err(failed("commit"))
+        put_all(&self.database, &self.table, records)
     }
 
     fn settle(&mut self) -> Result<(), Failure> {
@@ -142,11 +137,8 @@ impl Reader for FulguriteReader<'_> {
     }
 
     #[inline]
-    fn scan(&self, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        for batch in self.txn.leaf_batches(self.table, ..).map_err(failed("scan"))? {
-            batch.map_err(failed("scan"))?.iter().for_each(|(key, value)| each(key, value));
-        }
-        Ok(())
+    fn scan(&self, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        scan(&self.txn, self.table, each)
     }
 
     #[inline]
@@ -161,6 +153,28 @@ impl Reader for FulguriteReader<'_> {
     fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
         scan_from(&self.txn, self.table, from, count, each)
     }
+}
+
+/// Puts records in one transaction.
+pub fn put_all<'r>(
+    database: &Database,
+    table: &Table,
+    records: impl Iterator<Item = (&'r [u8], &'r [u8])>,
+) -> Result<(), Failure> {
+    let mut txn = database.write().map_err(failed("begin"))?;
+    for (key, value) in records {
+        txn.put(table, key, value).map_err(failed("put"))?;
+    }
+    txn.commit().map(drop).map_err(failed("commit"))
+}
+
+/// Hands out all records.
+#[inline]
+pub fn scan(txn: &ReadTxn, table: &Table, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+    for batch in txn.leaf_batches(table, ..).map_err(failed("scan"))? {
+        batch.map_err(failed("scan"))?.iter().for_each(|(key, value)| each(key, value));
+    }
+    Ok(())
 }
 
 /// Hands out at most `count` records from the first whose key is not below `from`.

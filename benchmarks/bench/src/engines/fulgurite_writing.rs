@@ -1,16 +1,15 @@
 //! Fulgurite in the suite of writers, through its public interface alone.
 
-use fulgurite::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use ::fulgurite::{Database, Durability, MergeOperator, ReadTxn, Table, TableOptions, WriteTxn};
+use ::fulgurite::{Database, Durability, MergeOperator, Read, ReadTxn, Table, TableOptions, WriteTxn};
 use fulgurite_rivals::{
     Engine, Failure, Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore,
 };
 
 use crate::engines::counting_disk::{CountingDisk, Counts};
-use crate::engines::fulgurite::{Fulgurite, TABLE, failed, scan_from};
+use crate::engines::fulgurite::{Fulgurite, TABLE, failed, put_all, scan, scan_from};
 
 /// A delta that a benchmark does not fill.
 const UNBOUNDED_BYTES: u64 = 8 << 30;
@@ -34,11 +33,7 @@ impl WritingEngine for Fulgurite {
     }
 
     fn open(directory: &Path, settings: Settings) -> Result<FulguriteWritingStore, Failure> {
-        let mut options = Database::options().create(true).durability(match settings.level {
-            Level::Memory => Durability::Memory,
-            Level::Log => Durability::Log,
-            Level::Disk => Durability::Disk,
-        });
+        let mut options = Database::options().create(true).durability(durability_at(settings.level));
         if settings.usage == Usage::LongLog {
             options = options.delta_bytes(UNBOUNDED_BYTES);
         }
@@ -55,6 +50,27 @@ impl WritingEngine for Fulgurite {
         };
         let table = database.open_or_create_table(TABLE, options).map_err(failed("open table"))?;
         Ok(FulguriteWritingStore { database, table, counts })
+    }
+}
+
+/// The durability that has the promises of a level.
+pub fn durability_at(level: Level) -> Durability {
+    match level {
+        Level::Memory => Durability::Memory,
+        Level::Log => Durability::Log,
+        Level::Disk => Durability::Disk,
+    }
+}
+
+/// Commits a transaction.
+///
+/// # Errors
+/// [`Refusal::Conflict`] if another transaction was in the way; what the engine answered.
+#[inline]
+pub fn commit(txn: WriteTxn) -> Result<(), Refusal> {
+    match txn.commit() {
+        Err(error) if error.is_retryable() => Err(Refusal::Conflict),
+        outcome => Ok(outcome.map(drop).map_err(failed("commit"))?),
     }
 }
 
@@ -83,11 +99,7 @@ impl WritingStore for FulguriteWritingStore {
     }
 
     fn put_all<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
-        let mut txn = self.database.write().map_err(failed("begin"))?;
-        for (key, value) in records {
-            txn.put(&self.table, key, value).map_err(failed("put"))?;
-        }
-        txn.commit().map(drop).map_err(failed("commit"))
+        put_all(&self.database, &self.table, records)
     }
 
     #[inline]
@@ -120,12 +132,8 @@ impl WritingStore for FulguriteWritingStore {
         Ok(self.counts.as_ref().map(|counts| counts.syncs()))
     }
 
-    fn scan(&self, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        let txn = self.database.read().map_err(failed("read"))?;
-        for batch in txn.leaf_batches(&self.table, ..).map_err(failed("scan"))? {
-            batch.map_err(failed("scan"))?.iter().for_each(|(key, value)| each(key, value));
-        }
-        Ok(())
+    fn scan(&self, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        scan(&self.database.read().map_err(failed("read"))?, &self.table, each)
     }
 
     fn close(self) -> Result<(), Failure> {
@@ -202,10 +210,7 @@ impl Transaction for FulguriteTransaction<'_> {
     }
 
     fn commit(self) -> Result<(), Refusal> {
-        match self.txn.commit() {
-            Err(error) if error.is_retryable() => Err(Refusal::Conflict),
-            outcome => Ok(outcome.map(drop).map_err(failed("commit"))?),
-        }
+        commit(self.txn)
     }
 
     fn abort(self) {

@@ -156,6 +156,29 @@ impl Counted {
 }
 
 impl<W: PartialEq> Grammar<W> {
+    /// What a suite understands that has these workloads and this many rounds, any number of records, and no choice of
+    /// engines, shapes or levels.
+    pub fn new(
+        help: impl Into<String>,
+        workloads: Vec<&'static str>,
+        named: impl Fn(&str) -> Option<Vec<W>> + 'static,
+        rounds: usize,
+    ) -> Self {
+        Self {
+            help: help.into(),
+            workloads,
+            named: Box::new(named),
+            engines: &[],
+            shapes: false,
+            levels: false,
+            self_test: false,
+            full: false,
+            counted: Counted::Records,
+            rounds,
+            records: 0..=usize::MAX,
+        }
+    }
+
     /// Reads the arguments that follow the suite's name.
     ///
     /// # Errors

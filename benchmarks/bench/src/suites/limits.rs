@@ -8,7 +8,7 @@ use crate::floors::floor::{Floor, Group};
 use crate::floors::probe::Setting;
 use crate::floors::rounds::{Extent, probes, remarks, rows_of};
 use crate::floors::row::digits;
-use crate::harness::arguments::{self, Counted, Grammar};
+use crate::harness::arguments::{self, Grammar};
 use crate::harness::report::Report;
 use crate::harness::suite::Suite;
 use crate::measure::places::Places;
@@ -57,19 +57,9 @@ impl Suite for Limits {
     }
 
     fn grammar(&self) -> Grammar<Floor> {
-        Grammar {
-            help: HELP.to_owned(),
-            workloads: Floor::ALL.map(Floor::name).to_vec(),
-            named: Box::new(Floor::named),
-            engines: &[],
-            shapes: false,
-            levels: false,
-            self_test: false,
-            full: false,
-            counted: Counted::Records,
-            rounds: ROUNDS,
-            records: std::ops::RangeInclusive::new(1, 0),
-        }
+        let floors = Floor::ALL.map(Floor::name).to_vec();
+        // There are no records, so their bounds are empty.
+        Grammar { records: std::ops::RangeInclusive::new(1, 0), ..Grammar::new(HELP, floors, Floor::named, ROUNDS) }
     }
 
     fn run(&self, options: &Options, directory: &Path, seed: u64) -> Result<Report> {

@@ -1,7 +1,9 @@
 //! fjall: with optimistic transactions, and with a single writer at a time.
 
+mod keyspace;
 mod optimistic;
 mod single_writer;
 
-pub use optimistic::{Fjall, FjallSnapshot, FjallStore, FjallTransaction};
+pub use keyspace::FjallSnapshot;
+pub use optimistic::{Fjall, FjallStore, FjallTransaction};
 pub use single_writer::{FjallSingleWriter, FjallSingleWriterStore, FjallSingleWriterTransaction};

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use fjall::{Keyspace, PersistMode, Readable, SingleWriterTxDatabase, SingleWriterTxKeyspace, SingleWriterWriteTx};
 
-use crate::fjall::optimistic::{self as shared, FjallSnapshot, KEYSPACE, WORKERS, failed};
+use crate::fjall::keyspace::{self, CACHE_BYTES, FjallSnapshot, KEYSPACE, WORKERS, failed};
 use crate::interface::engine::Failure;
 use crate::interface::writing::{Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
 use crate::versions;
@@ -33,16 +33,16 @@ impl WritingEngine for FjallSingleWriter {
     }
 
     fn describe(settings: Settings) -> String {
-        shared::describe(settings)
+        keyspace::describe(settings)
     }
 
     fn open(directory: &Path, settings: Settings) -> Result<FjallSingleWriterStore, Failure> {
         let builder = SingleWriterTxDatabase::builder(directory)
-            .cache_size(shared::cache_bytes(settings))
+            .cache_size(settings.cache_bytes(CACHE_BYTES))
             .worker_threads(WORKERS)
             .manual_journal_persist(settings.level == Level::Memory);
         let database = builder.open().map_err(failed(NAME, "open"))?;
-        let keyspace = database.keyspace(KEYSPACE, || shared::options(settings)).map_err(failed(NAME, "open"))?;
+        let keyspace = database.keyspace(KEYSPACE, || keyspace::options(settings)).map_err(failed(NAME, "open"))?;
         Ok(FjallSingleWriterStore { database, keyspace, level: settings.level })
     }
 }
@@ -65,7 +65,7 @@ impl WritingStore for FjallSingleWriterStore {
     type Snapshot<'s> = FjallSnapshot<'s>;
 
     fn load_sorted<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
-        shared::load(self.plain(), records).map_err(failed(NAME, "load"))?;
+        keyspace::load(self.plain(), records).map_err(failed(NAME, "load"))?;
         self.settle()
     }
 
@@ -78,7 +78,7 @@ impl WritingStore for FjallSingleWriterStore {
     }
 
     fn put_all<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
-        shared::put_all(self.database.inner(), self.plain(), self.level, records).map_err(failed(NAME, "put"))
+        keyspace::put_all(self.database.inner(), self.plain(), self.level, records).map_err(failed(NAME, "put"))
     }
 
     fn snapshot(&self) -> Result<FjallSnapshot<'_>, Failure> {
@@ -103,7 +103,7 @@ impl WritingStore for FjallSingleWriterStore {
     }
 
     fn settle(&self) -> Result<(), Failure> {
-        shared::settle(self.database.inner(), self.plain()).map_err(failed(NAME, "settle"))
+        keyspace::settle(self.database.inner(), self.plain()).map_err(failed(NAME, "settle"))
     }
 
     /// fjall does not count.
@@ -112,7 +112,7 @@ impl WritingStore for FjallSingleWriterStore {
     }
 
     fn scan(&self, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        shared::scan(self.plain(), each).map_err(failed(NAME, "scan"))
+        keyspace::scan(self.plain(), each).map_err(failed(NAME, "scan"))
     }
 
     fn close(self) -> Result<(), Failure> {

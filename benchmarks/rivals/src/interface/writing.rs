@@ -58,6 +58,16 @@ pub struct Settings {
     pub usage: Usage,
 }
 
+impl Settings {
+    /// Bytes that caches of the engine's own may hold: `default` unless the usage says it.
+    pub fn cache_bytes(self, default: u64) -> u64 {
+        match self.usage {
+            Usage::Sustained { cache_bytes } => cache_bytes,
+            _ => default,
+        }
+    }
+}
+
 /// An engine whose writes can be measured.
 pub trait WritingEngine {
     /// Its name in reports.

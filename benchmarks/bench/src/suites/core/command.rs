@@ -7,7 +7,7 @@ use fulgurite_rivals::Lmdb;
 
 use crate::engines::fulgurite::Fulgurite;
 use crate::error::Result;
-use crate::harness::arguments::{Counted, Grammar};
+use crate::harness::arguments::Grammar;
 use crate::harness::judge;
 use crate::harness::report::Report;
 use crate::harness::suite::Suite;
@@ -50,19 +50,9 @@ impl Suite for Core {
     type Workload = Workload;
 
     fn grammar(&self) -> Grammar<Workload> {
-        Grammar {
-            help: HELP.to_owned(),
-            workloads: Workload::ALL.map(Workload::name).to_vec(),
-            named: Box::new(|name| Workload::from_name(name).map(|workload| vec![workload])),
-            engines: &[],
-            shapes: true,
-            levels: false,
-            self_test: true,
-            full: false,
-            counted: Counted::Records,
-            rounds: ROUNDS,
-            records: 0..=usize::MAX,
-        }
+        let workloads = Workload::ALL.map(Workload::name).to_vec();
+        let named = |name: &str| Workload::from_name(name).map(|workload| vec![workload]);
+        Grammar { shapes: true, self_test: true, ..Grammar::new(HELP, workloads, named, ROUNDS) }
     }
 
     fn run(&self, options: &Options, directory: &Path, seed: u64) -> Result<Report> {

@@ -54,19 +54,14 @@ impl Suite for Rdf4j {
     type Workload = Measure;
 
     fn grammar(&self) -> Grammar<Measure> {
+        let workloads = Measure::ALL.map(Measure::name).to_vec();
         Grammar {
-            help: HELP.to_owned(),
-            workloads: Measure::ALL.map(Measure::name).to_vec(),
-            named: Box::new(Measure::named),
             engines: &ENGINE_NAMES,
-            shapes: false,
-            levels: false,
             self_test: true,
-            full: false,
             counted: Counted::Statements,
-            rounds: ROUNDS,
             // Queries ask for things of the second department.
             records: 10_000..=usize::MAX,
+            ..Grammar::new(HELP, workloads, Measure::named, ROUNDS)
         }
     }
 

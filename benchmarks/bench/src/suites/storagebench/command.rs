@@ -50,18 +50,13 @@ impl Suite for StorageBench {
     type Workload = Workload;
 
     fn grammar(&self) -> Grammar<Workload> {
+        let workloads = Workload::ALL.map(Workload::name).to_vec();
         Grammar {
-            help: HELP.to_owned(),
-            workloads: Workload::ALL.map(Workload::name).to_vec(),
-            named: Box::new(Workload::named),
             engines: &ENGINE_NAMES,
-            shapes: false,
-            levels: false,
-            self_test: false,
             full: true,
             counted: Counted::BinsAndEvents,
-            rounds: ROUNDS,
             records: 1000..=usize::MAX,
+            ..Grammar::new(HELP, workloads, Workload::named, ROUNDS)
         }
     }
 

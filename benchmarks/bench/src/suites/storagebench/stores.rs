@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use ::fulgurite::{Database, Durability, Isolation, Table, WriteTxn};
+use ::fulgurite::{Database, Isolation, Table};
 use fulgurite_rivals::{Failure, Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
 
-use crate::engines::fulgurite::{Fulgurite, TABLE, failed};
+use crate::engines::fulgurite::{Fulgurite, TABLE, failed, scan};
+use crate::engines::fulgurite_writing::{commit, durability_at};
 
 /// An engine of this suite.
 pub trait BinEngine: WritingEngine {
@@ -163,12 +164,7 @@ impl BinEngine for Fulgurite {
     type Bins = Ours;
 
     fn open_bins(directory: &Path, level: Level) -> Result<Ours, Failure> {
-        let durability = match level {
-            Level::Memory => Durability::Memory,
-            Level::Log => Durability::Log,
-            Level::Disk => Durability::Disk,
-        };
-        let options = Database::options().create(true).durability(durability);
+        let options = Database::options().create(true).durability(durability_at(level));
         let database = options.open(directory.join("bins.ful")).map_err(failed("open"))?;
         // FlatBuffers are read in place: their fields are at multiples of their size.
         let options = ::fulgurite::TableOptions::new().key_type("u64").value_align(8);
@@ -215,23 +211,11 @@ impl BinStore for Ours {
         commit(txn)
     }
 
-    fn scan(&self, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        let txn = self.database.read().map_err(failed("read"))?;
-        for batch in txn.leaf_batches(&self.table, ..).map_err(failed("scan"))? {
-            batch.map_err(failed("scan"))?.iter().for_each(|(key, value)| each(key, value));
-        }
-        Ok(())
+    fn scan(&self, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        scan(&self.database.read().map_err(failed("read"))?, &self.table, each)
     }
 
     fn close(self) -> Result<(), Failure> {
         self.database.close().map_err(failed("close"))
-    }
-}
-
-#[inline]
-fn commit(txn: WriteTxn) -> Result<(), Refusal> {
-    match txn.commit() {
-        Err(error) if error.is_retryable() => Err(Refusal::Conflict),
-        outcome => Ok(outcome.map(drop).map_err(failed("commit"))?),
     }
 }

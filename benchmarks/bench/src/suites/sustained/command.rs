@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::Result;
-use crate::harness::arguments::{Counted, Grammar};
+use crate::harness::arguments::Grammar;
 use crate::harness::judge;
 use crate::harness::report::Report;
 use crate::harness::suite::Suite;
@@ -55,18 +55,13 @@ impl Suite for Sustained {
     type Workload = Workload;
 
     fn grammar(&self) -> Grammar<Workload> {
+        let workloads = Workload::ALL.map(Workload::name).to_vec();
+        let named = |name: &str| Workload::from_name(name).map(|workload| vec![workload]);
         Grammar {
-            help: HELP.to_owned(),
-            workloads: Workload::ALL.map(Workload::name).to_vec(),
-            named: Box::new(|name| Workload::from_name(name).map(|workload| vec![workload])),
             engines: &ENGINE_NAMES,
-            shapes: false,
-            levels: false,
             self_test: true,
-            full: false,
-            counted: Counted::Records,
-            rounds: ROUNDS,
             records: RECORDS_MIN..=RECORDS_MAX,
+            ..Grammar::new(HELP, workloads, named, ROUNDS)
         }
     }
 

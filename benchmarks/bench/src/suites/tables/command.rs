@@ -7,7 +7,7 @@ use fulgurite_rivals::Level;
 
 use crate::engines::known;
 use crate::error::Result;
-use crate::harness::arguments::{Counted, Grammar, Options};
+use crate::harness::arguments::{Grammar, Options};
 use crate::harness::report::Report;
 use crate::harness::row::Row;
 use crate::harness::suite::Suite;
@@ -26,20 +26,16 @@ impl Suite for TableSuite {
 
     fn grammar(&self) -> Grammar<&'static str> {
         let definitions = self.definitions;
+        let workloads = definitions.iter().map(|definition| definition.name).collect();
+        let named = move |name: &str| {
+            definitions.iter().find(|definition| definition.name == name).map(|definition| vec![definition.name])
+        };
         Grammar {
-            help: help(self),
-            workloads: definitions.iter().map(|definition| definition.name).collect(),
-            named: Box::new(move |name| {
-                definitions.iter().find(|definition| definition.name == name).map(|definition| vec![definition.name])
-            }),
             engines: &known::NAMES,
-            shapes: false,
             levels: true,
             self_test: true,
-            full: false,
-            counted: Counted::Records,
-            rounds: ROUNDS,
             records: 100..=20_000_000,
+            ..Grammar::new(help(self), workloads, named, ROUNDS)
         }
     }
 

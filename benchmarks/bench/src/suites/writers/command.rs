@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::Result;
-use crate::harness::arguments::{Counted, Grammar};
+use crate::harness::arguments::Grammar;
 use crate::harness::judge;
 use crate::harness::report::Report;
 use crate::harness::suite::Suite;
@@ -44,18 +44,11 @@ impl Suite for Writers {
     type Workload = Workload;
 
     fn grammar(&self) -> Grammar<Workload> {
+        let workloads = Workload::ALL.map(Workload::name).to_vec();
         Grammar {
-            help: HELP.to_owned(),
-            workloads: Workload::ALL.map(Workload::name).to_vec(),
-            named: Box::new(Workload::named),
             engines: &ENGINE_NAMES,
-            shapes: false,
-            levels: false,
-            self_test: false,
-            full: false,
-            counted: Counted::Records,
-            rounds: ROUNDS,
             records: 1000..=usize::MAX,
+            ..Grammar::new(HELP, workloads, Workload::named, ROUNDS)
         }
     }
 

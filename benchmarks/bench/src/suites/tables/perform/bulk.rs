@@ -8,10 +8,10 @@ use crate::engines::sustained::SustainedEngine;
 use crate::error::Result;
 use crate::harness::row::Figures;
 use crate::measure::clock::{Charge, Stopwatch};
-use crate::suites::tables::content::{Content, HASHED_BYTES, verify};
+use crate::suites::tables::content::{Content, HASHED_BYTES};
 use crate::suites::tables::definition::{Grouping, Mixture, Order, Steps};
 use crate::suites::tables::meter::{Latencies, memory_bytes};
-use crate::suites::tables::perform::figures::{note_cost, note_memory, note_size, note_written};
+use crate::suites::tables::perform::figures::{finish, note_cost, note_written};
 use crate::suites::tables::perform::steps::{Part, count, timed};
 use crate::suites::tables::script::draw;
 use crate::suites::tables::task::Task;
@@ -28,11 +28,7 @@ pub fn load<E: SustainedEngine>(task: &Task, records: usize) -> Result<Figures> 
     note_cost(&mut figures, &watch.pause(records as u64));
     note_written(&mut figures, written_before.zip(E::written_bytes(&store)), content.raw_bytes());
     drop((order, keys));
-    note_memory(&mut figures);
-    verify(&store, &content, task.definition.name)?;
-    store.close()?;
-    note_size(&mut figures, task, &content)?;
-    Ok(figures)
+    finish(store, &content, task, figures)
 }
 
 /// So many records, each got once, and the memory that this takes beyond what the process had before.
@@ -60,11 +56,7 @@ pub fn memory_per_key<E: SustainedEngine>(task: &Task, records: usize) -> Result
     let (private, mapped) = (private.saturating_sub(private_before), mapped.saturating_sub(mapped_before));
     figures.set("bytes of private memory per key", private as f64 / records as f64);
     figures.set("bytes of private and mapped memory per key", (private + mapped) as f64 / records as f64);
-    note_memory(&mut figures);
-    verify(&store, &content, task.definition.name)?;
-    store.close()?;
-    note_size(&mut figures, task, &content)?;
-    Ok(figures)
+    finish(store, &content, task, figures)
 }
 
 /// Loads all records in their first version, in the order of their keys.

@@ -11,10 +11,10 @@ use crate::engines::sustained::SustainedEngine;
 use crate::error::Result;
 use crate::harness::row::Figures;
 use crate::measure::clock::{Charge, Stopwatch};
-use crate::suites::tables::content::{Content, fill, verify};
+use crate::suites::tables::content::{Content, fill};
 use crate::suites::tables::definition::{CACHED_PART, Grouping, Mixture, Order, Steps};
 use crate::suites::tables::meter::{Latencies, timer_ns};
-use crate::suites::tables::perform::figures::{note_cost, note_memory, note_size};
+use crate::suites::tables::perform::figures::{finish, note_cost};
 use crate::suites::tables::perform::steps::{Part, warm_up};
 use crate::suites::tables::script::{Step, draw};
 use crate::suites::tables::task::Task;
@@ -53,11 +53,7 @@ pub fn run<E: SustainedEngine>(task: &Task, records: usize) -> Result<Figures> {
     }
     Latencies::joined(latencies).note(&mut figures);
     figures.set("timer_ns", timer_ns());
-    note_memory(&mut figures);
-    verify(&store, &content, definition.name)?;
-    store.close()?;
-    note_size(&mut figures, task, &content)?;
-    Ok(figures)
+    finish(store, &content, task, figures)
 }
 
 /// What an operation is to the imagined cache.

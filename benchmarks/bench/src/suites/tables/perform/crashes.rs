@@ -22,7 +22,7 @@ use crate::measure::space::bytes_below;
 use crate::measure::statistics::median;
 use crate::suites::tables::content::{Content, verify};
 use crate::suites::tables::definition::Kind;
-use crate::suites::tables::perform::figures::note_memory;
+use crate::suites::tables::perform::figures::{note_memory, note_size};
 use crate::suites::tables::task::Task;
 
 /// The word after the program's name that asks for a writer that will be killed.
@@ -49,9 +49,7 @@ pub fn recovery<E: SustainedEngine>(task: &Task, records: usize) -> Result<Figur
     note_memory(&mut figures);
     verify(&opened, &content, task.definition.name)?;
     opened.close()?;
-    let size = bytes_below(&store)? as f64;
-    figures.set("size_bytes", size);
-    figures.set("size_per_raw_byte", size / content.raw_bytes() as f64);
+    note_size(&mut figures, &store, content.raw_bytes())?;
     Ok(figures)
 }
 

@@ -9,10 +9,9 @@ use crate::engines::sustained::SustainedEngine;
 use crate::error::{Error, Result};
 use crate::harness::row::Figures;
 use crate::measure::clock::{Charge, Stopwatch};
-use crate::measure::space::bytes_below;
 use crate::suites::tables::definition::GraphPart;
 use crate::suites::tables::meter::{Latencies, timer_ns};
-use crate::suites::tables::perform::figures::{note_cost, note_memory};
+use crate::suites::tables::perform::figures::{note_cost, note_memory, note_size};
 use crate::suites::tables::task::Task;
 
 /// Edges of a node: from one to so many, all equally likely, ten on average.
@@ -50,9 +49,7 @@ pub fn run<E: SustainedEngine>(task: &Task, part: GraphPart, nodes: usize) -> Re
     note_memory(&mut figures);
     network.verify(&store, task.definition.name)?;
     store.close()?;
-    let size = bytes_below(&task.directory)? as f64;
-    figures.set("size_bytes", size);
-    figures.set("size_per_raw_byte", size / network.raw_bytes() as f64);
+    note_size(&mut figures, &task.directory, network.raw_bytes())?;
     Ok(figures)
 }
 

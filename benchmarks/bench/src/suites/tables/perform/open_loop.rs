@@ -14,10 +14,10 @@ use crate::engines::sustained::SustainedEngine;
 use crate::error::Result;
 use crate::harness::row::Figures;
 use crate::measure::clock::{Charge, Stopwatch};
-use crate::suites::tables::content::{Content, fill, verify};
+use crate::suites::tables::content::{Content, fill};
 use crate::suites::tables::definition::Steps;
 use crate::suites::tables::meter::{Latencies, memory_bytes, timer_ns};
-use crate::suites::tables::perform::figures::{note_cost, note_memory, note_size};
+use crate::suites::tables::perform::figures::{finish, note_cost};
 use crate::suites::tables::perform::steps::{Part, count, side_by_side, warm_up};
 use crate::suites::tables::script::draw;
 use crate::suites::tables::task::Task;
@@ -60,11 +60,7 @@ pub fn run<E: SustainedEngine>(task: &Task, steps: &Steps) -> Result<Figures> {
     }
     Latencies::joined(parts.into_iter().map(|(latencies, _)| latencies)).note(&mut figures);
     figures.set("timer_ns", timer_ns());
-    note_memory(&mut figures);
-    verify(&store, &content, definition.name)?;
-    store.close()?;
-    note_size(&mut figures, task, &content)?;
-    Ok(figures)
+    finish(store, &content, task, figures)
 }
 
 /// Does each step when it is due, or as soon as may be; the latencies of each tenth, and the private memory after it.

@@ -9,11 +9,11 @@ use crate::engines::sustained::SustainedEngine;
 use crate::error::{Error, Result};
 use crate::harness::row::Figures;
 use crate::measure::clock::{Charge, Stopwatch};
-use crate::suites::tables::content::{Content, verify};
+use crate::suites::tables::content::Content;
 use crate::suites::tables::definition::{Ranges, Span};
 use crate::suites::tables::meter::{Latencies, timer_ns};
 use crate::suites::tables::perform::bulk::load_all;
-use crate::suites::tables::perform::figures::{note_cost, note_memory, note_size};
+use crate::suites::tables::perform::figures::{finish, note_cost};
 use crate::suites::tables::task::Task;
 
 /// Does the scans with one engine, once without looks at the clock and once with.
@@ -35,11 +35,7 @@ pub fn run<E: SustainedEngine>(task: &Task, ranges: &Ranges) -> Result<Figures> 
     play(&store, &scans, ranges.span, || latencies.lap())?;
     latencies.note(&mut figures);
     figures.set("timer_ns", timer_ns());
-    note_memory(&mut figures);
-    verify(&store, &content, definition.name)?;
-    store.close()?;
-    note_size(&mut figures, task, &content)?;
-    Ok(figures)
+    finish(store, &content, task, figures)
 }
 
 /// A scan: where it begins, or what its keys begin with, and the sum over the values that it must give, in their order.

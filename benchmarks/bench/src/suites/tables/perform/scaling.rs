@@ -1,16 +1,14 @@
 //! Gets by more and more threads, and from more and more records.
 
-use fulgurite_rivals::WritingStore;
-
 use crate::data::random::Random;
 use crate::engines::sustained::SustainedEngine;
 use crate::error::Result;
 use crate::harness::row::Figures;
-use crate::suites::tables::content::{Content, verify};
+use crate::suites::tables::content::Content;
 use crate::suites::tables::definition::{Grouping, Mixture, Order, Scaling, Steps};
 use crate::suites::tables::meter::{Latencies, timer_ns};
 use crate::suites::tables::perform::bulk::load_all;
-use crate::suites::tables::perform::figures::{note_cost, note_memory, note_size};
+use crate::suites::tables::perform::figures::{finish, note_cost};
 use crate::suites::tables::perform::steps::{Part, count, side_by_side, timed};
 use crate::suites::tables::script::draw;
 use crate::suites::tables::task::Task;
@@ -47,9 +45,5 @@ pub fn run<E: SustainedEngine>(task: &Task, scaling: &Scaling) -> Result<Figures
         }
     }
     figures.set("timer_ns", timer_ns());
-    note_memory(&mut figures);
-    verify(&store, &content, definition.name)?;
-    store.close()?;
-    note_size(&mut figures, task, &content)?;
-    Ok(figures)
+    finish(store, &content, task, figures)
 }

@@ -20,7 +20,7 @@ use crate::measure::clock::{Charge, Stopwatch};
 use crate::measure::space::bytes_below;
 use crate::suites::tables::content::{Content, fill, load, verify};
 use crate::suites::tables::meter::{Latencies, memory_bytes, timer_ns};
-use crate::suites::tables::perform::figures::{note_cost, note_memory, note_size};
+use crate::suites::tables::perform::figures::{finish, note_cost, note_memory, note_size};
 use crate::suites::tables::task::Task;
 
 /// One checkpoint of so many records, and its opening until its records can be read.
@@ -40,7 +40,7 @@ pub fn checkpoint<E: SustainedEngine>(task: &Task, records: usize) -> Result<Fig
     note_memory(&mut figures);
     store.close()?;
     fs::remove_dir_all(&copy).map_err(|error| Error::io("remove", &copy, error))?;
-    note_size(&mut figures, task, &content)?;
+    note_size(&mut figures, &task.directory, content.raw_bytes())?;
     Ok(figures)
 }
 
@@ -67,11 +67,7 @@ pub fn cycles<E: SustainedEngine>(task: &Task, cycles: usize, records: usize) ->
     note_cost(&mut figures, &watch.pause(cycles as u64));
     latencies.note(&mut figures);
     figures.set("checkpoints made, opened and compared", cycles as f64);
-    note_memory(&mut figures);
-    verify(&store, &content, task.definition.name)?;
-    store.close()?;
-    note_size(&mut figures, task, &content)?;
-    Ok(figures)
+    finish(store, &content, task, figures)
 }
 
 /// So many batches, each a transaction, and the space after the first, the middle and the last.
@@ -98,11 +94,7 @@ pub fn growth<E: SustainedEngine>(task: &Task, batches: usize, records: usize) -
     E::settle(&store)?;
     figures.set("settle_ns", settling.elapsed().as_nanos() as f64);
     figures.set("KiB settled", kibibytes()?);
-    note_memory(&mut figures);
-    verify(&store, &content, task.definition.name)?;
-    store.close()?;
-    note_size(&mut figures, task, &content)?;
-    Ok(figures)
+    finish(store, &content, task, figures)
 }
 
 /// So many cycles of as many puts as gets, of the same records again and again, and private memory after the first
@@ -139,11 +131,7 @@ pub fn memory<E: SustainedEngine>(task: &Task, cycles: usize, operations: usize)
     note_cost(&mut figures, &watch.pause((cycles * operations) as u64));
     latencies.note(&mut figures);
     figures.set("timer_ns", timer_ns());
-    note_memory(&mut figures);
-    verify(&store, &content, task.definition.name)?;
-    store.close()?;
-    note_size(&mut figures, task, &content)?;
-    Ok(figures)
+    finish(store, &content, task, figures)
 }
 
 fn mebibytes(bytes: u64) -> f64 {

@@ -15,11 +15,11 @@ use crate::engines::sustained::SustainedEngine;
 use crate::error::{Error, Result};
 use crate::harness::row::Figures;
 use crate::measure::clock::{Charge, Sample, Stopwatch};
-use crate::suites::tables::content::{Content, HASHED_BYTES, fill, load, verify};
+use crate::suites::tables::content::{Content, HASHED_BYTES, fill, load};
 use crate::suites::tables::definition::{Grouping, Kind, Steps};
 use crate::suites::tables::lengths::Lengths;
 use crate::suites::tables::meter::{Latencies, timer_ns};
-use crate::suites::tables::perform::figures::{note_cost, note_memory, note_size, note_written};
+use crate::suites::tables::perform::figures::{finish, note_cost, note_written};
 use crate::suites::tables::script::{Step, draw};
 use crate::suites::tables::task::Task;
 
@@ -67,11 +67,7 @@ pub fn run<E: SustainedEngine>(task: &Task, steps: &Steps) -> Result<Figures> {
     }
     Latencies::joined(latencies).note(&mut figures);
     figures.set("timer_ns", timer_ns());
-    note_memory(&mut figures);
-    verify(&store, &content, definition.name)?;
-    store.close()?;
-    note_size(&mut figures, task, &content)?;
-    Ok(figures)
+    finish(store, &content, task, figures)
 }
 
 /// Gets of loaded records; they are not checked, because the operations are.
@@ -380,6 +376,7 @@ mod tests {
     use super::*;
     use crate::data::shape::Shape;
     use crate::engines::planted::writing::{LOST_UPDATE, NO_FAULT, Planted, TORN_TRANSACTION};
+    use crate::suites::tables::content::verify;
     use crate::suites::tables::definition::{Mixture, Order};
     use crate::suites::tables::task::tests::small;
     use crate::suites::tables::workloads::YCSB;
