@@ -72,7 +72,6 @@ impl Failure {
     }
 
     /// Whether the file is damaged.
-    #[cfg(feature = "events")]
     pub fn is_damage(&self) -> bool {
         self.exit_code() == DAMAGED
     }
@@ -102,9 +101,8 @@ impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine(error) => write!(out, "{error}"),
-            // The library does not know which option gives the base here.
             #[cfg(feature = "rdf")]
-            Self::Rdf(error) => out.write_str(&error.to_string().replace("give a base IRI", "give one by --base")),
+            Self::Rdf(error) => write!(out, "{error}"),
             #[cfg(feature = "events")]
             Self::Events(error) => write!(out, "{error}"),
             #[cfg(feature = "facts")]

@@ -141,7 +141,7 @@ pub use options::{Durability, Isolation, Options, TableOptions};
 pub use pager::Value;
 pub use txn::{
     BatchEntries, Cursor, CursorMut, Estimate, ExtractIf, KeyBatch, KeyBatches, KeyRange, KeySuffixes, LeafBatch,
-    LeafBatches, OwnedRange, Range, Read, ReadTxn, Savepoint, Table, WriteTxn,
+    LeafBatches, OwnedRange, Range, Read, ReadTxn, Salvage, Savepoint, Table, WriteTxn,
 };
 
 /// The example of the README.

@@ -263,6 +263,10 @@ pub struct Dump {
     /// Also write quads that are only inferred. A load makes them explicit.
     #[arg(long)]
     pub inferred: bool,
+    /// Read a damaged store: leave out the quads that cannot be read, print the damaged places to standard error, and
+    /// end with exit code 3 if there are any. One index of the quads is read.
+    #[arg(long)]
+    pub skip_damaged: bool,
 }
 
 /// Arguments of `rdf stats`.

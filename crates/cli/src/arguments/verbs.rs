@@ -197,6 +197,10 @@ pub struct Export {
     /// The format of the output [default: by the file's extension, or ndjson].
     #[arg(long, value_enum)]
     pub format: Option<FileFormat>,
+    /// Read a damaged table: leave out the entries that cannot be read, print the damaged places to standard error, and
+    /// end with exit code 3 if there are any.
+    #[arg(long)]
+    pub skip_damaged: bool,
 }
 
 /// Arguments of `stats`.

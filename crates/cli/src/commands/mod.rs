@@ -14,6 +14,7 @@ mod run;
 mod scratch;
 #[cfg(any(feature = "facts", feature = "rdf"))]
 mod serving;
+mod skipped;
 mod squashfs;
 mod unfinished;
 

@@ -1,5 +1,6 @@
 //! Exit codes, and verbs that change nothing that they should not change.
 
+use std::collections::HashSet;
 use std::io::Read;
 #[cfg(unix)]
 use std::sync::mpsc;
@@ -44,7 +45,7 @@ fn a_damaged_page_is_named_by_whatever_meets_it() {
     place.file("a.ful", bytes);
     let page = format!("page {}", middle / 16384);
     let message = place.run(&["export", "a.ful", "t"]).fails(3);
-    assert!(message.contains(&page), "{message}");
+    assert!(message.contains(&page) && message.contains("; `fulgurite export --skip-damaged` writes"), "{message}");
     let run = place.run(&["check", "a.ful"]);
     assert!(run.text().contains(&page) && !run.text().contains("restore"), "{run:?}");
     let message = run.fails(3);
@@ -52,6 +53,19 @@ fn a_damaged_page_is_named_by_whatever_meets_it() {
     let before = place.run(&["export", "a.ful", "t"]).text().lines().count();
     let after = place.run(&["export", "a.ful", "t", "--from", "19000"]).ok();
     assert!((1..20_000).contains(&before) && after.lines().count() == 1000, "{before}");
+
+    let run = place.run(&["export", "a.ful", "t", "b.csv", "--skip-damaged"]);
+    assert!(run.code == 3 && run.messages.contains(&format!("left out: {page} is damaged: ")), "{run:?}");
+    assert!(
+        run.messages
+            .ends_with("a.ful: 1 damaged place: what cannot be read was left out; restore a backup to have it\n")
+    );
+    let kept = String::from_utf8(place.read("b.csv")).unwrap();
+    assert!((before + 1000..20_000).contains(&kept.lines().skip(1).count()), "{before}");
+    let lines: HashSet<&str> = lines.lines().collect();
+    assert!(kept.lines().skip(1).all(|line| lines.contains(line)));
+    let sound = place.run(&["export", "a.ful", "t", "--skip-damaged", "--from", "19000"]);
+    assert_eq!(sound.ok().lines().count(), 1000);
 }
 
 #[test]

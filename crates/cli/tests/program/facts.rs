@@ -138,7 +138,10 @@ fn mistakes_have_places_and_leave_nothing_behind() {
     refused(&directory.run(&["facts", "create", "wrong.ful", "--schema", "empty.angle"]), 1, "there is no predicate");
     assert!(!directory.path("wrong.ful").exists());
     for (input, message) in [
-        (LINES.replace("\"number\":2", "\"number\":\"2\""), "batch 1, fact 2: $.key.number: expected nat"),
+        (
+            LINES.replace("\"number\":2", "\"number\":\"2\""),
+            ": line 3, column 1, batch 1, fact 2: $.key.number: expected nat",
+        ),
         (LINES[..LINES.len() - 4].to_owned(), "line 4, column"),
         (String::new(), "line 1, column 0"),
     ] {

@@ -1,6 +1,7 @@
 //! Stores of quads: what is loaded is found and dumped again, what is wrong with a file is named with its place, and
 //! verbs leave alone what is none of their business.
 
+use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 
 use crate::fixture::TestDirectory;
@@ -437,6 +438,30 @@ fn a_load_into_a_damaged_store_exits_with_3() {
     place.file("a.ful", bytes);
     let message = place.run(&["rdf", "load", "a.ful", "b.nt"]).fails(3);
     assert!(message.contains("a.ful"), "{message}");
+}
+
+#[test]
+fn dump_goes_on_behind_damaged_pages_if_it_is_asked_to() {
+    let place = TestDirectory::new();
+    let line = |number: u64| format!("<x:s{number}> <x:p> \"the literal {number:06}\" .\n");
+    let quads: String = (0..3_000).map(line).collect();
+    place.file("a.nt", &quads);
+    place.run(&["rdf", "load", "a.ful", "a.nt", "--create"]).ok();
+    let (mut bytes, mark) = (place.read("a.ful"), b"the literal 001500");
+    let places: Vec<usize> = (0..bytes.len() - mark.len()).filter(|&at| bytes[at..].starts_with(mark)).collect();
+    assert!(!places.is_empty());
+    places.iter().for_each(|&at| bytes[at] ^= 1);
+    place.file("a.ful", bytes);
+
+    let message = place.run(&["rdf", "dump", "a.ful", "b.nt"]).fails(3);
+    assert!(message.contains("`fulgurite rdf dump --skip-damaged` writes all quads"), "{message}");
+    let run = place.run(&["rdf", "dump", "a.ful", "b.nt", "--skip-damaged"]);
+    assert!(run.code == 3 && run.messages.contains("left out: page "), "{run:?}");
+    assert!(run.messages.contains("what cannot be read was left out"), "{run:?}");
+    let kept = String::from_utf8(place.read("b.nt")).unwrap();
+    assert!((1_000..3_000).contains(&kept.lines().count()), "{}", kept.lines().count());
+    let quads: HashSet<&str> = quads.lines().collect();
+    assert!(!kept.contains("001500") && kept.lines().all(|line| quads.contains(line)));
 }
 
 /// Bytes of a page of a new database.

@@ -28,4 +28,4 @@ pub use root::Root;
 pub use runs::{
     LayersBelow, RUNS_MAX, Run, RunMerge, RunValue, Stack, StackRange, Until, build_run, cuts, prefetch_seeks,
 };
-pub use scan::{Cursor, Entry, PrefixRead, Range, Seek, count, read_prefix};
+pub use scan::{Cursor, Entry, PrefixRead, Range, ReadableKeys, Seek, count, read_prefix};

@@ -24,6 +24,7 @@ pub use reads::leaf_batches::{BatchEntries, LeafBatch, LeafBatches};
 pub use reads::owned_range::OwnedRange;
 pub use reads::range::Range;
 pub use reads::read_methods::Read;
+pub use reads::salvage::Salvage;
 pub use snapshot::table::Table;
 pub use transaction::cursor_mut::CursorMut;
 pub use transaction::extract_if::ExtractIf;

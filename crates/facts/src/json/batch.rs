@@ -4,7 +4,7 @@
 //! A batch can list facts before it by their numbers, as `{ id }`: so several units own a fact. An element
 //! `{ derivations: [[fact, source, …]] }` lists derivations by numbers.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::Read;
@@ -15,6 +15,7 @@ use serde_json::Value as Json;
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::json::parse::{FactSink, Parser};
+use crate::json::reading_place::{ReadingPlace, Tracked};
 use crate::json::strict::{Strict, given_twice, without_byte_order_mark};
 use crate::schema::definition::Schema;
 use crate::schema::similar::did_you_mean;
@@ -24,12 +25,14 @@ use crate::schema::similar::did_you_mean;
 ///
 /// # Errors
 ///
-/// If the JSON is wrong, with its line and column; if a fact is not of its predicate's type, with its place in the
-/// batch; and if the sink fails. What was defined before remains defined: the sink's transaction decides.
+/// If the JSON is wrong, with its line and column; if a fact is not of its predicate's type, with the line and column at
+/// which it begins and its place in the batch, both counted from 1; and if the sink fails. What was defined before
+/// remains defined: the sink's transaction decides.
 pub fn write_batch(schema: &Schema, reader: impl Read, sink: &mut dyn FactSink) -> Result<u64> {
-    let state = RefCell::new(State { schema, sink, named: HashMap::new(), facts: 0, failure: None });
+    let place = Cell::default();
+    let state = RefCell::new(State { schema, sink, place: &place, named: HashMap::new(), facts: 0, failure: None });
     let read = without_byte_order_mark(reader).map_err(serde_json::Error::io).and_then(|reader| {
-        let mut deserializer = serde_json::Deserializer::from_reader(reader);
+        let mut deserializer = serde_json::Deserializer::from_reader(Tracked::new(reader, &place));
         Batches(&state).deserialize(&mut deserializer).and_then(|()| deserializer.end())
     });
     let state = state.into_inner();
@@ -49,6 +52,8 @@ pub fn write_batch(schema: &Schema, reader: impl Read, sink: &mut dyn FactSink) 
 struct State<'a> {
     schema: &'a Schema,
     sink: &'a mut dyn FactSink,
+    /// How far the input is read.
+    place: &'a Cell<ReadingPlace>,
     named: HashMap<u64, (PredicateId, FactId)>,
     facts: u64,
     /// What went wrong, as the reader's errors are only texts.
@@ -127,7 +132,7 @@ impl Batch<'_, '_> {
             return Err(E::custom("`facts` are an array of facts, `[{ \"key\": … }]`"));
         };
         let place = Facts { state: self.state, batch: self.index, predicate };
-        facts.iter().enumerate().map(|(index, json)| place.write(index, json)).collect()
+        facts.iter().enumerate().map(|(index, json)| place.write(index, None, json)).collect()
     }
 }
 
@@ -203,6 +208,19 @@ impl<'de> Visitor<'de> for Batch<'_, '_> {
     }
 }
 
+/// A fact or a derivation, with the place of its first byte.
+struct Element<'s, 'a>(&'s RefCell<State<'a>>);
+
+impl<'de> DeserializeSeed<'de> for Element<'_, '_> {
+    type Value = (ReadingPlace, Json);
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
+        // The reader has looked at the first byte, and at no other.
+        let place = self.0.borrow().place.get();
+        Ok((place, Strict.deserialize(deserializer)?))
+    }
+}
+
 /// The facts of a batch.
 struct Facts<'s, 'a> {
     state: &'s RefCell<State<'a>>,
@@ -211,9 +229,16 @@ struct Facts<'s, 'a> {
 }
 
 impl Facts<'_, '_> {
-    fn write<E: serde::de::Error>(&self, index: usize, json: &Json) -> std::result::Result<FactId, E> {
+    /// `begin` is where the fact begins. Of facts that come before their predicate it is not known.
+    fn write<E: serde::de::Error>(
+        &self,
+        index: usize,
+        begin: Option<ReadingPlace>,
+        json: &Json,
+    ) -> std::result::Result<FactId, E> {
         let mut state = self.state.borrow_mut();
-        let place = format!("batch {}, fact {}: $", self.batch + 1, index + 1);
+        let begin = begin.map(|begin| format!("{begin}, ")).unwrap_or_default();
+        let place = format!("{begin}batch {}, fact {}: $", self.batch + 1, index + 1);
         let written = state.write(self.predicate, place, json);
         written.map_err(|error| state.fail(error))
     }
@@ -236,8 +261,8 @@ impl<'de> Visitor<'de> for Facts<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> std::result::Result<Vec<FactId>, A::Error> {
         let mut facts = Vec::new();
-        while let Some(json) = sequence.next_element_seed(Strict)? {
-            facts.push(self.write::<A::Error>(facts.len(), &json)?);
+        while let Some((begin, json)) = sequence.next_element_seed(Element(self.state))? {
+            facts.push(self.write::<A::Error>(facts.len(), Some(begin), &json)?);
         }
         Ok(facts)
     }
@@ -266,10 +291,11 @@ impl<'de> Visitor<'de> for Derivations<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> std::result::Result<(), A::Error> {
         let mut index = 0;
-        while let Some(json) = sequence.next_element_seed(Strict)? {
+        while let Some((begin, json)) = sequence.next_element_seed(Element(self.state))? {
             let mut state = self.state.borrow_mut();
             index += 1;
-            let read = state.derivation(format!("batch {}, derivation {index}: $", self.batch + 1), &json);
+            let place = format!("{begin}, batch {}, derivation {index}: $", self.batch + 1);
+            let read = state.derivation(place, &json);
             read.map_err(|error| state.fail(error))?;
         }
         Ok(())

@@ -4,4 +4,5 @@ mod base64;
 pub mod batch;
 pub mod parse;
 pub mod print;
+mod reading_place;
 pub mod strict;

@@ -192,8 +192,8 @@ fn wrong_facts_are_errors_with_place() {
     for (text, expected) in [
         (batch("t.Name", r#"{ "key": 1 }"#), "batch 1, fact 1: $.key: expected string, found a number"),
         (
-            batch("t.Pair", r#"{ "key": { "fst": "", "snd": 1 } }, { "key": { "fst": [] } }"#),
-            "fact 2: $.key.fst: expected",
+            batch("t.Pair", "\n{ \"key\": { \"fst\": \"\", \"snd\": 1 } },\n  { \"key\": { \"fst\": [] } }\n"),
+            "line 3, column 3, batch 1, fact 2: $.key.fst: expected",
         ),
         (batch("t.Pair", r#"{ "key": { "fts": "" } }"#), "no field `fts`; did you mean `fst`?"),
         (batch("t.Pair", r#"{ "key": { "snd": 1.5 } }"#), "1.5 is not a natural number"),

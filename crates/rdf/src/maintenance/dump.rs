@@ -115,7 +115,7 @@ fn check_all(quads: &impl Quads, pattern: &IdPattern, format: RdfFormat, schemes
 }
 
 /// The error with the graph of the statement that has the term.
-fn in_graph(error: Error, name: GraphNameRef<'_>) -> Error {
+pub(super) fn in_graph(error: Error, name: GraphNameRef<'_>) -> Error {
     match error {
         Error::MalformedTerm { term, reason, .. } => {
             let graph = match name {
@@ -137,8 +137,7 @@ mod tests {
     use oxrdfio::RdfParser;
 
     use super::*;
-    use crate::Store;
-    use crate::StoreOptions;
+    use crate::{Store, StoreOptions};
 
     fn name(text: &str) -> NamedNode {
         NamedNode::new_unchecked(format!("http://a/{text}"))

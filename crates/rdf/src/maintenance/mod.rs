@@ -2,5 +2,6 @@
 
 pub(crate) mod check;
 pub(crate) mod dump;
+pub(crate) mod salvage;
 pub(crate) mod stats;
 pub(crate) mod sweep;

@@ -1,12 +1,13 @@
 //! What a store holds, in numbers.
 
+use fulgurite::Read;
+
 use crate::error::Result;
 use crate::model::id::TermId;
 use crate::model::pattern::IdPattern;
 use crate::quads::reading::Quads;
 use crate::store::database::Store;
 use crate::tables::StatementKinds;
-use fulgurite::Read;
 
 /// Statistics of a store.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -93,6 +93,15 @@ impl Snapshot {
         &self.state.read
     }
 
+    /// What is read.
+    pub(crate) fn tables(&self) -> &Tables {
+        &self.state.tables
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.state.shared
+    }
+
     /// All that there are.
     pub(crate) fn all_tables(&self) -> &Arc<Tables> {
         &self.state.all

@@ -48,8 +48,8 @@ fn check(arguments: &Check) -> Result<(), Failure> {
         match damages.len() {
             0 => Ok(()),
             count => Err(Failure::damaged(format!(
-                "{}: {}; restore a backup, or save what is sound: `fulgurite export` to standard output prints the \
-                 entries before the damage, and with --from KEY those after it",
+                "{}: {}; restore a backup, or save what is sound: `fulgurite export --skip-damaged` writes all \
+                 entries that can be read",
                 arguments.file.path.display(),
                 counted(count as u64, "damaged place", "damaged places")
             ))),

@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
-use fulgurite::{Read, ReadTxn, Table};
+use fulgurite::{Read, ReadTxn, Table, Value};
 
 use crate::arguments::{Export, FileFormat};
 use crate::commands::entries::import::format_of;
+use crate::commands::skipped::Skipped;
 use crate::commands::unfinished::{refuse_packed_name, to_file};
 use crate::database::{reading, table};
 use crate::entries::{Bounds, EntryForm};
@@ -27,38 +28,72 @@ pub fn run(arguments: &Export) -> Result<(), Failure> {
         let form =
             EntryForm::new(&table, arguments.key.key_notation.as_ref(), arguments.value.value_notation.as_ref())?;
         let bounds = form.bounds(&arguments.range)?;
+        let exported = Exported { txn, table: &table, form: &form, bounds: &bounds, format };
+        let mut skipped = arguments.skip_damaged.then(Skipped::default);
         let mut progress = Progress::new("exporting");
-        let Some(path) = path else {
-            return write(txn, &table, &form, &bounds, format, standard_output(), &mut progress).map(drop);
+        let written = match path {
+            None => exported.write(standard_output(), skipped.as_mut(), &mut progress).map(|_| None),
+            Some(path) => to_file(path, |file| exported.write(file, skipped.as_mut(), &mut progress)).map(Some),
         };
-        let written = to_file(path, |file| write(txn, &table, &form, &bounds, format, file, &mut progress))?;
+        let written = written.map_err(|failure| match failure.is_damage() {
+            true => {
+                let message =
+                    format!("{failure}; `fulgurite export --skip-damaged` writes all entries that can be read");
+                failure.reworded(message)
+            }
+            false => failure,
+        })?;
         let elapsed = progress.elapsed();
         drop(progress);
-        let (written, time, rate) = (entries(written), time(elapsed), rate(written, elapsed));
-        let _ = writeln!(std::io::stderr(), "{written} exported in {time}, {rate}");
-        Ok(())
+        if let Some(written) = written {
+            let (written, time, rate) = (entries(written), time(elapsed), rate(written, elapsed));
+            let _ = writeln!(std::io::stderr(), "{written} exported in {time}, {rate}");
+        }
+        skipped.map_or(Ok(()), |skipped| skipped.end(&arguments.file.path))
     })
 }
 
-fn write<W: Write>(
-    txn: &ReadTxn,
-    table: &Table,
-    form: &EntryForm,
-    bounds: &Bounds,
+/// The entries to export, and the form to write them in.
+struct Exported<'e> {
+    txn: &'e ReadTxn,
+    table: &'e Table,
+    form: &'e EntryForm,
+    bounds: &'e Bounds,
     format: FileFormat,
-    out: W,
-    progress: &mut Progress,
-) -> Result<u64, Failure> {
-    let total = txn.estimate_count(table, bounds.get())?.entries.max(1);
-    let mut writer = RecordWriter::new(out, format);
-    let mut written = 0;
-    for entry in txn.range(table, bounds.get())? {
-        let (key, value) = entry?;
-        let (key, value) = form.split(&key, &value)?;
-        writer.write(form, &key, value)?;
-        written += 1;
-        progress.tell(written, || Some(written as f64 / total as f64));
+}
+
+impl Exported<'_> {
+    /// Writes them, and returns how many they are. With `skipped`, passes over damage, and notes it there.
+    fn write<W: Write>(&self, out: W, skipped: Option<&mut Skipped>, progress: &mut Progress) -> Result<u64, Failure> {
+        let total = match self.txn.estimate_count(self.table, self.bounds.get()) {
+            Err(error) if skipped.is_none() => return Err(error.into()),
+            estimate => estimate.ok().map(|estimate| estimate.entries.max(1)),
+        };
+        let mut writer = RecordWriter::new(out, self.format);
+        let mut written = 0;
+        let mut write = |(key, value): (Value<'_>, Value<'_>)| {
+            let (key, value) = self.form.split(&key, &value)?;
+            writer.write(self.form, &key, value)?;
+            written += 1;
+            progress.tell(written, || Some((written as f64 / total? as f64).min(1.0)));
+            Ok::<_, Failure>(())
+        };
+        match skipped {
+            None => {
+                for entry in self.txn.range(self.table, self.bounds.get())? {
+                    write(entry?)?;
+                }
+            }
+            Some(skipped) => {
+                for entry in self.txn.salvage(self.table, self.bounds.get())? {
+                    match entry {
+                        Ok(entry) => write(entry)?,
+                        Err(error) => skipped.note(error)?,
+                    }
+                }
+            }
+        }
+        writer.finish()?;
+        Ok(written)
     }
-    writer.finish()?;
-    Ok(written)
 }

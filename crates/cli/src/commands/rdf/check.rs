@@ -34,8 +34,8 @@ pub fn run(arguments: &RdfCheck) -> Result<(), Failure> {
         match rows.len() as u64 + report.more_defects {
             0 => Ok(()),
             count => Err(Failure::damaged(format!(
-                "{}: {}; restore a backup, or save what is sound: `fulgurite rdf dump` to standard output prints the \
-                 quads before the damage",
+                "{}: {}; restore a backup, or save what is sound: `fulgurite rdf dump --skip-damaged` writes all \
+                 quads that can be read",
                 path.display(),
                 counted(count, "damaged place", "damaged places")
             ))),

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::path::Path;
 
 use fulgurite_rdf::oxrdf::TermRef;
-use fulgurite_rdf::{GraphPattern, IdPattern, Quads, RdfFormat, Snapshot, StatementKinds, dump};
+use fulgurite_rdf::{Error, GraphPattern, IdPattern, Quads, RdfFormat, Snapshot, StatementKinds, dump, dump_readable};
 
 use super::load::format_of;
 use super::store::reading;
 use crate::arguments::rdf::Dump;
+use crate::commands::skipped::Skipped;
 use crate::commands::unfinished::{refuse_packed_name, to_file};
 use crate::failure::Failure;
 use crate::output::{counted, standard_output};
@@ -29,16 +30,29 @@ pub fn run(arguments: &Dump) -> Result<(), Failure> {
         if pattern.graph == GraphPattern::Any && !format.supports_datasets() {
             check_one_graph(snapshot, format)?;
         }
+        let mut skipped = arguments.skip_damaged.then(Skipped::default);
         let mut progress = Progress::new("dumping");
-        let Some(path) = path else {
-            return write(snapshot, &pattern, format, standard_output(), &mut progress).map(drop);
+        let written = match path {
+            None => write(snapshot, &pattern, format, standard_output(), skipped.as_mut(), &mut progress).map(|_| None),
+            Some(path) => {
+                to_file(path, |file| write(snapshot, &pattern, format, file, skipped.as_mut(), &mut progress)).map(Some)
+            }
         };
-        let written = to_file(path, |file| write(snapshot, &pattern, format, file, &mut progress))?;
+        let written = written.map_err(|failure| match failure.is_damage() {
+            true => {
+                let message =
+                    format!("{failure}; `fulgurite rdf dump --skip-damaged` writes all quads that can be read");
+                failure.reworded(message)
+            }
+            false => failure,
+        })?;
         let elapsed = progress.elapsed();
         drop(progress);
-        let (written, time, rate) = (counted(written, "quad", "quads"), time(elapsed), rate(written, elapsed));
-        let _ = writeln!(std::io::stderr(), "{written} dumped in {time}, {rate}");
-        Ok(())
+        if let Some(written) = written {
+            let (written, time, rate) = (counted(written, "quad", "quads"), time(elapsed), rate(written, elapsed));
+            let _ = writeln!(std::io::stderr(), "{written} dumped in {time}, {rate}");
+        }
+        skipped.map_or(Ok(()), |skipped| skipped.end(&arguments.store.path))
     })
 }
 
@@ -80,12 +94,25 @@ fn write<W: Write>(
     pattern: &IdPattern,
     format: RdfFormat,
     out: W,
+    skipped: Option<&mut Skipped>,
     progress: &mut Progress,
 ) -> Result<u64, Failure> {
-    let total = snapshot.count(pattern)?.max(1);
+    let total = match snapshot.count(pattern) {
+        Err(error) if skipped.is_none() => return Err(error.into()),
+        count => count.ok().map(|count| count.max(1)),
+    };
     let told = |written| {
-        progress.tell(written, || Some(written as f64 / total as f64));
+        progress.tell(written, || Some((written as f64 / total? as f64).min(1.0)));
         Ok(())
     };
-    Ok(dump(snapshot, pattern, format, out, told)?)
+    let Some(skipped) = skipped else { return Ok(dump(snapshot, pattern, format, out, told)?) };
+    let note = |error| match error {
+        Error::Engine(error) => {
+            // It is damage, so it is noted.
+            let _ = skipped.note(error);
+        }
+        Error::Damaged { place, offence, .. } => skipped.note_place(format!("{place}: {offence}")),
+        error => skipped.note_place(error.to_string()),
+    };
+    Ok(dump_readable(snapshot, pattern, format, out, told, note)?)
 }

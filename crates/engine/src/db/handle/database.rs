@@ -113,8 +113,8 @@ impl Database {
     /// Begins a write transaction with the isolation level of [`Options::isolation`]. Any number of write transactions
     /// can run concurrently.
     ///
-    /// The call waits only while an exclusive transaction is running, or for memory when commits are faster than the
-    /// disk.
+    /// The call waits only while an exclusive transaction is running ([`Database::begin_exclusive`]), or for memory
+    /// when commits are faster than the disk.
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::Closed`].
@@ -154,8 +154,9 @@ impl Database {
     /// for long jobs that would otherwise conflict repeatedly. Waits at most `timeout` for the previous exclusive
     /// transaction, and returns `None` if it has not ended by then.
     ///
-    /// Other write transactions, bulk loads and [`Database::close`] wait until it ends. Do not call them on the thread
-    /// that holds the exclusive transaction: that thread would wait for itself.
+    /// Other write transactions, bulk loads, changes of stores in the database, and [`Database::close`] wait until it
+    /// ends. Do not call them on the thread that is to end it: that thread would wait for itself for ever. The engine
+    /// cannot detect this, because any thread can end a transaction. [`Database::try_write`] does not wait.
     ///
     /// # Errors
     /// As [`Database::write`].

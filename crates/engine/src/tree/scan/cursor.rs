@@ -52,9 +52,22 @@ impl Cursor {
     /// # Errors
     /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io); so for all that follow.
     pub fn seek(pages: &Pages, root: &Root, to: Seek<'_>) -> Result<Self> {
+        let mut cursor = Self::unplaced(root);
+        with_search(SeekTo { pages, cursor: &mut cursor, to })?;
+        Ok(cursor)
+    }
+
+    /// As [`Cursor::seek`], in a tree that may be damaged. After an error, the cursor is in what could not be read, and
+    /// has no entry: [`Cursor::next_leaf`] moves it to the leaf behind that, as it does after an error of its own.
+    pub(in crate::tree) fn seek_damaged(pages: &Pages, root: &Root, to: Seek<'_>) -> (Self, Result<()>) {
+        let mut cursor = Self::unplaced(root);
+        let outcome = with_search(SeekTo { pages, cursor: &mut cursor, to });
+        (cursor, outcome)
+    }
+
+    fn unplaced(root: &Root) -> Self {
         let path = Vec::with_capacity(usize::from(root.level));
-        let cursor = Self { root: *root, path, leaf: root.page, index: 0, count: 0, before_first: false };
-        with_search(SeekTo { pages, cursor, to })
+        Self { root: *root, path, leaf: root.page, index: 0, count: 0, before_first: false }
     }
 
     /// Moves to the next leaf's first entry if the cursor is after a leaf's last. Returns whether it is at an entry
@@ -307,16 +320,16 @@ impl Cursor {
 
 struct SeekTo<'a> {
     pages: &'a Pages,
-    cursor: Cursor,
+    cursor: &'a mut Cursor,
     to: Seek<'a>,
 }
 
 impl WithSearch for SeekTo<'_> {
-    type Output = Result<Cursor>;
+    type Output = Result<()>;
 
     #[inline(always)]
-    fn run<S: Search>(self) -> Result<Cursor> {
-        let Self { pages, mut cursor, to } = self;
+    fn run<S: Search>(self) -> Result<()> {
+        let Self { pages, cursor, to } = self;
         let mut at = cursor.root.page;
         for level in (1..=cursor.root.level).rev() {
             let page = pages.page(at)?;
@@ -336,7 +349,7 @@ impl WithSearch for SeekTo<'_> {
         cursor.leaf = at;
         cursor.count = leaf.count();
         cursor.index = index_in::<S>(leaf, pages, to)?;
-        Ok(cursor)
+        Ok(())
     }
 }
 

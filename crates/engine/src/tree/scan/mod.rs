@@ -1,4 +1,5 @@
-//! Scans of a tree: a cursor, the entries between two bounds or with a prefix, and their number.
+//! Scans of a tree: a cursor, the entries between two bounds or with a prefix, their number, and the keys that damage
+//! has left.
 
 mod count;
 mod cursor;
@@ -7,6 +8,7 @@ mod leaf_entries;
 mod packed_entries;
 mod prefix;
 mod range;
+mod readable_keys;
 
 pub use count::count;
 pub(super) use count::count_net;
@@ -14,3 +16,4 @@ pub use cursor::{Cursor, Seek};
 pub use entry::Entry;
 pub use prefix::{PrefixRead, read_prefix};
 pub use range::Range;
+pub use readable_keys::ReadableKeys;

@@ -13,4 +13,5 @@ pub mod owned_range;
 pub mod range;
 pub mod read_methods;
 pub mod read_set;
+pub mod salvage;
 pub mod walk;

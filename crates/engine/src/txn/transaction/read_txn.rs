@@ -15,6 +15,7 @@ use crate::txn::reads::leaf_batches::LeafBatches;
 use crate::txn::reads::owned_range::OwnedRange;
 use crate::txn::reads::read_methods::Read;
 use crate::txn::reads::read_methods::sealed::Layered;
+use crate::txn::reads::salvage::Salvage;
 use crate::txn::snapshot::state::{Snapshot, TableView};
 use crate::txn::snapshot::table::Table;
 
@@ -165,6 +166,18 @@ impl ReadTxn {
         each: impl FnMut(KeySuffix<'_>),
     ) -> Result<bool> {
         key_batches::prefix_keys(self.layers(table)?, prefix.as_ref(), keys_max, each)
+    }
+
+    /// Returns the entries within `bounds` of a damaged table that can still be read, in order: copy them to another
+    /// database if there is no backup. An error that [is damage](crate::Error::is_corruption) stands for what cannot be
+    /// read: an entry, or all entries of a page or below it. The iterator continues behind it; one page may cause
+    /// several errors. Any other error ends it. Each entry is looked up by itself, so scans of sound tables by
+    /// [`Read::range`] are faster.
+    ///
+    /// # Errors
+    /// As [`ReadTxn::get`], but no damage.
+    pub fn salvage(&self, table: &Table, bounds: impl KeyRange) -> Result<Salvage<'_>> {
+        Ok(Salvage::new(self.layers(table)?, owned(bounds.low()), owned(bounds.high())))
     }
 }
 

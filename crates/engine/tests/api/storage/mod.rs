@@ -11,5 +11,6 @@ mod names;
 mod opening;
 mod read_only;
 mod recovery;
+mod salvage;
 mod stack;
 mod waiting;
