@@ -129,9 +129,9 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     /// Creates a checkpoint of the newest state. A checkpoint with this id is replaced.
     ///
     /// # Errors
-    /// [`CheckpointError::Storage`], [`CheckpointError::Engine`]. The checkpoint is not committed then. The one that it
-    /// was to replace may be gone. What was sent is removed, unless the storage fails again: then the next checkpoint
-    /// removes it.
+    /// [`CheckpointError::Storage`], also if the storage cannot remove what an interrupted call has left;
+    /// [`CheckpointError::Engine`]. The checkpoint is not committed then. The one that it was to replace may be gone.
+    /// What was sent is removed, unless the storage fails again: then the next checkpoint removes it.
     pub fn create(&mut self, db: &Database, id: u64) -> Result<CheckpointReport, CheckpointError> {
         let mut names = self.names_beside_sync(db)?;
         let local = LocalFile::beside(db.disk(), db.path());
@@ -163,8 +163,11 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         });
         let Written { manifest, sequence, bytes_sent, is_whole } =
             stored.inspect_err(|_| self.remove_sent(id, &present))?;
-        // If this fails, it is repeated below.
-        let _ = self.remove_left_over(&manifest, &committed_besides(id, &names), &mut names, &local);
+        // If a manifest cannot be read, it is not known which files are needed: all stay, here and below.
+        if self.read_kept(&manifest, &committed_besides(id, &names), &names, &local).is_ok() {
+            let removed = self.remove_left_over(&manifest, &mut names);
+            removed.inspect_err(|_| self.remove_sent(id, &names.iter().map(String::as_str).collect()))?;
+        }
         self.store_bytes(&local, &commit_name(id), b"committed\n")?;
         let is_cleaned = self.remove_old(&manifest, &mut names, &local).is_ok();
         self.known.insert(id, manifest.clone());
@@ -529,20 +532,17 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             self.discard(oldest, names)?;
             kept.remove(&oldest);
         }
-        self.remove_left_over(newest, &kept, names, local)
+        self.read_kept(newest, &kept, names, local)?;
+        self.remove_left_over(newest, names)
     }
 
-    /// Removes data that neither `newest` nor a checkpoint in `kept` needs, and manifests that are not committed.
-    /// Removes the names of these files from `names`.
-    ///
-    /// A checkpoint is committed after this, because another process may remember an earlier checkpoint with the same
-    /// id. If the id is committed and the files of that checkpoint are there, this process takes the files for
-    /// complete. But an interrupted call that stored such a file again may have left only a part of it.
-    fn remove_left_over(
+    /// Leaves only checkpoints in `kept` among the known ones. If files may be left over, reads the manifests of all of
+    /// them.
+    fn read_kept(
         &mut self,
         newest: &Manifest,
         kept: &BTreeSet<u64>,
-        names: &mut Vec<String>,
+        names: &[String],
         local: &LocalFile,
     ) -> Result<(), CheckpointError> {
         self.known.retain(|id, _| kept.contains(id));
@@ -551,6 +551,16 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             let read = kept.iter().map(|&id| self.read_manifest(id, local).map(|manifest| (id, manifest)));
             self.known = read.collect::<Result<BTreeMap<_, _>, CheckpointError>>()?;
         }
+        Ok(())
+    }
+
+    /// Removes data that neither `newest` nor a known checkpoint needs, and manifests that are not committed. Removes
+    /// the names of these files from `names`. Requires: [`Checkpoints::read_kept`] has succeeded.
+    ///
+    /// A checkpoint is committed after this, because another process may remember an earlier checkpoint with the same
+    /// id. If the id is committed and the files of that checkpoint are there, this process takes the files for
+    /// complete. But an interrupted call that stored such a file again may have left only a part of it.
+    fn remove_left_over(&self, newest: &Manifest, names: &mut Vec<String>) -> Result<(), CheckpointError> {
         let committed = committed(names);
         let needed = names_of(self.known.values().chain([newest]));
         let (mut left_over, rest): (Vec<String>, Vec<String>) =

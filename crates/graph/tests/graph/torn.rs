@@ -17,8 +17,8 @@ struct Torn {
     inner: DirectoryStorage,
     root: PathBuf,
     whole_left: Cell<u32>,
-    /// Whether nothing is removed after a commit, as if the process had ended.
-    ends_at_commit: Cell<bool>,
+    /// Nothing is removed after a file whose name ends like this, as if the process had ended.
+    keeps_after: Cell<Option<&'static str>>,
     stored: RefCell<Vec<String>>,
 }
 
@@ -26,8 +26,8 @@ impl Torn {
     /// What [`filled`] has made, as such a storage.
     fn of(directory: &TempDir, inner: &DirectoryStorage) -> Self {
         let root = directory.path().join("checkpoints");
-        let (whole_left, ends_at_commit) = (Cell::new(u32::MAX), Cell::new(false));
-        Self { inner: inner.clone(), root, whole_left, ends_at_commit, stored: RefCell::default() }
+        let (whole_left, keeps_after) = (Cell::new(u32::MAX), Cell::new(None));
+        Self { inner: inner.clone(), root, whole_left, keeps_after, stored: RefCell::default() }
     }
 }
 
@@ -54,8 +54,8 @@ impl CheckpointStorage for Torn {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        let is_committed = self.stored.borrow().last().is_some_and(|last| last.ends_with("/_commit"));
-        if self.ends_at_commit.get() && is_committed {
+        let stored = self.stored.borrow();
+        if self.keeps_after.get().is_some_and(|end| stored.last().is_some_and(|last| last.ends_with(end))) {
             return Err(io::Error::other("planted"));
         }
         self.inner.remove(name)
@@ -150,13 +150,32 @@ fn a_part_of_a_file_is_not_continued_after_others_have_replaced_its_checkpoint()
     let mut others = Checkpoints::new(&storage);
     let other = others.restore(4, directory.path().join("other.ful"), options()).unwrap();
     change(&other, 7);
-    storage.ends_at_commit.set(true);
+    storage.keeps_after.set(Some("/_commit"));
     others.create(&other, 5).unwrap();
-    storage.ends_at_commit.set(false);
+    storage.keeps_after.set(None);
     change(&db, 6);
     checkpoints.create(&db, 6).unwrap();
     assert_eq!(restored(&inner, 5).unwrap(), content(&other));
     assert_eq!(restored(&inner, 6).unwrap(), content(&db));
+}
+
+/// Another process that remembers checkpoint 2 would take a part of its file for the whole.
+#[test]
+fn a_checkpoint_is_not_committed_beside_files_that_cannot_be_removed() {
+    let (directory, inner, db) = filled();
+    let storage = Torn::of(&directory, &inner);
+    let mut checkpoints = Checkpoints::new(&storage);
+    checkpoints.create(&db, 1).unwrap();
+    let part = "data/segment-2-0123456789abcdef0123456789abcdef";
+    fs::write(storage.root.join(part), "a part").unwrap();
+    storage.keeps_after.set(Some("/manifest"));
+    change(&db, 2);
+    assert!(checkpoints.create(&db, 2).is_err());
+    assert_eq!(checkpoints.ids().unwrap(), [1]);
+    storage.keeps_after.set(None);
+    assert!(checkpoints.create(&db, 2).unwrap().is_cleaned);
+    assert!(!inner.names().unwrap().iter().any(|name| name == part));
+    assert_eq!(restored(&inner, 2).unwrap(), content(&db));
 }
 
 #[test]
