@@ -23,6 +23,8 @@ pub enum Failure {
     Checkpoint(CheckpointError),
     /// Another transaction has changed what this one has read.
     Changed,
+    /// An error of this kind, with a text that says more than its own.
+    Explained(&'static str, String),
     /// The handle's object was closed.
     Closed,
     /// An argument is not valid.
@@ -108,7 +110,7 @@ impl Failure {
             }
             Self::Closed => ("CLOSED", "this object is closed; open or begin a new one".to_owned()),
             Self::Invalid(text) => ("INVALID", text.clone()),
-            Self::Repeated(kind, text) => (kind, text.clone()),
+            Self::Explained(kind, text) | Self::Repeated(kind, text) => (kind, text.clone()),
             Self::Java(error) => ("INTERNAL", format!("a call into the virtual machine failed: {error}")),
         }
     }

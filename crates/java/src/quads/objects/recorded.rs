@@ -1,5 +1,6 @@
 //! Transactions that record their changes, and repeat them if the commit conflicts: see [`RecordedTransaction`].
 
+use fulgurite_handles::kind;
 use fulgurite_rdf::{
     IdPattern, IdQuad, IsolationLevel, RecordedTransaction, StatementKinds, Store, TermId, TermPattern, Transaction,
     TransactionView,
@@ -104,7 +105,13 @@ fn insert(txn: &mut Transaction, mut batch: &[u8], inferred: bool) -> Result<u64
 const ROW_BYTES: usize = 16;
 
 /// A transaction and its changes.
-pub struct Recorded(RecordedTransaction<Change>);
+pub struct Recorded {
+    txn: RecordedTransaction<Change>,
+    /// At most so many bytes of changes are kept.
+    bytes_max: usize,
+    /// Whether the changes have more bytes.
+    is_too_large: bool,
+}
 
 impl Recorded {
     /// Begins a transaction.
@@ -112,7 +119,12 @@ impl Recorded {
     /// # Errors
     /// Errors of the store.
     pub fn begin(store: Store, level: IsolationLevel) -> Result<Self> {
-        Ok(Self(RecordedTransaction::begin(store, level, RECORDED_BYTES_MAX)?))
+        Self::begin_with(store, level, RECORDED_BYTES_MAX)
+    }
+
+    fn begin_with(store: Store, level: IsolationLevel, bytes_max: usize) -> Result<Self> {
+        let txn = RecordedTransaction::begin(store, level, bytes_max)?;
+        Ok(Self { txn, bytes_max, is_too_large: false })
     }
 
     /// A view of the transaction.
@@ -120,17 +132,17 @@ impl Recorded {
     /// # Errors
     /// [`Failure::Closed`] after the commit.
     pub fn view(&self) -> Result<TransactionView> {
-        self.0.view().ok_or(Failure::Closed)
+        self.txn.view().ok_or(Failure::Closed)
     }
 
     /// Notes that a pattern is read.
     pub fn observe(&mut self, pattern: &IdPattern, kinds: StatementKinds) {
-        self.0.observe(pattern, kinds);
+        self.txn.observe(pattern, kinds);
     }
 
     /// Notes that a pattern is read that has a term which the transaction lacks.
     pub fn observe_unknown(&mut self, pattern: TermPattern) {
-        self.0.observe_terms(pattern, StatementKinds::All);
+        self.txn.observe_terms(pattern, StatementKinds::All);
     }
 
     /// Makes a change, and returns the number of quads that it inserted or removed.
@@ -139,13 +151,15 @@ impl Recorded {
     /// [`Failure::Closed`] after the commit; errors of the store.
     pub fn change(&mut self, change: Change) -> Result<u64> {
         self.view()?;
-        let changed: Result<u64> = self.0.change(|txn| {
+        let was_repeated = self.txn.is_repeated();
+        let changed: Result<u64> = self.txn.change(|txn| {
             let (changed, bytes) = (change.apply(txn)?, change.bytes());
             Ok((changed, Some((change, bytes))))
         });
-        if changed.is_err() {
+        match changed {
+            Ok(_) => self.is_too_large |= was_repeated && !self.txn.is_repeated(),
             // Some quads of the batch may be inserted.
-            self.0.forget_changes();
+            Err(_) => self.txn.forget_changes(),
         }
         changed
     }
@@ -156,7 +170,7 @@ impl Recorded {
     /// # Errors
     /// Errors of the store.
     pub fn refresh(&mut self) -> Result<bool> {
-        self.0.refresh(Change::repeat)
+        self.txn.refresh(Change::repeat)
     }
 
     /// Checks that no other transaction has changed what this one has read, as far as is known now.
@@ -165,7 +179,7 @@ impl Recorded {
     /// [`Failure::Closed`] after the commit; a conflict; errors of the store.
     pub fn prepare(&mut self) -> Result<()> {
         self.view()?;
-        if self.0.prepare()? { Ok(()) } else { Err(Failure::Changed) }
+        if self.txn.prepare()? { Ok(()) } else { Err(Failure::Changed) }
     }
 
     /// Commits the transaction. If it conflicts, repeats it on the newest state. Returns the sequence of the commit.
@@ -174,7 +188,15 @@ impl Recorded {
     /// [`Failure::Closed`] after the commit; a conflict; errors of the store.
     pub fn commit(&mut self) -> Result<u64> {
         self.view()?;
-        Ok(self.0.commit(Change::repeat)?.ok_or(Failure::Changed)?.0)
+        match self.txn.commit(Change::repeat) {
+            Ok(sequence) => Ok(sequence.ok_or(Failure::Changed)?.0),
+            Err(Failure::Engine(error)) if self.is_too_large && error.is_retryable() => {
+                let mib = self.bytes_max >> 20;
+                let text = format!("{error}; the store repeats only a transaction with at most {mib} MiB of changes");
+                Err(Failure::Explained(kind::of(&error), text))
+            }
+            Err(failure) => Err(failure),
+        }
     }
 }
 
@@ -241,6 +263,18 @@ mod tests {
         first.change(quad()).unwrap();
         first.commit().unwrap();
         assert!(second.commit().is_err());
+    }
+
+    #[test]
+    fn a_conflict_of_a_transaction_with_too_many_changes_names_the_limit() {
+        let (_directory, store) = store();
+        let [mut first, mut second] =
+            [0, 1].map(|_| Recorded::begin_with(store.clone(), IsolationLevel::SnapshotRead, 0).unwrap());
+        let quad = || batch(&[iri("s"), iri("p"), iri("o")]);
+        assert_eq!([first.change(quad()).unwrap(), second.change(quad()).unwrap()], [1, 1]);
+        first.commit().unwrap();
+        let (kind, text) = second.commit().unwrap_err().kind_and_text();
+        assert!(kind == "CONFLICT" && text.contains("with at most 0 MiB of changes"), "{kind} {text}");
     }
 
     #[test]

@@ -46,6 +46,9 @@ import org.fulgurite.rdf4j.values.ValueCache;
  *
  * <p>The file is {@code store.ful} in the data directory. It has no maximum size, and any number of threads read it at
  * once. Commits survive a power cut by default ({@link FulguriteStoreConfig#setDurability}).
+ *
+ * <p>Below {@code SERIALIZABLE}, a transaction whose commit conflicts with another one is repeated. A transaction keeps
+ * up to 256 MiB of changes for this. With more, a conflict is a {@code SailConflictException}.
  */
 public class FulguriteStore extends AbstractNotifyingSail implements FederatedServiceResolverClient {
     /** The name of the file in the data directory. */
