@@ -57,6 +57,7 @@ pub use load::{
 };
 pub use maintenance::check::StoreCheck;
 pub use maintenance::dump::{dump, dump_patterns};
+pub use maintenance::salvage::dump_readable;
 pub use maintenance::stats::{GraphStats, StoreStats};
 pub use maintenance::sweep::{SweepOptions, SweepProgress, SweepReport};
 pub use meter::MeteringAllocator;

@@ -1,4 +1,5 @@
-//! A server for one RDF store: the SPARQL 1.1 Protocol and the SPARQL 1.1 Graph Store HTTP Protocol.
+//! Servers over HTTP: [`Server`] for one RDF store (the SPARQL 1.1 Protocol, the SPARQL 1.1 Graph Store HTTP Protocol,
+//! and RDF4J's protocol), [`FactServer`] for databases of facts (the methods of Glean's service that read).
 //!
 //! `docs/reference/serve.md` lists the paths, limits and status codes.
 //!

@@ -38,17 +38,16 @@ impl RecordedSession for FactSession {
     }
 
     fn recover(&self, image: &CrashImage<'_>) -> Result<bool, String> {
-        let newest = |label| image.marks().iter().rev().find(|mark| mark.label == label).map_or(0, |mark| mark.number);
-        let begun = newest(BEGUN) as usize;
+        let begun = image.newest_mark(BEGUN) as usize;
         // Where nothing is lost only the process has died.
-        let logged = if image.keeps_everything() { newest(LOGGED) } else { 0 };
-        let durable = newest(DURABLE).max(logged) as usize;
+        let logged = if image.keeps_everything() { image.newest_mark(LOGGED) } else { 0 };
+        let durable = image.newest_mark(DURABLE).max(logged) as usize;
         let failed = |what: &'static str| move |error| format!("{what}: {error}");
         let disk = image.disk();
         let store = open(&disk, PATH, Durability::Disk).map_err(failed("it does not open"))?;
         let state = self.find(&store, durable, begun)?;
         let found = store.state().map_err(failed("it has no state"))?;
-        let allowed = match (newest(COMPLETING) > 0, newest(COMPLETE) > 0) {
+        let allowed = match (image.newest_mark(COMPLETING) > 0, image.newest_mark(COMPLETE) > 0) {
             (_, true) => &[State::Complete][..],
             (true, false) => &[State::Incomplete, State::Finalising, State::Complete],
             (false, false) => &[State::Incomplete],
@@ -58,10 +57,10 @@ impl RecordedSession for FactSession {
         }
         let contents = end(&store, &self.states[state], found)?;
         check(&store, &contents)?;
-        check_copy("backup", open(&disk, BACKUP, Durability::Disk), &contents, newest(BACKED_UP) > 0)?;
-        check_copy("image", open_image(&disk), &contents, newest(IMAGED) > 0)?;
+        check_copy("backup", open(&disk, BACKUP, Durability::Disk), &contents, image.newest_mark(BACKED_UP) > 0)?;
+        check_copy("image", open_image(&disk), &contents, image.newest_mark(IMAGED) > 0)?;
         let stack = open_stacked(&disk, &store);
-        check_stack(stack, &contents, &self.stacked, newest(STACK_COMPLETE) > 0)?;
+        check_stack(stack, &contents, &self.stacked, image.newest_mark(STACK_COMPLETE) > 0)?;
         Ok(state == begun)
     }
 }

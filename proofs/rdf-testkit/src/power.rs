@@ -34,11 +34,10 @@ impl RecordedSession for QuadSession {
     }
 
     fn recover(&self, image: &CrashImage<'_>) -> Result<bool, String> {
-        let newest = |label| image.marks().iter().rev().find(|mark| mark.label == label).map_or(0, |mark| mark.number);
-        let begun = newest(BEGUN) as usize;
+        let begun = image.newest_mark(BEGUN) as usize;
         // Where nothing is lost only the process has died.
-        let logged = if image.keeps_everything() { newest(LOGGED) } else { 0 };
-        let durable = newest(DURABLE).max(logged) as usize;
+        let logged = if image.keeps_everything() { image.newest_mark(LOGGED) } else { 0 };
+        let durable = image.newest_mark(DURABLE).max(logged) as usize;
         let failed = |what: &'static str| move |error| format!("{what}: {error}");
         let store = open(&image.disk()).map_err(failed("it does not open"))?;
         if store.orders() != self.orders {

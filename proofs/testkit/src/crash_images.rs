@@ -165,6 +165,11 @@ impl<'r> CrashImage<'r> {
         self.recording.marks_until(self.id.operations)
     }
 
+    /// The number of the newest mark with this label; 0 if there is none.
+    pub fn newest_mark(&self, label: &str) -> u64 {
+        self.marks().iter().rev().find(|mark| mark.label == label).map_or(0, |mark| mark.number)
+    }
+
     pub(crate) fn repeat(recording: &'r Recording, id: ImageId) -> Self {
         assert!(id.operations <= recording.operations().len(), "image {id} is of another recording");
         let mut replay = Replay::new(recording);

@@ -30,7 +30,7 @@ fn put(disk: &CrashDisk, db: &Database, from: u64, to: u64, durability: Durabili
 
 /// Opens what a cut has left. Fails unless it has the durable commits, and others only in their order.
 fn recovered(image: &CrashImage<'_>, disk: &CrashDisk) -> (Database, u64) {
-    let durable = image.marks().iter().rev().find(|mark| mark.label == DURABLE).map_or(0, |mark| mark.number);
+    let durable = image.newest_mark(DURABLE);
     let db = options(disk).open("a.ful").unwrap();
     assert!(db.check().unwrap().is_sound(), "{image}");
     let table = db.open_or_create_table("t", TableOptions::new()).unwrap();

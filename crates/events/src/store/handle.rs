@@ -20,7 +20,9 @@ use crate::store::transaction::{Committed, Transaction};
 
 /// A store of events in a database. Clones, and other handles of the same store in this process, share its state.
 ///
-/// It is `Send` and `Sync`: any number of threads append and read.
+/// It is `Send` and `Sync`: any number of threads append and read. Changes of the store wait for an exclusive
+/// transaction of the database, so do not make them on the thread that is to end it: see
+/// [`Database::begin_exclusive`].
 #[derive(Clone, Debug)]
 pub struct EventStore {
     pub(crate) shared: Arc<Shared>,

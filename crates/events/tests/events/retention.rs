@@ -307,17 +307,23 @@ fn first_chunk_bytes(store: &fulgurite_events::EventStore) -> usize {
     txn.get(&log, 0_u64.to_be_bytes()).unwrap().unwrap().len()
 }
 
-/// The position up to which ids were removed stayed that of the smaller window.
-#[test]
-fn ids_that_a_larger_window_has_kept_are_removed_when_they_leave_a_smaller_one() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path(), 4);
+/// A store with a window of four ids, which the id of its first event has left. Retention has noted that.
+fn beyond_window(directory: &std::path::Path) -> fulgurite_events::EventStore {
+    let store = open(directory, 4);
     store.append("a", Expected::Any, &[event("1").id([1; 16])]).unwrap();
     store.append("filler", Expected::Any, &[event("x"); 10]).unwrap();
     store.append("a", Expected::Any, &[event("2")]).unwrap();
     store.append("b", Expected::Any, &[event("3")]).unwrap();
     store.truncate_before("b", Version(1)).unwrap();
     store.apply_retention(&Retention::default()).unwrap();
+    store
+}
+
+/// The position up to which ids were removed stayed that of the smaller window.
+#[test]
+fn ids_that_a_larger_window_has_kept_are_removed_when_they_leave_a_smaller_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = beyond_window(directory.path());
     drop(store);
     let store = open(directory.path(), 1000);
     store.truncate_before("a", Version(1)).unwrap();
@@ -333,13 +339,7 @@ fn ids_that_a_larger_window_has_kept_are_removed_when_they_leave_a_smaller_one()
 #[test]
 fn the_note_of_removed_ids_goes_back_before_chunks_are_changed() {
     let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path(), 4);
-    store.append("a", Expected::Any, &[event("1").id([1; 16])]).unwrap();
-    store.append("filler", Expected::Any, &[event("x"); 10]).unwrap();
-    store.append("a", Expected::Any, &[event("2")]).unwrap();
-    store.append("b", Expected::Any, &[event("3")]).unwrap();
-    store.truncate_before("b", Version(1)).unwrap();
-    store.apply_retention(&Retention::default()).unwrap();
+    let store = beyond_window(directory.path());
     assert_eq!(noted(&store), 1);
     drop(store);
     let store = open(directory.path(), 1000);

@@ -154,8 +154,8 @@ impl Compiler {
         let source = Source::new("query", text)?;
         let tree = parse_query(&source)?;
         let checked = in_time(check_query(&self.schema, &source, &tree, deadline), deadline)?;
-        let hash = xxh3_64(text.as_bytes());
-        self.plan(&source, &checked, checked.query.head.ty.clone(), hash, reads, deadline)
+        let (ty, hash) = (checked.query.head.ty.clone(), xxh3_64(text.as_bytes()));
+        self.plan(Unplanned { source: &source, checked: &checked, ty, hash }, reads, deadline)
     }
 
     /// Compiles the query that derives a stored predicate: its results are the keys and values of facts.
@@ -168,20 +168,12 @@ impl Compiler {
         let (Some(derivation), Some(checked)) = (&definition.derivation, self.derivations.get(&predicate)) else {
             return Err(Error::NoDerivation { name: definition.full_name() });
         };
-        let hash = xxh3_64(definition.full_name().as_bytes());
-        self.plan(&derivation.source, checked, definition.key.clone(), hash, reads, &Deadline::default())
+        let (ty, hash) = (definition.key.clone(), xxh3_64(definition.full_name().as_bytes()));
+        self.plan(Unplanned { source: &derivation.source, checked, ty, hash }, reads, &Deadline::default())
     }
 
-    #[allow(clippy::too_many_arguments, reason = "they are the parts of a query, and where it is planned")]
-    fn plan(
-        &self,
-        source: &Source,
-        checked: &CheckedQuery,
-        ty: Type,
-        hash: u64,
-        reads: &dyn Reads,
-        deadline: &Deadline,
-    ) -> Result<Query> {
+    fn plan(&self, query: Unplanned<'_>, reads: &dyn Reads, deadline: &Deadline) -> Result<Query> {
+        let Unplanned { source, checked, ty, hash } = query;
         let stops = || deadline.is_reached();
         let planned = |lowered: &Lowered, count: &Counts<'_>| {
             in_time(operations_of(lowered, checked, source, count, &stops), deadline)
@@ -220,6 +212,16 @@ impl Compiler {
             identity: OnceLock::new(),
         })
     }
+}
+
+/// A query that is checked, and not planned yet.
+struct Unplanned<'q> {
+    source: &'q Source,
+    checked: &'q CheckedQuery,
+    /// The type of its results.
+    ty: Type,
+    /// The hash of its text, or of the name of the predicate that it derives.
+    hash: u64,
 }
 
 /// How many facts predicates have. Each count is read once, and the first failure is kept.

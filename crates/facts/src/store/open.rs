@@ -211,15 +211,17 @@ impl StoreOptions {
         let path = backing.path().to_owned();
         let view = backing.view()?;
         let entry = |name: &str| view.get(Side::Meta, name);
-        let format = entry(FORMAT)?.unwrap_or_default_bytes();
+        // Without the entry it has no bytes, which no entry has.
+        let bytes = |name: &str| Ok::<_, Error>(entry(name)?.map(|value| value.to_vec()).unwrap_or_default());
+        let format = bytes(FORMAT)?;
         if format != FORMAT_1 && format != FORMAT_2 {
             return Err(match format.starts_with(FORMAT_PREFIX) {
                 true => Error::NewerFormat { path },
                 false => Error::NotFacts { path, tables: Box::default() },
             });
         }
-        let identity = read_identity(&entry(IDENTITY)?.unwrap_or_default_bytes())?;
-        let first = FactId::new(read_number(&entry(STARTING_ID)?.unwrap_or_default_bytes())?);
+        let identity = read_identity(&bytes(IDENTITY)?)?;
+        let first = FactId::new(read_number(&bytes(STARTING_ID)?)?);
         let first = first.filter(|first| (FactId::FIRST.get()..1 << 63).contains(&first.get()));
         let first = first.ok_or_else(|| Error::Damaged { what: "the starting id is out of range" })?;
         let recorded = entry(BASE)?.map(|bytes| read_identity(&bytes)).transpose()?;
@@ -261,17 +263,6 @@ impl StoreOptions {
                 hiding,
             }),
         })
-    }
-}
-
-/// Bytes of an entry that may be missing: none then, which no entry has.
-trait OrEmpty {
-    fn unwrap_or_default_bytes(self) -> Vec<u8>;
-}
-
-impl OrEmpty for Option<fulgurite::Value<'_>> {
-    fn unwrap_or_default_bytes(self) -> Vec<u8> {
-        self.map(|value| value.to_vec()).unwrap_or_default()
     }
 }
 

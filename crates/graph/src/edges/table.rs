@@ -3,10 +3,10 @@
 use std::marker::PhantomData;
 
 use fulgurite::keys::{AsKey, Key, KeyBuffer, ValueCodec};
-use fulgurite::{Database, Error, Read, Result, Table, TableOptions, Value, WriteTxn};
+use fulgurite::{Database, Error, Read, Result, Table, TableOptions, WriteTxn};
 
 use crate::edges::edge::Edge;
-use crate::edges::iter::{AllTargets, Edges, Targets};
+use crate::edges::iter::{AllTargets, Edges, Targets, decode_error};
 use crate::edges::layout::{GraphOptions, all_with};
 use crate::edges::query::EdgeQuery;
 
@@ -178,7 +178,8 @@ impl<K: Key, E: ValueCodec> EdgeTable<K, E> {
     }
 
     /// The value of an edge.
-    pub fn get<'t>(&self, txn: &'t impl Read, version: &[u8], edge: &Edge<K, E>) -> Result<Option<Value<'t>>> {
-        txn.get(&self.table, self.key(version, edge)?)
+    pub fn value(&self, txn: &impl Read, version: &[u8], edge: &Edge<K, E>) -> Result<Option<E>> {
+        let value = txn.get(&self.table, self.key(version, edge)?)?;
+        value.map(|value| E::decode_value(&value).map_err(decode_error)).transpose()
     }
 }

@@ -7,7 +7,7 @@ use fulgurite::keys::{AsKey, AsValue, Key, ValueCodec};
 use fulgurite::{Database, Read, Result, TypedRange, TypedTable, WriteTxn};
 
 use crate::edges::edge::Edge;
-use crate::edges::iter::{AllTargets, Edges, Targets, decode_error};
+use crate::edges::iter::{AllTargets, Edges, Targets};
 use crate::edges::layout::{ByRef, GraphOptions};
 use crate::edges::query::EdgeQuery;
 use crate::edges::table::EdgeTable;
@@ -125,8 +125,7 @@ impl<K: Key, V: ValueCodec, E: ValueCodec> Graph<K, V, E> {
     /// # Errors
     /// As [`Graph::put_edge`] and [`TypedTable::get`].
     pub fn edge_value(&self, txn: &impl Read, edge: &Edge<K, E>) -> Result<Option<E>> {
-        let value = self.edges.get(txn, NO_VERSION, edge)?;
-        value.map(|value| E::decode_value(&value).map_err(decode_error)).transpose()
+        self.edges.value(txn, NO_VERSION, edge)
     }
 
     /// The edges of a vertex that a query selects, in the order of direction, label, time and target.

@@ -277,8 +277,7 @@ impl<K: Key, V: ValueCodec, E: ValueCodec> VersionedGraph<K, V, E> {
     /// # Errors
     /// As [`Graph::edge_value`](crate::Graph::edge_value).
     pub fn edge_value(&self, txn: &impl Read, version: u64, edge: &Edge<K, E>) -> Result<Option<E>> {
-        let value = self.edges.get(txn, &bytes_of(version), edge)?;
-        value.map(|value| E::decode_value(&value).map_err(decode_error)).transpose()
+        self.edges.value(txn, &bytes_of(version), edge)
     }
 
     /// The edges of a vertex in a version that a query selects.

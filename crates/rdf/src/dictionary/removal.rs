@@ -5,8 +5,7 @@ use std::path::Path;
 use fulgurite::WriteTxn;
 use oxrdf::NamedNodeRef;
 
-use super::IriNamespaces;
-use super::bytes;
+use super::{IriNamespaces, bytes};
 use crate::error::Result;
 use crate::model::id::TermId;
 use crate::tables::TermHasher;

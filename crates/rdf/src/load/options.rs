@@ -89,7 +89,7 @@ pub struct LoadOptions {
     pub(crate) wait: Option<Duration>,
     /// Whatever the sizes say.
     #[cfg(test)]
-    pub(crate) way: Option<LoadMethod>,
+    pub(crate) method: Option<LoadMethod>,
     /// Changes what is read of the scratch file.
     #[cfg(test)]
     pub(crate) scratch_damage: Option<u64>,

@@ -4,26 +4,23 @@ mod atomic;
 mod json_ld;
 mod namespaces;
 
-use fulgurite::Read;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use fulgurite::Read;
 use oxrdf::{Literal, NamedNode, Quad};
 use oxrdfio::{JsonLdProfileSet, RdfFormat};
 use tempfile::TempDir;
 
 use super::*;
-use crate::IdPattern;
-use crate::Quads;
-use crate::StoreOptions;
-use crate::TermId;
 use crate::error::{Error, Result};
 use crate::load::options::LoadMethod;
 use crate::load::pipeline::progress::LoadMonitor;
 use crate::store::database::Store;
 use crate::tables::TermHasher;
+use crate::{IdPattern, Quads, StoreOptions, TermId};
 
 struct TestStore {
     store: Store,
@@ -110,11 +107,11 @@ fn lines(text: &str) -> BTreeSet<String> {
     text.lines().map(|line| line.trim_end_matches(" .").trim_end().to_owned()).collect()
 }
 
-/// The ways into tables.
-const WAYS: [LoadMethod; 2] = [LoadMethod::Trees, LoadMethod::Transaction];
+/// Every method.
+const METHODS: [LoadMethod; 2] = [LoadMethod::Trees, LoadMethod::Transaction];
 
-fn by(way: LoadMethod) -> LoadOptions {
-    LoadOptions { way: Some(way), ..LoadOptions::new() }
+fn by(method: LoadMethod) -> LoadOptions {
+    LoadOptions { method: Some(method), ..LoadOptions::new() }
 }
 
 impl TestStore {
@@ -409,7 +406,7 @@ fn a_file_that_is_named_packed_and_is_cut_off_is_an_error_that_names_it() {
 
 #[test]
 fn a_load_into_a_store_that_has_something_adds_what_is_new_and_knows_the_terms() {
-    for (first, second) in WAYS.into_iter().flat_map(|first| WAYS.map(|second| (first, second))) {
+    for (first, second) in METHODS.into_iter().flat_map(|first| METHODS.map(|second| (first, second))) {
         for narrow in [false, true] {
             let options = if narrow { StoreOptions::new().hasher(TermHasher::narrow(3)) } else { StoreOptions::new() };
             let place = TestStore::with(options);
@@ -441,9 +438,9 @@ fn few_quads_for_a_large_store_go_by_a_transaction_and_others_into_trees() {
 
 #[test]
 fn iris_of_a_load_are_stored_by_their_namespaces_on_either_way() {
-    for way in WAYS {
+    for method in METHODS {
         let place = TestStore::with_one();
-        place.load_with(&many(100), &by(way)).expect("it is loaded");
+        place.load_with(&many(100), &by(method)).expect("it is loaded");
         let snapshot = place.store.snapshot().expect("a snapshot");
         let range = snapshot.read().range(&snapshot.all_tables().iri_namespaces, ..).expect("it is read");
         let namespaces: Vec<String> = range
@@ -452,19 +449,19 @@ fn iris_of_a_load_are_stored_by_their_namespaces_on_either_way() {
             .map(|(_, text)| String::from_utf8_lossy(&text).into_owned())
             .collect();
         for namespace in ["http://example.org/node/", "http://example.org/terms#"] {
-            assert!(namespaces.iter().any(|text| text == namespace), "{way:?} {namespaces:?}");
+            assert!(namespaces.iter().any(|text| text == namespace), "{method:?} {namespaces:?}");
         }
         let name = NamedNode::new_unchecked("http://example.org/node/7");
         let id = snapshot.id(name.as_ref().into()).expect("it is looked up").expect("it is there");
         let stored = snapshot.read().get(&snapshot.all_tables().terms, id.key().as_bytes()).expect("it is read");
-        assert!(stored.expect("it is there").len() < 8, "{way:?}");
+        assert!(stored.expect("it is there").len() < 8, "{method:?}");
         assert_eq!(snapshot.term(id).expect("it has a term"), name.into());
         // A handle that was opened before knows them, too.
         let other = Store::open(place.path()).expect("a second handle");
         place
             .load_with(
                 "<http://other/space/1> <http://other/space/2> <http://other/space/3> <http://other/space/4> .",
-                &by(way),
+                &by(method),
             )
             .expect("it is loaded");
         assert!(texts(&other.snapshot().expect("a snapshot")).len() > 1);

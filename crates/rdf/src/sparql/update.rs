@@ -10,8 +10,6 @@ use spargebra::GraphUpdateOperation;
 
 use super::plan::JoinOrder;
 use super::service::{self, ServiceHandler};
-use crate::Store;
-use crate::Transaction;
 use crate::error::Result;
 use crate::sparql::evaluation::limits::Limits;
 use crate::sparql::parse::text::{self, Prologue};
@@ -19,6 +17,7 @@ use crate::sparql::updating::changes::{Recorder, UpdateChanges};
 use crate::sparql::updating::execution::{Run, UpdateOptions};
 use crate::sparql::updating::report::UpdateReport;
 use crate::sparql::updating::targets::DefaultTargets;
+use crate::{Store, Transaction};
 
 /// A parsed update with its options. It can be executed any number of times, on any thread.
 ///

@@ -43,8 +43,8 @@ pub trait Reads: Read {
         sink: impl KeySink,
     ) -> fulgurite::Result<bool> {
         let end = prefix.end();
-        let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
-        self.scan(table, Bound::Included(prefix.as_bytes()), high, keys_min, sink)
+        let (low, high) = range_of(prefix, end.as_ref());
+        self.scan(table, low, high, keys_min, sink)
     }
 
     /// Passes keys to `sink`, in order and the first one whole, until it has had at least `keys_min` or the range ends.

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use oxrdf::{Literal, Quad};
 
 use super::*;
-use crate::GraphPattern;
-use crate::TermId;
 use crate::tables::TermHasher;
+use crate::{GraphPattern, TermId};
 
 /// Numbers in no order, from a seed.
 struct Random(u64);

@@ -1,19 +1,13 @@
 //! What a check calls sound, and what it says of tables that hold what this crate never writes.
 
-use fulgurite::{Database, Read, Table, WriteTxn};
+use fulgurite::{Read, Table, WriteTxn};
 use oxrdf::{Literal, Triple};
 
-use super::TestStore;
-use super::iri;
-use super::quad;
-use crate::LoadInput;
-use crate::LoadOptions;
-use crate::RdfFormat;
-use crate::Store;
-use crate::StoreOptions;
+use super::{TestStore, iri, quad};
 use crate::dictionary::bytes;
 use crate::model::id::{Tag, TermId};
 use crate::tables::TermHasher;
+use crate::{LoadInput, LoadOptions, RdfFormat, StoreOptions};
 
 const LONG: &str = "a text that is longer than a number";
 
@@ -31,14 +25,8 @@ fn place() -> TestStore {
 
 /// The defects of a store after `change` has changed a table.
 fn defects_after(table: &str, change: impl Fn(&mut WriteTxn, &Table) -> fulgurite::Result<()>) -> Vec<String> {
-    let place = place();
-    let path = place.directory.path().join("a.ful");
-    place.store.close().expect("it closes");
-    let database = Database::open(&path).expect("it opens");
-    let changed = database.open_table(table).expect("the table is there");
-    database.update(|txn| change(txn, &changed)).expect("it is changed");
-    database.close().expect("it closes");
-    let check = Store::open(&path).expect("it opens").check().expect("it is checked");
+    let place = place().reopen_changed(table, change).expect("it opens");
+    let check = place.store.check().expect("it is checked");
     assert!(check.pages.is_sound() && !check.is_sound(), "{check:?}");
     check.defects
 }
@@ -163,15 +151,9 @@ fn quads_that_one_index_has_and_another_has_not_are_told_in_both_directions() {
 
 #[test]
 fn of_an_offence_that_is_everywhere_the_first_are_told_and_the_rest_counted() {
-    let place = place();
-    let path = place.directory.path().join("a.ful");
-    place.store.close().expect("it closes");
-    let database = Database::open(&path).expect("it opens");
-    let table = database.open_table("spo").expect("the table is there");
-    let changed = database.update(|txn| (0..50).try_for_each(|number: u8| txn.put(&table, &[0xff, number], &[])));
-    changed.expect("it is changed");
-    database.close().expect("it closes");
-    let check = Store::open(&path).expect("it opens").check().expect("it is checked");
+    let place = place()
+        .reopen_changed("spo", |txn, table| (0..50).try_for_each(|number: u8| txn.put(table, &[0xff, number], &[])));
+    let check = place.expect("it opens").store.check().expect("it is checked");
     let told = check.defects.iter().filter(|defect| defect.contains("it is not a quad")).count();
     assert_eq!((told, check.more_defects), (10, 40), "{check:?}");
 }

@@ -1,18 +1,10 @@
 //! Stores whose tables hold what this crate never writes: errors, and no panic.
 
-use fulgurite::{Database, Read, Table};
+use fulgurite::{Read, Table};
 
-use super::TestStore;
-use super::iri;
-use super::quad;
-use crate::Error;
-use crate::IdPattern;
-use crate::Quads;
-use crate::StatementKinds;
-use crate::Store;
-use crate::StoreOptions;
-use crate::TermId;
+use super::{TestStore, iri, quad};
 use crate::model::id::{IdKey, Tag};
+use crate::{Error, IdPattern, Quads, StatementKinds, Store, StoreOptions, TermId};
 
 /// Opens a store of three terms after `change` has changed a table.
 fn opened_after(
@@ -21,13 +13,7 @@ fn opened_after(
 ) -> crate::Result<Store> {
     let place = TestStore::new(StoreOptions::new());
     place.store.update(|txn| txn.insert(&quad("a", "p", iri("o"), Some("g")))).expect("it is committed");
-    let path = place.directory.path().join("a.ful");
-    place.store.close().expect("it closes");
-    let database = Database::open(&path).expect("it opens");
-    let changed = database.open_table(table).expect("the table is there");
-    database.update(|txn| change(txn, &changed)).expect("it is changed");
-    database.close().expect("it closes");
-    Store::open(&path)
+    Ok(place.reopen_changed(table, change)?.store)
 }
 
 #[test]

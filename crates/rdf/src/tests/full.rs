@@ -8,15 +8,9 @@ use fulgurite::{Database, Options};
 use oxrdf::Literal;
 
 use super::iri;
-use crate::Error;
-use crate::IdPattern;
-use crate::IdQuad;
-use crate::Quads;
-use crate::Store;
-use crate::StoreOptions;
-use crate::TermId;
 use crate::dictionary::{self, bytes};
 use crate::model::id::Tag;
+use crate::{Error, IdPattern, IdQuad, Quads, Store, StoreOptions, TermId};
 
 /// A store whose file has a quota, in memory.
 fn store_of(bytes_max: u64, change: impl FnOnce(Options) -> Options) -> Store {

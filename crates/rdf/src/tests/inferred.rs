@@ -4,31 +4,12 @@
 use fulgurite::{Read, Table};
 use oxrdf::{Literal, Quad};
 
-use super::LEVELS;
-use super::TestStore;
-use super::change;
-use super::count;
-use super::expect_sound;
-use super::fact;
-use super::iri;
-use super::quad;
-use super::texts;
-use crate::GraphPattern;
-use crate::IdPattern;
-use crate::IdQuad;
-use crate::Isolation;
-use crate::LoadInput;
-use crate::LoadOptions;
-use crate::Position;
-use crate::Quads;
-use crate::RdfFormat;
-use crate::StatementKinds;
-use crate::Store;
-use crate::StoreOptions;
-use crate::SweepOptions;
-use crate::TermId;
-use crate::Transaction;
+use super::{LEVELS, TestStore, change, count, expect_sound, fact, iri, quad, texts};
 use crate::sparql::{Query, QueryResults, Update};
+use crate::{
+    GraphPattern, IdPattern, IdQuad, Isolation, LoadInput, LoadOptions, Position, Quads, RdfFormat, StatementKinds,
+    Store, StoreOptions, SweepOptions, TermId, Transaction,
+};
 
 /// Whether a quad is explicit, and whether it is shown as inferred alone.
 fn state_of(store: &Store, quad: &Quad) -> (bool, bool) {

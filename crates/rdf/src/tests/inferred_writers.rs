@@ -5,26 +5,11 @@ use std::sync::Arc;
 use fulgurite::Isolation;
 use oxrdf::Quad;
 
-use super::LEVELS;
-use super::TestStore;
-use super::change;
-use super::count;
-use super::expect_sound;
-use super::fact;
-use super::iri;
-use super::quad;
-use super::texts;
-use crate::IdPattern;
-use crate::LoadInput;
-use crate::LoadOptions;
-use crate::QuadIds;
-use crate::Quads;
-use crate::RdfFormat;
-use crate::StatementKinds;
-use crate::Store;
-use crate::StoreOptions;
-use crate::TermId;
-use crate::Transaction;
+use super::{LEVELS, TestStore, change, count, expect_sound, fact, iri, quad, texts};
+use crate::{
+    IdPattern, LoadInput, LoadOptions, QuadIds, Quads, RdfFormat, StatementKinds, Store, StoreOptions, TermId,
+    Transaction,
+};
 
 /// What is done, in words, and how.
 type Named<F> = (&'static str, F);

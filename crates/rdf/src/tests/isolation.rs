@@ -2,15 +2,8 @@
 
 use oxrdf::Literal;
 
-use super::TestStore;
-use super::iri;
-use super::quad;
-use crate::IdPattern;
-use crate::Isolation;
-use crate::IsolationLevel;
-use crate::Quads;
-use crate::StoreOptions;
-use crate::Transaction;
+use super::{TestStore, iri, quad};
+use crate::{IdPattern, Isolation, IsolationLevel, Quads, StoreOptions, Transaction};
 
 use IsolationLevel::{None as NoIsolation, ReadCommitted, ReadUncommitted, Serializable, Snapshot, SnapshotRead};
 

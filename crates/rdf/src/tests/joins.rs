@@ -1,44 +1,19 @@
 //! Random joins, compared with nested loops over all quads.
 
 use oxrdf::{Literal, Term};
-use proptest::test_runner::{RngAlgorithm, TestRng};
 
-use super::TestStore;
-use super::iri;
-use super::quad;
-use crate::GraphPattern;
-use crate::IdPattern;
-use crate::IdQuad;
-use crate::JoinGraph;
-use crate::JoinPattern;
-use crate::JoinStep;
-use crate::JoinTerm;
-use crate::Joined;
-use crate::Quads;
-use crate::StatementKinds;
-use crate::StoreOptions;
-use crate::TermId;
+use super::{Chance, TestStore, iri, quad};
+use crate::{
+    GraphPattern, IdPattern, IdQuad, JoinGraph, JoinPattern, JoinStep, JoinTerm, Joined, Quads, StatementKinds,
+    StoreOptions, TermId,
+};
 
 const STORES: u64 = 12;
 const JOINS: u64 = 60;
 const NODES: u64 = 6;
 const VARIABLES: u64 = 4;
 
-/// Numbers drawn from a seed that failures name.
-struct Chance(TestRng);
-
 impl Chance {
-    fn new(seed: u64) -> Self {
-        let mut bytes = [0; 32];
-        bytes[..8].copy_from_slice(&seed.to_be_bytes());
-        Self(TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        use proptest::prelude::Rng;
-        self.0.next_u64() % bound
-    }
-
     fn node(&mut self) -> String {
         format!("n{}", self.below(NODES))
     }

@@ -14,16 +14,12 @@ mod terms;
 mod writers;
 mod writing;
 
+use fulgurite::{Database, Table, WriteTxn};
 use oxrdf::{GraphName, Literal, NamedNode, Quad, Term};
+use proptest::test_runner::{RngAlgorithm, TestRng};
 use tempfile::TempDir;
 
-use crate::IdPattern;
-use crate::Isolation;
-use crate::Quads;
-use crate::Snapshot;
-use crate::Store;
-use crate::StoreOptions;
-use crate::Transaction;
+use crate::{IdPattern, Isolation, Quads, Snapshot, Store, StoreOptions, Transaction};
 
 const LEVELS: [Isolation; 2] = [Isolation::Serializable, Isolation::Snapshot];
 
@@ -46,6 +42,38 @@ impl TestStore {
         store.close().expect("it closes");
         let store = Store::open(directory.path().join("a.ful")).expect("it opens");
         Self { store, directory }
+    }
+
+    /// The same store, opened again after `change` has changed one of its tables.
+    fn reopen_changed(
+        self,
+        table: &str,
+        change: impl Fn(&mut WriteTxn, &Table) -> fulgurite::Result<()>,
+    ) -> crate::Result<Self> {
+        let Self { store, directory } = self;
+        let path = directory.path().join("a.ful");
+        store.close().expect("it closes");
+        let database = Database::open(&path).expect("it opens");
+        let changed = database.open_table(table).expect("the table is there");
+        database.update(|txn| change(txn, &changed)).expect("it is changed");
+        database.close().expect("it closes");
+        Ok(Self { store: Store::open(&path)?, directory })
+    }
+}
+
+/// Numbers drawn from a seed that failures name.
+struct Chance(TestRng);
+
+impl Chance {
+    fn new(seed: u64) -> Self {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&seed.to_be_bytes());
+        Self(TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        use proptest::prelude::Rng;
+        self.0.next_u64() % bound
     }
 }
 

@@ -3,23 +3,12 @@
 use std::collections::BTreeSet;
 
 use oxrdf::{GraphName, GraphNameRef, Literal, Quad, QuadRef, Term};
-use proptest::test_runner::{RngAlgorithm, TestRng};
 
-use super::TestStore;
-use super::iri;
-use super::quad;
-use crate::GraphPattern;
-use crate::IdPattern;
-use crate::IdQuad;
-use crate::Order;
-use crate::Position;
-use crate::Quads;
-use crate::StatementKinds;
-use crate::Statements;
-use crate::StoreOptions;
-use crate::SweepOptions;
-use crate::TermId;
-use crate::Transaction;
+use super::{Chance, TestStore, iri, quad};
+use crate::{
+    GraphPattern, IdPattern, IdQuad, Order, Position, Quads, StatementKinds, Statements, StoreOptions, SweepOptions,
+    TermId, Transaction,
+};
 
 type Statement = (u8, u8, u8, Option<u8>);
 
@@ -44,21 +33,7 @@ const STATEMENTS: [StatementKinds; 3] = [StatementKinds::All, StatementKinds::Ex
 
 type Matches = Box<dyn Fn(&Statement) -> bool>;
 
-/// Numbers by chance, from a seed that failures name.
-struct Chance(TestRng);
-
 impl Chance {
-    fn new(seed: u64) -> Self {
-        let mut bytes = [0; 32];
-        bytes[..8].copy_from_slice(&seed.to_be_bytes());
-        Self(TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        use proptest::prelude::Rng;
-        self.0.next_u64() % bound
-    }
-
     fn statement(&mut self) -> Statement {
         let graph = self.below(4) as u8;
         let [subject, predicate, object] = [self.below(6), self.below(3), self.below(8)].map(|place| place as u8);

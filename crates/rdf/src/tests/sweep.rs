@@ -1,29 +1,16 @@
 //! Sweeps remove unused terms and keep used ones, also with concurrent readers and writers.
 
-use fulgurite::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use fulgurite::Read;
 use oxrdf::{Literal, NamedNode, Quad, Term, Triple};
 
-use super::LEVELS;
-use super::TestStore;
-use super::expect_sound;
-use super::iri;
-use super::quad;
-use super::texts;
-use crate::Error;
-use crate::IdPattern;
-use crate::IdQuad;
-use crate::Isolation;
-use crate::Order;
-use crate::Quads;
-use crate::Store;
-use crate::StoreOptions;
-use crate::SweepOptions;
-use crate::SweepReport;
-use crate::TermId;
+use super::{LEVELS, TestStore, expect_sound, iri, quad, texts};
 use crate::tables::TermHasher;
+use crate::{
+    Error, IdPattern, IdQuad, Isolation, Order, Quads, Store, StoreOptions, SweepOptions, SweepReport, TermId,
+};
 
 fn long(name: &str) -> Literal {
     Literal::new_simple_literal(format!("a text that is longer than a number: {name}"))
@@ -307,9 +294,7 @@ fn a_new_namespace_after_a_sweep_of_others_is_no_conflict() {
 
 #[test]
 fn a_load_after_a_sweep_of_namespaces_stores_no_iri_by_their_numbers() {
-    use crate::LoadInput;
-    use crate::LoadOptions;
-    use crate::RdfFormat;
+    use crate::{LoadInput, LoadOptions, RdfFormat};
 
     let place = TestStore::new(StoreOptions::new());
     let other = Store::open(place.store.database().path()).expect("it opens");
@@ -366,9 +351,7 @@ fn more_terms_than_are_taken_away_together_go_all() {
 
 #[test]
 fn namespaces_beyond_the_first_16384_numbers_are_written_and_read_like_others() {
-    use crate::LoadInput;
-    use crate::LoadOptions;
-    use crate::RdfFormat;
+    use crate::{LoadInput, LoadOptions, RdfFormat};
 
     let place = TestStore::new(StoreOptions::new());
     // As sweeps of thousands leave it: the one with the highest number.

@@ -4,17 +4,10 @@ use fulgurite::Read;
 use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, BlankNode, Literal, NamedNode, Term, Triple};
 
-use super::TestStore;
-use super::count;
-use super::iri;
-use super::quad;
-use super::texts;
-use crate::Quads;
-use crate::StoreOptions;
-use crate::TermId;
-use crate::TermKind;
+use super::{TestStore, count, iri, quad, texts};
 use crate::model::id::Tag;
 use crate::tables::TermHasher;
+use crate::{Quads, StoreOptions, TermId, TermKind};
 
 fn terms() -> Vec<Term> {
     let directed = Literal::new_directional_language_tagged_literal_unchecked;

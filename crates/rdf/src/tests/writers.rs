@@ -2,14 +2,8 @@
 
 use oxrdf::Literal;
 
-use super::TestStore;
-use super::count;
-use super::iri;
-use super::quad;
-use crate::Error;
-use crate::Isolation;
-use crate::Quads;
-use crate::StoreOptions;
+use super::{TestStore, count, iri, quad};
+use crate::{Error, Isolation, Quads, StoreOptions};
 
 #[test]
 fn transactions_that_add_different_terms_are_in_no_conflict() {

@@ -11,9 +11,9 @@ use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, LiteralRef, NamedNodeRef, NamedOrBlankNode, NamedOrBlankNodeRef, TermRef, TripleRef};
 
 use super::unwritable::unwritable;
-use super::xml_text::{illegal_character, node_label, push_text, push_value};
+use super::xml_text::{illegal_character, node_label, push_value};
 use crate::error::{Error, Result};
-use crate::xml::{XML_NAMESPACE, is_nc_name, is_nc_name_of_all_editions};
+use crate::xml::{XML_NAMESPACE, is_nc_name, is_nc_name_of_all_editions, push_text};
 
 /// Writes triples.
 pub struct RdfXmlWriter<W> {

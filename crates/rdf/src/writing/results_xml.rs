@@ -4,8 +4,9 @@ use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, LiteralRef, TermRef, Variable};
 
 use super::unwritable::unwritable;
-use super::xml_text::{illegal_character, push_text, push_value};
+use super::xml_text::{illegal_character, push_value};
 use crate::error::Result;
+use crate::xml::push_text;
 
 /// Appends what stands before the solutions.
 pub fn push_head(variables: &[Variable], out: &mut String) {

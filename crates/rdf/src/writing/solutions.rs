@@ -6,8 +6,7 @@ use std::sync::Arc;
 use oxrdf::Variable;
 use sparesults::{QueryResultsFormat, QueryResultsSerializer, QuerySolution, WriterSolutionsSerializer};
 
-use super::csv;
-use super::results_xml;
+use super::{csv, results_xml};
 use crate::error::{Error, Result};
 
 /// Writes solutions.

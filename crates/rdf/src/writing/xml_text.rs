@@ -1,4 +1,4 @@
-//! Text, attributes and labels in XML 1.0.
+//! What XML 1.0 cannot have, and attributes and labels in it.
 
 use std::borrow::Cow;
 
@@ -12,17 +12,6 @@ pub fn illegal_character(text: &str) -> Option<char> {
         return None;
     }
     text.chars().find(|&character| !is_character(character))
-}
-
-/// Appends a text so that every reader has the same: carriage returns would be line feeds.
-pub fn push_text(text: &str, out: &mut String) {
-    push_escaped(text, out, |byte| match byte {
-        b'&' => Some("&amp;"),
-        b'<' => Some("&lt;"),
-        b'>' => Some("&gt;"),
-        b'\r' => Some("&#xD;"),
-        _ => None,
-    });
 }
 
 /// Appends the value of an attribute, with its quotation marks: white space would be spaces.

@@ -87,6 +87,17 @@ pub fn push_escaped(text: &str, out: &mut String, escaped: impl Fn(u8) -> Option
     out.push_str(&text[begin..]);
 }
 
+/// Appends the text of an element so that every reader has the same: carriage returns would be line feeds.
+pub fn push_text(text: &str, out: &mut String) {
+    push_escaped(text, out, |byte| match byte {
+        b'&' => Some("&amp;"),
+        b'<' => Some("&lt;"),
+        b'>' => Some("&gt;"),
+        b'\r' => Some("&#xD;"),
+        _ => None,
+    });
+}
+
 /// The length of the name (production 5) that a text begins with, colons included; 0 if it begins with none.
 pub fn name_length(text: &str) -> usize {
     let Some(first) = text.chars().next() else { return 0 };

@@ -23,7 +23,7 @@ mod tag;
 #[cfg(test)]
 mod tests;
 
-pub use characters::{is_character, is_nc_name, is_nc_name_of_all_editions, push_escaped};
+pub use characters::{is_character, is_nc_name, is_nc_name_of_all_editions, push_escaped, push_text};
 pub use error::{Place, XmlError};
 pub use limits::HELD_BYTES_MAX;
 pub use namespaces::{Name, Namespace, XML_NAMESPACE};

@@ -192,6 +192,15 @@ impl<R: Read> XmlReader<R> {
         }
     }
 
+    /// The byte behind the `<` of the markup that comes next. Passes over neither.
+    fn second_byte(&mut self) -> Result<u8> {
+        self.matched("markup", |cursor| {
+            let mut ahead = *cursor;
+            ahead.advance(1);
+            ahead.peek()
+        })
+    }
+
     fn take_xml_declaration(&mut self) -> Result<()> {
         while self.current.rest().len() < XML_DECLARATION.len() + 1 && self.fill()? {}
         let behind = self.current.rest().strip_prefix(XML_DECLARATION);
@@ -252,12 +261,7 @@ impl<R: Read> XmlReader<R> {
                 let place = if self.stage == Stage::Prolog { "before" } else { "behind" };
                 return self.fail(0, format!("text {place} the root element"));
             }
-            let second = self.matched("markup", |cursor| {
-                let mut ahead = *cursor;
-                ahead.advance(1);
-                ahead.peek()
-            })?;
-            match second {
+            match self.second_byte()? {
                 b'?' => self.take_instruction()?,
                 b'!' if self.is_next("<!--")? => self.take_comment()?,
                 b'!' => self.take_doctype()?,
@@ -475,12 +479,7 @@ impl<R: Read> XmlReader<R> {
     }
 
     fn take_markup(&mut self) -> Result<Event> {
-        let second = self.matched("markup", |cursor| {
-            let mut ahead = *cursor;
-            ahead.advance(1);
-            ahead.peek()
-        })?;
-        match second {
+        match self.second_byte()? {
             b'/' => self.take_end(),
             b'?' => self.take_instruction().map(|()| Event::Instruction),
             b'!' if self.is_next("<!--")? => self.take_comment().map(|()| Event::Comment),

@@ -19,7 +19,7 @@ use crate::facts::service::FactService;
 use crate::facts::{answer, databases, page};
 use crate::http::answer::{compute, stream};
 use crate::http::parameters::Parameters;
-use crate::http::refusal::{Answer, Refusal};
+use crate::http::refusal::{Answer, Refusal, method_not_allowed};
 use crate::listening::front::Front;
 use crate::listening::request_log::surround;
 
@@ -59,12 +59,6 @@ async fn not_found(uri: Uri) -> Refusal {
         of_code::PATHS.map(|(path, _)| path).join(", ")
     );
     Refusal::of(StatusCode::NOT_FOUND, message)
-}
-
-async fn method_not_allowed(request: Request) -> Refusal {
-    let (method, path) = (request.method(), request.uri().path());
-    let message = format!("{method} is not allowed for {path}; the header Allow lists the allowed methods");
-    Refusal::of(StatusCode::METHOD_NOT_ALLOWED, message)
 }
 
 async fn list_databases(State(service): Shared) -> Answer {

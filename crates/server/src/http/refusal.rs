@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use axum::body::Body;
+use axum::extract::Request;
 use axum::http::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -71,6 +72,13 @@ impl Refusal {
         let message = "the server failed; its log says more";
         Self { particulars: Some(particulars), ..Self::of(StatusCode::INTERNAL_SERVER_ERROR, message) }
     }
+}
+
+/// The handler of a path that is requested by a method that it does not have.
+pub async fn method_not_allowed(request: Request) -> Refusal {
+    let (method, path) = (request.method(), request.uri().path());
+    let message = format!("{method} is not allowed for {path}; the header Allow lists the allowed methods");
+    Refusal::of(StatusCode::METHOD_NOT_ALLOWED, message)
 }
 
 /// Of the engine, below any store.

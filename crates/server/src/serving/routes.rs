@@ -13,7 +13,7 @@ use axum::routing::get;
 use crate::http::answer::compute;
 use crate::http::content::content_type;
 use crate::http::parameters::Parameters;
-use crate::http::refusal::{Answer, Refusal};
+use crate::http::refusal::{Answer, Refusal, method_not_allowed};
 use crate::listening::front::Front;
 use crate::listening::request_log::surround;
 use crate::page;
@@ -59,15 +59,6 @@ async fn not_found(uri: Uri) -> Refusal {
         uri.path()
     );
     Refusal::of(StatusCode::NOT_FOUND, message)
-}
-
-async fn method_not_allowed(request: Request) -> Refusal {
-    let message = format!(
-        "{} is not allowed for {}; the header Allow lists the allowed methods",
-        request.method(),
-        request.uri().path()
-    );
-    Refusal::of(StatusCode::METHOD_NOT_ALLOWED, message)
 }
 
 async fn get_sparql(State(service): State<Arc<Service>>, request: Request) -> Answer {

@@ -12,7 +12,7 @@ use fulgurite::{
 };
 
 use super::backups::Backups;
-use super::check::{Difference, random_read, same, shared_read, sound, whole};
+use super::check::{Difference, Reads, same, sound, whole};
 use super::coverage::{Call, Coverage, Situation};
 use super::edits::Edits;
 use super::feed::{Past, RENAMED};
@@ -187,10 +187,12 @@ impl World {
         let (entries, pool) = (self.truth.entries(&name), &self.pools[&name]);
         for _ in 0..8 {
             self.runs.of(&name).meet(&mut self.coverage);
-            random_read(&*txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
+            let (random, coverage) = (&mut self.random, &mut self.coverage);
+            Reads { table: &table, entries, pool, random, coverage }.read(&*txn)?;
         }
         if self.random.below(10) == 0 {
-            shared_read(&txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
+            let (random, coverage) = (&mut self.random, &mut self.coverage);
+            Reads { table: &table, entries, pool, random, coverage }.read_shared(&txn)?;
         }
         Ok(())
     }
@@ -226,9 +228,11 @@ impl World {
                 self.coverage.meet(Situation::SnapshotOverRuns, true);
                 self.coverage.meet(Situation::SnapshotOverMerge, self.runs.of(name).merges > then.merges);
             }
-            random_read(&**txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
-            if self.random.below(20) == 0 {
-                shared_read(txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
+            let (random, coverage) = (&mut self.random, &mut self.coverage);
+            let mut reads = Reads { table: &table, entries, pool, random, coverage };
+            reads.read(&**txn)?;
+            if reads.random.below(20) == 0 {
+                reads.read_shared(txn)?;
             }
         }
         let typed = Typed::of(txn, &mut self.coverage)?;
@@ -378,8 +382,9 @@ impl World {
                     self.coverage.note(Call::ReadOwnWrites);
                     self.coverage.meet(Situation::ReadOwnOverRuns, over_runs);
                     self.coverage.meet(Situation::ReadOwnSpilled, txn.spilled_bytes() > 0);
-                    let pool = &self.pools[&name];
-                    random_read(&txn, &table, truth.entries(&name), pool, &mut self.random, &mut self.coverage)?;
+                    let (entries, pool) = (truth.entries(&name), &self.pools[&name]);
+                    let (random, coverage) = (&mut self.random, &mut self.coverage);
+                    Reads { table: &table, entries, pool, random, coverage }.read(&txn)?;
                 }
                 _ => self.change(&mut txn, &table, &name, &mut truth, &mut marks)?,
             }

@@ -200,14 +200,14 @@ impl Strata {
                 }
             }
         }
-        let mut way = vec![from];
-        while way[way.len() - 1] != used.of {
-            way.push(before[&way[way.len() - 1]]);
+        let mut path = vec![from];
+        while path[path.len() - 1] != used.of {
+            path.push(before[&path[path.len() - 1]]);
         }
-        way.push(from);
-        way.reverse();
+        path.push(from);
+        path.reverse();
         let name = |index: &usize| schema.predicates()[*index].full_name();
-        let names = way.iter().map(name).collect::<Vec<_>>().join(" → ");
+        let names = path.iter().map(name).collect::<Vec<_>>().join(" → ");
         let message = format!("a derivation uses itself within `!`, `all` or the condition of `if`: {names}");
         let hint = "what is within these has to be complete before; derive it without this predicate";
         let derivation = schema.predicates()[from].derivation.as_ref().expect("only a derivation uses predicates");

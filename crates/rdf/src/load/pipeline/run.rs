@@ -157,21 +157,21 @@ impl Load<'_> {
         let builder = Builder { shared, tables: &tables, scratch, watch, batches, namespaces, prefixes, memory_bytes };
         let prepared = builder.prepare()?;
         let quads = batches.iter().map(|batch| batch.quads_count).sum();
-        let way = LoadMethod::of(quads, store.snapshot()?.count(&crate::IdPattern::ALL)?);
+        let method = LoadMethod::of(quads, store.snapshot()?.count(&crate::IdPattern::ALL)?);
         #[cfg(test)]
-        let way = self.options.way.unwrap_or(way);
+        let method = self.options.method.unwrap_or(method);
         watch.stage(Stage::Waiting)?;
-        builder.build(prepared, self.begin(way)?)
+        builder.build(prepared, self.begin(method)?)
     }
 
     /// Keeps other transactions from committing. Loaded trees cannot delete: if inferred quads may become explicit, a
     /// transaction is needed.
-    fn begin(&self, way: LoadMethod) -> Result<Sink<'_>> {
-        let begin = |way| Sink::begin(way, self.shared, self.watch, self.options.wait.unwrap_or(WAIT));
-        if way == LoadMethod::Transaction {
-            return begin(way);
+    fn begin(&self, method: LoadMethod) -> Result<Sink<'_>> {
+        let begin = |method| Sink::begin(method, self.shared, self.watch, self.options.wait.unwrap_or(WAIT));
+        if method == LoadMethod::Transaction {
+            return begin(method);
         }
-        let sink = begin(way)?;
+        let sink = begin(method)?;
         match self.shared.inferred_now()? {
             Some(_) => {
                 drop(sink);

@@ -44,13 +44,13 @@ impl<'l> Sink<'l> {
     ///
     /// # Errors
     /// [`Error::WriterBusy`] if that took longer than `wait`; [`Error::Cancelled`]; what the engine reports.
-    pub fn begin(way: LoadMethod, shared: &Shared, watch: &LoadMonitor, wait: Duration) -> Result<Self> {
+    pub fn begin(method: LoadMethod, shared: &Shared, watch: &LoadMonitor, wait: Duration) -> Result<Self> {
         let (begun, database) = (Instant::now(), &shared.database);
         loop {
             watch.look()?;
             let left = wait.saturating_sub(begun.elapsed());
             let slice = left.min(WAIT_SLICE);
-            let sink = match way {
+            let sink = match method {
                 LoadMethod::Trees => {
                     database.begin_bulk_load(slice)?.map(|load| Self::Trees { load, panic: Rc::default() })
                 }

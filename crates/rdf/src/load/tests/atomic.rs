@@ -4,12 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::sync_channel;
 
 use super::*;
-use crate::CancellationToken;
-use crate::Isolation;
+use crate::{CancellationToken, Isolation};
 
 /// Runs `meanwhile` when a load has reached a stage, on the thread that reports it.
-fn at_stage(way: LoadMethod, stage: &'static str, meanwhile: impl Fn() + Send + Sync + 'static) -> LoadOptions {
-    by(way).progress(move |progress| {
+fn at_stage(method: LoadMethod, stage: &'static str, meanwhile: impl Fn() + Send + Sync + 'static) -> LoadOptions {
+    by(method).progress(move |progress| {
         if progress.stage == stage {
             meanwhile();
         }
@@ -18,8 +17,8 @@ fn at_stage(way: LoadMethod, stage: &'static str, meanwhile: impl Fn() + Send + 
 
 const STAGES: [&str; 5] = ["parsing", "waiting for writers", "numbering terms", "building terms", "building indexes"];
 
-fn each_way_and_stage() -> impl Iterator<Item = (LoadMethod, &'static str)> {
-    WAYS.into_iter().flat_map(|way| STAGES.into_iter().map(move |stage| (way, stage)))
+fn each_method_and_stage() -> impl Iterator<Item = (LoadMethod, &'static str)> {
+    METHODS.into_iter().flat_map(|method| STAGES.into_iter().map(move |stage| (method, stage)))
 }
 
 /// A quad of its own, with new terms.
@@ -30,17 +29,17 @@ fn one(name: &str) -> Quad {
 
 #[test]
 fn a_load_that_is_cancelled_at_any_stage_leaves_nothing_and_the_store_goes_on() {
-    for (way, stage) in each_way_and_stage() {
+    for (method, stage) in each_method_and_stage() {
         for place in [TestStore::new(), TestStore::with_one()] {
             let before = (place.texts(), place.store.stats().expect("statistics"));
             let token = CancellationToken::new();
             let cancel = token.clone();
-            let options = at_stage(way, stage, move || cancel.cancel()).cancellation(token);
+            let options = at_stage(method, stage, move || cancel.cancel()).cancellation(token);
             let outcome = place.load_with(&many(20_000), &options);
-            assert!(matches!(outcome, Err(Error::Cancelled)), "{way:?} {stage}: {outcome:?}");
+            assert!(matches!(outcome, Err(Error::Cancelled)), "{method:?} {stage}: {outcome:?}");
             let stats = place.store.stats().expect("statistics");
-            assert_eq!((place.texts(), stats), before, "{way:?} {stage}");
-            let report = place.load_with(&many(100), &by(way)).expect("it is loaded");
+            assert_eq!((place.texts(), stats), before, "{method:?} {stage}");
+            let report = place.load_with(&many(100), &by(method)).expect("it is loaded");
             assert_eq!(place.texts().len(), before.0.len() + report.inserted as usize);
             let place = place.reopen();
             assert_eq!(place.texts().len(), before.0.len() + report.inserted as usize);
@@ -50,15 +49,15 @@ fn a_load_that_is_cancelled_at_any_stage_leaves_nothing_and_the_store_goes_on() 
 
 #[test]
 fn a_load_that_panics_at_any_stage_leaves_nothing_and_others_go_on() {
-    for (way, stage) in each_way_and_stage() {
+    for (method, stage) in each_method_and_stage() {
         let place = TestStore::with_one();
         let before = (place.texts(), place.store.stats().expect("statistics"));
-        let options = at_stage(way, stage, || panic!("planted"));
+        let options = at_stage(method, stage, || panic!("planted"));
         let outcome = catch_unwind(AssertUnwindSafe(|| place.load_with(&many(20_000), &options)));
-        assert!(outcome.is_err(), "{way:?} {stage}");
-        assert_eq!((place.texts(), place.store.stats().expect("statistics")), before, "{way:?} {stage}");
+        assert!(outcome.is_err(), "{method:?} {stage}");
+        assert_eq!((place.texts(), place.store.stats().expect("statistics")), before, "{method:?} {stage}");
         assert!(place.store.update(|txn| txn.insert(&one("later"))).expect("it is committed"));
-        let report = place.load_with(&many(100), &by(way)).expect("it is loaded");
+        let report = place.load_with(&many(100), &by(method)).expect("it is loaded");
         assert_eq!(place.texts().len(), before.0.len() + 1 + report.inserted as usize);
         assert_eq!(place.others(), [""; 0]);
         let place = place.reopen();
@@ -67,11 +66,16 @@ fn a_load_that_panics_at_any_stage_leaves_nothing_and_others_go_on() {
 }
 
 /// Runs `meanwhile` while a load is held at a stage.
-fn while_at(place: &TestStore, way: LoadMethod, stage: &'static str, meanwhile: impl FnOnce()) -> Result<LoadReport> {
+fn while_at(
+    place: &TestStore,
+    method: LoadMethod,
+    stage: &'static str,
+    meanwhile: impl FnOnce(),
+) -> Result<LoadReport> {
     let (reached, wait) = sync_channel::<()>(0);
     let (go_on, gate) = sync_channel::<()>(0);
     let gate = Mutex::new(Some(gate));
-    let options = at_stage(way, stage, move || {
+    let options = at_stage(method, stage, move || {
         if let Some(gate) = gate.lock().expect("no panic").take() {
             reached.send(()).expect("somebody waits");
             gate.recv().expect("somebody lets it go on");
@@ -88,14 +92,14 @@ fn while_at(place: &TestStore, way: LoadMethod, stage: &'static str, meanwhile: 
 
 #[test]
 fn while_a_load_runs_readers_see_what_was_before_and_wait_for_nothing() {
-    for (way, stage) in each_way_and_stage() {
+    for (method, stage) in each_method_and_stage() {
         let place = TestStore::with_one();
         let before = place.texts();
-        let report = while_at(&place, way, stage, || {
+        let report = while_at(&place, method, stage, || {
             let second = Store::open(place.path()).expect("a second handle");
             for store in [&place.store, &second] {
                 let snapshot = store.snapshot().expect("a snapshot");
-                assert_eq!(texts(&snapshot), before, "{way:?} {stage}");
+                assert_eq!(texts(&snapshot), before, "{method:?} {stage}");
                 assert_eq!(snapshot.count(&IdPattern::ALL).expect("they are counted"), 1);
             }
         });
@@ -106,16 +110,16 @@ fn while_a_load_runs_readers_see_what_was_before_and_wait_for_nothing() {
 
 #[test]
 fn writers_go_on_while_a_load_parses_and_wait_while_it_builds() {
-    for way in WAYS {
+    for method in METHODS {
         let place = TestStore::with_one();
         for stage in ["parsing", "waiting for writers"] {
-            while_at(&place, way, stage, || {
+            while_at(&place, method, stage, || {
                 assert!(place.store.update(|txn| txn.insert(&one(stage))).expect("it is committed"));
             })
             .expect("it is loaded");
         }
         std::thread::scope(|scope| {
-            while_at(&place, way, "building terms", || {
+            while_at(&place, method, "building terms", || {
                 assert!(place.store.database().try_write().expect("it is open").is_none(), "a load runs");
                 scope.spawn(|| place.store.update(|txn| txn.insert(&one("waits"))).expect("it is committed"));
             })
@@ -127,9 +131,10 @@ fn writers_go_on_while_a_load_parses_and_wait_while_it_builds() {
 
 #[test]
 fn a_second_load_waits_for_the_first_and_says_what_to_do_if_that_takes_too_long() {
-    for (way, other) in [(LoadMethod::Trees, LoadMethod::Transaction), (LoadMethod::Transaction, LoadMethod::Trees)] {
+    for (method, other) in [(LoadMethod::Trees, LoadMethod::Transaction), (LoadMethod::Transaction, LoadMethod::Trees)]
+    {
         let place = TestStore::with_one();
-        while_at(&place, way, "building terms", || {
+        while_at(&place, method, "building terms", || {
             let options = by(other).wait(Duration::from_millis(20));
             let error = place.load_with(&many(10), &options).expect_err("the first runs still");
             assert!(matches!(error, Error::WriterBusy { .. }), "{error}");
@@ -141,7 +146,7 @@ fn a_second_load_waits_for_the_first_and_says_what_to_do_if_that_takes_too_long(
         })
         .expect("it is loaded");
         std::thread::scope(|scope| {
-            while_at(&place, way, "building indexes", || {
+            while_at(&place, method, "building indexes", || {
                 scope.spawn(|| place.load_with("<http://a> <http://b> \"new\" .", &by(other)).expect("it is loaded"));
             })
             .expect("it is loaded");
@@ -152,9 +157,9 @@ fn a_second_load_waits_for_the_first_and_says_what_to_do_if_that_takes_too_long(
 
 #[test]
 fn a_transaction_that_began_before_a_load_and_commits_after_it_is_checked_against_it() {
-    for (way, isolation) in WAYS
+    for (method, isolation) in METHODS
         .into_iter()
-        .flat_map(|way| [Isolation::Serializable, Isolation::Snapshot].map(|isolation| (way, isolation)))
+        .flat_map(|method| [Isolation::Serializable, Isolation::Snapshot].map(|isolation| (method, isolation)))
     {
         let place = TestStore::with_one();
         let quad = |name: &str| {
@@ -163,7 +168,7 @@ fn a_transaction_that_began_before_a_load_and_commits_after_it_is_checked_agains
         };
         let mut earlier = place.store.begin_with(isolation).expect("a transaction");
         earlier.insert(&quad("http://example.org/node/1")).expect("it is inserted");
-        place.load_with(&many(100), &by(way)).expect("it is loaded");
+        place.load_with(&many(100), &by(method)).expect("it is loaded");
         let error = earlier.commit().expect_err("a conflict");
         assert!(error.is_retryable(), "{error}");
         assert_eq!(place.texts().len(), 1 + lines(&many(100)).len());

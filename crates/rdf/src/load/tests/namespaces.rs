@@ -45,13 +45,13 @@ fn prefixes_of_every_form_become_namespaces() {
 
 #[test]
 fn a_namespace_that_the_store_has_stays_whichever_way_the_load_goes() {
-    for way in [LoadMethod::Trees, LoadMethod::Transaction] {
+    for method in [LoadMethod::Trees, LoadMethod::Transaction] {
         let place = TestStore::with_one();
         place.store.update(|txn| txn.set_namespace("ex", "http://first/")).expect("it is committed");
         let text = "@prefix ex: <http://second/> . @prefix new: <http://new/> . ex:s new:p 1 .";
-        let options = LoadOptions { way: Some(way), ..LoadOptions::new() };
+        let options = LoadOptions { method: Some(method), ..LoadOptions::new() };
         place.store.load(vec![input(text, RdfFormat::Turtle)], &options).expect("it is loaded");
-        assert_eq!(namespaces(&place), pairs(&[("ex", "http://first/"), ("new", "http://new/")]), "{way:?}");
+        assert_eq!(namespaces(&place), pairs(&[("ex", "http://first/"), ("new", "http://new/")]), "{method:?}");
         place.store.check().expect("it can be read");
     }
 }

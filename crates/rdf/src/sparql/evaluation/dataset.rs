@@ -16,18 +16,10 @@ use super::limits::{EvaluationMonitor, Stopped};
 use super::scope::{DefaultGraph, Scope};
 use super::sort_tables::TermValues;
 use super::terms::Terms;
-use crate::Error;
-use crate::GraphNames;
-use crate::GraphPattern;
-use crate::IdPattern;
-use crate::IdQuad;
-use crate::Position;
-use crate::QuadIds;
-use crate::Quads;
-use crate::TermId;
 use crate::dictionary::seeded_hash::SeededHash;
 use crate::meter;
 use crate::sparql::evaluation::best_rows::Best;
+use crate::{Error, GraphNames, GraphPattern, IdPattern, IdQuad, Position, QuadIds, Quads, TermId};
 
 /// Triples of named graphs that a union remembers, to recognise those that it has returned. Beyond that it asks the
 /// store.

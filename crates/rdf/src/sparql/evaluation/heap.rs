@@ -63,10 +63,7 @@ mod tests {
     use oxrdf::{BaseDirection, GraphName, Literal, NamedNode, Quad};
 
     use super::*;
-    use crate::IdPattern;
-    use crate::Quads;
-    use crate::Store;
-    use crate::StoreOptions;
+    use crate::{IdPattern, Quads, Store, StoreOptions};
 
     /// What was allocated for a term, by the room that its texts have.
     fn allocated_bytes(term: Term) -> usize {

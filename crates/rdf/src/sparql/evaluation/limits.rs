@@ -355,9 +355,8 @@ impl EvaluationMonitor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Store;
-    use crate::StoreOptions;
     use crate::sparql::{Query, Update};
+    use crate::{Store, StoreOptions};
 
     #[test]
     fn a_limit_of_memory_in_a_program_that_counts_none_is_refused_and_the_program_told_what_to_write() {

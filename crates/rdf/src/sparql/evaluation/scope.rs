@@ -12,8 +12,7 @@ use spargebra::algebra::QueryDataset;
 use super::evaluation_term::EvaluationTerm;
 use super::limits::Stopped;
 use super::terms::Terms;
-use crate::Quads;
-use crate::TermId;
+use crate::{Quads, TermId};
 
 /// The graphs that the text and the caller select.
 #[derive(Clone, Debug, Default)]

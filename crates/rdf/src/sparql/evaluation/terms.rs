@@ -14,11 +14,6 @@ use spareval::ExpressionTerm;
 
 use super::known_terms::KnownTerms;
 use super::limits::{EvaluationMonitor, Stopped};
-use crate::InlineValue;
-use crate::Quads;
-use crate::TermId;
-use crate::TermKind;
-use crate::meter;
 use crate::sparql::evaluation::best_rows::Best;
 use crate::sparql::evaluation::evaluation_term::{EvaluationTerm, Form};
 use crate::sparql::evaluation::sort_tables::{SortTables, TermValues};
@@ -26,6 +21,7 @@ use crate::sparql::expressions::aggregates::{self, Named};
 use crate::sparql::expressions::ill_typed;
 use crate::sparql::expressions::numeric::Number;
 use crate::sparql::expressions::order::is_time_or_duration;
+use crate::{InlineValue, Quads, TermId, TermKind, meter};
 
 /// Translates terms of one evaluation. Clones share the table.
 pub(crate) struct Terms<Q> {

@@ -8,8 +8,6 @@ use spareval::{QueryDatasetSpecification, QueryExplanation, QueryResults};
 
 use super::plan_node::PlanNode;
 use super::written::Written;
-use crate::MeteringAllocator;
-use crate::Quads;
 use crate::error::{Error, Result};
 use crate::quads::joined::JoinStep;
 use crate::sparql::evaluation::dataset::failure;
@@ -21,6 +19,7 @@ use crate::sparql::parse::text;
 use crate::sparql::plan;
 use crate::sparql::query::{LEVELS_ON_CALLERS_STACK, Prepared, Query, stack_bytes};
 use crate::sparql::service;
+use crate::{MeteringAllocator, Quads};
 
 /// How a query is evaluated: its operators as a tree, the first at the root.
 #[derive(Clone, Debug)]

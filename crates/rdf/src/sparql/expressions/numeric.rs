@@ -15,8 +15,7 @@ use oxrdf::{Literal, LiteralRef, Term};
 use oxsdatatypes::{Decimal, Double, Float, Integer};
 
 use super::order::{DIGITS_MAX, is_double_form, is_integer_type, is_within_bounds};
-use crate::InlineValue;
-use crate::TermId;
+use crate::{InlineValue, TermId};
 
 /// Digits behind the point of a quotient whose operands have no more.
 const QUOTIENT_DIGITS: u32 = 18;

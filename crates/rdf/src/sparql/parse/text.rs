@@ -12,14 +12,9 @@ use oxiri::Iri;
 use spargebra::{GraphUpdateOperation, Query, SparqlParser, SparqlSyntaxError, Update};
 
 use super::outline::{Outline, iris_after_values, token_bytes};
-use super::paths;
-use super::prologues;
-use super::quoted_triples;
-use super::selection;
-use super::shape;
-use super::star;
 use super::tokens::{place, tokens};
 use super::words::{self, Refusal, Surroundings, Wanted};
+use super::{paths, prologues, quoted_triples, selection, shape, star};
 use crate::error::{Error, Result};
 use crate::model::base_iri;
 use crate::sparql::expressions::xpath;

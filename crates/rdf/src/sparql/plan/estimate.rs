@@ -14,17 +14,12 @@ use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 
 use super::counts;
 use super::names::{Name, Names};
-use crate::GraphPattern;
-use crate::IdPattern;
-use crate::IdQuad;
-use crate::QuadStep;
-use crate::Quads;
-use crate::TermId;
 use crate::dictionary::seeded_hash::SeededHash;
 use crate::sparql::evaluation::evaluation_term::EvaluationTerm;
 use crate::sparql::evaluation::limits::{EvaluationMonitor, Stopped};
 use crate::sparql::evaluation::scope::{DefaultGraph, Scope};
 use crate::sparql::evaluation::terms::Terms;
+use crate::{GraphPattern, IdPattern, IdQuad, QuadStep, Quads, TermId};
 
 /// Rows that are carried along.
 const SAMPLE: usize = 16;

@@ -7,6 +7,7 @@ use spargebra::algebra::{Expression, GraphPattern};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 
 use crate::dictionary::seeded_hash::SeededHash;
+use crate::sparql::parse::shape::{Operand, visit_operands};
 
 /// A variable, or a blank node of a pattern, which is a variable without a name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -86,35 +87,17 @@ impl Names {
         }
     }
 
-    /// Adds what the expression reads. Returns whether it looks at no pattern.
+    /// Adds what the expression reads outside of patterns. Returns whether it looks at no pattern.
     fn expression(&mut self, expression: &Expression) -> bool {
-        use Expression as E;
-        match expression {
-            E::NamedNode(_) | E::Literal(_) => true,
-            E::Variable(variable) | E::Bound(variable) => {
-                self.variable(variable);
-                true
-            }
-            E::Exists(_) => false,
-            E::Or(left, right)
-            | E::And(left, right)
-            | E::Equal(left, right)
-            | E::SameTerm(left, right)
-            | E::Greater(left, right)
-            | E::GreaterOrEqual(left, right)
-            | E::Less(left, right)
-            | E::LessOrEqual(left, right)
-            | E::Add(left, right)
-            | E::Subtract(left, right)
-            | E::Multiply(left, right)
-            | E::Divide(left, right) => self.expression(left) && self.expression(right),
-            E::UnaryPlus(inner) | E::UnaryMinus(inner) | E::Not(inner) => self.expression(inner),
-            E::If(condition, then, otherwise) => {
-                self.expression(condition) && self.expression(then) && self.expression(otherwise)
-            }
-            E::In(value, list) => self.expression(value) && list.iter().all(|item| self.expression(item)),
-            E::Coalesce(list) | E::FunctionCall(_, list) => list.iter().all(|item| self.expression(item)),
+        if let Expression::Variable(variable) | Expression::Bound(variable) = expression {
+            self.variable(variable);
         }
+        let mut is_without_patterns = true;
+        visit_operands(expression, &mut |operand| match operand {
+            Operand::Pattern(_) => is_without_patterns = false,
+            Operand::Expression(operand) => is_without_patterns &= self.expression(operand),
+        });
+        is_without_patterns
     }
 
     pub(super) fn triple(&mut self, triple: &TriplePattern) {

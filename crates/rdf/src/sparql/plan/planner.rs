@@ -7,11 +7,7 @@
 //! Invariant: a planned pattern has the same solutions as the pattern of the text, in another order. `LATERAL` is used
 //! only where substituting and joining are the same ([`joins_by_substitution`]).
 
-use super::graphs;
-use super::one_group;
-use super::paths;
-use super::witness;
-use super::zero_length;
+use super::{graphs, one_group, paths, witness, zero_length};
 use crate::sparql::plan::expressions::exact;
 use crate::sparql::plan::expressions::operations;
 use crate::sparql::plan::expressions::sort_keys;
@@ -62,10 +58,7 @@ pub(crate) fn plan_query<Q: Quads>(
     terms: &Terms<Q>,
     scope: &Scope,
 ) -> Result<Plan, Stopped> {
-    let mut planner = Planner::new(order, terms, scope);
-    let (query, services) = service::number_query(query.clone());
-    let query = planner.query(query)?;
-    Ok(Plan { query, estimates: Vec::new(), cut: planner.cut, calls_functions: planner.calls_functions, services })
+    plan_with(Planner::new(order, terms, scope), query)
 }
 
 /// Plans a query as [`plan_query`] does, with estimates.
@@ -75,12 +68,14 @@ pub(crate) fn explain_query<Q: Quads>(
     terms: &Terms<Q>,
     scope: &Scope,
 ) -> Result<Plan, Stopped> {
-    let mut planner = Planner::new(order, terms, scope);
-    planner.estimates = Some(Vec::new());
+    plan_with(Planner { estimates: Some(Vec::new()), ..Planner::new(order, terms, scope) }, query)
+}
+
+fn plan_with<Q: Quads>(mut planner: Planner<'_, Q>, query: &Query) -> Result<Plan, Stopped> {
     let (query, services) = service::number_query(query.clone());
     let query = planner.query(query)?;
-    let (cut, calls_functions) = (planner.cut, planner.calls_functions);
-    Ok(Plan { query, estimates: planner.estimates.unwrap_or_default(), cut, calls_functions, services })
+    let Planner { estimates, cut, calls_functions, .. } = planner;
+    Ok(Plan { query, estimates: estimates.unwrap_or_default(), cut, calls_functions, services })
 }
 
 /// The pattern of an update, and what other endpoints are asked.

@@ -2,13 +2,9 @@
 
 use oxrdf::{GraphName, NamedNode, NamedOrBlankNode, Quad, Term};
 
-use crate::IdPattern;
-use crate::Quads;
-use crate::TermGraphs;
-use crate::TermPattern;
-use crate::Transaction;
 use crate::error::Result;
 use crate::sparql::evaluation::heap::HeapBytes;
+use crate::{IdPattern, Quads, TermGraphs, TermPattern, Transaction};
 
 /// The changes that an update has made in a transaction. They can be made in another transaction, without evaluating
 /// the update again: see [`Update::execute_recorded`](crate::sparql::Update::execute_recorded).

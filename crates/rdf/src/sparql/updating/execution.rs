@@ -15,13 +15,6 @@ use spargebra::term::{self, GroundQuadPattern, QuadPattern};
 use super::load_file;
 use super::new_nodes::NewNodes;
 use super::removal;
-use crate::IdPattern;
-use crate::IdQuad;
-use crate::Quads;
-use crate::TermGraphs;
-use crate::TermId;
-use crate::Transaction;
-use crate::TransactionView;
 use crate::error::{Error, Result};
 use crate::meter;
 use crate::sparql::bindings;
@@ -40,6 +33,7 @@ use crate::sparql::service;
 use crate::sparql::updating::changes::{Recorder, Step, UpdateChanges};
 use crate::sparql::updating::report::UpdateReport;
 use crate::sparql::updating::targets::{DefaultTargets, DeletedFrom};
+use crate::{IdPattern, IdQuad, Quads, TermGraphs, TermId, Transaction, TransactionView};
 
 /// How an update is executed.
 #[derive(Clone, Debug, Default)]

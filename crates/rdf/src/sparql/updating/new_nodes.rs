@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use oxrdf::{BlankNode, GraphName, NamedOrBlankNode, Quad, Term, Triple};
 
-use crate::Quads;
-use crate::Transaction;
 use crate::error::Result;
+use crate::{Quads, Transaction};
 
 /// The nodes of the store for the blank nodes of a text.
 #[derive(Default)]

@@ -4,10 +4,8 @@ use oxrdf::TermRef;
 use spargebra::algebra::GraphPattern as Algebra;
 use spargebra::term::{GraphNamePattern, GroundQuadPattern, GroundTermPattern, NamedNodePattern, TermPattern};
 
-use crate::GraphPattern;
-use crate::IdPattern;
-use crate::Quads;
 use crate::error::Result;
+use crate::{GraphPattern, IdPattern, Quads};
 
 /// A quad pattern whose variables are all different.
 pub struct Removal(GroundQuadPattern);

@@ -8,7 +8,7 @@ use std::io::Read;
 
 use super::attributes::check_bytes;
 use super::problem::Problem;
-use crate::xml::{Event, Name, Namespace, XmlReader, push_escaped};
+use crate::xml::{Event, Name, Namespace, XmlReader, push_escaped, push_text};
 
 /// A literal that grows by what its element contains.
 #[derive(Default)]
@@ -32,7 +32,7 @@ impl XmlLiteral {
                 self.declared.truncate(declared);
                 self.push(["</", reader.closed(), ">"]);
             }
-            Event::Text => escape_text(reader.text(), &mut self.text),
+            Event::Text => push_text(reader.text(), &mut self.text),
             Event::Comment => self.push(["<!--", reader.text(), "-->"]),
             Event::Instruction if reader.text().is_empty() => self.push(["<?", reader.target(), "?>"]),
             Event::Instruction => {
@@ -90,16 +90,6 @@ impl XmlLiteral {
         self.text.push('"');
         Ok(())
     }
-}
-
-fn escape_text(text: &str, out: &mut String) {
-    push_escaped(text, out, |byte| match byte {
-        b'&' => Some("&amp;"),
-        b'<' => Some("&lt;"),
-        b'>' => Some("&gt;"),
-        b'\r' => Some("&#xD;"),
-        _ => None,
-    });
 }
 
 fn escape_attribute(text: &str, out: &mut String) {

@@ -2,9 +2,8 @@
 //!
 //! Only values of one [`Class`] compare so. The layout of ids is that of [`id`](crate::model::id).
 
-use crate::InlineValue;
-use crate::TermId;
 use crate::model::id::Tag;
+use crate::{InlineValue, TermId};
 
 /// A tag, and whether the value has a time zone.
 pub(crate) type Class = (u8, bool);

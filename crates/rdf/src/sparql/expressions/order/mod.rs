@@ -31,8 +31,7 @@ use oxrdf::{BaseDirection, LiteralRef, NamedNodeRef, NamedOrBlankNodeRef, Term, 
 use self::duration::Span;
 pub(crate) use self::number::{DIGITS_MAX, NumberKey, is_double_form, is_integer_type, is_within_bounds};
 pub(crate) use self::time::{Instant, TimeType};
-use crate::InlineValue;
-use crate::TermId;
+use crate::{InlineValue, TermId};
 
 /// A term's place in the order, but for its form.
 #[derive(Clone, Debug)]

@@ -1,7 +1,8 @@
 //! Ranges of registers, read in every way that the engine has, as far as it was asked to go.
 
-use fulgurite::Read;
 use std::ops::{Bound, Range};
+
+use fulgurite::Read;
 
 use super::super::super::history::{Key, Operation, Value};
 use super::super::record::Count;
