@@ -153,8 +153,8 @@ impl Store {
     }
 
     /// Begins a write transaction with the isolation level of the engine's options; the default is serializable. It
-    /// waits while a bulk load builds its indexes and commits (see [`Store::load`]), and for an exclusive transaction of
-    /// the database. So do not call it on the thread that is to end that transaction: see
+    /// waits while a bulk load builds its indexes and commits (see [`Store::load`]), and for an exclusive transaction
+    /// of the database. So do not call it on the thread that is to end that transaction: see
     /// [`Database::begin_exclusive`].
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use fulgurite_rdf::oxrdf::{BlankNode, Literal, NamedNode, Term, Triple};
 use fulgurite_rdf::sparql::{Query, Update};
 use fulgurite_rdf::{Error, IdQuad, TermId};
 
-use crate::fixture::{Fixture, prefixes, rows_of};
+use crate::fixture::{Fixture, prefixes, query, rows_of};
 
 fn name(local: &str) -> NamedNode {
     NamedNode::new_unchecked(format!("http://example.org/{local}"))
@@ -84,6 +84,17 @@ fn updates_find_quoted_triples_and_say_that_they_cannot_insert_them() {
     let error = star("CONSTRUCT { <<?s ?p ?o>> :q 1 } WHERE { ?s ?p ?o }").expect_err("a subject").to_string();
     assert!(error.contains("CONSTRUCT"), "{error}");
     assert!(star("CONSTRUCT { :a :q <<?s ?p ?o>> } WHERE { ?s ?p ?o }").is_ok());
+}
+
+#[test]
+fn a_variable_within_a_triple_term_that_is_bound_to_a_literal_is_named_by_the_error() {
+    let fixture = Fixture::new(":s :says <<( :a :p \"b\" )>> .");
+    let values = "VALUES ?v { \"text\" :p }";
+    let text = format!("SELECT ?v {{ {values} ?s :says+ <<( :a ?v \"b\" )>> }}");
+    let error = rows_of(&query(&text), &fixture.snapshot()).expect_err("a literal as predicate").to_string();
+    assert!(error.contains("compare both in a FILTER"), "{error}");
+    let compared = format!("SELECT ?v {{ {values} ?s :says+ <<( :a ?w \"b\" )>> FILTER(?w = ?v) }}");
+    assert_eq!(fixture.rows(&compared), ["v=p"]);
 }
 
 #[test]

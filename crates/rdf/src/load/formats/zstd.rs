@@ -1,5 +1,6 @@
 //! Zstandard with several frames: they follow each other, with skippable ones between them.
 
+use std::error::Error;
 use std::io::{self, Read};
 
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
@@ -59,7 +60,7 @@ impl<R: Read> ZstdFrames<R> {
                 4 if is_skippable(magic) => skip(&mut source)?,
                 4 if magic == FRAME => {
                     let frame = StreamingDecoder::new(WithMagic { magic: Some(magic), source });
-                    self.state = State::Within(Box::new(frame.map_err(io::Error::other)?));
+                    self.state = State::Within(Box::new(frame.map_err(|error| failure(&error))?));
                     return Ok(true);
                 }
                 _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "no frame of Zstandard follows the last")),
@@ -82,7 +83,10 @@ impl<R: Read> Read for ZstdFrames<R> {
                     }
                 }
                 State::Within(mut frame) => {
-                    let count = frame.read(buffer)?;
+                    let count = frame.read(buffer).map_err(|error| match error.get_ref() {
+                        Some(of_decoder) => failure(of_decoder),
+                        None => error,
+                    })?;
                     if count > 0 {
                         self.state = State::Within(frame);
                         return Ok(count);
@@ -93,6 +97,22 @@ impl<R: Read> Read for ZstdFrames<R> {
                 }
             }
         }
+    }
+}
+
+/// What the decoder's error says: it wraps errors of the source, and writes others as its developers read them.
+fn failure(error: &(dyn Error + 'static)) -> io::Error {
+    let mut cause = Some(error);
+    while let Some(inner) = cause {
+        if let Some(of_source) = inner.downcast_ref::<io::Error>() {
+            return io::Error::new(of_source.kind(), of_source.to_string());
+        }
+        cause = inner.source();
+    }
+    match error.source() {
+        Some(_) => io::Error::new(io::ErrorKind::InvalidData, "its compressed data is damaged"),
+        // It wraps nothing: the window is too large, or it needs a dictionary.
+        None => io::Error::other(error.to_string()),
     }
 }
 

@@ -509,6 +509,12 @@ pub(crate) fn failure(watch: &EvaluationMonitor, error: spareval::QueryEvaluatio
         },
         E::UnsupportedCustomFunction(name) => Error::FunctionUnknown { iri: name.into_string() },
         E::Cancelled => Error::Cancelled,
+        // The evaluator says that of terms that the query binds, too, and no term of a store is one.
+        E::InvalidStorageTripleTerm => Error::Evaluation {
+            source: "a variable within a triple term is bound to a term that cannot be there; use another variable \
+                     there, and compare both in a FILTER"
+                .into(),
+        },
         source => Error::Evaluation { source: Box::new(source) },
     }
 }

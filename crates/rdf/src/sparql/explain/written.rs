@@ -8,6 +8,8 @@
 //! |---|---|
 //! | `IF(sameTerm(?v, < text>), ?v, ?v)` | `?v` |
 //! | `COALESCE((?v > 1), < greater>(…, 1))` | `(?v > 1)` |
+//! | `< in, any>(?v, COALESCE(?w, < failed>), 1)` | `(?v IN (?w, 1))` |
+//! | `COUNT(IF(isLITERAL(LCASE(?v)), < counted>, < counted>))` | `COUNT(LCASE(?v))` |
 //! | `< sum>(?v)`, `<pattern 0>(?v)` | `SUM(?v)`, `REGEX(?v, "^a")` |
 //! | `Extend(e -> ?·argument0)`, then `?·argument0` | `e` |
 //!
@@ -17,7 +19,7 @@ use std::collections::HashMap;
 
 use crate::sparql::evaluation::evaluation_term::Form;
 use crate::sparql::expressions::aggregates;
-use crate::sparql::expressions::functions::Operation;
+use crate::sparql::expressions::functions::{FAILED, Operation};
 use crate::sparql::expressions::ill_typed::Typed;
 use crate::sparql::expressions::xpath;
 
@@ -196,7 +198,7 @@ impl<'t> Reader<'t, '_> {
             let arguments = self.arguments();
             return self.call(word, arguments);
         }
-        let name = word.strip_prefix('<').and_then(|word| word.strip_suffix('>'));
+        let name = name_in(word);
         match (word.strip_prefix('?'), name) {
             (Some(""), _) => Value::plain("?".to_owned()),
             (Some(variable), _) => Value::plain(self.written.variable(variable)),
@@ -255,6 +257,9 @@ impl<'t> Reader<'t, '_> {
                     _ => Value { text: std::mem::take(text), kind: Kind::InForm(*form) },
                 };
             }
+            ("IF", [is_literal, counted, _]) if name_in(&counted.text) == Some(aggregates::COUNTED) => {
+                return Value::plain(counted_argument(&is_literal.text).to_owned());
+            }
             // Texts ask for none of these forms, and have what is evaluated otherwise.
             (
                 "IF",
@@ -272,6 +277,10 @@ impl<'t> Reader<'t, '_> {
             ("COALESCE", [own, ours]) if last == Some(Kind::Fallback) || is_reordered(&own.text, &ours.text) => {
                 return Value { text: std::mem::take(&mut own.text), kind: own.kind.clone() };
             }
+            // What an item of a list is if it fails.
+            ("COALESCE", [item, failed]) if name_in(&failed.text) == Some(FAILED) => {
+                return Value::plain(std::mem::take(&mut item.text));
+            }
             // Of texts: calls that are written have a name of ours.
             ("STRDT", [label, _]) => return Value { text: std::mem::take(&mut label.text), kind: Kind::Label },
             ("CONCAT" | "MD5", [.., label]) if label.kind == Kind::Label => {
@@ -285,7 +294,7 @@ impl<'t> Reader<'t, '_> {
             }
             _ => {}
         }
-        let Some(inner) = name.strip_prefix('<').and_then(|name| name.strip_suffix('>')) else {
+        let Some(inner) = name_in(name) else {
             return Value::plain(format!("{name}({})", joined(&arguments)));
         };
         if let Some((text, is_fallback)) = Operation::written(inner, &texts(&arguments)) {
@@ -302,6 +311,16 @@ impl<'t> Reader<'t, '_> {
         };
         Value::plain(format!("{name}({})", joined(&arguments)))
     }
+}
+
+/// What is between angle brackets.
+fn name_in(word: &str) -> Option<&str> {
+    word.strip_prefix('<')?.strip_suffix('>')
+}
+
+/// What `COUNT` counts, of the condition that fails where that fails.
+fn counted_argument(is_literal: &str) -> &str {
+    is_literal.strip_prefix("isLITERAL(").and_then(|text| text.strip_suffix(')')).unwrap_or(is_literal)
 }
 
 fn texts(arguments: &[Value]) -> Vec<&str> {
@@ -377,6 +396,7 @@ mod tests {
             "Path(?x ((<http://e/p> | ^<http://e/q>))? ?y)",
             "StaticBindings((?a, ?b), ((<http://e/a>, UNDEF), (\"1\", 2)))",
             "IF(?v, 1, COALESCE(?v, 2))",
+            "COUNT(IF(isLITERAL(?v), 1, 1))",
             "",
             "), ",
         ] {
@@ -385,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_variables_that_no_text_has_are_left_out_or_stand_for_what_they_are_bound_to() {
+    fn names_that_no_text_has_are_left_out_or_stand_for_what_the_text_has() {
         let mut written = Written::default();
         assert!(written.define("Extend(+IF(sameTerm(?v, < sort by form 0>), ?v, ?v) -> ?·key0)"));
         assert!(written.define("Extend(?g -> ?·graph0)"));
@@ -393,5 +413,7 @@ mod tests {
         assert_eq!(written.name("Sort(ASC(?·key0))"), "Sort(ASC(?v))");
         assert_eq!(written.name("QuadPattern(?s ?·p ?·own0·g ?·graph0)"), "QuadPattern(?s [] ?g ?g)");
         assert_eq!(written.name("Project(?·graph0, ?a)"), "Project(?a)");
+        let counted = "Aggregate(COUNT(IF(isLITERAL(UCASE(?v)), < counted>, < counted>)))";
+        assert_eq!(written.name(counted), "Aggregate(COUNT(UCASE(?v)))");
     }
 }

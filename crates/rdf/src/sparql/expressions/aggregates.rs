@@ -14,6 +14,9 @@ use spareval::{AggregateFunctionAccumulator, QueryEvaluator};
 use super::accumulator::{Accumulator, Aggregate, Elements, Outcome};
 use crate::TermId;
 
+/// The name of the node that `COUNT` counts in place of the values of an expression.
+pub(crate) const COUNTED: &str = " counted";
+
 const AGGREGATES: [Aggregate; 4] = [Aggregate::Sum, Aggregate::Average, Aggregate::Least, Aggregate::Greatest];
 
 impl Aggregate {

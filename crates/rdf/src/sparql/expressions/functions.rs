@@ -88,6 +88,10 @@ const OPERATIONS: [(Operation, &str); 25] = [
     (Operation::WithoutSpace, "without space"),
 ];
 
+/// The name of the node that replaces an item in the list of `IN` if the item's expression fails. A call with an
+/// argument that fails is an error, but `IN` is true if another item equals the value.
+pub(crate) const FAILED: &str = " failed";
+
 /// How texts have an operation.
 enum Sign {
     Between(char),
@@ -379,11 +383,13 @@ fn substring(source: &Term, first: &Term, count: Option<&Term>) -> Option<Term> 
     Some(literal.into())
 }
 
-/// Whether one of the list is equal to the value. An error only if none is, and one cannot be compared.
+/// Whether one of the list is equal to the value. An error only if none is, and one has failed or cannot be compared.
 fn is_in(value: &Term, list: &[Term]) -> Option<bool> {
+    let has_failed = |item: &Term| matches!(item, Term::NamedNode(node) if node.as_str() == FAILED);
     let mut all_differ = Some(false);
     for item in list {
-        match equal(value, item) {
+        let is_equal = if has_failed(item) { None } else { equal(value, item) };
+        match is_equal {
             Some(true) => return Some(true),
             Some(false) => {}
             None => all_differ = None,

@@ -63,6 +63,46 @@ fn an_error_in_an_alternative_does_not_hide_what_is_true() {
 }
 
 #[test]
+fn an_item_of_a_list_that_fails_does_not_hide_one_that_is_equal() {
+    let fixture = Fixture::new(":s :v 1, 5 . :t :d \"2024-02-29\"^^xsd:date .");
+    let rows =
+        |filter: &str| fixture.rows(&format!("SELECT ?d {{ :s :v ?d OPTIONAL {{ :s :w ?a }} FILTER({filter}) }}"));
+    for filter in [
+        "?d IN (5, ?a)",
+        "?d IN (?a, 5)",
+        "?d IN (?never, 5)",
+        "!(?d NOT IN (5, ?a))",
+        "COALESCE(?d IN (?a, 5), false)",
+        "?d IN (5, xsd:integer(\"2024-02-29\"^^xsd:date), TZ(2))",
+        "?d + 0 IN (?a, 5)",
+        "?d * 1000000000000000000000 IN (?a, 5000000000000000000000)",
+        "?d IN (5, 2 + \"2024-02-29\"^^xsd:date)",
+    ] {
+        assert_eq!(rows(filter), ["d=\"5\""], "{filter}");
+    }
+    assert_eq!(rows("?d IN (?d, ?a)").len(), 2);
+    for filter in ["?d IN (7, ?a)", "?d NOT IN (?a, 5)", "?d NOT IN (xsd:integer(?d), TZ(2))", "?never IN (?d, ?a)"] {
+        assert_eq!(rows(filter), [""; 0], "{filter}");
+    }
+    let value = |expression: &str| fixture.rows(&format!("SELECT ?r {{ :t :d ?x BIND(({expression}) AS ?r) }}"));
+    for (expression, expected) in [
+        ("?x IN (?u, ?x)", "r=\"true\""),
+        ("?x NOT IN (?u, ?x)", "r=\"false\""),
+        ("?x IN (?u, 1)", ""),
+        ("?x IN (\"2024-02-29\"^^xsd:date, 2 + \"2024-02-29T00:00:00Z\"^^xsd:dateTime)", "r=\"true\""),
+        ("ROUND(-3) IN (-3, xsd:integer(\"2024-02-29\"^^xsd:date))", "r=\"true\""),
+        ("1 IN (?x, 100000000000000000000)", "r=\"false\""),
+        ("1 IN (?u, 100000000000000000000, 1.0)", "r=\"true\""),
+    ] {
+        assert_eq!(value(expression), [expected], "{expression}");
+    }
+    let group = "SELECT (SUM(IF(?d IN (?d, ?a), 1, 0)) AS ?n) { :s :v ?d } HAVING (SUM(?d) IN (6, ?never))";
+    assert_eq!(fixture.rows(group), ["n=\"2\""]);
+    fixture.update("DELETE { :s :v ?d } WHERE { :s :v ?d FILTER(?d IN (5, ?a)) }");
+    assert_eq!(fixture.rows("SELECT ?d { :s :v ?d }"), ["d=\"1\""]);
+}
+
+#[test]
 fn aggregates_run_over_groups() {
     let rows =
         Fixture::people().rows("SELECT ?k (COUNT(*) AS ?n) (MAX(?a) AS ?m) { ?p rdf:type ?k ; :age ?a } GROUP BY ?k");
@@ -82,6 +122,25 @@ fn aggregates_without_a_group_have_one_row_even_of_nothing() {
 fn distinct_aggregates_count_a_value_once() {
     let rows = Fixture::people().rows("SELECT (COUNT(?k) AS ?n) (COUNT(DISTINCT ?k) AS ?d) { ?p rdf:type ?k }");
     assert_eq!(rows, ["n=\"5\" d=\"2\""]);
+}
+
+#[test]
+fn count_and_sample_leave_out_rows_in_which_their_expression_fails_and_other_aggregates_fail() {
+    let fixture = Fixture::new("");
+    let values = "VALUES (?t ?n) { (UNDEF \"7\") (\"b\" \"a\") (\"B\" \"8\") }";
+    for (calls, expected) in [
+        ("(COUNT(STR(?t)) AS ?x) (COUNT(xsd:integer(?n)) AS ?y)", "x=\"2\" y=\"2\""),
+        ("(COUNT(?n * 2) AS ?x) (COUNT(?n = ?t) AS ?y)", "x=\"0\" y=\"2\""),
+        ("(COUNT(IRI(CONCAT(\"urn:\", ?t))) AS ?x)", "x=\"2\""),
+        ("(COUNT(DISTINCT LCASE(?t)) AS ?x)", "x=\"1\""),
+        ("(COUNT(LCASE(?t)) AS ?x) (COUNT(DISTINCT *) AS ?y)", "x=\"2\" y=\"3\""),
+        ("(LCASE(SAMPLE(STR(?t))) AS ?x)", "x=\"b\""),
+        ("(SUM(xsd:integer(?n)) AS ?x) (MIN(STR(?t)) AS ?y) (GROUP_CONCAT(STR(?t)) AS ?z)", ""),
+    ] {
+        assert_eq!(fixture.rows(&format!("SELECT {calls} {{ {values} }}")), [expected], "{calls}");
+    }
+    let none = "SELECT ?x { VALUES ?x { 1 2 } } GROUP BY ?x HAVING (COUNT(STR(?y)) = 0)";
+    assert_eq!(fixture.rows(none).len(), 2);
 }
 
 #[test]

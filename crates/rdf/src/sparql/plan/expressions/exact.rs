@@ -6,6 +6,8 @@
 //! | `DATATYPE(?v)` | as `STR(?v)`, by another form | takes a literal of a type derived from `xsd:integer` for an integer |
 //! | `BIND(COALESCE(?a + 1, ?v) AS ?x)` | `?v` by another form | as above |
 //! | `SUM(IF(?c, ?v, 0))` | `SUM(?x)`, and `BIND(IF(?c, ?v, 0) AS ?x)` in the group | as above |
+//! | `COUNT(LCASE(?v))` | `COUNT(IF(ISLITERAL(LCASE(?v)), c, c))` | counts no row if one has an error |
+//! | `COUNT(DISTINCT LCASE(?v))` | of a variable, as `SUM` above | as above |
 //! | `!?v`, `?v && …` | `!IF(SAMETERM(?v, T), ?v, ?v)` | takes ill-typed numbers for errors, which are false |
 //! | `IF(?a + ?b, …)` | `IF(xsd:boolean(?a + ?b), …)` | does not know whether long numbers count as true |
 //! | `STRDT(s, d)` | by a function of ours | as above |
@@ -21,13 +23,14 @@
 use std::cell::Cell;
 
 use oxrdf::vocab::xsd;
-use oxrdf::{Literal, Variable};
+use oxrdf::{Literal, NamedNode, Variable};
 use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Function, GraphPattern, OrderExpression};
 
 use super::forms::{as_term, datatype, has_alternatives, in_form, is_term, string};
 use super::kinds::makes_texts;
 use super::triple_terms;
 use crate::sparql::evaluation::evaluation_term::Form;
+use crate::sparql::expressions::aggregates;
 use crate::sparql::expressions::ill_typed::{self, Typed};
 use crate::sparql::expressions::numeric::Number;
 use crate::sparql::parse::shape::{Operand, map_children, map_operands, visit_operands};
@@ -117,6 +120,7 @@ impl Exact {
                 let expr = self.expression(expr, None);
                 let expr = match name {
                     AggregateFunction::GroupConcat { .. } => as_concatenated(expr),
+                    AggregateFunction::Count if !distinct && !is_term(&expr) => as_counted(expr),
                     _ => expr,
                 };
                 AggregateExpression::FunctionCall { name, expr, distinct }
@@ -126,7 +130,7 @@ impl Exact {
     }
 
     /// The rows of a group with arguments of its aggregates as variables: those whose values may be terms of the rows
-    /// or are to be taken as such, and nodes that belong to a solution.
+    /// or are to be taken as such, nodes that belong to a solution, and what `COUNT` counts once.
     fn with_arguments(
         &self,
         mut inner: GraphPattern,
@@ -139,12 +143,13 @@ impl Exact {
             return (inner, aggregates);
         }
         for (_, aggregate) in &mut aggregates {
-            let AggregateExpression::FunctionCall { name, expr, .. } = aggregate else { continue };
+            let AggregateExpression::FunctionCall { name, expr, distinct } = aggregate else { continue };
             let is_typed = matches!(expr, Expression::FunctionCall(Function::StrDt, _));
             let is_concatenated = matches!(name, AggregateFunction::GroupConcat { .. })
                 && !matches!(expr, Expression::Variable(_))
                 && !makes_texts(expr);
-            if !makes_nodes(expr) && !has_alternatives(expr) && !is_typed && !is_concatenated {
+            let is_counted_once = *distinct && matches!(name, AggregateFunction::Count) && !is_term(expr);
+            if !makes_nodes(expr) && !has_alternatives(expr) && !is_typed && !is_concatenated && !is_counted_once {
                 continue;
             }
             let number = self.arguments.get();
@@ -242,6 +247,13 @@ fn as_concatenated(argument: Expression) -> Expression {
     }
     let text = call(Function::Concat, vec![argument.clone()]);
     Expression::Coalesce(vec![text, string(vec![argument])])
+}
+
+/// What `COUNT` takes where its argument is not made a variable: a constant, or an error if the argument is one.
+fn as_counted(argument: Expression) -> Expression {
+    let counted = Expression::from(NamedNode::new_unchecked(aggregates::COUNTED));
+    let is_literal = call(Function::IsLiteral, vec![argument]);
+    Expression::If(is_literal.into(), counted.clone().into(), counted.into())
 }
 
 /// A number as whether it counts as true: the evaluator does not know that of long ones.

@@ -8,6 +8,7 @@
 //! | `SUM(?v)` | `sum(?v)` | has no numbers beyond 64 bits |
 //! | `MIN(?v)` | `least(?v)` | compares by no total order |
 //! | `?a < ?b` | as numbers | compares no truth values, and no long dates and durations |
+//! | `?a IN (?b, 1)` | `in(?a, COALESCE(?b, failed), 1)` | fails if any argument of a function fails |
 //! | `?a <= ?b` | `IF(?a is NaN, less or equal(?a, ?b), COALESCE(?a <= ?b, …))` | takes NaN for equal to itself |
 //! | `SUBSTR(?a, ?b)` | `substring(?a, ?b)` | adds in 64 bits |
 //! | `SAMPLE(?v)` | `SAMPLE` of a name of the term | keeps the value of a number, not how it was written |
@@ -22,8 +23,8 @@
 
 use std::cell::Cell;
 
-use oxrdf::Term;
 use oxrdf::vocab::xsd;
+use oxrdf::{NamedNode, Term};
 use spareval::ExpressionTerm;
 use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Function, GraphPattern};
 
@@ -31,7 +32,7 @@ use super::forms::in_form;
 use super::kinds::{Kind, kind, makes_exact_numbers, operation_of};
 use crate::sparql::evaluation::evaluation_term::Form;
 use crate::sparql::expressions::accumulator::Aggregate;
-use crate::sparql::expressions::functions::{Mode, Operation};
+use crate::sparql::expressions::functions::{FAILED, Mode, Operation};
 use crate::sparql::expressions::ill_typed::Typed;
 use crate::sparql::expressions::numeric::Number;
 use crate::sparql::expressions::order::is_time_or_duration;
@@ -153,10 +154,12 @@ impl Operations {
     fn numbers(&self, expression: Expression) -> Expression {
         match operation_of(&expression) {
             Some(operation) if !matches!(operation, Operation::IsNumeric | Operation::ToString) => {
-                let takes_texts = operation.is_cast();
+                // The items of a list are compared with a number, whatever they are.
+                let has_number = matches!(&expression, Expression::In(value, _) if kind(value) == Kind::Number);
+                let takes_others = operation.is_cast() || has_number;
                 let form = if operation.is_order() { Form::MustBeOrdered } else { Form::MustBeNumber };
                 self.call(operation, Mode::Fallback, operands_of(expression), |operand| match operand {
-                    variable @ Expression::Variable(_) if !takes_texts => if_in_form(variable, form),
+                    variable @ Expression::Variable(_) if !takes_others => if_in_form(variable, form),
                     other => self.numbers(other),
                 })
             }
@@ -185,7 +188,11 @@ impl Operations {
         on_operand: impl FnMut(Expression) -> Expression,
     ) -> Expression {
         self.called.set(true);
-        let arguments = operands.into_iter().map(on_operand).collect();
+        let arguments = operands.into_iter().map(on_operand).enumerate().map(|(place, argument)| match operation {
+            Operation::In if place > 0 => or_failed(argument),
+            _ => argument,
+        });
+        let arguments = arguments.collect();
         Expression::FunctionCall(Function::Custom(operation.name(mode)), arguments)
     }
 
@@ -228,6 +235,14 @@ fn is_held_time(expression: &Expression) -> bool {
             !matches!(value, ExpressionTerm::OtherTypedLiteral { .. })
         }
         _ => false,
+    }
+}
+
+/// An item of the list of `IN` that is not an error of the call if it fails.
+fn or_failed(item: Expression) -> Expression {
+    match item {
+        constant @ (Expression::NamedNode(_) | Expression::Literal(_)) => constant,
+        item => Expression::Coalesce(vec![item, NamedNode::new_unchecked(FAILED).into()]),
     }
 }
 
@@ -359,7 +374,7 @@ fn may_be_repeated(expression: &Expression, left: &mut usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use oxrdf::{Literal, NamedNode};
+    use oxrdf::Literal;
 
     use super::*;
     use crate::sparql::parse::text::{Prologue, parse_query};
