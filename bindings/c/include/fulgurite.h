@@ -273,6 +273,8 @@ typedef struct fulgurite_options {
   uint64_t keep_log_bytes;
   // How long opening waits for another process that has the database open for writing.
   uint64_t wait_for_lock_ms;
+  // How old a commit becomes before a checkpoint writes it to the file, for other processes. 0 sets no limit.
+  uint64_t checkpoint_interval_ms;
   // Merge functions, which fulgurite_open copies. Tables have their names.
   const struct fulgurite_merge_function *merge_functions;
   // The number of merge functions.

@@ -355,6 +355,7 @@ static bool is_text(fulgurite_slice slice, const char *text) {
 static void test_change_feed(const char *directory) {
     char *path = path_in(directory, "feed.ful");
     fulgurite_options options = {.size = sizeof options, .create = true, .keep_log_bytes = 64 << 20};
+    options.checkpoint_interval_ms = 60000;
     fulgurite_database db;
     OK(fulgurite_open(path, &options, &db));
     fulgurite_table table;

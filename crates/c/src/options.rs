@@ -100,6 +100,8 @@ pub struct fulgurite_options {
     pub keep_log_bytes: u64,
     /// How long opening waits for another process that has the database open for writing.
     pub wait_for_lock_ms: u64,
+    /// How old a commit becomes before a checkpoint writes it to the file, for other processes. 0 sets no limit.
+    pub checkpoint_interval_ms: u64,
     /// Merge functions, which fulgurite_open copies. Tables have their names.
     pub merge_functions: *const fulgurite_merge_function,
     /// The number of merge functions.
@@ -171,6 +173,7 @@ pub unsafe fn options(given: Option<&fulgurite_options>) -> Result<Options> {
     options = set(options, given.write_set_bytes, Options::write_set_bytes);
     options = set(options, given.max_size_bytes, Options::max_size_bytes);
     options = set(options, given.keep_log_bytes, Options::keep_log);
+    options = options.checkpoint_interval(Duration::from_millis(given.checkpoint_interval_ms));
     Ok(options.wait_for_lock(Duration::from_millis(given.wait_for_lock_ms)))
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fulgurite::io::Access;
 use fulgurite::{Database, Error, Options, ReadTxn, Table, TableOptions};
 use fulgurite_keys::Type;
 
@@ -40,6 +41,34 @@ fn reading_as(
     // Nothing was changed, so there is nothing that closing could fail to keep.
     let _ = db.close();
     outcome
+}
+
+/// Whether another process has a database open for writing that is open for reading here. If that cannot be found out,
+/// the answer is no.
+pub fn has_writer(db: &Database) -> bool {
+    let file = db.disk().open(db.path(), Access::Read);
+    file.and_then(|file| file.locks().writer_lives()).unwrap_or(false)
+}
+
+/// The end of the message about a copy: what the copy may lack, if another process has the database open for writing.
+pub fn lacking(db: &Database) -> String {
+    if !has_writer(db) {
+        return String::new();
+    }
+    let pid = pid_in_lock_file(db.path()).map_or_else(String::new, |pid| format!(" (pid {pid})"));
+    format!(
+        "; another process{pid} has the database open for writing: its commits since its last checkpoint are not in \
+         the copy"
+    )
+}
+
+/// The pid of the process that writes, unless that opened the file by another name. In the lock file, all bytes around
+/// the digits and a line feed are zero.
+fn pid_in_lock_file(database: &Path) -> Option<u32> {
+    let mut path = database.as_os_str().to_owned();
+    path.push("-lock");
+    let text = std::fs::read_to_string(path).ok()?;
+    text.trim_matches(['\0', '\n']).parse().ok()
 }
 
 /// Opens a database that exists for writing, does `work` with it, and closes it.
@@ -162,7 +191,10 @@ const PARTS_OF_EVENTS: &[&str] =
 
 /// The options for opening a database for writing.
 pub fn to_write(writing: WriteArguments) -> Options {
-    Database::options().keep_log(u64::from(writing.keep_log) << 20).wait_for_lock(writing.wait.wait.unwrap_or_default())
+    Database::options()
+        .keep_log(u64::from(writing.keep_log) << 20)
+        .checkpoint_interval(writing.checkpoint)
+        .wait_for_lock(writing.wait.wait.unwrap_or_default())
 }
 
 /// Adds to an error what a user of the command line can do.

@@ -576,6 +576,7 @@ fn remedy_of(operation: &str, kind: io::ErrorKind) -> Option<&'static str> {
         PermissionDenied | ReadOnlyFilesystem if operation == "lock" => {
             Some("the directory must be writable, for the lock and the log; or open read-only")
         }
+        PermissionDenied | ReadOnlyFilesystem if operation == "create" => Some("choose a directory that is writable"),
         PermissionDenied => Some("check the permissions of the file and of its directory"),
         IsADirectory => Some("name the file of a database"),
         NotADirectory => Some("a part of the path is a file: check the path"),

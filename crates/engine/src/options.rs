@@ -56,6 +56,7 @@ pub struct Options {
     pub(crate) map: bool,
     pub(crate) huge_pages: bool,
     pub(crate) background: bool,
+    pub(crate) checkpoint_interval: Duration,
     pub(crate) keep_log_bytes: u64,
     pub(crate) wait_for_lock: Duration,
     pub(crate) merge_functions: Arc<MergeFunctions>,
@@ -78,6 +79,7 @@ impl Default for Options {
             map: true,
             huge_pages: true,
             background: true,
+            checkpoint_interval: Duration::ZERO,
             keep_log_bytes: 0,
             wait_for_lock: Duration::ZERO,
             merge_functions: Arc::default(),
@@ -225,6 +227,23 @@ impl Options {
         self
     }
 
+    /// Limits the age of commits that no checkpoint has: when the oldest of them is older than `interval`, the
+    /// background thread runs a checkpoint. Default: zero, which sets no limit.
+    ///
+    /// Another process sees only the newest checkpoint: a reader, a backup or an image that it makes. Without a limit,
+    /// commits wait until they fill [`Options::delta_bytes`], which may take days. Readers in this process always see
+    /// the newest commit, so the limit is off by default: a checkpoint costs several syncs of the disk and rewrites the
+    /// pages that have changed.
+    ///
+    /// While nothing is committed, nothing is written, and the thread sleeps. If a checkpoint fails, it is tried again
+    /// later. The option has no effect without [`Options::background`]. With [`Options::keep_log`], each checkpoint
+    /// begins a segment of the log, and each segment that is kept counts as at least 4 KiB.
+    #[must_use]
+    pub fn checkpoint_interval(mut self, interval: Duration) -> Self {
+        self.checkpoint_interval = interval;
+        self
+    }
+
     /// Sets how long opening for writing waits for another process or handle that has the database open for writing.
     /// Default: zero, so that opening returns [`Error::Locked`] at once. An opening always waits while another thread
     /// of this process drops the last handle of the database.
@@ -327,6 +346,7 @@ impl Options {
             && self.max_size_bytes == other.max_size_bytes
             && self.map == other.map
             && self.keep_log_bytes == other.keep_log_bytes
+            && (self.read_only || self.checkpoint_interval == other.checkpoint_interval)
             && (self.write_set_bytes == other.write_set_bytes
                 || self.write_set_bytes_or_default() == other.write_set_bytes_or_default())
             && (self.read_only || self.merge_functions.include(&other.merge_functions))

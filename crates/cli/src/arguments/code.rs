@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use fulgurite_code::INDEXER_NAMES;
 
 use crate::arguments::facts_database::BackendArgument;
-use crate::arguments::shared::OutputFormat;
+use crate::arguments::shared::{OutputFormat, parse_number};
 
 /// Arguments of `facts index`.
 #[derive(Args, Debug)]
@@ -79,7 +79,7 @@ pub struct References {
     #[command(flatten)]
     pub of: OfSymbol,
     /// Print this many at most.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_number::<usize>)]
     pub limit: Option<usize>,
 }
 
@@ -92,7 +92,7 @@ pub struct Search {
     #[arg(value_name = "TEXT")]
     pub text: String,
     /// Print this many at most.
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = parse_number::<usize>)]
     pub limit: usize,
     /// The format of the output.
     #[arg(long, value_enum, default_value = "table")]

@@ -10,7 +10,7 @@ use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime};
 
-use crate::arguments::shared::{FileArgument, OutputFormat, WriteArguments, parse_seconds};
+use crate::arguments::shared::{FileArgument, OutputFormat, WriteArguments, parse_number, parse_seconds};
 use crate::notation::bytes_of_text;
 
 /// Arguments of `events`.
@@ -101,6 +101,10 @@ pub struct Append {
     /// Events are then appended as they arrive, in batches that may have fewer events.
     #[arg(long, value_name = "SOCKET", value_hint = ValueHint::FilePath)]
     pub serve: Option<PathBuf>,
+    /// With --serve: write events to the file when they are this many seconds old. Until then, verbs of another process
+    /// that read the file, such as `backup`, do not see them.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, requires = "serve")]
+    pub checkpoint: Duration,
     #[command(flatten)]
     pub writing: WriteArguments,
 }
@@ -114,7 +118,7 @@ pub struct Read {
     /// characters or begin with hex:. Without it, all events are printed.
     pub stream: Option<StreamName>,
     /// Begin at this position; of a stream, at this version.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_number::<u64>)]
     pub from: Option<u64>,
     /// Only events of this time or later: a date, a time as events have, or seconds since 1970.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
@@ -126,7 +130,7 @@ pub struct Read {
     #[arg(long)]
     pub backwards: bool,
     /// Print this many events at most.
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = parse_number::<u64>)]
     pub limit: Option<u64>,
     /// Only events of these types.
     #[arg(long = "type", value_name = "TYPE")]
@@ -160,10 +164,10 @@ pub struct Follow {
     pub consumer: Option<String>,
     /// Begin at this position [default: after the newest event].
     // The greatest number asks a process that serves for new events only.
-    #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u64).range(..u64::MAX))]
+    #[arg(long, value_name = "POSITION", value_parser = parse_position)]
     pub from: Option<u64>,
     /// End after this many events.
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = parse_number::<u64>)]
     pub limit: Option<u64>,
     /// How often to look for events, in seconds. With --socket: how often to connect again.
     #[arg(long, value_name = "SECONDS", default_value = "0.2", value_parser = parse_seconds)]
@@ -192,7 +196,7 @@ pub struct Consumers {
     #[arg(long, value_name = "NAME", requires = "to")]
     pub set: Option<String>,
     /// The position for --set.
-    #[arg(long, value_name = "POSITION", requires = "set")]
+    #[arg(long, value_name = "POSITION", requires = "set", value_parser = parse_number::<u64>)]
     pub to: Option<u64>,
     /// The format of the output.
     #[arg(long, value_enum, default_value = "table")]
@@ -207,7 +211,7 @@ pub struct Replay {
     #[command(flatten)]
     pub store: StoreArgument,
     /// Begin at this position.
-    #[arg(long, value_name = "POSITION", default_value_t = 0)]
+    #[arg(long, value_name = "POSITION", default_value_t = 0, value_parser = parse_number::<u64>)]
     pub from: u64,
     /// The number of threads.
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -244,6 +248,14 @@ pub struct Reindex {
     pub store: StoreArgument,
     #[command(flatten)]
     pub writing: WriteArguments,
+}
+
+/// A position at which an event can be.
+fn parse_position(text: &str) -> Result<u64, String> {
+    match parse_number(text)? {
+        u64::MAX => Err("the number is too large".to_owned()),
+        position => Ok(position),
+    }
 }
 
 /// A date (midnight in UTC), a time as in RFC 3339, or seconds since 1970.

@@ -138,7 +138,8 @@ pub struct Query {
     /// Expand the facts that results refer to.
     #[arg(long)]
     pub recursive: bool,
-    /// Stop after this many results, and print how to continue.
+    /// Stop after this many results, and print how to continue. A result that matches in several ways can be printed
+    /// again after that.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: Option<u32>,
     /// Stop with the result that brings the keys and values of results to this many MiB, and print how to continue.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use crate::arguments::facts_database::{DatabaseArgument, SliceArguments};
-use crate::arguments::shared::{OutputFormat, WriteArguments};
+use crate::arguments::shared::{OutputFormat, WriteArguments, parse_number};
 
 /// Arguments of `facts derive`.
 #[derive(Args, Debug)]
@@ -16,10 +16,10 @@ pub struct Derive {
     #[arg(long, value_name = "PREDICATE")]
     pub predicate: Vec<String>,
     /// Stop if a predicate that is derived from itself has new facts in more than N rounds.
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = parse_number::<u64>)]
     pub rounds_max: u64,
     /// Stop after the round that brings the new facts above N.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000_000)]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000_000, value_parser = parse_number::<u64>)]
     pub facts_max: u64,
     #[command(flatten)]
     pub writing: WriteArguments,
@@ -50,7 +50,7 @@ pub struct Owners {
     #[command(flatten)]
     pub database: DatabaseArgument,
     /// The ids of the facts, as `query` prints them.
-    #[arg(required = true, value_name = "ID")]
+    #[arg(required = true, value_name = "ID", value_parser = parse_number::<u64>)]
     pub ids: Vec<u64>,
     /// The format of the output.
     #[arg(long, value_enum, default_value = "table")]

@@ -9,7 +9,7 @@ use fulgurite_rdf::oxrdf::NamedNode;
 use fulgurite_rdf::oxrdfio::JsonLdProfileSet;
 
 use crate::arguments::serving::ServingArguments;
-use crate::arguments::shared::{OutputFormat, WriteArguments, parse_seconds};
+use crate::arguments::shared::{OutputFormat, WriteArguments, parse_number, parse_seconds};
 
 /// Arguments of `rdf`.
 #[derive(Args, Debug)]
@@ -205,7 +205,7 @@ pub struct Query {
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
     /// Fail if the result has more than this many rows or triples.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_number::<u64>)]
     pub rows_max: Option<u64>,
     /// Fail if the evaluation needs more than this many MiB of memory.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
@@ -318,6 +318,10 @@ pub struct Serve {
     /// With --read-write: keep up to this many MiB of log for `changes`. Without this option, retained log is removed.
     #[arg(long, value_name = "MIB", default_value_t = 0, hide_default_value = true, requires = "read_write")]
     pub keep_log: u32,
+    /// With --read-write: write changes to the file when they are this many seconds old. Until then, verbs of another
+    /// process that read the file, such as `backup`, do not see them.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, requires = "read_write")]
+    pub checkpoint: Duration,
     /// Use the union of all graphs as the default graph of queries.
     #[arg(long)]
     pub union: bool,
@@ -325,7 +329,7 @@ pub struct Serve {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_seconds)]
     pub timeout: Duration,
     /// Fail queries that return more than this many rows or triples.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_number::<u64>)]
     pub rows_max: Option<u64>,
     /// Stop a query or update that needs more than this many MiB of memory. Several may run at once.
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]

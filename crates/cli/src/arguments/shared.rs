@@ -1,6 +1,8 @@
 //! Arguments that several verbs have.
 
+use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
@@ -105,6 +107,9 @@ pub struct WriteArguments {
     /// Keep up to this many MiB of log for `changes`. Without this option, retained log is removed.
     #[arg(long, value_name = "MIB", default_value_t = 0, hide_default_value = true)]
     pub keep_log: u32,
+    /// How old a commit becomes before a checkpoint flushes it. Verbs that serve set it.
+    #[arg(skip)]
+    pub checkpoint: Duration,
 }
 
 /// A range of keys.
@@ -154,4 +159,12 @@ pub(super) fn parse_seconds(text: &str) -> Result<Duration, String> {
         Ok(duration) if duration >= Duration::from_millis(10) => Ok(duration),
         _ => Err("not from 0.01 to 1e19 seconds".to_owned()),
     }
+}
+
+/// Parses a number of things, or the number of one.
+pub(super) fn parse_number<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => "the number is too large".to_owned(),
+        _ => "not a whole number from 0 on".to_owned(),
+    })
 }

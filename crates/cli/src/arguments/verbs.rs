@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 
 use crate::arguments::shared::{
     CreateArguments, FileArgument, FileFormat, KeyArgument, OutputFormat, RangeArguments, ValueArgument,
-    WriteArguments, parse_seconds,
+    WriteArguments, parse_number, parse_seconds,
 };
 
 /// Arguments of `tables`.
@@ -114,7 +114,7 @@ pub struct Scan {
     #[arg(long)]
     pub reverse: bool,
     /// Print this many entries at most.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_number::<u64>)]
     pub limit: Option<u64>,
     /// Print the keys only.
     #[arg(long)]
@@ -213,7 +213,7 @@ pub struct Stats {
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "1", value_parser = parse_seconds)]
     pub watch: Option<Duration>,
     /// With --watch: stop after this many lines.
-    #[arg(long, value_name = "NUMBER", requires = "watch")]
+    #[arg(long, value_name = "NUMBER", requires = "watch", value_parser = parse_number::<u64>)]
     pub times: Option<u64>,
     /// The format of the output.
     #[arg(long, value_enum, default_value = "table")]
@@ -226,7 +226,7 @@ pub struct Changes {
     #[command(flatten)]
     pub file: FileArgument,
     /// Only commits after this one.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = parse_number::<u64>)]
     pub after: u64,
     /// Do not stop at the last commit: look for new commits every so many seconds. Commits of another process appear
     /// with its next checkpoint.

@@ -264,6 +264,7 @@ fn what_the_index_does_not_have_is_not_found_and_similar_names_are_proposed() {
     for (verb, body, expected) in [
         ("symbols", json!({}), "file is missing"),
         ("describe", json!({ "symbol": 7 }), "symbol must be a string"),
+        ("describe", json!({ "symbol": "" }), "symbol is empty"),
         ("search", json!({ "text": "a", "limit": 0 }), "limit must be at least 1"),
         ("hierarchy", json!({ "symbol": "area", "limits": 1 }), "unknown field `limits`"),
     ] {

@@ -5,7 +5,7 @@ use std::io::Write;
 use fulgurite::Monitor;
 
 use crate::arguments::Backup;
-use crate::database::reading;
+use crate::database::{lacking, reading};
 use crate::failure::Failure;
 use crate::output::size;
 use crate::progress::Progress;
@@ -16,11 +16,12 @@ pub fn run(arguments: &Backup) -> Result<(), Failure> {
     super::increments::refuse(&arguments.file.path, "fulgurite facts backup")?;
     let copy = &arguments.copy;
     reading(&arguments.file.path, |db, txn| {
-        let monitor = Monitor::new();
-        Progress::new("copying").follow(&monitor, || db.backup_snapshot_to(txn, copy, &monitor))?;
+        let (monitor, lacking) = (Monitor::new(), lacking(db));
+        let written = Progress::new("copying").follow(&monitor, || db.backup_snapshot_to(txn, copy, &monitor));
+        written.map_err(Failure::of_copy)?;
         let length = std::fs::metadata(copy).map_or(0, |metadata| metadata.len());
         let (path, commit) = (copy.display(), txn.sequence().0);
-        let _ = writeln!(std::io::stderr(), "{path}: {}, up to commit {commit}", size(length));
+        let _ = writeln!(std::io::stderr(), "{path}: {}, up to commit {commit}{lacking}", size(length));
         Ok(())
     })
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::arguments::{Check, OutputFormat};
 use crate::database::reading;
 use crate::failure::Failure;
-use crate::output::{Cell, Printer, counted, entries, standard_output};
+use crate::output::{Cell, Printer, counted, entries, in_log_only, standard_output};
 
 /// Checks all pages; lists what is wrong, and fails with the exit code of damage if anything is.
 pub fn run(arguments: &Check) -> Result<(), Failure> {
@@ -31,9 +31,7 @@ fn check(arguments: &Check) -> Result<(), Failure> {
             // Without this, nobody would know why `count` says something else.
             let log = match report.delta_entries {
                 0 => String::new(),
-                changes => {
-                    format!("; {} in the log only, not checked", counted(changes, "changed key", "changed keys"))
-                }
+                changes => format!("{}, not checked", in_log_only(changes)),
             };
             let mut out = standard_output();
             return writeln!(out, "sound: {tables}, {}{runs}, {pages}{log}", entries(report.entries))

@@ -6,7 +6,7 @@ use fulgurite::{ImageOptions, Monitor};
 
 use crate::arguments::Image;
 use crate::commands::squashfs::{self, Packing};
-use crate::database::reading;
+use crate::database::{lacking, reading};
 use crate::failure::Failure;
 use crate::output::size;
 use crate::progress::Progress;
@@ -22,12 +22,12 @@ pub fn run(arguments: &Image) -> Result<(), Failure> {
     let options = ImageOptions::new().level(arguments.level).threads(arguments.threads);
     let options = options.block_bytes(arguments.block << 10);
     reading(&arguments.file.path, |db, txn| {
-        let monitor = Monitor::new();
+        let (monitor, lacking) = (Monitor::new(), lacking(db));
         let write = || db.write_snapshot_image(txn, image, &options, &monitor);
-        Progress::new("compressing").follow(&monitor, write)?;
+        Progress::new("compressing").follow(&monitor, write).map_err(Failure::of_copy)?;
         let length = std::fs::metadata(image).map_or(0, |metadata| metadata.len());
         let (path, commit) = (image.display(), txn.sequence().0);
-        let _ = writeln!(std::io::stderr(), "{path}: {}, up to commit {commit}", size(length));
+        let _ = writeln!(std::io::stderr(), "{path}: {}, up to commit {commit}{lacking}", size(length));
         Ok(())
     })
 }
@@ -36,15 +36,17 @@ pub fn run(arguments: &Image) -> Result<(), Failure> {
 fn write_squashfs(arguments: &Image) -> Result<(), Failure> {
     let (from, image) = (&arguments.file.path, &arguments.image);
     let packing = Packing { level: arguments.level, block: arguments.block, threads: arguments.threads };
-    let mut commit = 0;
+    let (mut commit, mut lacks) = (0, String::new());
     let length = squashfs::write(from, image, packing, |target| {
         reading(from, |db, txn| {
             let monitor = Monitor::new();
-            Progress::new("copying").follow(&monitor, || db.backup_snapshot_to(txn, target, &monitor))?;
+            lacks = lacking(db);
+            let written = Progress::new("copying").follow(&monitor, || db.backup_snapshot_to(txn, target, &monitor));
+            written.map_err(Failure::of_copy)?;
             commit = txn.sequence().0;
             Ok(())
         })
     })?;
-    let _ = writeln!(std::io::stderr(), "{}: {}, up to commit {commit}", image.display(), size(length));
+    let _ = writeln!(std::io::stderr(), "{}: {}, up to commit {commit}{lacks}", image.display(), size(length));
     Ok(())
 }

@@ -15,7 +15,8 @@ pub fn run(arguments: &Restore) -> Result<(), Failure> {
     let file = &arguments.file;
     reading_image(&arguments.image, |db, txn| {
         let monitor = Monitor::new();
-        Progress::new("restoring").follow(&monitor, || db.backup_snapshot_to(txn, file, &monitor))?;
+        let written = Progress::new("restoring").follow(&monitor, || db.backup_snapshot_to(txn, file, &monitor));
+        written.map_err(Failure::of_copy)?;
         let length = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
         let (path, commit) = (file.display(), txn.sequence().0);
         let _ = writeln!(std::io::stderr(), "{path}: {}, up to commit {commit}", size(length));

@@ -39,7 +39,12 @@ pub fn run(arguments: &Append) -> Result<(), Failure> {
     // A mistyped name is found before anything is written.
     let inputs = paths.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     let begun = Instant::now();
-    let done = changing_store(&arguments.store, Some(arguments.create), arguments.writing, |store| {
+    let mut writing = arguments.writing;
+    if arguments.serve.is_some() {
+        // Events may come one by one for weeks.
+        writing.checkpoint = arguments.checkpoint;
+    }
+    let done = changing_store(&arguments.store, Some(arguments.create), writing, |store| {
         let served = serve(store, arguments.serve.as_deref())?;
         let mut done = Done { events: 0, repeated: 0, progress: Progress::new("appending") };
         let mut inputs = paths.iter().zip(inputs);
@@ -118,7 +123,8 @@ fn append_lines(
         let line = next_line(&mut input).map_err(|error| {
             let what = format!("cannot be read at line {number}");
             let failure = Failure::file(path, &what, &error);
-            let message = format!("{failure}; {NOTHING}; {}", said(done));
+            let remedy = if error.kind() == io::ErrorKind::InvalidData { "; write bytes as data_hex" } else { "" };
+            let message = format!("{failure}{remedy}; {NOTHING}; {}", said(done));
             failure.reworded(message)
         })?;
         let Some(line) = line else { break };

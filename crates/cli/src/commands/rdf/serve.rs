@@ -20,7 +20,8 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
     let path = &arguments.store.path;
     match arguments.read_write {
         true => {
-            let mut writing = WriteArguments { keep_log: arguments.keep_log, ..WriteArguments::default() };
+            let Serve { keep_log, checkpoint, .. } = *arguments;
+            let mut writing = WriteArguments { keep_log, checkpoint, ..WriteArguments::default() };
             // The option --wait of this verb is for requests.
             writing.wait.wait = Some(Duration::ZERO);
             changing(path, Some(arguments.create), writing, |store| serve(store, arguments))

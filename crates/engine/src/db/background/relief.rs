@@ -25,6 +25,8 @@ pub struct WorkerRelief {
     pub(super) core: std::sync::Weak<Core>,
     pub(super) checkpointer: std::sync::Weak<Mutex<Checkpointer>>,
     pub(super) background: bool,
+    /// See [`Options::checkpoint_interval`](crate::Options::checkpoint_interval).
+    pub(super) checkpoint_interval: Duration,
     pub(super) space: Arc<Mutex<Space>>,
     /// How things were when a checkpoint failed because the disk was full, if none has
     /// succeeded since. [`LockRank::FailedCheckpoint`](crate::sync::LockRank::FailedCheckpoint).
@@ -91,6 +93,14 @@ impl MemoryRelief for WorkerRelief {
         // Without a worker the log is written by the next commit that asks for it, or when its buffer is full.
         if let Ok(_asked) = self.ask(|requests| requests.write_behind = true) {
             self.signals.write_behind.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn note_oldest(&self) {
+        if self.background && !self.checkpoint_interval.is_zero() {
+            let due = Instant::now().checked_add(self.checkpoint_interval);
+            // Without a thread the commits wait until the deltas are full.
+            drop(self.ask(|requests| requests.checkpoint_at = due));
         }
     }
 

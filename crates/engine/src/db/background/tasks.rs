@@ -1,7 +1,8 @@
 //! What the background thread is asked to do, and in which order it does that.
 //!
 //! It sleeps without a timeout while there is nothing to do. Some time after the last commit it merges the runs that
-//! are left, and frees the memory that deltas left for their successors.
+//! are left, and frees the memory that deltas left for their successors. If the options limit the age of commits that
+//! no checkpoint has, the oldest of them sets the time of the next checkpoint.
 
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ pub struct Signals {
 #[derive(Debug, Default)]
 pub struct Requests {
     pub(super) checkpoint: bool,
+    /// When to run a checkpoint because the oldest commit that none has is too old then.
+    pub(super) checkpoint_at: Option<Instant>,
     pub(super) write_behind: bool,
     /// When to free the memory that deltas left.
     pub(super) forget_at: Option<Instant>,
@@ -70,7 +73,10 @@ impl Drop for ThreadEnd<'_> {
 
 #[derive(Clone, Copy)]
 pub enum Task {
-    Checkpoint,
+    /// By time: no commit has asked for it.
+    Checkpoint {
+        by_time: bool,
+    },
     WriteBehind,
     ForgetSpares,
     Merge(RunsToMerge),
@@ -102,8 +108,11 @@ impl Signals {
                 requests.wrote_last = false;
                 return Some(Task::Merge(RunsToMerge::Owed));
             }
-            if requests.checkpoint {
-                return Some(Task::Checkpoint);
+            let is_due = requests.checkpoint_at.is_some_and(|at| at <= Instant::now());
+            if requests.checkpoint || is_due {
+                // It flushes all commits so far; a later one sets the time again.
+                requests.checkpoint_at = None;
+                return Some(Task::Checkpoint { by_time: !requests.checkpoint });
             }
             if let Some(which) = requests.merge {
                 requests.wrote_last = false;
@@ -124,7 +133,8 @@ impl Signals {
             if requests.forget_at.take_if(|at| *at <= now).is_some() {
                 return Some(Task::ForgetSpares);
             }
-            requests = match requests.settle_at.into_iter().chain(requests.forget_at).min() {
+            let times = [requests.settle_at, requests.forget_at, requests.checkpoint_at];
+            requests = match times.into_iter().flatten().min() {
                 Some(at) => self.changed.wait_timeout(requests, at.saturating_duration_since(now)),
                 None => self.changed.wait(requests),
             };
@@ -165,7 +175,7 @@ impl Signals {
                     sleep(STANDING_BACK);
                 }
             }
-            Task::Checkpoint => {
+            Task::Checkpoint { by_time } => {
                 let mut locked = checkpointer.lock();
                 let began = Instant::now();
                 let bytes = core.writer.as_ref().map_or(0, |writer| writer.budget.excess_bytes());
@@ -173,8 +183,8 @@ impl Signals {
                 drop(locked);
                 let mut requests = self.requests.lock();
                 requests.end_flush();
-                // Another thread may have flushed before.
-                requests.flush = (outcome.is_ok() && bytes > 0).then(|| (bytes, began.elapsed()));
+                // Another thread may have flushed before. How long few bytes take says nothing about the pace.
+                requests.flush = (outcome.is_ok() && bytes > 0 && !by_time).then(|| (bytes, began.elapsed()));
                 requests.checkpoint = false;
                 requests.ended += 1;
                 if let Err(error) = &outcome
@@ -182,6 +192,10 @@ impl Signals {
                 {
                     // The frozen deltas must not wait for another commit.
                     requests.retry_later(core.published.visible());
+                    if by_time {
+                        // Nor until commits pause.
+                        requests.checkpoint_at = requests.checkpoint_at.or(requests.settle_at);
+                    }
                 }
                 // The thread that stopped it knows why.
                 requests.failure = outcome.err().filter(|error| !matches!(error, Error::Stopped { .. }));

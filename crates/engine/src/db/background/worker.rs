@@ -4,6 +4,7 @@ use crate::db::background::relief::WorkerRelief;
 use crate::db::background::tasks::Signals;
 use crate::db::checkpoint::checkpointer::Checkpointer;
 use crate::error::Result;
+use crate::options::Options;
 use crate::sync::{Arc, Instant, LockRank, Mutex};
 use crate::txn::commit::core::Core;
 
@@ -15,14 +16,15 @@ pub struct Worker {
 
 impl Worker {
     /// Lets commits of `core` call for checkpoints.
-    pub fn start(core: &Arc<Core>, checkpointer: &Arc<Mutex<Checkpointer>>, background: bool) -> Result<Self> {
+    pub fn start(core: &Arc<Core>, checkpointer: &Arc<Mutex<Checkpointer>>, options: &Options) -> Result<Self> {
         let signals = Arc::new(Signals::default());
         let writer = core.writer()?;
         let wake = WorkerRelief {
             signals: Arc::clone(&signals),
             core: Arc::downgrade(core),
             checkpointer: Arc::downgrade(checkpointer),
-            background,
+            background: options.background,
+            checkpoint_interval: options.checkpoint_interval,
             space: Arc::clone(writer.large.space()),
             failed: Mutex::ranked(LockRank::FailedCheckpoint, None),
             began: Instant::now(),
@@ -37,6 +39,12 @@ impl Worker {
             relief.note_runs();
         }
         Ok(Self { signals })
+    }
+
+    /// When the next checkpoint is due because commits are old.
+    #[cfg(test)]
+    pub fn checkpoint_at(&self) -> Option<Instant> {
+        self.signals.requests.lock().checkpoint_at
     }
 
     /// Has the thread stop, after what it is doing now.

@@ -222,7 +222,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, file: Arc<dy
 fn start(core: Arc<Core>, options: Options, checkpointer: Checkpointer, meta: Meta) -> Result<Inner> {
     let (watchers, meta_number) = (checkpointer.watchers.clone(), Arc::clone(&checkpointer.meta_number));
     let checkpointer = Arc::new(Mutex::ranked(LockRank::Checkpointer, checkpointer));
-    let worker = Worker::start(&core, &checkpointer, options.background)?;
+    let worker = Worker::start(&core, &checkpointer, &options)?;
     Ok(Inner {
         core,
         options,

@@ -173,7 +173,7 @@ impl Reserved {
     fn take(disk: &Arc<dyn Disk>, path: PathBuf) -> Result<Self> {
         refuse_reserved(&path)?;
         refuse_existing(&**disk, &path)?;
-        let lock = match disk.lock_writer(&lock_path(&path)).map_err(|error| Error::io("lock", &path, error))? {
+        let lock = match disk.lock_writer(&lock_path(&path)).map_err(|error| Error::io("create", &path, error))? {
             WriterAttempt::Held(lock) => lock,
             WriterAttempt::Busy(holder) => return Err(locked(path, holder)),
         };

@@ -57,12 +57,15 @@ impl Cursor {
         Ok(cursor)
     }
 
-    /// As [`Cursor::seek`], in a tree that may be damaged. After an error, the cursor is in what could not be read, and
-    /// has no entry: [`Cursor::next_leaf`] moves it to the leaf behind that, as it does after an error of its own.
+    /// As [`Cursor::seek`], in a tree that may be damaged, but only to the leaf: the place in it is not exact. After an
+    /// error, the cursor is in what could not be read: [`Cursor::next_leaf`] moves it to the leaf behind that, as it
+    /// does after an error of its own.
     pub(in crate::tree) fn seek_damaged(pages: &Pages, root: &Root, to: Seek<'_>) -> (Self, Result<()>) {
         let mut cursor = Self::unplaced(root);
         let outcome = with_search(SeekTo { pages, cursor: &mut cursor, to });
-        (cursor, outcome)
+        // If a long key of the leaf cannot be read, the others can.
+        let is_in_leaf = cursor.count > 0;
+        (cursor, if is_in_leaf { Ok(()) } else { outcome })
     }
 
     fn unplaced(root: &Root) -> Self {

@@ -24,8 +24,8 @@ pub struct ReadableKeys<'p> {
 }
 
 impl<'p> ReadableKeys<'p> {
-    /// The keys of these trees from the leaf on to which `low` belongs. Requires: the keys of each tree are above those
-    /// of the trees before it.
+    /// The keys of these trees, beginning at the leaf of `low`. Requires: the keys of each tree are above those of the
+    /// trees before it.
     pub fn new(pages: &'p Pages, roots: Vec<Root>, low: &[u8]) -> Self {
         Self { pages, low: low.into(), roots: roots.into_iter(), cursor: None, keys: VecDeque::new() }
     }

@@ -157,6 +157,9 @@ pub trait MemoryRelief: Send + Sync {
     /// A commit is in the log's buffer, to be written behind. Must not wait.
     fn write_behind(&self);
 
+    /// A commit is the oldest that no checkpoint has begun to flush. Must not wait.
+    fn note_oldest(&self);
+
     /// A checkpoint has left runs above trees, which are to be merged later. Must not wait.
     fn note_runs(&self);
 

@@ -56,6 +56,8 @@ struct Placed<'w> {
     place: Option<InPlace>,
     /// Whether its record is in the log's buffer, which is written later.
     buffered: bool,
+    /// Whether it is the first commit since the deltas were exchanged.
+    is_oldest: bool,
     /// The lock of the log, held until the end if tables change: no other commit may get a place before.
     schema_guard: Option<MutexGuard<'w, Logged>>,
     /// The state that this commit replaced, if tables change.
@@ -287,6 +289,7 @@ impl Core {
             Ok(appended) => appended,
         };
         logged.bytes += log_bytes as u64;
+        let is_oldest = logged.active_bytes == 0;
         let active_bytes = logged.active_bytes + memory_bytes;
         writer.set_active_bytes(&mut logged, active_bytes);
         logged.last = sequence;
@@ -301,6 +304,7 @@ impl Core {
             newer,
             place,
             buffered,
+            is_oldest,
             schema_guard: changes_tables.then_some(logged),
             replaced: None,
         })
@@ -347,6 +351,11 @@ impl Core {
     fn settle(&self, writer: &Writer, placed: &Placed<'_>, durability: Durability) -> Result<Sequence> {
         if let (true, Some(relief)) = (placed.buffered, writer.relief.get()) {
             relief.write_behind();
+        }
+        if placed.is_oldest
+            && let Some(relief) = writer.relief.get()
+        {
+            relief.note_oldest();
         }
         if durability == Durability::Disk && !planted(Fault::NotFlushed) {
             let outcome = self.make_durable(writer, placed.sequence);

@@ -122,7 +122,11 @@ pub fn diagnostics(asked: &Asked<'_>, mut fields: Fields) -> Result<String, Refu
 /// The symbols that the field `symbol` means: at a place, or by name.
 fn symbols_of(asked: &Asked<'_>, fields: &mut Fields) -> Result<Vec<SymbolId>, Refusal> {
     let what = "a place, such as src/main.rs:7:4, or a symbol or its name, such as Store::open";
-    Ok(asked.reader.symbols_asked(&required(fields, "symbol", what)?)?)
+    let text = required(fields, "symbol", what)?;
+    if text.is_empty() {
+        return Err(fields.wrong("symbol", &format!("is empty: it must be {what}")));
+    }
+    Ok(asked.reader.symbols_asked(&text)?)
 }
 
 fn required(fields: &mut Fields, name: &str, what: &str) -> Result<String, Refusal> {

@@ -5,13 +5,12 @@ mod socket;
 
 use std::io::Write as _;
 
-use fulgurite::Database;
-use fulgurite::io::Access;
 use fulgurite_events::Position;
 
 use super::opened::reading_store;
 use super::read::{Bounds, print};
 use crate::arguments::events::{Follow, StoreArgument};
+use crate::database::has_writer;
 use crate::failure::Failure;
 use crate::output::{pause, standard_output};
 
@@ -60,12 +59,6 @@ fn follow_file(arguments: &Follow, store: &StoreArgument) -> Result<(), Failure>
         }
         pause(arguments.interval)?;
     }
-}
-
-/// Whether a process has the file open for writing. If that cannot be found out, the answer is no.
-fn has_writer(db: &Database) -> bool {
-    let file = db.disk().open(db.path(), Access::Read);
-    file.and_then(|file| file.locks().writer_lives()).unwrap_or(false)
 }
 
 /// More waiting events than this are worth a message.

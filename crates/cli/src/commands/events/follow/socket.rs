@@ -57,11 +57,19 @@ pub fn run(arguments: &Follow, socket: &Path) -> Result<(), Failure> {
                 let position = follower.position();
                 // The other process waits until a consumer has acknowledged the last events.
                 drop(follower);
-                if ended == 0 {
-                    let _ = writeln!(stderr(), "the connection has ended; connecting again at position {position}");
+                let is_first = ended == 0;
+                if is_first {
+                    let _ = match arguments.consumer {
+                        // It continues at the position that the store keeps.
+                        Some(_) => writeln!(stderr(), "the connection has ended; connecting again"),
+                        None => writeln!(stderr(), "the connection has ended; connecting again at position {position}"),
+                    };
                 }
                 has_ended(&mut ended);
                 follower = connect_again(arguments, socket, position, &mut ended)?;
+                if is_first && arguments.consumer.is_some() {
+                    let _ = writeln!(stderr(), "connected again at position {}", follower.position());
+                }
             }
             Err(error) => return Err(error.into()),
         }
