@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -371,6 +371,34 @@ class MisuseTest(unittest.TestCase):
         with self.assertRaises(fulgurite.ClosedError):
             txn.commit()
 
+    def test_the_iterable_of_a_sorted_load_does_not_wait_for_the_load(self) -> None:
+        faulthandler.dump_traceback_later(120, exit=True)
+        self.addCleanup(faulthandler.cancel_dump_traceback_later)
+        begun = self.db.write()
+
+        def pairs() -> Iterator[tuple[bytes, bytes]]:
+            yield b"a", b""
+            for write in (
+                lambda: self.t.update({b"k": b""}),
+                self.db.write,
+                self.db.exclusive,
+                begun.commit,
+                lambda: self.db.table("other"),
+                lambda: self.db.bulk_load(self.t, []),
+                self.db.checkpoint,
+                self.db.compact,
+                self.db.close,
+            ):
+                with self.assertRaises(fulgurite.NestedError):
+                    write()
+            # Reads do not wait, and neither does opening an existing table.
+            self.assertNotIn(b"k", self.db.table("t"))
+            yield b"b", b""
+
+        self.assertEqual(self.db.bulk_load(self.t, pairs(), is_sorted=True), (2, 0))
+        begun.commit()
+        self.t[b"k"] = b"v"
+
     def test_a_close_that_waits_for_an_exclusive_transaction_stops_nobody(self) -> None:
         # Without the interpreter: a thread that waits with its lock held stops all others.
         faulthandler.dump_traceback_later(120, exit=True)
@@ -439,7 +467,9 @@ class MisuseTest(unittest.TestCase):
             ("the key needs string, not int", TypeError, names.__getitem__, [1]),
             ("the value needs i64, not str", TypeError, names.__setitem__, ["k", "v"]),
             ("`i7` names no type; use int", fulgurite.InvalidError, partial(self.db.table, key="i7"), ["typed"]),
+            ("batch_rows must be at least 1", ValueError, partial(names.arrow, batch_rows=0), []),
             ("keep_log_bytes is -1", fulgurite.InvalidError, partial(fulgurite.open, keep_log_bytes=-1), ["b.ful"]),
+            ("checkpoint_interval", fulgurite.InvalidError, partial(fulgurite.open, checkpoint_interval=-1), ["b.ful"]),
         ]
         for text, kind, call, arguments in wrong:
             with self.assertRaisesRegex(kind, text):

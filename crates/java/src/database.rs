@@ -139,6 +139,7 @@ pub fn options(numbers: &[jlong]) -> Result<Options> {
             11 => options.background(number != 0),
             12 => options.wait_for_lock(Duration::from_millis(unsigned("the wait for the lock", number)?)),
             13 => options.keep_log(unsigned("the retained log", number)?),
+            14 => options.checkpoint_interval(Duration::from_millis(unsigned("the checkpoint interval", number)?)),
             _ => return Err(Failure::Invalid(format!("there is no option {position}"))),
         };
     }

@@ -113,6 +113,14 @@ impl Built {
     }
 }
 
+/// Checks the number of rows that a batch of a stream may have.
+///
+/// # Errors
+/// If it is 0.
+pub fn check_batch_rows(batch_rows: usize) -> Result<()> {
+    if batch_rows == 0 { Err(Failure::invalid("batch_rows must be at least 1, not 0")) } else { Ok(()) }
+}
+
 /// A batch is too long for offsets of 32 bits.
 const TOO_LONG: &str = "a batch has more than 2 GiB; ask for fewer rows by batch_rows";
 

@@ -60,6 +60,12 @@ impl Failure {
         Self::Kind("NESTED", text.into())
     }
 
+    /// This thread would wait for its own bulk load.
+    pub fn loading() -> Self {
+        let text = "this thread is in a bulk load; its iterable must not change, checkpoint or close the database";
+        Self::Kind("NESTED", text.into())
+    }
+
     /// A call of the object has panicked.
     pub fn broken() -> Self {
         Self::Kind("INTERNAL", "an earlier call of this object failed with an internal error; close it".into())

@@ -22,6 +22,7 @@ pub struct OpenDatabase {
     opening: Opening,
     /// The newest exclusive transaction, open or not, and the thread that has begun it.
     exclusive: Mutex<Option<(ThreadId, Weak<Writing>)>>,
+    loading: Arc<Loading>,
 }
 
 impl OpenDatabase {
@@ -67,16 +68,18 @@ impl OpenDatabase {
         };
         *objects += 1;
         drop(objects);
-        Ok((Self { database: Mutex::new(Some(database)), opening, exclusive: Mutex::default() }, other))
+        let database = Mutex::new(Some(database));
+        Ok((Self { database, opening, exclusive: Mutex::default(), loading: Arc::default() }, other))
     }
 
     /// Closes the database, unless another object has it open. Does nothing the second time. Aborts an exclusive
     /// transaction of this thread: closing would wait for its end.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Those of the engine. Also if this thread is in a sorted bulk load: closing would wait for ever.
     pub fn close(&self) -> Result<()> {
         check_not_merging()?;
+        self.loading.check()?;
         if let Some(writing) = self.exclusive_of_this_thread() {
             drop(writing.take()?);
         }
@@ -98,15 +101,30 @@ impl OpenDatabase {
         database.clone().ok_or_else(|| Failure::closed("database"))
     }
 
-    /// The database, for changes, which wait for an exclusive transaction.
+    /// The database, for calls that wait for bulk loads.
     ///
     /// # Errors
-    /// As [`OpenDatabase::get`]. Also if this thread has an exclusive transaction open: the change would wait for ever.
+    /// As [`OpenDatabase::get`]. Also if this thread is in a sorted bulk load: the call would wait for ever.
+    pub fn get_after_loads(&self) -> Result<Database> {
+        self.loading.check()?;
+        self.get()
+    }
+
+    /// The database, for changes, which wait for bulk loads and for an exclusive transaction.
+    ///
+    /// # Errors
+    /// As [`OpenDatabase::get_after_loads`]. Also if this thread has an exclusive transaction open.
     pub fn get_to_write(&self) -> Result<Database> {
         match self.exclusive_of_this_thread() {
             Some(_) => Err(Failure::nested()),
-            None => self.get(),
+            None => self.get_after_loads(),
         }
+    }
+
+    /// Runs a sorted bulk load. Meanwhile, calls of this thread that would wait for it fail.
+    pub fn while_loading<R>(&self, load: impl FnOnce() -> R) -> R {
+        let _noted = self.loading.note();
+        load()
     }
 
     /// Notes that this thread has begun an exclusive transaction.
@@ -133,6 +151,37 @@ impl Drop for OpenDatabase {
         // interpreter there is nobody to wait.
         let mut database = Some(database);
         Python::try_attach(|py| py.detach(|| drop(database.take())));
+    }
+}
+
+/// The threads that are in a sorted bulk load of a database.
+#[derive(Default)]
+struct Loading(Mutex<Vec<ThreadId>>);
+
+/// Notes, while it lives, that its thread is in a load.
+struct Noted<'l>(&'l Loading);
+
+impl Loading {
+    fn threads(&self) -> MutexGuard<'_, Vec<ThreadId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self) -> Noted<'_> {
+        self.threads().push(thread::current().id());
+        Noted(self)
+    }
+
+    /// Fails if this thread is in a load.
+    fn check(&self) -> Result<()> {
+        let is_loading = self.threads().contains(&thread::current().id());
+        if is_loading { Err(Failure::loading()) } else { Ok(()) }
+    }
+}
+
+impl Drop for Noted<'_> {
+    fn drop(&mut self) {
+        let ended = thread::current().id();
+        self.0.threads().retain(|thread| *thread != ended);
     }
 }
 
@@ -188,17 +237,22 @@ pub struct Changes {
 }
 
 /// A write transaction.
-pub struct Writing(Mutex<Option<Changes>>);
+pub struct Writing {
+    changes: Mutex<Option<Changes>>,
+    /// The loads of its database, for which its commit waits.
+    loading: Arc<Loading>,
+}
 
 impl Writing {
-    /// A running transaction.
-    pub fn new(txn: WriteTxn) -> Self {
-        Self(Mutex::new(Some(Changes { txn, savepoints: Vec::new() })))
+    /// A running transaction of a database.
+    pub fn new(txn: WriteTxn, open: &OpenDatabase) -> Self {
+        let changes = Mutex::new(Some(Changes { txn, savepoints: Vec::new() }));
+        Self { changes, loading: Arc::clone(&open.loading) }
     }
 
     /// Whether it has not ended. While another thread uses it, it has not.
     fn is_open(&self) -> bool {
-        match self.0.try_lock() {
+        match self.changes.try_lock() {
             Ok(changes) => changes.is_some(),
             Err(TryLockError::Poisoned(changes)) => changes.get_ref().is_some(),
             Err(TryLockError::WouldBlock) => true,
@@ -207,7 +261,7 @@ impl Writing {
 
     fn lock(&self) -> Result<MutexGuard<'_, Option<Changes>>> {
         check_not_merging()?;
-        self.0.lock().map_err(|_| Failure::broken())
+        self.changes.lock().map_err(|_| Failure::broken())
     }
 
     /// Calls `run` with the transaction.
@@ -216,6 +270,15 @@ impl Writing {
     /// If it has ended, and the errors of `run`.
     pub fn with<R>(&self, run: impl FnOnce(&mut Changes) -> Result<R>) -> Result<R> {
         run(self.lock()?.as_mut().ok_or_else(|| Failure::closed("transaction"))?)
+    }
+
+    /// Takes the transaction out, to commit it.
+    ///
+    /// # Errors
+    /// As [`Writing::take`]. Also if this thread is in a sorted bulk load: the commit would wait for ever.
+    pub fn take_to_commit(&self) -> Result<Option<WriteTxn>> {
+        self.loading.check()?;
+        self.take()
     }
 
     /// Takes the transaction out, to end it.
@@ -249,6 +312,17 @@ impl Kind {
         match self {
             Self::Database(open) => open.get(),
             _ => Err(Failure::invalid("this is a transaction, not a database")),
+        }
+    }
+
+    /// The open database, for calls that wait for bulk loads.
+    ///
+    /// # Errors
+    /// As [`Kind::database`] and [`OpenDatabase::get_after_loads`].
+    pub fn database_after_loads(&self) -> Result<Database> {
+        match self {
+            Self::Database(open) => open.get_after_loads(),
+            other => other.database(),
         }
     }
 

@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Mutex;
 
-use fulgurite::{Database, Error, Table as EngineTable};
+use fulgurite::{Error, Table as EngineTable};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyTuple};
 
 use crate::error::{Failure, Result};
 use crate::keys::type_of;
+use crate::kinds::OpenDatabase;
 use crate::scans::Entry;
 use crate::tables::Table;
 
@@ -90,18 +91,19 @@ const SORT_MEMORY_BYTES: usize = 256 << 20;
 /// Those of the iterable and of the engine.
 pub fn load(
     py: Python<'_>,
-    database: &Database,
+    open: &OpenDatabase,
     table: &Table,
     pairs: &Bound<'_, PyAny>,
     is_sorted: bool,
 ) -> Result<(u64, u64)> {
+    let database = open.get_to_write()?;
     let iterator = pairs.try_iter()?.unbind();
     let failure = Mutex::new(None);
     let engine: &EngineTable = &table.table;
     let loaded = py.detach(|| {
         let entries = Entries { iterator, table, batch: VecDeque::new(), has_ended: false, failure: &failure };
         if is_sorted {
-            database.try_bulk_load(engine, entries)
+            open.while_loading(|| database.try_bulk_load(engine, entries))
         } else {
             database.try_bulk_load_unsorted(engine, entries, SORT_MEMORY_BYTES)
         }

@@ -12,7 +12,7 @@ use fulgurite_rdf::{IdPattern, LoadInput, LoadOptions, Quads, RdfFormat, Snapsho
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
 
-use crate::arrow::{ArrowStream, Cells, Field, text_of};
+use crate::arrow::{ArrowStream, Cells, Field, check_batch_rows, text_of};
 use crate::error::{Failure, Result};
 use crate::keys::bytes_of;
 use crate::kinds::OpenDatabase;
@@ -304,14 +304,15 @@ impl Rows {
 
     /// The rows that are left, as record batches: a column of texts for each variable.
     #[pyo3(signature = (batch_rows=65536))]
-    fn arrow(&self, batch_rows: usize) -> ArrowStream {
+    fn arrow(&self, batch_rows: usize) -> Result<ArrowStream> {
+        check_batch_rows(batch_rows)?;
         let fields: Vec<Field> = self.variables.iter().map(|name| Field::text(name)).collect();
         let (state, parts) = (Arc::clone(&self.state), fields.clone());
         let next = move || {
             let mut state = state.lock().map_err(|_| text_of(&Failure::broken()))?;
             let mut columns: Vec<Cells> = vec![Cells::new(); parts.len()];
             let mut rows = 0;
-            while rows < batch_rows.max(1) {
+            while rows < batch_rows {
                 let Some(row) = state.next().map_err(|failure| text_of(&failure))? else { break };
                 for (column, term) in columns.iter_mut().zip(row) {
                     column.push(term.map(|term| term.to_string().into_bytes()));
@@ -323,7 +324,7 @@ impl Rows {
             }
             Ok(Some(columns.iter().zip(&parts).map(|(cells, field)| field.array(cells)).collect::<Result<_, _>>()?))
         };
-        ArrowStream::new(fields, Box::new(next))
+        Ok(ArrowStream::new(fields, Box::new(next)))
     }
 }
 

@@ -86,6 +86,11 @@ fn with_option(options: Options, name: &str, value: &Bound<'_, PyAny>) -> Result
         "write_set_bytes" => options.write_set_bytes(value.extract()?),
         "max_size_bytes" => options.max_size_bytes(value.extract()?),
         "keep_log_bytes" => options.keep_log(value.extract()?),
+        "checkpoint_interval" => {
+            let interval = Duration::try_from_secs_f64(value.extract()?);
+            let refused = || Failure::invalid(format!("{name} must be a number of seconds, 0 or more, not {value}"));
+            options.checkpoint_interval(interval.map_err(|_| refused())?)
+        }
         "merge_functions" => merging::functions::register(options, value)?,
         _ => return Err(Failure::invalid(format!("there is no option {name}"))),
     })
@@ -286,6 +291,7 @@ impl Source {
         reverse: bool,
         batch_rows: usize,
     ) -> Result<ArrowStream> {
+        arrow::check_batch_rows(batch_rows)?;
         let bounds = Bounds::new(table, start, stop, prefix)?;
         let kind = snapshot_of(&self.kind)?;
         // The stream keeps the snapshot itself, so that it may outlive the transaction.
@@ -298,7 +304,7 @@ impl Source {
         let columns: Vec<_> = columns.into_iter().map(|(name, column)| arrow::Field::of(name, column)).collect();
         let (engine, fields) = (table.table.clone(), columns.clone());
         let next = move || {
-            let entries = rest.read(&kind, &engine, batch_rows.max(1)).map_err(|failure| arrow::text_of(&failure))?;
+            let entries = rest.read(&kind, &engine, batch_rows).map_err(|failure| arrow::text_of(&failure))?;
             if entries.is_empty() {
                 return Ok(None);
             }
@@ -321,29 +327,29 @@ impl Source {
     /// Begins a write transaction.
     #[pyo3(signature = (isolation=None))]
     fn write(&self, py: Python<'_>, isolation: Option<&str>) -> Result<Self> {
-        let database = self.kind.database_to_write()?;
+        let open = self.open_database()?;
+        let database = open.get_to_write()?;
         let isolation = isolation.map(self::isolation).transpose()?;
         let txn = py.detach(|| match isolation {
             Some(isolation) => database.write_with(isolation),
             None => database.write(),
         })?;
-        Ok(Self { kind: Kind::Write(Arc::new(Writing::new(txn))) })
+        Ok(Self { kind: Kind::Write(Arc::new(Writing::new(txn, &open))) })
     }
 
     /// Begins an exclusive write transaction. None if another one has not ended in time. Signals of the system are
     /// handled meanwhile.
     fn exclusive(&self, py: Python<'_>, timeout: f64) -> Result<Option<Self>> {
+        let open = self.open_database()?;
         let deadline = Instant::now().checked_add(seconds(timeout)?);
         loop {
             let left = deadline.map_or(SLICE, |deadline| deadline.saturating_duration_since(Instant::now()));
             // Not kept over slices: another thread may close the database meanwhile.
-            let database = self.kind.database()?;
+            let database = open.get_after_loads()?;
             let begun = py.detach(move || database.begin_exclusive(left.min(SLICE)))?;
             if let Some(txn) = begun {
-                let writing = Arc::new(Writing::new(txn));
-                if let Kind::Database(open) = &self.kind {
-                    open.note_exclusive(&writing);
-                }
+                let writing = Arc::new(Writing::new(txn, &open));
+                open.note_exclusive(&writing);
                 return Ok(Some(Self { kind: Kind::Write(writing) }));
             }
             if left.is_zero() {
@@ -527,7 +533,7 @@ impl Source {
         let Kind::Write(writing) = &self.kind else { return Err(Failure::read_only()) };
         let durability = durability.map(self::durability).transpose()?;
         py.detach(|| {
-            let txn = writing.take()?.ok_or_else(|| Failure::closed("transaction"))?;
+            let txn = writing.take_to_commit()?.ok_or_else(|| Failure::closed("transaction"))?;
             Ok(match durability {
                 Some(durability) => txn.commit_with(durability)?.0,
                 None => txn.commit()?.0,
@@ -553,13 +559,13 @@ impl Source {
 
     /// Merges all commits into the file.
     fn checkpoint(&self, py: Python<'_>) -> Result<()> {
-        let database = self.kind.database()?;
+        let database = self.kind.database_after_loads()?;
         Ok(py.detach(|| database.checkpoint())?)
     }
 
     /// Makes the file smaller, and returns by how many bytes.
     fn compact(&self, py: Python<'_>) -> Result<u64> {
-        let database = self.kind.database()?;
+        let database = self.kind.database_after_loads()?;
         Ok(py.detach(|| database.compact())?)
     }
 
@@ -622,6 +628,6 @@ impl Source {
         pairs: &Bound<'_, PyAny>,
         is_sorted: bool,
     ) -> Result<(u64, u64)> {
-        loads::load(py, &self.kind.database_to_write()?, table, pairs, is_sorted)
+        loads::load(py, &*self.open_database()?, table, pairs, is_sorted)
     }
 }

@@ -304,7 +304,9 @@ class Database(Source):
         """Load entries, all of them or none. Return the numbers of inserted and replaced keys.
 
         It is faster than transactions and takes constant memory. With ``is_sorted``, keys must
-        ascend. Commits of others wait until it ends, so the iterable must not commit.
+        ascend. Commits of others wait until it ends, so the iterable must not change, checkpoint or
+        close the database: on the same thread, such calls raise ``NestedError``. Without
+        ``is_sorted``, the iterable is read before the others wait.
         """
         if not isinstance(table, Table):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"table must be a Table, not {type(table).__name__}; use db[name]")
@@ -379,6 +381,7 @@ def open(
     max_size_bytes: int | None = None,
     keep_log_bytes: int | None = None,
     wait_for_lock: float = 0.0,
+    checkpoint_interval: float = 0.0,
     merge_functions: Mapping[str, MergeFunction] | None = None,
 ) -> Database:
     """Open a database, and create it if it does not exist (unless ``create`` is false).
@@ -386,7 +389,9 @@ def open(
     Use the result as a context manager, or close it. ``read_only`` opens it for reading only,
     ``image`` opens an image. ``durability`` says what a commit survives: "memory" nothing, "log" a
     crash of the process, "disk" a power cut (the default). ``wait_for_lock`` is how many seconds
-    opening waits for another process that has the database open for writing.
+    opening waits for another process that has the database open for writing. If
+    ``checkpoint_interval`` is above 0, a commit that is older than so many seconds is written to the
+    file, where other processes see it.
 
     ``merge_functions`` has functions by the names that tables have (``merge_function``). Each gets
     the key, the value or None, and a list of operands, as bytes, and returns the new value. It must
@@ -412,6 +417,7 @@ def open(
         max_size_bytes=max_size_bytes,
         keep_log_bytes=keep_log_bytes,
         wait_for_lock=wait_for_lock,
+        checkpoint_interval=checkpoint_interval,
         merge_functions=None if merge_functions is None else dict(merge_functions),
     )
     return Database(source, path)

@@ -124,7 +124,8 @@ class TombstoneError(Error):
 class NestedError(Error, RuntimeError):
     """A change by the store within ``EventStore.transact``, or by the database beside an exclusive transaction.
 
-    It would wait for this transaction, which this thread has begun. Write by the transaction.
+    It would wait for this transaction, which this thread has begun. Write by the transaction. In the
+    iterable of a sorted bulk load, a change by the database would wait for the load.
     """
 
 

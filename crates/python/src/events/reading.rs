@@ -7,7 +7,7 @@ use fulgurite_events::{EventQuery, Events, Position, Snapshot, StreamInfo, Strea
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use crate::arrow::{ArrowStream, text_of};
+use crate::arrow::{ArrowStream, check_batch_rows, text_of};
 use crate::error::{Failure, Result};
 use crate::events::arguments;
 use crate::events::columns;
@@ -137,13 +137,14 @@ impl EventScan {
 
     /// The events that are left, as record batches.
     #[pyo3(signature = (batch_rows=65536))]
-    fn arrow(&self, batch_rows: usize) -> ArrowStream {
+    fn arrow(&self, batch_rows: usize) -> Result<ArrowStream> {
+        check_batch_rows(batch_rows)?;
         let state = Arc::clone(&self.0);
         let next = move || {
             let batch = state.with(ITERATOR, |State { rest, events, .. }| {
                 let mut batch: Vec<Recorded> = std::mem::take(events).into();
-                while batch.len() < batch_rows.max(1) && (batch.is_empty() || rest.failure.is_none()) {
-                    let more = match rest.read(batch_rows.max(1) - batch.len()) {
+                while batch.len() < batch_rows && (batch.is_empty() || rest.failure.is_none()) {
+                    let more = match rest.read(batch_rows - batch.len()) {
                         Ok(more) => more,
                         Err(failure) if batch.is_empty() => return Err(failure),
                         Err(failure) => {
@@ -161,7 +162,7 @@ impl EventScan {
             let batch = batch.map_err(|failure| text_of(&failure))?;
             if batch.is_empty() { Ok(None) } else { columns::columns(&batch).map(Some) }
         };
-        ArrowStream::new(columns::fields(), Box::new(next))
+        Ok(ArrowStream::new(columns::fields(), Box::new(next)))
     }
 }
 

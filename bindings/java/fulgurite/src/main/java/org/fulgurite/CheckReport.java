@@ -58,4 +58,10 @@ public final class CheckReport {
     public long pages() {
         return counts[2];
     }
+
+    @Override
+    public String toString() {
+        String checked = " (tables: " + tables() + ", entries: " + entries() + ", pages: " + pages() + ")";
+        return (isSound() ? "sound" : "damaged: " + String.join("; ", damages)) + checked;
+    }
 }

@@ -5,6 +5,7 @@ import java.nio.ByteOrder;
 import java.nio.ReadOnlyBufferException;
 import java.util.Arrays;
 import org.fulgurite.internal.Exceptions;
+import org.fulgurite.buffers.PackedEntries;
 import org.fulgurite.internal.Native;
 
 /**

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -47,6 +48,9 @@ public final class Database implements AutoCloseable {
 
     /** The newest exclusive transaction, open or not. */
     private volatile Exclusive exclusive;
+
+    /** The threads that are in a sorted bulk load. */
+    private final Set<Thread> loading = ConcurrentHashMap.newKeySet();
 
     Database(Path path, long raw) {
         this.path = path;
@@ -159,25 +163,27 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * Begins a write transaction with the isolation of the options. Waits while an exclusive transaction is running.
+     * Begins a write transaction with the isolation of the options. Waits while an exclusive transaction or a bulk load
+     * of another thread is running. An interrupt does not end this wait.
      *
      * @return the transaction; commit or close it
-     * @throws IllegalStateException if this thread has begun an exclusive transaction that is open
+     * @throws IllegalStateException if this thread has begun an exclusive transaction that is open, or is in the
+     *     iterator of {@link #bulkLoad}
      */
     public WriteTransaction beginWrite() {
-        checkNotExclusive();
+        checkCanWrite();
         return new WriteTransaction(this, Native.beginWrite(handle.raw(), -1));
     }
 
     /**
-     * Begins a write transaction with the given isolation.
+     * Begins a write transaction with the given isolation. It waits as {@link #beginWrite()} does.
      *
      * @param isolation the isolation
      * @return the transaction; commit or close it
-     * @throws IllegalStateException if this thread has begun an exclusive transaction that is open
+     * @throws IllegalStateException as {@link #beginWrite()}
      */
     public WriteTransaction beginWrite(Isolation isolation) {
-        checkNotExclusive();
+        checkCanWrite();
         return new WriteTransaction(this, Native.beginWrite(handle.raw(), isolation.ordinal()));
     }
 
@@ -188,8 +194,10 @@ public final class Database implements AutoCloseable {
      *
      * @param timeout how long to wait for the previous exclusive transaction
      * @return the transaction, or nothing if the previous one has not ended in time
+     * @throws IllegalStateException if this thread is in the iterator of {@link #bulkLoad}
      */
     public Optional<WriteTransaction> beginExclusive(Duration timeout) {
+        checkNotLoading();
         long raw = Native.beginExclusive(handle.raw(), millisOf(timeout));
         if (raw == 0) {
             return Optional.empty();
@@ -205,8 +213,22 @@ public final class Database implements AutoCloseable {
         return newest != null && newest.thread == Thread.currentThread() && newest.transaction.isOpen();
     }
 
-    /** Throws if this thread would wait for its own exclusive transaction. */
-    private void checkNotExclusive() {
+    /** Whether the iterator of a sorted bulk load runs on this thread. */
+    private boolean isLoading() {
+        return loading.contains(Thread.currentThread());
+    }
+
+    /** Throws if this thread would wait for its own bulk load. */
+    void checkNotLoading() {
+        if (isLoading()) {
+            throw new IllegalStateException(
+                    "this thread is in a bulk load; its iterator must not change, checkpoint or close the database");
+        }
+    }
+
+    /** Throws if this thread would wait for its own exclusive transaction or bulk load. */
+    private void checkCanWrite() {
+        checkNotLoading();
         if (isExclusive()) {
             throw new IllegalStateException(
                     "this thread has an exclusive transaction open; write by it, or commit or close it first");
@@ -294,8 +316,8 @@ public final class Database implements AutoCloseable {
     private Table create(String name, TableOptions options, boolean ifAbsent) {
         Objects.requireNonNull(name, "name");
         // Opening an existing table does not wait.
-        if (isExclusive() && !(ifAbsent && tableNames().contains(name))) {
-            checkNotExclusive();
+        if ((isExclusive() || isLoading()) && !(ifAbsent && tableNames().contains(name))) {
+            checkCanWrite();
         }
         long raw = Native.createTable(
                 handle.raw(),
@@ -346,7 +368,7 @@ public final class Database implements AutoCloseable {
      * @param table the table
      */
     public void dropTable(Table table) {
-        checkNotExclusive();
+        checkCanWrite();
         Native.dropTable(handle.raw(), table.handle.raw());
     }
 
@@ -359,7 +381,7 @@ public final class Database implements AutoCloseable {
      */
     public Table renameTable(Table table, String name) {
         Objects.requireNonNull(name, "name");
-        checkNotExclusive();
+        checkCanWrite();
         return new Table(this, Native.renameTable(handle.raw(), table.handle.raw(), name), name);
     }
 
@@ -375,7 +397,8 @@ public final class Database implements AutoCloseable {
     /**
      * Puts entries into a table. Their keys must be in strictly ascending order, as unsigned bytes. A load is several
      * times faster than transactions, uses constant memory, and is atomic. It is durable when this returns. Commits of
-     * others wait until it ends, so the iterator must not change the same database.
+     * others wait until it ends. So the iterator must not change, checkpoint or close the same database: such calls on
+     * its thread throw {@link IllegalStateException}, and the iterator must not wait for those of other threads.
      *
      * @param table the table
      * @param entries the entries
@@ -399,9 +422,20 @@ public final class Database implements AutoCloseable {
     }
 
     private LoadSummary load(Table table, Iterator<? extends Entry> entries, boolean isSorted) {
-        checkNotExclusive();
+        checkCanWrite();
         long[] counts = new long[2];
-        Native.bulkLoad(handle.raw(), table.handle.raw(), isSorted, new EntryBuffer(entries), counts);
+        EntryBuffer buffer = new EntryBuffer(entries);
+        // Unsorted entries are all read before the load begins.
+        if (isSorted) {
+            loading.add(Thread.currentThread());
+        }
+        try {
+            Native.bulkLoad(handle.raw(), table.handle.raw(), isSorted, buffer, counts);
+        } finally {
+            if (isSorted) {
+                loading.remove(Thread.currentThread());
+            }
+        }
         return new LoadSummary(counts[0], counts[1]);
     }
 
@@ -477,6 +511,7 @@ public final class Database implements AutoCloseable {
 
     /** Merges all commits so far into the file, and frees the log. */
     public void checkpoint() {
+        checkNotLoading();
         Native.checkpoint(handle.raw());
     }
 
@@ -486,6 +521,7 @@ public final class Database implements AutoCloseable {
      * @return the bytes by which it shrank
      */
     public long compact() {
+        checkNotLoading();
         return Native.compact(handle.raw());
     }
 
@@ -554,8 +590,8 @@ public final class Database implements AutoCloseable {
 
     /**
      * Closes this object as {@link #close} does, for a file that is deleted next: nothing is merged, written or synced.
-     * Commits that are not in the file or its log are lost. Waits for a running bulk load. A second call does nothing, and so does {@link #close}
-     * after it.
+     * Commits that are not in the file or its log are lost. Waits for a running bulk load. A second call does nothing,
+     * and so does {@link #close} after it.
      */
     public void discard() {
         long released = released();
@@ -566,6 +602,7 @@ public final class Database implements AutoCloseable {
 
     /** Releases this object and those that depend on it. Returns its handle, or 0 if that was done before. */
     private long released() {
+        checkNotLoading();
         long released = handle.release();
         if (released != 0) {
             for (Handle child : children) {

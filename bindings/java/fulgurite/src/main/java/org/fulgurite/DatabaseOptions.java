@@ -20,7 +20,7 @@ public final class DatabaseOptions {
     /** The native library leaves an option with this value at its default. */
     private static final long DEFAULT = Long.MIN_VALUE;
 
-    private final long[] values = new long[14];
+    private final long[] values = new long[15];
     private final Map<String, MergeCalls> functions = new LinkedHashMap<>();
 
     DatabaseOptions() {
@@ -178,6 +178,17 @@ public final class DatabaseOptions {
      */
     public DatabaseOptions keepLog(long bytes) {
         return set(13, positive(bytes));
+    }
+
+    /**
+     * Limits the age of commits that no checkpoint has: a background thread then writes them to the file. Another
+     * process, such as one that makes a backup, sees only the newest checkpoint. Default: zero, which sets no limit.
+     *
+     * @param interval the greatest age, in whole milliseconds
+     * @return this
+     */
+    public DatabaseOptions checkpointInterval(Duration interval) {
+        return set(14, positive(interval.toMillis()));
     }
 
     /**

@@ -1,6 +1,7 @@
 package org.fulgurite;
 
 import java.util.Arrays;
+import java.util.Objects;
 
 /** A range of keys, in the order of unsigned bytes. */
 public final class KeyRange {
@@ -39,7 +40,7 @@ public final class KeyRange {
      * @return the range
      */
     public static KeyRange atLeast(byte[] key) {
-        return new KeyRange(INCLUSIVE, key.clone(), NONE, EMPTY);
+        return new KeyRange(INCLUSIVE, copy(key, "key"), NONE, EMPTY);
     }
 
     /**
@@ -49,7 +50,7 @@ public final class KeyRange {
      * @return the range
      */
     public static KeyRange greaterThan(byte[] key) {
-        return new KeyRange(EXCLUSIVE, key.clone(), NONE, EMPTY);
+        return new KeyRange(EXCLUSIVE, copy(key, "key"), NONE, EMPTY);
     }
 
     /**
@@ -59,7 +60,7 @@ public final class KeyRange {
      * @return the range
      */
     public static KeyRange lessThan(byte[] key) {
-        return new KeyRange(NONE, EMPTY, EXCLUSIVE, key.clone());
+        return new KeyRange(NONE, EMPTY, EXCLUSIVE, copy(key, "key"));
     }
 
     /**
@@ -69,7 +70,7 @@ public final class KeyRange {
      * @return the range
      */
     public static KeyRange atMost(byte[] key) {
-        return new KeyRange(NONE, EMPTY, INCLUSIVE, key.clone());
+        return new KeyRange(NONE, EMPTY, INCLUSIVE, copy(key, "key"));
     }
 
     /**
@@ -80,7 +81,7 @@ public final class KeyRange {
      * @return the range
      */
     public static KeyRange between(byte[] low, byte[] high) {
-        return new KeyRange(INCLUSIVE, low.clone(), EXCLUSIVE, high.clone());
+        return new KeyRange(INCLUSIVE, copy(low, "low"), EXCLUSIVE, copy(high, "high"));
     }
 
     /**
@@ -90,7 +91,7 @@ public final class KeyRange {
      * @return the range
      */
     public static KeyRange prefix(byte[] prefix) {
-        int length = prefix.length;
+        int length = Objects.requireNonNull(prefix, "prefix").length;
         while (length > 0 && prefix[length - 1] == (byte) 0xff) {
             length--;
         }
@@ -100,6 +101,10 @@ public final class KeyRange {
         byte[] end = Arrays.copyOf(prefix, length);
         end[length - 1]++;
         return new KeyRange(INCLUSIVE, prefix.clone(), EXCLUSIVE, end);
+    }
+
+    private static byte[] copy(byte[] key, String name) {
+        return Objects.requireNonNull(key, name).clone();
     }
 
     /** The part of this range above a key. */

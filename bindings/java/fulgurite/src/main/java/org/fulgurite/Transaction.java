@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import org.fulgurite.internal.Exceptions;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.Native;
@@ -16,7 +17,7 @@ public abstract class Transaction implements AutoCloseable {
     final Handle handle;
 
     /** Kept, so that it is not collected and closed before this object. */
-    private final Database database;
+    final Database database;
 
     Transaction(Database database, long raw, String name, boolean reported) {
         this.database = database;
@@ -104,7 +105,7 @@ public abstract class Transaction implements AutoCloseable {
     private byte[] found(Table table, List<byte[]> keys) {
         long bytes = 0;
         for (byte[] key : keys) {
-            bytes += 4L + key.length;
+            bytes += 4L + Objects.requireNonNull(key, "key").length;
         }
         if (bytes > Integer.MAX_VALUE - 16) {
             throw Exceptions.invalid("the keys have " + bytes + " bytes together; split them into several calls");

@@ -3,6 +3,7 @@ package org.fulgurite;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.Objects;
 import org.fulgurite.internal.Exceptions;
 
 /** A list of changes of one table, for {@link WriteTransaction#apply}. It can be used again after {@link #clear()}. */
@@ -30,6 +31,8 @@ public final class WriteBatch {
     }
 
     private WriteBatch add(byte change, byte[] key, byte[] value) {
+        Objects.requireNonNull(key, "key");
+        Objects.requireNonNull(value, change == MERGE ? "operand" : "value");
         long needed = (long) HEADER_BYTES + key.length + value.length;
         reserve(needed);
         buffer.put(change).putInt(key.length).putInt(value.length).put(key).put(value);

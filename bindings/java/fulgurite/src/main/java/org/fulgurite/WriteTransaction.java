@@ -89,6 +89,7 @@ public final class WriteTransaction extends Transaction {
      * @param operand the operand
      */
     public void merge(Table table, byte[] key, byte[] operand) {
+        Objects.requireNonNull(operand, "operand");
         Room.change(handle.raw(), table.handle.raw(), Room.MERGE, key, operand);
     }
 
@@ -166,6 +167,7 @@ public final class WriteTransaction extends Transaction {
      * @throws RetryableException if another transaction has committed a conflicting change: run this one again
      */
     public long commit() {
+        database.checkNotLoading();
         return Native.commit(release(), -1);
     }
 
@@ -178,6 +180,7 @@ public final class WriteTransaction extends Transaction {
      */
     public long commit(Durability durability) {
         Objects.requireNonNull(durability, "durability");
+        database.checkNotLoading();
         return Native.commit(release(), durability.ordinal());
     }
 }

@@ -21,6 +21,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.IntFunction;
+import org.fulgurite.buffers.PackedEntries;
 import org.fulgurite.exceptions.ClosedException;
 import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.options.MergeOperator;

@@ -8,13 +8,16 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Iterator;
+import java.util.List;
 import java.util.stream.IntStream;
 import org.fulgurite.exceptions.ErrorKind;
 import org.fulgurite.exceptions.FulguriteException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 class BulkLoadTest extends WithDatabase {
     private static final int ENTRIES = 100_000;
@@ -68,6 +71,46 @@ class BulkLoadTest extends WithDatabase {
         assertEquals(4, database.bulkLoad(table, Arrays.asList(entries).iterator()).inserted());
         assertArrayEquals(large, get(3));
         assertArrayEquals("value 2".getBytes(), get(2));
+    }
+
+    /** Two entries; between them, {@code call} is called. */
+    private static Iterator<Entry> entriesAround(Runnable call) {
+        return IntStream.range(0, 2)
+                .mapToObj(number -> {
+                    if (number == 1) {
+                        call.run();
+                    }
+                    return entry(number);
+                })
+                .iterator();
+    }
+
+    @Test
+    void theIteratorOfASortedLoadMustNotWaitForTheLoad() {
+        WriteTransaction begun = database.beginWrite();
+        List<Executable> waiting = Arrays.asList(
+                () -> database.write(transaction -> transaction.put(table, key(7), new byte[0])),
+                () -> database.beginExclusive(Duration.ofDays(1)),
+                () -> database.openOrCreateTable("other"),
+                () -> database.dropTable(table),
+                () -> database.bulkLoad(table, Collections.emptyIterator()),
+                () -> database.bulkLoadUnsorted(table, Collections.emptyIterator()),
+                begun::commit,
+                database::checkpoint,
+                database::compact,
+                database::discard,
+                database::close);
+        Runnable calls = () -> {
+            waiting.forEach(call -> assertThrows(IllegalStateException.class, call));
+            // Reads do not wait, and neither does opening a table that exists.
+            assertNull(database.get(database.openOrCreateTable("t"), key(7)));
+        };
+        assertEquals(2, database.bulkLoad(table, entriesAround(calls)).inserted());
+        begun.commit();
+        // Unsorted entries are read before the load begins.
+        Runnable write = () -> database.write(transaction -> transaction.put(table, key(7), new byte[0]));
+        assertEquals(2, database.bulkLoadUnsorted(table, entriesAround(write)).replaced());
+        assertEquals(3, count());
     }
 
     @Test

@@ -34,6 +34,7 @@ import org.fulgurite.internal.Handle;
 import org.fulgurite.options.Durability;
 import org.fulgurite.options.MergeOperator;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 class DatabaseTest extends WithDatabase {
@@ -107,8 +108,11 @@ class DatabaseTest extends WithDatabase {
             assertFalse(cursor.next());
             assertArrayEquals(values[4], txn.get(table, new byte[] {4}));
         }
-        assertTrue(database.check().isSound());
-        assertEquals(values.length, database.check().entries());
+        CheckReport report = database.check();
+        assertTrue(report.isSound());
+        assertEquals(values.length, report.entries());
+        String counts = "tables: " + report.tables() + ", entries: 5, pages: " + report.pages();
+        assertEquals("sound (" + counts + ")", report.toString());
     }
 
     @Test
@@ -484,8 +488,19 @@ class DatabaseTest extends WithDatabase {
     void nullIsRefused() {
         try (WriteTransaction txn = database.beginWrite()) {
             assertThrows(NullPointerException.class, () -> txn.put(null, bytes("k"), bytes("v")));
-            assertThrows(RuntimeException.class, () -> txn.get(table, null));
-            assertThrows(RuntimeException.class, () -> txn.put(table, bytes("k"), null));
+            List<Executable> calls = Arrays.asList(
+                    () -> txn.get(table, null),
+                    () -> txn.get(table, null, ByteBuffer.allocate(1)),
+                    () -> txn.getMany(table, Collections.singletonList(null)),
+                    () -> txn.put(table, null, bytes("v")),
+                    () -> txn.delete(table, (ByteBuffer) null),
+                    () -> new WriteBatch().delete(null),
+                    () -> KeyRange.atLeast(null));
+            for (Executable call : calls) {
+                assertEquals("key", assertThrows(NullPointerException.class, call).getMessage());
+            }
+            Executable put = () -> txn.put(table, bytes("k"), null);
+            assertEquals("value", assertThrows(NullPointerException.class, put).getMessage());
             txn.put(table, bytes("k"), bytes("v"));
             txn.commit();
         }

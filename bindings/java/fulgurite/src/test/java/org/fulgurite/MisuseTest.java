@@ -232,6 +232,7 @@ class MisuseTest {
                 .durability(Durability.MEMORY)
                 .keepLog(1 << 20)
                 .waitForLock(Duration.ofMillis(50))
+                .checkpointInterval(Duration.ofMinutes(1))
                 .open(directory.resolve(which + ".ful"));
     }
 

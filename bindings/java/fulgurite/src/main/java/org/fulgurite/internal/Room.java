@@ -6,6 +6,7 @@ import java.lang.invoke.MethodType;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.LongBuffer;
+import java.util.Objects;
 
 /**
  * Memory of a thread outside of Java's heap. Single keys and values go through it to the native library and back, and
@@ -126,6 +127,7 @@ public final class Room {
 
     /** Returns the value of a key, or null. {@code txn} is a transaction or a database. */
     public static byte[] get(long txn, long table, byte[] key) {
+        Objects.requireNonNull(key, "key");
         Room room = of(key.length);
         if (room == null) {
             return Native.get(txn, table, key);
@@ -148,6 +150,8 @@ public final class Room {
      * behind it. Returns the length of the value, or -1 if the key does not exist.
      */
     public static int get(long txn, long table, ByteBuffer key, ByteBuffer into) {
+        Objects.requireNonNull(key, "key");
+        Objects.requireNonNull(into, "value");
         Room room = of(key.remaining());
         if (room == null) {
             return put(Native.get(txn, table, array(key)), into);
@@ -191,6 +195,8 @@ public final class Room {
      * Changes a key. Returns whether an insertion stored the value, or whether a deleted key existed; otherwise true.
      */
     public static boolean change(long txn, long table, int kind, byte[] key, byte[] value) {
+        Objects.requireNonNull(key, "key");
+        Objects.requireNonNull(value, "value");
         Room room = of((long) key.length + value.length);
         if (room == null) {
             return Native.change(txn, table, kind, key, value);
@@ -204,6 +210,8 @@ public final class Room {
      * same as for arrays.
      */
     public static boolean change(long txn, long table, int kind, ByteBuffer key, ByteBuffer value) {
+        Objects.requireNonNull(key, "key");
+        Objects.requireNonNull(value, "value");
         Room room = of((long) key.remaining() + value.remaining());
         if (room == null) {
             return Native.change(txn, table, kind, array(key), array(value));

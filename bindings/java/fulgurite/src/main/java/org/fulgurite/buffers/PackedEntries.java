@@ -1,7 +1,8 @@
-package org.fulgurite;
+package org.fulgurite.buffers;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import org.fulgurite.Cursor;
 
 /**
  * Reads the entries that {@link Cursor#fill} has copied into a buffer, in their order.
@@ -11,7 +12,7 @@ import java.nio.ByteOrder;
  */
 public final class PackedEntries {
     /** The bytes of both lengths. */
-    static final int HEADER_BYTES = 8;
+    public static final int HEADER_BYTES = 8;
 
     /** The entries, little-endian, from 0 in the buffer that was given. */
     private final ByteBuffer entries;

@@ -1,0 +1,2 @@
+/** Entries in buffers of the caller. */
+package org.fulgurite.buffers;
