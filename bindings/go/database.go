@@ -100,6 +100,9 @@ type Options struct {
 	KeepLogBytes uint64
 	// WaitForLock is how long Open waits for another process that writes.
 	WaitForLock time.Duration
+	// CheckpointInterval is how old a commit becomes before a checkpoint writes it to the file, where other
+	// processes see it. Zero sets no limit.
+	CheckpointInterval time.Duration
 	// MergeFunctions are functions by the names that tables have (TableOptions.MergeFunction). A database
 	// that is open in this process keeps those of its first opening, and a new name is an error.
 	MergeFunctions map[string]MergeFunction
@@ -138,6 +141,8 @@ func Open(path string, options Options) (*DB, error) {
 		max_size_bytes:   C.uint64_t(options.MaxSizeBytes),
 		keep_log_bytes:   C.uint64_t(options.KeepLogBytes),
 		wait_for_lock_ms: C.uint64_t(max(options.WaitForLock.Milliseconds(), 0)),
+
+		checkpoint_interval_ms: C.uint64_t(max(options.CheckpointInterval.Milliseconds(), 0)),
 
 		merge_functions:      functions.pass(),
 		merge_function_count: functions.count(),

@@ -66,9 +66,10 @@ type LoadSummary struct {
 // BulkLoad loads entries into a table, all of them or none. Keys must ascend strictly. A load is several
 // times faster than transactions, takes constant memory, and is durable when it returns.
 //
-// Commits wait meanwhile, so the iterator must not change the database. BulkLoad returns only after the
-// iterator has: end an iterator that waits, such as for a channel, when the context ends. Then nothing is
-// loaded. If the iterator panics, nothing is loaded, and BulkLoad panics with the same value.
+// Commits wait meanwhile, so the iterator must not change, checkpoint or close the database: it would wait
+// for its own load. BulkLoad returns only after the iterator has: end an iterator that waits, such as for a
+// channel, when the context ends. Then nothing is loaded. If the iterator panics, nothing is loaded, and
+// BulkLoad panics with the same value.
 func (db *DB) BulkLoad(ctx context.Context, table *Table, entries iter.Seq2[[]byte, []byte]) (LoadSummary, error) {
 	return db.load(ctx, table, entries, true)
 }

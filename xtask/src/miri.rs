@@ -25,10 +25,10 @@ are processors. Without MODULE: format and db::tests::slots, as in CI. The long 
 /// The modules that CI runs.
 pub const MODULES: &[&str] = &["format", "db::tests::slots"];
 
-/// The number of runs to which tests are distributed: no more than processors, because Miri reads the whole program for
-/// each.
+/// The number of runs to which tests are distributed: no more than processors, and few, because Miri reads the whole
+/// program for each.
 fn runs() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    std::thread::available_parallelism().map_or(1, usize::from).min(4)
 }
 
 fn miri(arguments: &[String]) -> Result<(), Failure> {

@@ -15,7 +15,8 @@ import (
 
 func openedWithLog(t testing.TB) (*DB, *Table) {
 	t.Helper()
-	db, err := Open(filepath.Join(t.TempDir(), "a.ful"), Options{Create: true, KeepLogBytes: 64 << 20})
+	options := Options{Create: true, KeepLogBytes: 64 << 20, CheckpointInterval: time.Minute}
+	db, err := Open(filepath.Join(t.TempDir(), "a.ful"), options)
 	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	table, err := db.Table("t", TableOptions{})

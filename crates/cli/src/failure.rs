@@ -38,9 +38,22 @@ impl Failure {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "; check the path",
             io::ErrorKind::IsADirectory => "; name a file",
             io::ErrorKind::PermissionDenied => "; check the permissions of the file and of its directory",
+            io::ErrorKind::ReadOnlyFilesystem => "; choose a directory that is writable",
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free space, or choose another disk",
             _ => "",
         };
         Self::Message(format!("{}: {doing}: {error}{remedy}", path.display()))
+    }
+
+    /// A failure of writing a copy of a database to a new file.
+    pub fn of_copy(error: fulgurite::Error) -> Self {
+        match error {
+            fulgurite::Error::DiskFull { path, source } => Self::Message(format!(
+                "{}: no space for the copy ({source}); free space, or choose another disk; there is no copy",
+                path.display()
+            )),
+            error => error.into(),
+        }
     }
 
     /// The database is damaged.
@@ -115,7 +128,18 @@ impl fmt::Display for Failure {
 
 impl From<fulgurite::Error> for Failure {
     fn from(error: fulgurite::Error) -> Self {
-        Self::Engine(error)
+        use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+
+        match error {
+            // No verb that writes can open read-only instead, as the error of the library says.
+            fulgurite::Error::Io { operation: "lock", path, source }
+                if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem) =>
+            {
+                let remedy = "the directory must be writable, for the lock and the log; use another directory";
+                Self::Message(format!("{}: lock failed: {source}; {remedy}", path.display()))
+            }
+            error => Self::Engine(error),
+        }
     }
 }
 
@@ -123,7 +147,7 @@ impl From<fulgurite::Error> for Failure {
 impl From<fulgurite_rdf::Error> for Failure {
     fn from(error: fulgurite_rdf::Error) -> Self {
         match error {
-            fulgurite_rdf::Error::Engine(error) => Self::Engine(error),
+            fulgurite_rdf::Error::Engine(error) => error.into(),
             fulgurite_rdf::Error::Output { source } => Self::Output(source),
             fulgurite_rdf::Error::LimitReached { what: "bytes of memory", limit } => {
                 let mebibytes = limit >> 20;
@@ -165,7 +189,7 @@ impl From<fulgurite_migration::Error> for Failure {
 impl From<fulgurite_events::Error> for Failure {
     fn from(error: fulgurite_events::Error) -> Self {
         match error {
-            fulgurite_events::Error::Engine(error) => Self::Engine(*error),
+            fulgurite_events::Error::Engine(error) => (*error).into(),
             error => Self::Events(error),
         }
     }
@@ -175,7 +199,7 @@ impl From<fulgurite_events::Error> for Failure {
 impl From<fulgurite_facts::Error> for Failure {
     fn from(error: fulgurite_facts::Error) -> Self {
         match error {
-            fulgurite_facts::Error::Engine(error) => Self::Engine(*error),
+            fulgurite_facts::Error::Engine(error) => (*error).into(),
             // What the errors of the library say of its functions, in the verbs of the command line.
             fulgurite_facts::Error::NotCompacted(error) => {
                 let message = format!(

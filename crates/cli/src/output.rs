@@ -240,7 +240,11 @@ impl<W: Write> Printer<W> {
             self.line.push_str(if index == 0 { "" } else { "," });
             text.clear();
             cell.push_text(&mut text)?;
-            push_csv_field(&text, &mut self.line);
+            match &*text {
+                // Readers skip empty lines.
+                "" if cells.len() == 1 => self.line.push_str("\"\""),
+                field => push_csv_field(field, &mut self.line),
+            }
         }
         self.line.push('\n');
         Ok(())
@@ -323,6 +327,14 @@ pub fn entries(count: u64) -> String {
     counted(count, "entry", "entries")
 }
 
+/// What follows the result of a check if changes are in the log only: no page has them, and no `count` of entries.
+pub fn in_log_only(changes: u64) -> String {
+    match changes {
+        0 => String::new(),
+        changes => format!("; {} in the log only", counted(changes, "changed key", "changed keys")),
+    }
+}
+
 /// A number of bytes in the largest unit that leaves a whole number before the point.
 pub fn size(bytes: u64) -> String {
     let mut amount = bytes as f64;
@@ -401,6 +413,16 @@ mod tests {
     fn csv_has_its_header_even_without_rows() {
         assert_eq!(printed(OutputFormat::Csv, &[], None), "name,entries\n");
         assert_eq!(printed(OutputFormat::Csv, &[("a,\"b", 1000)], None), "name,entries\n\"a,\"\"b\",1000\n");
+        assert_eq!(printed(OutputFormat::Csv, &[("", 1)], None), "name,entries\n,1\n");
+    }
+
+    #[test]
+    fn a_csv_row_of_one_empty_field_is_no_empty_line() {
+        let mut out = Vec::new();
+        let mut printer = Printer::new(&mut out, OutputFormat::Csv, &["key"], None);
+        printer.row(&[Cell::Text("")]).unwrap();
+        printer.finish().unwrap();
+        assert_eq!(out, b"key\n\"\"\n");
     }
 
     #[test]

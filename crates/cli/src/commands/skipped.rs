@@ -1,6 +1,7 @@
 //! What a verb leaves out of a damaged database.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
 use std::path::Path;
 
@@ -10,8 +11,10 @@ use crate::output::counted;
 /// The damaged places that were passed over.
 #[derive(Default)]
 pub struct Skipped {
-    all: HashSet<String>,
-    /// Those that are named.
+    /// Hashes of all places, so that each counts once. They take less memory than the places.
+    all: HashSet<u64>,
+    hasher: RandomState,
+    /// The places that are named.
     first: Vec<String>,
 }
 
@@ -33,10 +36,9 @@ impl Skipped {
 
     /// Notes a place, and what is wrong with it.
     pub fn note_place(&mut self, place: String) {
-        if self.first.len() < PLACES_NAMED && !self.all.contains(&place) {
-            self.first.push(place.clone());
+        if self.all.insert(self.hasher.hash_one(&place)) && self.first.len() < PLACES_NAMED {
+            self.first.push(place);
         }
-        self.all.insert(place);
     }
 
     /// Prints the places as messages, and fails with the exit code of damage if there are any.
@@ -56,6 +58,15 @@ impl Skipped {
             ))),
         }
     }
+}
+
+/// The failure of a verb. If it is damage, it names the option that passes over it.
+pub fn with_advice(failure: Failure, verb: &str, entries: &str) -> Failure {
+    if !failure.is_damage() {
+        return failure;
+    }
+    let message = format!("{failure}; `fulgurite {verb} --skip-damaged` writes all {entries} that can be read");
+    failure.reworded(message)
 }
 
 /// More places are counted only.

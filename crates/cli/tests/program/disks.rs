@@ -193,6 +193,10 @@ fn every_verb_that_reads_works_on_a_disk_without_a_free_byte() {
     let bytes = files();
     fill_up(&full.join("ballast"));
     run(&["put", "full.ful", "t", "k", "v", "--create"]).fails(1);
+    let message = run(&["backup", "a.ful", "copy.ful"]).fails(1);
+    assert!(message.contains("no space for the copy") && message.ends_with("there is no copy"), "{message}");
+    let message = run(&["export", "crashed.ful", "commits", "copy.ndjson"]).fails(1);
+    assert!(message.ends_with("; free space, or choose another disk"), "{message}");
 
     for (arguments, expected) in READS.into_iter().zip(before) {
         assert_eq!(timeless(&run(arguments).ok()), expected, "{arguments:?}");
@@ -263,7 +267,10 @@ fn in_a_read_only_directory_reading_works_and_writing_fails() {
         run(&["check", name], b"").ok();
         run(&["stats", name], b"").ok();
         let message = run(&["put", name, "t", "k", "w"], b"").fails(1);
-        assert!(message.contains(name), "{message}");
+        assert!(message.contains(name) && message.ends_with("use another directory"), "{message}");
+        let message = run(&["backup", name, "copy.ful"], b"").fails(1);
+        assert!(message.contains("copy.ful: create failed: "), "{message}");
+        assert!(message.ends_with("; choose a directory that is writable"), "{message}");
         assert_eq!(run(&["get", name, "t", "k"], b"").ok(), "v\n");
     }
     let entries: u64 = run(&["count", "crashed.ful", "commits"], b"").ok().trim().parse().unwrap();

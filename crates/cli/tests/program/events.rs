@@ -143,6 +143,12 @@ fn bytes_that_are_no_text_and_blanks_around_json_are_copied_as_they_are() {
     assert_eq!(without_time(&again), without_time(&lines));
     let both = r#"{"stream":"a","stream_hex":"61","type":"x"}"#;
     refused(&directory.run_with_input(&["events", "append", "a.ful"], both.as_bytes()), 1, "exclude each other");
+    let raw = b"{\"stream\":\"a\",\"type\":\"x\",\"data\":\"\xff\"}";
+    refused(
+        &directory.run_with_input(&["events", "append", "a.ful"], raw),
+        1,
+        "UTF-8; write bytes as data_hex; nothing",
+    );
 }
 
 #[test]
@@ -442,7 +448,7 @@ fn follow_receives_events_from_a_process_that_serves_while_it_appends() {
 #[cfg(unix)]
 #[test]
 fn a_consumer_at_a_socket_continues_behind_what_it_has_printed() {
-    use std::io::{BufRead, BufReader};
+    use std::io::{BufRead, BufReader, Read, Write};
     let directory = created();
     let append = ["events", "append", "a.ful", "--stream", "n", "--type", "x", "--serve", "s.sock"];
     let mut serving = directory.spawn(&append);
@@ -456,6 +462,54 @@ fn a_consumer_at_a_socket_continues_behind_what_it_has_printed() {
     let consumers = done(&directory.run(&["events", "consumers", "a.ful", "--format", "csv"]));
     assert_eq!(consumers, ["consumer,position,behind", "c,8,1"]);
     refused(&directory.run(&["events", "follow", "a.ful", "--consumer", "c"]), 2, "--consumer");
+    // Connected again, it continues at the position that the store keeps.
+    let serve = || {
+        let mut serving = directory.spawn(&append);
+        BufReader::new(serving.stderr.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
+        serving
+    };
+    let mut serving = serve();
+    let options = ["--consumer", "c", "--limit", "2", "--interval", "0.01"];
+    let mut following = directory.spawn(&[&["events", "follow", "--socket", "s.sock"][..], &options].concat());
+    let mut lines = BufReader::new(following.stdout.take().unwrap()).lines();
+    assert_eq!(data(&[lines.next().unwrap().unwrap()]), [8]);
+    drop(serving.stdin.take());
+    assert_eq!(serving.wait().unwrap().code(), Some(0));
+    let mut serving = serve();
+    let mut input = serving.stdin.take().unwrap();
+    input.write_all(b"{\"data\":9}\n").unwrap();
+    assert_eq!(data(&[lines.next().unwrap().unwrap()]), [9]);
+    drop(input);
+    assert_eq!((following.wait().unwrap().code(), serving.wait().unwrap().code()), (Some(0), Some(0)));
+    let mut said = String::new();
+    following.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    for message in ["the connection has ended; connecting again\n", "connected again at position 9\n"] {
+        assert!(said.contains(message), "{said}");
+    }
+}
+
+/// Backups of a store that was served were empty.
+#[cfg(unix)]
+#[test]
+fn what_a_server_appends_is_in_copies_after_its_next_checkpoint() {
+    use std::io::Write;
+    let directory = created();
+    let append = ["events", "append", "a.ful", "--stream", "n", "--type", "x", "--checkpoint", "0.01"];
+    assert_eq!(directory.run(&append).code, 2, "--serve is missing");
+    let mut serving = directory.spawn(&[&append[..], &["--serve", "s.sock"]].concat());
+    serving.stdin.as_mut().unwrap().write_all(b"{\"data\":9}\n").unwrap();
+    let read = |file| data(&done(&directory.run(&["events", "read", file, "--from", "9", "--format", "ndjson"])));
+    assert!((0..1000).any(|_| read("a.ful") == [9]), "there is no checkpoint");
+    let warning = format!("another process (pid {}) has the database open for writing: its commits", serving.id());
+    for (verb, copy) in [("backup", "b.ful"), ("image", "b.image")] {
+        let copied = directory.run(&[verb, "a.ful", copy]);
+        assert!(copied.messages.contains(&warning), "{}", copied.messages);
+        assert_eq!(read(copy), [9]);
+    }
+    drop(serving.stdin.take());
+    assert_eq!(serving.wait().unwrap().code(), Some(0));
+    let copied = directory.run(&["backup", "a.ful", "c.ful"]);
+    assert!(!copied.messages.contains("another process"), "{}", copied.messages);
 }
 
 /// The connections ended at once.
@@ -504,7 +558,10 @@ fn follow_says_once_that_the_process_at_the_socket_ends_each_connection() {
         assert_eq!(said.matches(message).count(), 1, "{said}");
     }
     let greatest = ["events", "follow", "--socket", "none.sock", "--from", "18446744073709551615"];
-    refused(&directory.run(&greatest), 2, "--from");
+    refused(&directory.run(&greatest), 2, "the number is too large");
+    for wrong in ["--from=-1", "--limit=x"] {
+        refused(&directory.run(&["events", "read", "a.ful", wrong]), 2, "not a whole number from 0 on");
+    }
 }
 
 /// `read` ended at the first damaged page, and nothing said how to go on.

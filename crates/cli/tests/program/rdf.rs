@@ -303,7 +303,10 @@ fn stats_tell_the_quads_of_each_graph() {
 fn check_tells_what_is_wrong_with_a_store_and_fails_as_damage_does() {
     let place = with_people();
     let sound = place.run(&["rdf", "check", "people.ful"]).ok();
-    assert!(sound.starts_with("sound: ") && sound.contains(" unused), "), "{sound}");
+    assert!(sound.starts_with("sound: ") && sound.contains(" unused), ") && !sound.contains("log"), "{sound}");
+    place.crash("people.ful", 2);
+    let sound = place.run(&["rdf", "check", "people.ful"]).ok();
+    assert!(sound.starts_with("sound: ") && sound.ends_with(" changed keys in the log only\n"), "{sound}");
     let database = fulgurite::Database::open(place.path("people.ful")).unwrap();
     let spo = database.open_table("spo").unwrap();
     database.update(|txn| txn.put(&spo, b"not a quad", b"")).unwrap();

@@ -43,8 +43,8 @@ impl CodeReader {
         if let Some(id) = self.facts.snapshot().id_by_key(self.predicates.symbol.id, &key)? {
             return Ok(vec![SymbolId(id)]);
         }
-        let parts: Vec<&str> = text.split(['.', '#', '/', ':']).filter(|part| !part.is_empty()).collect();
-        let name = parts.last().copied().unwrap_or_default();
+        let mut within: Vec<&str> = text.split(SEPARATORS).filter(|part| !part.is_empty()).collect();
+        let name = within.pop().unwrap_or_default();
         let lower = lower_case(name);
         let (mut named, mut held) = (Vec::new(), self.limits.held());
         self.names(&lower, |found, symbol| {
@@ -54,21 +54,38 @@ impl CodeReader {
             }
             Ok(())
         })?;
-        let mut exact = Vec::new();
-        let mut other = Vec::new();
+        let (mut exact, mut other, mut elsewhere) = (Vec::new(), Vec::new(), Vec::new());
         for symbol in named {
             let description = self.describe(symbol)?;
-            if self.is_within(symbol, &parts[..parts.len().saturating_sub(1)])? {
+            if self.is_within(symbol, &within)? {
                 if description.name == name { exact.push(symbol) } else { other.push(symbol) }
+            } else if elsewhere.len() < ELSEWHERE_MAX {
+                let proposed = self.with_outer(symbol, description.name)?;
+                if !elsewhere.contains(&proposed) {
+                    elsewhere.push(proposed);
+                }
             }
         }
-        match (exact.is_empty(), other.is_empty()) {
-            (false, _) => Ok(exact),
-            (true, false) => Ok(other),
-            (true, true) => {
+        match (exact.is_empty(), other.is_empty(), elsewhere.is_empty()) {
+            (false, ..) => Ok(exact),
+            (true, false, _) => Ok(other),
+            (true, true, false) => {
+                let symbol = format!("`{name}` within `{}`", within.join("."));
+                Err(Error::NoSuchSymbol { symbol, similar: elsewhere })
+            }
+            (true, true, true) => {
                 Err(Error::NoSuchSymbol { symbol: format!("`{text}`"), similar: self.similar_names(&lower)? })
             }
         }
+    }
+
+    /// The name of a symbol, behind the name of what it is part of.
+    fn with_outer(&self, symbol: SymbolId, name: String) -> Result<String> {
+        let around = self.around(symbol)?;
+        Ok(match around.first().filter(|outer| !outer.is_empty() && !outer.contains(SEPARATORS)) {
+            Some(outer) => format!("{outer}.{name}"),
+            None => name,
+        })
     }
 
     fn similar_names(&self, name: &str) -> Result<Vec<String>> {
@@ -85,21 +102,24 @@ impl CodeReader {
         if names.is_empty() {
             return Ok(true);
         }
-        let text = self.text(symbol.0)?;
-        let around: Vec<String> = match descriptors(&text) {
-            Some(steps) => steps.iter().rev().skip(1).map(|step| step.name.to_owned()).collect(),
-            None => {
-                let (mut around, mut inner) = (Vec::new(), symbol);
-                // A damaged index could have a circle.
-                while let (Some(outer), true) = (self.describe(inner)?.enclosing, around.len() < DEPTH_MAX) {
-                    around.push(self.describe(outer)?.name);
-                    inner = outer;
-                }
-                around
-            }
-        };
+        let around = self.around(symbol)?;
         let mut around = around.iter();
         Ok(names.iter().rev().all(|name| around.any(|other| other == name)))
+    }
+
+    /// The names of the symbols around one, the innermost first.
+    fn around(&self, symbol: SymbolId) -> Result<Vec<String>> {
+        let text = self.text(symbol.0)?;
+        if let Some(steps) = descriptors(&text) {
+            return Ok(steps.iter().rev().skip(1).map(|step| step.name.to_owned()).collect());
+        }
+        let (mut around, mut inner) = (Vec::new(), symbol);
+        // A damaged index could have a circle.
+        while let (Some(outer), true) = (self.describe(inner)?.enclosing, around.len() < DEPTH_MAX) {
+            around.push(self.describe(outer)?.name);
+            inner = outer;
+        }
+        Ok(around)
     }
 
     /// Calls `each` with the names, in lower case, that begin with `prefix`, and their symbols.
@@ -164,5 +184,9 @@ impl Best {
 
 /// The memory of a match beside its name.
 const BYTES_PER_MATCH: usize = size_of::<(bool, usize, String, SymbolId)>();
+/// What names of symbols are written with between them.
+const SEPARATORS: [char; 4] = ['.', '#', '/', ':'];
+/// So many symbols of the same name an error names.
+const ELSEWHERE_MAX: usize = 3;
 /// No symbol is in so many others.
 const DEPTH_MAX: usize = 100;

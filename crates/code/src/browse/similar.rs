@@ -16,11 +16,12 @@ pub struct Similar {
 }
 
 impl Similar {
-    /// Begins. `None`, if `wanted` is too long to be a misspelt name.
+    /// Begins. `None`, if `wanted` is empty, or too long to be a misspelt name.
     pub fn to(wanted: &str) -> Option<Self> {
         let letters: Vec<char> = wanted.chars().take(WANTED_MAX + 1).collect();
-        (letters.len() <= WANTED_MAX).then(|| Self {
-            limit: 2.max(letters.len() / 3),
+        (1..=WANTED_MAX).contains(&letters.len()).then(|| Self {
+            // With two of three letters replaced, most short names would be near.
+            limit: if letters.len() <= 3 { 1 } else { 2.max(letters.len() / 3) },
             wanted: letters,
             wanted_last: last(wanted).to_owned(),
             nearest: Vec::new(),
@@ -109,7 +110,8 @@ mod tests {
     fn the_three_nearest_names_are_proposed_once_each() {
         let names = ["abcxx", "abcd", "abcde", "abcx", "abcde", "abxxe", "abcd"];
         assert_eq!(similar("abcdf", &names), ["abcd", "abcde", "abcx"]);
-        assert!(similar("", &["abc"]).is_empty());
+        assert!(similar("", &["abc", "a"]).is_empty());
+        assert_eq!(similar("put", &["at", "get", "puts", "pt"]), ["pt", "puts"]);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::live::LiveIndex;
 use crate::lsp::answers::Answers;
 use crate::lsp::documents::Documents;
 use crate::lsp::handshake::{Agreed, handshake};
-use crate::lsp::jobs::{Closing, Job, Jobs};
+use crate::lsp::jobs::{Closing, Job, Jobs, is_partial_change};
 use crate::lsp::waiting::Waiting;
 
 /// Serves an editor: definitions, references, hovers, symbols of files and of the whole index. Each request is answered
@@ -52,7 +52,8 @@ pub fn serve(connection: &Connection, index: &LiveIndex, root: Option<&Path>) ->
     thread::scope(|scope| {
         // The thread ends when it has done the jobs before this end.
         let _closing = Closing(&jobs);
-        let answering = Answering { connection, index, agreed: &agreed, waiting: &waiting, documents };
+        let answering =
+            Answering { connection, index, agreed: &agreed, waiting: &waiting, documents, has_warned: false };
         let to_answer = &jobs;
         scope.spawn(move || answering.work(to_answer));
         let served = receive(connection, &waiting, &jobs);
@@ -130,6 +131,8 @@ struct Answering<'s> {
     agreed: &'s Agreed,
     waiting: &'s Waiting,
     documents: Documents,
+    /// Whether the editor knows that parts of texts are ignored.
+    has_warned: bool,
 }
 
 impl Answering<'_> {
@@ -153,6 +156,11 @@ impl Answering<'_> {
     }
 
     fn note(&mut self, notification: Notification) {
+        if is_partial_change(&notification) && !std::mem::replace(&mut self.has_warned, true) {
+            let params = serde_json::json!({ "type": WARNING, "message": PARTIAL });
+            // An editor that is gone needs no message.
+            let _ = self.connection.sender.send(Notification::new("window/logMessage".to_owned(), params).into());
+        }
         let index = self.index;
         // If the index cannot be read, it may have the file.
         let is_indexed = |path: &str| {
@@ -231,6 +239,10 @@ fn client(message: &str) -> Error {
 const INITIALIZE: &str = "initialize";
 const SHUTDOWN: &str = "shutdown";
 pub(super) const EXIT: &str = "exit";
+/// The number of warnings in the protocol.
+const WARNING: u8 = 2;
+const PARTIAL: &str = "textDocument/didChange with a range is ignored, so answers are about an earlier text; send \
+                       whole texts, as textDocumentSync of the server's capabilities says";
 /// The most requests that wait for answers.
 const WAITING_MAX: usize = 256;
 /// The most answers that the editor has not read when it sends a further message.
@@ -294,8 +306,14 @@ mod tests {
         let documents = Documents::new(database.store().identity());
         let uri = agreed.places.uri("a.rs").expect("a path is a URI");
         let symbols = |id| request(id, "textDocument/documentSymbol", json!({ "textDocument": { "uri": uri } }));
-        let mut answering =
-            Answering { connection: &connection, index: &index, agreed: &agreed, waiting: &waiting, documents };
+        let mut answering = Answering {
+            connection: &connection,
+            index: &index,
+            agreed: &agreed,
+            waiting: &waiting,
+            documents,
+            has_warned: false,
+        };
         let token = CancellationToken::new();
         assert_eq!(code(answering.answer(symbols(1), token.clone())), None);
         token.cancel();

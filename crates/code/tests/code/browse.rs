@@ -149,7 +149,8 @@ fn names_are_searched_and_misspelt_ones_are_guessed() {
     assert_eq!(similar, ["circle"]);
     let Err(Error::NoSuchFile { similar, .. }) = reader.file("main.rs") else { panic!("there is none") };
     assert_eq!(similar, ["src/main.rs"]);
-    assert!(reader.resolve("main::area").is_err());
+    let elsewhere = reader.resolve("main::Area").unwrap_err().to_string();
+    assert_eq!(elsewhere, "the index has no symbol `Area` within `main`; did you mean `Circle.area`?");
 }
 
 #[test]

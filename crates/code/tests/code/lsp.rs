@@ -295,6 +295,22 @@ fn places_follow_what_the_editor_changes_in_open_files() {
 }
 
 #[test]
+fn an_editor_that_sends_parts_of_a_text_is_warned_once() {
+    let project = project();
+    let editor = Editor::new(&project, &[]);
+    editor.open("src/main.rs", MAIN_TEXT);
+    let document = json!({ "uri": format!("{}/src/main.rs", editor.root), "version": 2 });
+    let place = json!({ "line": 0, "character": 0 });
+    let changes = json!([{ "range": { "start": place, "end": place }, "text": "x" }]);
+    for _ in 0..2 {
+        editor.tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": changes }));
+    }
+    let Message::Notification(warning) = editor.connection.receiver.recv().unwrap() else { panic!("no notification") };
+    assert_eq!((warning.method.as_str(), &warning.params["type"]), ("window/logMessage", &json!(2)));
+    editor.quit();
+}
+
+#[test]
 fn text_that_replaced_other_text_has_no_answers_and_text_that_is_gone_is_in_none() {
     let project = project();
     let shape = std::fs::read_to_string(project.root().join("src/a b/shape.rs")).unwrap();

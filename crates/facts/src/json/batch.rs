@@ -25,8 +25,8 @@ use crate::schema::similar::did_you_mean;
 ///
 /// # Errors
 ///
-/// If the JSON is wrong, with its line and column; if a fact is not of its predicate's type, with the line and column at
-/// which it begins and its place in the batch, both counted from 1; and if the sink fails. What was defined before
+/// If the JSON is wrong, with its line and column; if a fact is not of its predicate's type, with the line and column
+/// at which it begins and its place in the batch, both counted from 1; and if the sink fails. What was defined before
 /// remains defined: the sink's transaction decides.
 pub fn write_batch(schema: &Schema, reader: impl Read, sink: &mut dyn FactSink) -> Result<u64> {
     let place = Cell::default();

@@ -7,7 +7,7 @@ use fulgurite::{Read, ReadTxn, Table, Value};
 
 use crate::arguments::{Export, FileFormat};
 use crate::commands::entries::import::format_of;
-use crate::commands::skipped::Skipped;
+use crate::commands::skipped::{Skipped, with_advice};
 use crate::commands::unfinished::{refuse_packed_name, to_file};
 use crate::database::{reading, table};
 use crate::entries::{Bounds, EntryForm};
@@ -35,14 +35,7 @@ pub fn run(arguments: &Export) -> Result<(), Failure> {
             None => exported.write(standard_output(), skipped.as_mut(), &mut progress).map(|_| None),
             Some(path) => to_file(path, |file| exported.write(file, skipped.as_mut(), &mut progress)).map(Some),
         };
-        let written = written.map_err(|failure| match failure.is_damage() {
-            true => {
-                let message =
-                    format!("{failure}; `fulgurite export --skip-damaged` writes all entries that can be read");
-                failure.reworded(message)
-            }
-            false => failure,
-        })?;
+        let written = written.map_err(|failure| with_advice(failure, "export", "entries"))?;
         let elapsed = progress.elapsed();
         drop(progress);
         if let Some(written) = written {

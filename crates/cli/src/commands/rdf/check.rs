@@ -6,7 +6,7 @@ use super::store::reading;
 use crate::arguments::OutputFormat;
 use crate::arguments::rdf::RdfCheck;
 use crate::failure::Failure;
-use crate::output::{Cell, Printer, counted, grouped, standard_output};
+use crate::output::{Cell, Printer, counted, grouped, in_log_only, standard_output};
 
 /// Checks pages, indexes and dictionary; lists what is wrong, and fails with the exit code of damage if anything is.
 pub fn run(arguments: &RdfCheck) -> Result<(), Failure> {
@@ -18,7 +18,8 @@ pub fn run(arguments: &RdfCheck) -> Result<(), Failure> {
             let pages = counted(report.pages.pages, "page", "pages");
             let mut out = standard_output();
             let unused = grouped(report.unused_terms);
-            return writeln!(out, "sound: {quads}, {terms} ({unused} unused), {pages}")
+            let log = in_log_only(report.pages.delta_entries);
+            return writeln!(out, "sound: {quads}, {terms} ({unused} unused), {pages}{log}")
                 .and_then(|()| out.flush())
                 .map_err(Failure::Output);
         }

@@ -9,7 +9,7 @@ use fulgurite_rdf::{Error, GraphPattern, IdPattern, Quads, RdfFormat, Snapshot, 
 use super::load::format_of;
 use super::store::reading;
 use crate::arguments::rdf::Dump;
-use crate::commands::skipped::Skipped;
+use crate::commands::skipped::{Skipped, with_advice};
 use crate::commands::unfinished::{refuse_packed_name, to_file};
 use crate::failure::Failure;
 use crate::output::{counted, standard_output};
@@ -38,14 +38,7 @@ pub fn run(arguments: &Dump) -> Result<(), Failure> {
                 to_file(path, |file| write(snapshot, &pattern, format, file, skipped.as_mut(), &mut progress)).map(Some)
             }
         };
-        let written = written.map_err(|failure| match failure.is_damage() {
-            true => {
-                let message =
-                    format!("{failure}; `fulgurite rdf dump --skip-damaged` writes all quads that can be read");
-                failure.reworded(message)
-            }
-            false => failure,
-        })?;
+        let written = written.map_err(|failure| with_advice(failure, "rdf dump", "quads"))?;
         let elapsed = progress.elapsed();
         drop(progress);
         if let Some(written) = written {
@@ -80,9 +73,14 @@ fn graphs(arguments: &Dump, snapshot: &Snapshot) -> Result<GraphPattern, Failure
 
 /// What knows no graphs can hold the default graph only; where others have quads, they would be lost.
 fn check_one_graph(snapshot: &Snapshot, format: RdfFormat) -> Result<(), Failure> {
-    match snapshot.quads(&IdPattern { graph: GraphPattern::AnyNamed, ..IdPattern::ALL }).next().transpose()? {
+    match snapshot.quads(&IdPattern { graph: GraphPattern::AnyNamed, ..IdPattern::ALL }).next() {
         None => Ok(()),
-        Some(_) => Err(Failure::Message(format!(
+        Some(Err(error)) => {
+            let failure = Failure::from(error);
+            let message = format!("{failure}; use --format nq, or --default-graph");
+            Err(failure.reworded(message))
+        }
+        Some(Ok(_)) => Err(Failure::Message(format!(
             "{format} cannot express named graphs, which the store has; use --format nq, trig or jsonld, or select one \
              graph with --graph or --default-graph"
         ))),

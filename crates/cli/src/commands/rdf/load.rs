@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use fulgurite_rdf::{LoadInput, LoadOptions, LoadProgress, LoadReport, RdfFormat};
 
 use super::store::changing;
-use crate::arguments::rdf::Load;
+use crate::arguments::rdf::{GraphFormat, Load};
 use crate::failure::Failure;
 use crate::output::counted;
 use crate::progress::{Progress, rate, time};
@@ -28,7 +28,7 @@ pub fn run(arguments: &Load) -> Result<(), Failure> {
             }
         });
     let loaded = changing(&arguments.store.path, Some(arguments.create), arguments.writing, |store| {
-        store.load(inputs, &options).map_err(nothing_loaded)
+        store.load(inputs, &options).map_err(|error| nothing_loaded(error, arguments.format))
     });
     drop((options, progress));
     let loaded = loaded?;
@@ -45,15 +45,24 @@ pub fn run(arguments: &Load) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The failure of a load. Its exit code is that of `error`.
-fn nothing_loaded(error: fulgurite_rdf::Error) -> Failure {
+/// The failure of a load in a given format. Its exit code is that of `error`.
+fn nothing_loaded(error: fulgurite_rdf::Error, given: Option<GraphFormat>) -> Failure {
+    let advice = advice(&error, given).unwrap_or_default();
     match Failure::from(error) {
         failure @ Failure::Rdf(_) => {
-            let message = format!("nothing was loaded: {failure}");
+            let message = format!("nothing was loaded: {failure}{advice}");
             failure.reworded(message)
         }
         failure => failure,
     }
+}
+
+/// What to check if the first line of a file is wrong, and the file has the name of another format.
+fn advice(error: &fulgurite_rdf::Error, given: Option<GraphFormat>) -> Option<String> {
+    let fulgurite_rdf::Error::Syntax { input, line: 1, .. } = error else { return None };
+    let (given, named) = (RdfFormat::from(given?), format_of(Path::new(input))?);
+    let is_other = std::mem::discriminant(&given) != std::mem::discriminant(&named);
+    is_other.then(|| format!("; by its name the file is {}: check --format", named.name()))
 }
 
 fn input(path: &Path, arguments: &Load) -> Result<LoadInput, Failure> {
@@ -148,9 +157,24 @@ mod tests {
     fn a_load_that_finds_damage_has_the_exit_code_of_damage() {
         let (place, offence) = ("table `terms`".to_owned(), "it is missing".to_owned());
         let damage = fulgurite_rdf::Error::Damaged { path: "a.ful".into(), place, offence };
-        let failures = [damage, fulgurite_rdf::Error::Cancelled].map(nothing_loaded);
+        let failures = [damage, fulgurite_rdf::Error::Cancelled].map(|error| nothing_loaded(error, None));
         assert_eq!(failures.each_ref().map(Failure::exit_code), [3, 1]);
         assert!(failures.iter().all(|failure| failure.to_string().starts_with("nothing was loaded: ")));
+    }
+
+    #[test]
+    fn a_first_line_that_is_wrong_in_a_file_with_the_name_of_another_format_is_advised_about() {
+        let advised = |line: u64, given: Option<GraphFormat>| {
+            let (input, message) = ("d.ttl".to_owned(), "m".to_owned());
+            nothing_loaded(fulgurite_rdf::Error::Syntax { input, line, column: 1, message }, given).to_string()
+        };
+        let plain = "nothing was loaded: d.ttl:1:1: m";
+        assert_eq!(
+            advised(1, Some(GraphFormat::Rdf)),
+            format!("{plain}; by its name the file is Turtle: check --format")
+        );
+        assert_eq!([advised(1, Some(GraphFormat::Ttl)), advised(1, None)], [plain; 2]);
+        assert!(!advised(2, Some(GraphFormat::Rdf)).contains("--format"));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub fn copy_compact(source: &Opened, target: &Path, doing: &'static str) -> Resu
         Opened::Engine { database, txn } => {
             let monitor = Monitor::new();
             let copied = || database.backup_snapshot_to(txn, target, &monitor);
-            Progress::new(doing).follow(&monitor, copied)?;
+            Progress::new(doing).follow(&monitor, copied).map_err(Failure::of_copy)?;
         }
         Opened::Lmdb(path) => Store::back_up_file(path, target)?,
     }

@@ -40,6 +40,6 @@ fn write_image(source: &Opened, target: &Path, arguments: &Image) -> Result<u64,
     let options = options.block_bytes(arguments.block << 10);
     let monitor = Monitor::new();
     let write = || database.write_snapshot_image(txn, target, &options, &monitor);
-    Progress::new("compressing").follow(&monitor, write)?;
+    Progress::new("compressing").follow(&monitor, write).map_err(Failure::of_copy)?;
     Ok(length_of(target))
 }
