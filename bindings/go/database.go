@@ -101,7 +101,7 @@ type Options struct {
 	// WaitForLock is how long Open waits for another process that writes.
 	WaitForLock time.Duration
 	// CheckpointInterval is how old a commit becomes before a checkpoint writes it to the file, where other
-	// processes see it. Zero sets no limit.
+	// processes see it, rounded up to milliseconds. Zero sets no limit.
 	CheckpointInterval time.Duration
 	// MergeFunctions are functions by the names that tables have (TableOptions.MergeFunction). A database
 	// that is open in this process keeps those of its first opening, and a new name is an error.
@@ -142,7 +142,7 @@ func Open(path string, options Options) (*DB, error) {
 		keep_log_bytes:   C.uint64_t(options.KeepLogBytes),
 		wait_for_lock_ms: C.uint64_t(max(options.WaitForLock.Milliseconds(), 0)),
 
-		checkpoint_interval_ms: C.uint64_t(max(options.CheckpointInterval.Milliseconds(), 0)),
+		checkpoint_interval_ms: C.uint64_t(max((options.CheckpointInterval + time.Millisecond - 1).Milliseconds(), 0)),
 
 		merge_functions:      functions.pass(),
 		merge_function_count: functions.count(),

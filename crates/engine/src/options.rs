@@ -237,7 +237,8 @@ impl Options {
     ///
     /// While nothing is committed, nothing is written, and the thread sleeps. If a checkpoint fails, it is tried again
     /// later. The option has no effect without [`Options::background`]. With [`Options::keep_log`], each checkpoint
-    /// begins a segment of the log, and each segment that is kept counts as at least 4 KiB.
+    /// begins a segment of the log, and each segment that is kept counts as at least 4 KiB. If the process has the
+    /// database open for writing already, the interval must be the same.
     #[must_use]
     pub fn checkpoint_interval(mut self, interval: Duration) -> Self {
         self.checkpoint_interval = interval;

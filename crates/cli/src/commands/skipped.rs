@@ -60,9 +60,9 @@ impl Skipped {
     }
 }
 
-/// The failure of a verb. If it is damage, it names the option that passes over it.
-pub fn with_advice(failure: Failure, verb: &str, entries: &str) -> Failure {
-    if !failure.is_damage() {
+/// The failure of a verb. If it is damage and nothing is `skipped`, it names the option that passes over it.
+pub fn with_advice(failure: Failure, skipped: Option<&Skipped>, verb: &str, entries: &str) -> Failure {
+    if skipped.is_some() || !failure.is_damage() {
         return failure;
     }
     let message = format!("{failure}; `fulgurite {verb} --skip-damaged` writes all {entries} that can be read");

@@ -498,7 +498,7 @@ fn what_a_server_appends_is_in_copies_after_its_next_checkpoint() {
     assert_eq!(directory.run(&append).code, 2, "--serve is missing");
     let mut serving = directory.spawn(&[&append[..], &["--serve", "s.sock"]].concat());
     serving.stdin.as_mut().unwrap().write_all(b"{\"data\":9}\n").unwrap();
-    let read = |file| data(&done(&directory.run(&["events", "read", file, "--from", "9", "--format", "ndjson"])));
+    let read = |file| data(&done(&directory.run(&["events", "read", file, "--from", "9"])));
     assert!((0..1000).any(|_| read("a.ful") == [9]), "there is no checkpoint");
     let warning = format!("another process (pid {}) has the database open for writing: its commits", serving.id());
     for (verb, copy) in [("backup", "b.ful"), ("image", "b.image")] {

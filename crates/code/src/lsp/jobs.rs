@@ -117,7 +117,8 @@ fn is_whole_change(note: &Notification) -> bool {
 /// Whether a change has a part of the text. The server asks for whole texts.
 pub fn is_partial_change(note: &Notification) -> bool {
     let changes = note.params.get("contentChanges").and_then(Json::as_array);
-    note.method == CHANGED && changes.and_then(|changes| changes.last()).is_some_and(|last| last.get("range").is_some())
+    let is_partial = |change: &Json| change.get("range").is_some_and(|range| !range.is_null());
+    note.method == CHANGED && changes.and_then(|changes| changes.last()).is_some_and(is_partial)
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub fn run(arguments: &Export) -> Result<(), Failure> {
             None => exported.write(standard_output(), skipped.as_mut(), &mut progress).map(|_| None),
             Some(path) => to_file(path, |file| exported.write(file, skipped.as_mut(), &mut progress)).map(Some),
         };
-        let written = written.map_err(|failure| with_advice(failure, "export", "entries"))?;
+        let written = written.map_err(|failure| with_advice(failure, skipped.as_ref(), "export", "entries"))?;
         let elapsed = progress.elapsed();
         drop(progress);
         if let Some(written) = written {

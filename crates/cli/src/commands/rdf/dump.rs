@@ -38,7 +38,7 @@ pub fn run(arguments: &Dump) -> Result<(), Failure> {
                 to_file(path, |file| write(snapshot, &pattern, format, file, skipped.as_mut(), &mut progress)).map(Some)
             }
         };
-        let written = written.map_err(|failure| with_advice(failure, "rdf dump", "quads"))?;
+        let written = written.map_err(|failure| with_advice(failure, skipped.as_ref(), "rdf dump", "quads"))?;
         let elapsed = progress.elapsed();
         drop(progress);
         if let Some(written) = written {

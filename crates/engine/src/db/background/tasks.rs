@@ -108,11 +108,12 @@ impl Signals {
                 requests.wrote_last = false;
                 return Some(Task::Merge(RunsToMerge::Owed));
             }
-            let is_due = requests.checkpoint_at.is_some_and(|at| at <= Instant::now());
-            if requests.checkpoint || is_due {
-                // It flushes all commits so far; a later one sets the time again.
-                requests.checkpoint_at = None;
-                return Some(Task::Checkpoint { by_time: !requests.checkpoint });
+            if requests.checkpoint {
+                // The time stays, for this may fail. The first commit after it sets another one.
+                return Some(Task::Checkpoint { by_time: false });
+            }
+            if requests.checkpoint_at.take_if(|at| *at <= Instant::now()).is_some() {
+                return Some(Task::Checkpoint { by_time: true });
             }
             if let Some(which) = requests.merge {
                 requests.wrote_last = false;

@@ -2,8 +2,7 @@
 //!
 //! They are a sorted list as long as that is cheap: while they are few, and while each new key is greater than all
 //! others, or many come at once. A list is made, read through and dropped in a fraction of the time of a tree. Many
-//! transactions change one key only, which has no list either. Used by `write_set`; walks
-//! use its iterators.
+//! transactions change one key only, which has no list either. Used by `write_set`; walks use its iterators.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, btree_map};

@@ -4,8 +4,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.ReadOnlyBufferException;
 import java.util.Arrays;
-import org.fulgurite.internal.Exceptions;
 import org.fulgurite.buffers.PackedEntries;
+import org.fulgurite.internal.Exceptions;
 import org.fulgurite.internal.Native;
 
 /**
