@@ -115,7 +115,8 @@ impl fmt::Display for Failure {
         match self {
             Self::Engine(error) => write!(out, "{error}"),
             #[cfg(feature = "rdf")]
-            Self::Rdf(error) => write!(out, "{error}"),
+            // The library does not know which option gives the base here.
+            Self::Rdf(error) => out.write_str(&error.to_string().replace("give a base IRI", "give one by --base")),
             #[cfg(feature = "events")]
             Self::Events(error) => write!(out, "{error}"),
             #[cfg(feature = "facts")]

@@ -341,7 +341,7 @@ fn a_plan_has_the_expressions_of_the_text() {
         ("SELECT ?p { ?p :age ?a FILTER(isNumeric(?a) && !?a) }", "Filter((!?a && isNUMERIC(?a)))"),
         (
             "SELECT ?p { ?p :age ?a . ?q :age ?b FILTER(?a = ?b || ?a IN (1, ?b)) }",
-            "Filter(((?a = ?b) || (?a IN (\"1\", ?b))))",
+            "Filter(((?a IN (\"1\", ?b)) || (?a = ?b)))",
         ),
         ("SELECT ?p { ?p :age ?a . ?q :age ?b FILTER(?a <= ?b) }", "Filter((?a <= ?b))"),
         ("SELECT (STR(?a) AS ?x) { ?p :age ?a }", "Extend(STR(?a) -> ?x)"),
