@@ -364,9 +364,11 @@ func TestScansDoNotConflictWithChangesOutsideOfThem(t *testing.T) {
 	for _, reverse := range []bool{false, true} {
 		txn, err := db.Write(background)
 		must(t, err)
-		scan := txn.Scan(table, Range{Low: []byte("000010"), High: []byte("000050")})
-		scan.reverse = reverse
-		want(t, len(keysOf(t, scan)), 40)
+		scan := txn.Scan
+		if reverse {
+			scan = txn.ScanReverse
+		}
+		want(t, len(keysOf(t, scan(table, Range{Low: []byte("000010"), High: []byte("000050")}))), 40)
 		must(t, db.Update(background, func(other *Txn) error {
 			must(t, other.Put(table, []byte("000009"), []byte("v000009")))
 			return other.Put(table, []byte("000050"), []byte("v000050"))
