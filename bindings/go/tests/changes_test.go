@@ -31,7 +31,7 @@ func put(t testing.TB, db *DB, table *Table, entries ...Entry) {
 
 func TestTheChangeFeedHasEveryCommitWholeAndInOrder(t *testing.T) {
 	db, table := openedWithLog(t)
-	put(t, db, table, Entry{[]byte("ann"), []byte("admin")})
+	put(t, db, table, Entry{Key: []byte("ann"), Value: []byte("admin")})
 	put(t, db, table, numbered(0, 1000)...)
 	must(t, db.Update(background, func(txn *Txn) error {
 		_, err := txn.Delete(table, []byte("ann"))
@@ -95,7 +95,7 @@ func TestWaitingForACommitEndsWithTheContext(t *testing.T) {
 		next, _ := db.WaitDurable(background, seen)
 		done <- next
 	}()
-	put(t, db, table, Entry{[]byte("a"), []byte("1")})
+	put(t, db, table, Entry{Key: []byte("a"), Value: []byte("1")})
 	want(t, <-done, seen+1)
 }
 
