@@ -9,7 +9,7 @@ use crate::browse::limits::{FACTS_PER_CHECK, Held};
 use crate::browse::reader::{CodeReader, SymbolId, fact, string};
 use crate::browse::similar::Similar;
 use crate::error::{Error, Result};
-use crate::scip::names::descriptors;
+use crate::scip::names::{descriptors, without_parameters};
 
 impl CodeReader {
     /// Symbols whose names have `text` in them, in any case: equal names first, then those that begin with it, then
@@ -34,7 +34,7 @@ impl CodeReader {
     }
 
     /// The symbols that a user means by `text`: the symbol itself, or those with this name, which may have names of
-    /// what they are part of before it: `Store::open`, `Store.open`.
+    /// what they are part of before it: `Store::open`, `Store.open`. These may lack their type parameters.
     ///
     /// # Errors
     /// [`Error::NoSuchSymbol`].
@@ -83,7 +83,7 @@ impl CodeReader {
     fn with_outer(&self, symbol: SymbolId, name: String) -> Result<String> {
         let around = self.around(symbol)?;
         Ok(match around.first().filter(|outer| !outer.is_empty() && !outer.contains(SEPARATORS)) {
-            Some(outer) => format!("{outer}.{name}"),
+            Some(outer) => format!("{}.{name}", without_parameters(outer)),
             None => name,
         })
     }
@@ -104,7 +104,7 @@ impl CodeReader {
         }
         let around = self.around(symbol)?;
         let mut around = around.iter();
-        Ok(names.iter().rev().all(|name| around.any(|other| other == name)))
+        Ok(names.iter().rev().all(|name| around.any(|other| other == name || without_parameters(other) == *name)))
     }
 
     /// The names of the symbols around one, the innermost first.

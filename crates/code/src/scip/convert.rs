@@ -9,7 +9,7 @@ use crate::columns::{Columns, convert};
 use crate::model::details::Details;
 use crate::model::{Document, Occurrence, RelationKind, Role, Span, SymbolInfo};
 use crate::scip::details;
-use crate::scip::names::{descriptors, name_and_kind, parent, role, symbol_in, words};
+use crate::scip::names::{descriptors, name_and_kind, parent, role, symbol_in, without_parameters, words};
 use crate::scip::ranges::{Wrong, spans};
 
 /// The document, with columns in bytes if its text is given, and what else is said of it.
@@ -58,7 +58,7 @@ fn attach_to_types(document: &mut Document) {
         if !std::iter::once(implemented).chain(traits).all(|step| step.kind == "type parameter") {
             continue;
         }
-        let ty = format!("{}{}#", &enclosing[..steps[at].start], implemented.name);
+        let ty = format!("{}{}#", &enclosing[..steps[at].start], without_parameters(implemented.name));
         if defined.contains(ty.as_str()) {
             info.enclosing = Some(ty);
         }

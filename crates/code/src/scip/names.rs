@@ -43,6 +43,15 @@ pub fn parent(symbol: &str) -> Option<&str> {
     }
 }
 
+/// The name of a type without its parameters, which rust-analyzer writes after it: of `Store<S>` it is `Store`.
+#[must_use]
+pub fn without_parameters(name: &str) -> &str {
+    match name.split_once('<') {
+        Some((before, rest)) if !before.is_empty() && rest.ends_with('>') => before,
+        _ => name,
+    }
+}
+
 /// A symbol that only its file has: its id.
 #[must_use]
 pub fn local(symbol: &str) -> Option<&str> {

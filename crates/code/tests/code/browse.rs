@@ -242,8 +242,11 @@ fn what_is_in_an_impl_of_rust_is_a_member_of_the_type() {
     let project = Project::new();
     project.write(&[(
         "a.rs",
-        "struct «m/Circle#»Circle; impl Circle { fn «m/impl#[Circle]area().»area(«m/impl#[Circle]area().(x)»x: u8) {} }",
+        "struct «m/Circle#»Circle; impl Circle { fn «m/impl#[Circle]area().»area(«m/impl#[Circle]area().(x)»x: u8) {} }\n\
+         struct «m/Ring#»Ring<T>(T); impl<T> Ring<T> { fn «m/impl#[`Ring<T>`]width().»width() {} }",
         vec![
+            info("m/Ring#", Kind::Struct, "Ring"),
+            info("m/impl#[`Ring<T>`]width().", Kind::Method, "width"),
             info("m/Circle#", Kind::Struct, "Circle"),
             info("m/impl#[Circle]", Kind::TypeAlias, "Circle"),
             info("m/impl#[Circle]area().", Kind::Method, "area"),
@@ -255,6 +258,10 @@ fn what_is_in_an_impl_of_rust_is_a_member_of_the_type() {
     let area = reader.resolve("Circle::area").unwrap()[0];
     let circle = reader.resolve("Circle").unwrap();
     assert_eq!((circle.len(), reader.describe(area).unwrap().enclosing), (1, Some(circle[0])));
+    for name in ["Ring.width", "Ring<T>::width"] {
+        let width = reader.resolve(name).unwrap()[0];
+        assert_eq!(reader.describe(width).unwrap().enclosing, Some(reader.resolve("Ring").unwrap()[0]));
+    }
     let parameter = reader.resolve("x").unwrap()[0];
     assert_eq!(reader.describe(parameter).unwrap().enclosing, Some(area));
     // The `impl` has no place, and is not found by name.
