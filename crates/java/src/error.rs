@@ -23,14 +23,13 @@ pub enum Failure {
     Checkpoint(CheckpointError),
     /// Another transaction has changed what this one has read.
     Changed,
-    /// An error of this kind, with a text that says more than its own.
+    /// An error of this kind, with a text of its own: it says more, or is that of an earlier call, behind which an
+    /// object cannot continue.
     Explained(&'static str, String),
     /// The handle's object was closed.
     Closed,
     /// An argument is not valid.
     Invalid(String),
-    /// An earlier call failed with an error of this kind and text, behind which its object cannot continue.
-    Repeated(&'static str, String),
     /// A call into the virtual machine failed.
     Java(jni::errors::Error),
 }
@@ -110,7 +109,7 @@ impl Failure {
             }
             Self::Closed => ("CLOSED", "this object is closed; open or begin a new one".to_owned()),
             Self::Invalid(text) => ("INVALID", text.clone()),
-            Self::Explained(kind, text) | Self::Repeated(kind, text) => (kind, text.clone()),
+            Self::Explained(kind, text) => (kind, text.clone()),
             Self::Java(error) => ("INTERNAL", format!("a call into the virtual machine failed: {error}")),
         }
     }

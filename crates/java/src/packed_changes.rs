@@ -41,14 +41,14 @@ impl<I: Iterator<Item = std::result::Result<Commit, Error>>> PackedChanges<I> {
     /// batch is returned again until it is taken by [`PackedChanges::take`].
     ///
     /// # Errors
-    /// Those of the feed, and [`Failure::Repeated`] for commits that are too large for an array. Commits before the
+    /// Those of the feed, and [`Failure::Explained`] for commits that are too large for an array. Commits before the
     /// failing one are returned first. After an error, every further call returns it again.
     pub fn next_batch(&mut self, bytes_wanted: usize) -> Result<&[u8]> {
         if self.batch.is_empty() {
             self.fill(bytes_wanted);
         }
         match &self.failure {
-            Some((kind, text)) if self.batch.is_empty() => Err(Failure::Repeated(kind, text.clone())),
+            Some((kind, text)) if self.batch.is_empty() => Err(Failure::Explained(kind, text.clone())),
             _ => Ok(&self.batch),
         }
     }
