@@ -433,9 +433,9 @@ impl FileLocks for FaultFile {
         self.check(Call::Lock).map(drop)
     }
 
-    fn writer_lives(&self) -> io::Result<bool> {
+    fn writer(&self) -> io::Result<Option<LockHolder>> {
         self.check(Call::Lock)?;
-        self.inner.locks().writer_lives()
+        self.inner.locks().writer()
     }
 
     fn pin(&self, number: u64) -> io::Result<()> {

@@ -172,7 +172,7 @@ fn work(disk: &FaultDisk) -> io::Result<()> {
     let path = disk.canonical(Path::new("a"))?;
     let WriterAttempt::Held(lock) = disk.lock_writer(Path::new("lock"))? else { panic!("nobody else has it") };
     let file = disk.open(&path, Access::CreateNew)?;
-    assert!(file.is_named(&path)? && file.locks().lock_writer()?.is_none() && !file.locks().writer_lives()?);
+    assert!(file.is_named(&path)? && file.locks().lock_writer()?.is_none() && file.locks().writer()?.is_none());
     file.locks().pin(1)?;
     file.locks().unpin()?;
     file.locks().oldest_pinned()?;

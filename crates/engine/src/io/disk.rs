@@ -85,6 +85,15 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// # Errors
     /// The system's; `Unsupported` on a file system whose locks or maps cannot be trusted (network file systems).
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt>;
+
+    /// The living holder of the lock that [`Disk::lock_writer`] takes; `None` if there is none, or if this disk does
+    /// not know. Creates no file, and does not wait.
+    ///
+    /// # Errors
+    /// The system's; `InvalidInput` for a link or a file that is not regular.
+    fn writer_of(&self, _lock_path: &Path) -> io::Result<Option<LockHolder>> {
+        Ok(None)
+    }
 }
 
 /// What a symbolic link leads to, in an error of [`Disk::canonical`].
@@ -281,11 +290,11 @@ pub trait FileLocks {
     /// The system's.
     fn unlock_writer(&self) -> io::Result<()>;
 
-    /// Whether another holder is the writer.
+    /// The writer, if it is another holder. The number of its process may be unknown here: see [`Disk::writer_of`].
     ///
     /// # Errors
     /// The system's.
-    fn writer_lives(&self) -> io::Result<bool>;
+    fn writer(&self) -> io::Result<Option<LockHolder>>;
 
     /// Announces `number` (of a checkpoint, from 1) as the oldest that this reader needs, instead of the one before.
     ///

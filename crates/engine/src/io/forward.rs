@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::disk::{Access, Disk, File, FileLocks, FreeSpace, WriterAttempt, write_zeros};
+use super::disk::{Access, Disk, File, FileLocks, FreeSpace, LockHolder, WriterAttempt, write_zeros};
 use super::{Map, PreparedPlace};
 use crate::sync::Arc;
 
@@ -78,6 +78,10 @@ pub trait ForwardDisk: Send + Sync + fmt::Debug {
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
         self.inner().lock_writer(lock_path)
     }
+
+    fn writer_of(&self, lock_path: &Path) -> io::Result<Option<LockHolder>> {
+        self.inner().writer_of(lock_path)
+    }
 }
 
 impl<D: ForwardDisk> Disk for D {
@@ -111,6 +115,10 @@ impl<D: ForwardDisk> Disk for D {
 
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
         ForwardDisk::lock_writer(self, lock_path)
+    }
+
+    fn writer_of(&self, lock_path: &Path) -> io::Result<Option<LockHolder>> {
+        ForwardDisk::writer_of(self, lock_path)
     }
 }
 

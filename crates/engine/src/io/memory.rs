@@ -86,6 +86,11 @@ impl Disk for MemoryDisk {
         }
         Ok(WriterAttempt::Held(Box::new(MemoryWriterLock { shared: Arc::clone(&self.shared), path })))
     }
+
+    fn writer_of(&self, lock_path: &Path) -> io::Result<Option<LockHolder>> {
+        let is_held = self.shared.locked.lock().contains(&plain(lock_path));
+        Ok(is_held.then_some(LockHolder::ThisProcess))
+    }
 }
 
 #[derive(Debug, Default)]

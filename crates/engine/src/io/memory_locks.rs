@@ -49,8 +49,9 @@ impl FileLocks for MemoryHolder {
         Ok(())
     }
 
-    fn writer_lives(&self) -> io::Result<bool> {
-        Ok(self.locks.state.lock().writer.is_some_and(|writer| writer != self.number))
+    fn writer(&self) -> io::Result<Option<LockHolder>> {
+        let is_other = self.locks.state.lock().writer.is_some_and(|writer| writer != self.number);
+        Ok(is_other.then_some(LockHolder::ThisProcess))
     }
 
     fn pin(&self, number: u64) -> io::Result<()> {

@@ -8,6 +8,7 @@
 //! - [`Map`] is a read-only window onto a file: the only way the engine reads without copying. [`File::prepare`]
 //!   makes small writes as cheap.
 //! - `ImageFile` and `ImageWriter` are files over images: databases in compressed blocks.
+//! - [`Compressor`] and [`decompress`] are Zstandard, for one block at a time.
 //! - [`WriterLock`] and [`FileLocks`] keep processes from writing at the same time.
 //!
 //! Errors are bare [`std::io::Error`]s: the layer above knows which file and which operation, and adds them.
@@ -32,14 +33,10 @@ pub use forward::{ForwardDisk, ForwardFile};
 pub use huge_pages::HugePages;
 pub(crate) use image::{ImageFile, ImageWriter};
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Compressor, decompress};
-#[cfg(target_os = "linux")]
-pub use linux::{Map, RealDisk, reserved_bytes, set_reserved_bytes_max};
+pub use linux::{Compressor, Map, RealDisk, decompress, reserved_bytes, set_reserved_bytes_max};
 pub use machine::memory_bytes;
 pub use memory::MemoryDisk;
 pub use memory_locks::{MemoryHolder, MemoryLocks};
 pub use place::PreparedPlace;
 #[cfg(not(target_os = "linux"))]
-pub(crate) use unsupported::{Compressor, decompress};
-#[cfg(not(target_os = "linux"))]
-pub use unsupported::{Map, RealDisk, reserved_bytes, set_reserved_bytes_max};
+pub use unsupported::{Compressor, Map, RealDisk, decompress, reserved_bytes, set_reserved_bytes_max};

@@ -23,6 +23,11 @@ impl Instant {
     pub fn saturating_duration_since(&self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
+
+    /// That much later; `None` beyond the range of the time.
+    pub fn checked_add(&self, time: Duration) -> Option<Self> {
+        self.0.checked_add(time).map(Self)
+    }
 }
 
 impl Add<Duration> for Instant {

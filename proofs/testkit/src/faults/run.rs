@@ -177,7 +177,7 @@ pub fn run_one(workload: &Workload, seed: u64, trial: Trial) -> Option<Report> {
                 DefectKind::Panic => report.panics = 1,
             }
             let name = workload.name;
-            let again = format!("cargo run --profile proof -p fulgurite-testkit --bin io_errors -- --seed {seed}");
+            let again = format!("cargo xtask io-errors --seed {seed}");
             report.failures.push(format!("{name}: {defect}\n  repeat: {again} --workload {name} --trial {trial}"));
         }
     }

@@ -7,13 +7,13 @@ use std::time::Duration;
 use crate::db::checkpoint::checkpointer::Checkpointer;
 use crate::db::checkpoint::merge_runs::RunsToMerge;
 use crate::db::handle::inner::{CloseOutcome, Inner};
+use crate::db::storage::create::lock_path;
 use crate::error::{Error, Result};
 use crate::ids::Sequence;
-use crate::io::Disk;
+use crate::io::{Disk, LockHolder};
 use crate::merge_functions::check_not_merging;
 use crate::monitor::Monitor;
 use crate::options::{Isolation, Options, TableOptions};
-use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Instant, Mutex, MutexGuard, sleep, yield_now};
 use crate::txn::commit::begin::Reading;
 use crate::txn::commit::exclusive::Exclusive;
@@ -75,6 +75,27 @@ impl Database {
     /// The disk on which the files are: see [`Options::disk`].
     pub fn disk(&self) -> &Arc<dyn Disk> {
         &self.inner.options.disk
+    }
+
+    /// Returns the other handle that has the file open for writing, in this process or another; `None` if there is
+    /// none. A handle that is opened read-only beside a writer shows the newest checkpoint of that writer, and none of
+    /// its later commits.
+    ///
+    /// The number of another process is known if that process has opened the file by the same name.
+    ///
+    /// # Errors
+    /// Errors of the disk.
+    pub fn other_writer(&self) -> Result<Option<LockHolder>> {
+        // Beside a handle that writes, there is no other writer.
+        let Some(file) = &self.inner.read else { return Ok(None) };
+        match file.locks().writer().map_err(|error| Error::io("look for a writer of", self.path(), error))? {
+            // If the lock file of this name is missing, unreadable or not locked, the number is unknown.
+            Some(LockHolder::OtherProcess(None)) => match self.disk().writer_of(&lock_path(self.path())) {
+                Ok(Some(known @ LockHolder::OtherProcess(_))) => Ok(Some(known)),
+                _ => Ok(Some(LockHolder::OtherProcess(None))),
+            },
+            writer => Ok(writer),
+        }
     }
 
     /// Whether both are handles of one open database. Stores on the engine use it to share their state in memory.
@@ -140,14 +161,23 @@ impl Database {
     /// # Errors
     /// As [`Database::write`].
     pub fn try_write(&self) -> Result<Option<WriteTxn>> {
+        self.write_within(None, Duration::ZERO)
+    }
+
+    /// As [`Database::write`], or as [`Database::write_with`] if there is an `isolation`, but waits at most `timeout`
+    /// for an exclusive transaction or a bulk load. Returns `None` if it has not ended by then.
+    ///
+    /// # Errors
+    /// As [`Database::write`].
+    pub fn write_within(&self, isolation: Option<Isolation>, timeout: Duration) -> Result<Option<WriteTxn>> {
         check_not_merging()?;
         let core = &self.inner.core;
-        let isolation = core.writer()?.isolation;
+        let writer = core.writer()?;
         core.relieve()?;
-        if core.exclusive.load(Ordering::Relaxed) {
+        if !core.wait_while_exclusive_for(writer, timeout) {
             return Ok(None);
         }
-        WriteTxn::new(core, isolation).map(Some)
+        WriteTxn::new(core, isolation.unwrap_or(writer.isolation)).map(Some)
     }
 
     /// Begins an exclusive write transaction: no other transaction commits until it ends, so it never conflicts. Use it

@@ -106,7 +106,7 @@ pub fn begin_file(disk: &dyn Disk, path: &Path) -> Result<(PathBuf, Arc<dyn File
 fn is_left_over(file: &dyn File, path: &Path) -> Result<bool> {
     let failed = |error| Error::io("read", path, error);
     let locks = file.locks();
-    if locks.writer_lives().map_err(failed)? || locks.oldest_pinned().map_err(failed)?.is_some() {
+    if locks.writer().map_err(failed)?.is_some() || locks.oldest_pinned().map_err(failed)?.is_some() {
         return Ok(false);
     }
     if ImageFile::is_in(file).map_err(failed)? {

@@ -74,7 +74,7 @@ impl Presence {
     /// # Errors
     /// The disk's.
     pub fn writer_lives(&self) -> io::Result<bool> {
-        self.file.locks().writer_lives()
+        Ok(self.file.locks().writer()?.is_some())
     }
 
     /// Has the last holder remove the lock file too.

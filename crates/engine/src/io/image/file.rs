@@ -145,8 +145,8 @@ impl FileLocks for NoLocks {
         Ok(())
     }
 
-    fn writer_lives(&self) -> io::Result<bool> {
-        Ok(false)
+    fn writer(&self) -> io::Result<Option<LockHolder>> {
+        Ok(None)
     }
 
     fn pin(&self, _number: u64) -> io::Result<()> {

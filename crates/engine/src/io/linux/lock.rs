@@ -5,7 +5,7 @@
 //! in one process exclude each other, closing another descriptor of the file releases nothing, and a dead process
 //! holds nothing. A child made by `fork` shares them with its parent, so a child releases none (`crate::process`).
 //!
-//! The lock file decides who may create a database, and names the writer. Only writers use it:
+//! The lock file decides who may create a database, and names the writer. Only writers lock it:
 //!
 //! | bytes | locked | hold |
 //! |---|---|---|
@@ -55,7 +55,7 @@ fn lock_and_sign(path: &Path, sign: impl Fn(&LockFile) -> io::Result<()>) -> io:
         refuse_network_file_system(&file)?;
         let lock_file = LockFile { identity: identity(&file)?, file, path: path.to_path_buf(), stamp: Stamp::new()? };
         if !try_lock(&lock_file.file, Kind::Exclusive, WRITER_BYTE)? {
-            return Ok(WriterAttempt::Busy(lock_file.holder()?));
+            return Ok(WriterAttempt::Busy(holder_in(&lock_file.file, lock_file.identity)?));
         }
         if !is_named(&lock_file.file, path)? {
             continue;
@@ -68,6 +68,30 @@ fn lock_and_sign(path: &Path, sign: impl Fn(&LockFile) -> io::Result<()>) -> io:
         held_here().lock().insert(lock_file.identity);
         return Ok(WriterAttempt::Held(Box::new(FileWriterLock { lock_file })));
     }
+}
+
+/// See [`crate::io::Disk::writer_of`]. The file of a dead writer is not locked, so a pid that it left is not read.
+pub(super) fn writer_of(path: &Path) -> io::Result<Option<LockHolder>> {
+    let file = match open_regular(path, OpenOptions::new().read(true)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    match first_found(&file, WRITER_BYTE, 1)? {
+        Some(_) => holder_in(&file, identity(&file)?).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The holder of a lock file that is locked.
+fn holder_in(file: &fs::File, identity: Identity) -> io::Result<LockHolder> {
+    if held_here().lock().contains(&identity) {
+        return Ok(LockHolder::ThisProcess);
+    }
+    let mut text = [0; PID_BYTES];
+    let length = read_at_most(file, &mut text, PID_AT)?;
+    let digits = text[..length].split(|byte| *byte == b'\n').next();
+    let pid = digits.and_then(|digits| std::str::from_utf8(digits).ok()).and_then(|digits| digits.parse().ok());
+    Ok(LockHolder::OtherProcess(pid))
 }
 
 #[derive(Debug)]
@@ -110,17 +134,6 @@ struct LockFile {
 }
 
 impl LockFile {
-    fn holder(&self) -> io::Result<LockHolder> {
-        if held_here().lock().contains(&self.identity) {
-            return Ok(LockHolder::ThisProcess);
-        }
-        let mut text = [0; PID_BYTES];
-        let length = read_at_most(&self.file, &mut text, PID_AT)?;
-        let digits = text[..length].split(|byte| *byte == b'\n').next();
-        let pid = digits.and_then(|digits| std::str::from_utf8(digits).ok()).and_then(|digits| digits.parse().ok());
-        Ok(LockHolder::OtherProcess(pid))
-    }
-
     /// Refuses a file of another program. Requires: it is locked, so that nobody writes a pid meanwhile.
     fn refuse_foreign(&self) -> io::Result<()> {
         let mut bytes = [0; LOCK_FILE_BYTES + 1];
@@ -161,8 +174,7 @@ impl DataLocks {
         let identity = identity(file)?;
         let mut written = self.written.lock();
         if !try_lock(file, Kind::Exclusive, DATA_WRITER_BYTE)? {
-            let is_here = held_here().lock().contains(&identity);
-            return Ok(Some(if is_here { LockHolder::ThisProcess } else { LockHolder::OtherProcess(None) }));
+            return Ok(Some(writer_with(&identity)));
         }
         held_here().lock().insert(identity);
         *written = Some(identity);
@@ -179,8 +191,11 @@ impl DataLocks {
         }
     }
 
-    pub(super) fn writer_lives(&self, file: &fs::File) -> io::Result<bool> {
-        Ok(first_found(file, DATA_WRITER_BYTE, 1)?.is_some())
+    pub(super) fn writer(&self, file: &fs::File) -> io::Result<Option<LockHolder>> {
+        match first_found(file, DATA_WRITER_BYTE, 1)? {
+            Some(_) => Ok(Some(writer_with(&identity(file)?))),
+            None => Ok(None),
+        }
     }
 
     pub(super) fn pin(&self, file: &fs::File, number: u64) -> io::Result<()> {
@@ -232,6 +247,12 @@ impl Drop for DataLocks {
             held_here().lock().remove(&identity);
         }
     }
+}
+
+/// The writer of a data file that is locked for one. Only the lock file has the number of its process.
+fn writer_with(identity: &Identity) -> LockHolder {
+    let is_here = held_here().lock().contains(identity);
+    if is_here { LockHolder::ThisProcess } else { LockHolder::OtherProcess(None) }
 }
 
 /// The files whose writer's lock this process holds, to distinguish them from those of other processes: pids may be
@@ -345,8 +366,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
         let writer = hold(&path);
-        // As if another process held it.
-        held_here().lock().clear();
+        as_of_another_process(&path);
         let raw = OpenOptions::new().write(true).open(&path).unwrap();
         for text in ["", "\n", "x1\n", "99999999999999\n"] {
             raw.write_all_at(&[0; PID_BYTES], PID_AT).unwrap();
@@ -354,10 +374,28 @@ mod tests {
             let attempt = lock_writer(&path).unwrap();
             assert!(matches!(attempt, WriterAttempt::Busy(LockHolder::OtherProcess(None))), "{text:?}");
         }
-        // A plain descriptor that closes takes nobody's lock with it.
         drop(raw);
         assert!(matches!(lock_writer(&path).unwrap(), WriterAttempt::Busy(_)));
         drop(writer);
+    }
+
+    /// A search for the writer reads no pid that a dead writer has left, creates no file, and waits for no pipe.
+    #[test]
+    fn the_writer_of_a_name_is_the_living_holder_of_its_lock() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        assert_eq!(writer_of(&path).unwrap(), None);
+        assert!(!path.exists());
+        fs::write(&path, [&[0; PID_AT as usize][..], b"123\n"].concat()).unwrap();
+        assert_eq!(writer_of(&path).unwrap(), None);
+        let writer = hold(&path);
+        assert_eq!(writer_of(&path).unwrap(), Some(LockHolder::ThisProcess));
+        as_of_another_process(&path);
+        assert_eq!(writer_of(&path).unwrap(), Some(LockHolder::OtherProcess(Some(std::process::id()))));
+        writer.close().unwrap();
+        let fifo = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        assert_eq!(writer_of(&path).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }
 
     #[test]
@@ -453,6 +491,12 @@ mod tests {
         assert_eq!(writer.locks().oldest_pinned().unwrap(), None);
         readers[0].locks().pin(PIN_LIMIT - 1).unwrap();
         assert_eq!(writer.locks().oldest_pinned().unwrap(), Some(PIN_LIMIT - 1));
+    }
+
+    /// Makes the lock that this process has appear as that of another one.
+    fn as_of_another_process(path: &Path) {
+        // A plain descriptor that closes takes nobody's lock with it.
+        held_here().lock().remove(&identity(&fs::File::open(path).unwrap()).unwrap());
     }
 
     fn hold(path: &Path) -> Box<dyn WriterLock> {

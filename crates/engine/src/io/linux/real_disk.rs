@@ -79,6 +79,10 @@ impl Disk for RealDisk {
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
         lock::lock_writer(lock_path)
     }
+
+    fn writer_of(&self, lock_path: &Path) -> io::Result<Option<LockHolder>> {
+        lock::writer_of(lock_path)
+    }
 }
 
 /// An open file of the operating system.
@@ -196,8 +200,8 @@ impl FileLocks for RealFile {
         self.locks.unlock_writer(self.own()?)
     }
 
-    fn writer_lives(&self) -> io::Result<bool> {
-        self.locks.writer_lives(self.own()?)
+    fn writer(&self) -> io::Result<Option<LockHolder>> {
+        self.locks.writer(self.own()?)
     }
 
     fn pin(&self, number: u64) -> io::Result<()> {

@@ -6,7 +6,7 @@ use std::io;
 
 use zstd_safe::{CCtx, CParameter, DCtx, get_error_name, max_c_level, min_c_level};
 
-/// Compresses blocks at one level.
+/// Compresses blocks by Zstandard at one level.
 pub struct Compressor {
     context: CCtx<'static>,
 }
@@ -23,6 +23,8 @@ impl Compressor {
         min_c_level()..=max_c_level()
     }
 
+    /// Compresses at a level.
+    ///
     /// # Errors
     /// What Zstandard says: it has no memory, or no such level.
     pub fn new(level: i32) -> Result<Self, &'static str> {
@@ -31,7 +33,8 @@ impl Compressor {
         Ok(Self { context })
     }
 
-    /// Compresses a block into `into`, and returns the length. `None` if that has not enough room.
+    /// Compresses a block into `into`, and returns the length. `None` if `into` has not enough room. A 256th more than
+    /// the block, and 64 bytes, are enough: then `None` means that there is no memory.
     pub fn compress(&mut self, block: &[u8], into: &mut [u8]) -> Option<usize> {
         self.context.compress2(into, block).ok()
     }

@@ -12,6 +12,8 @@ impl Compressor {
         1..=22
     }
 
+    /// Compresses at a level.
+    ///
     /// # Errors
     /// Always.
     pub fn new(_level: i32) -> Result<Self, &'static str> {
@@ -32,4 +34,4 @@ pub fn decompress(_stored: &[u8], _into: &mut [u8]) -> io::Result<usize> {
     Err(io::Error::new(io::ErrorKind::Unsupported, UNSUPPORTED))
 }
 
-const UNSUPPORTED: &str = "images are not supported on this platform";
+const UNSUPPORTED: &str = "Zstandard, which images and checkpoints need, is not supported on this platform";

@@ -249,6 +249,23 @@ impl Cursor {
         Ok(true)
     }
 
+    /// A lower bound of the next leaf's keys: the separator before that leaf, or the part of a long one that its branch
+    /// has. `None` if there is no next leaf.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    pub(in crate::tree) fn next_leaf_bound(&self, pages: &Pages) -> Result<Option<Vec<u8>>> {
+        let Some(depth) = self.path.iter().rposition(|step| step.child + 1 < step.children) else { return Ok(None) };
+        let step = self.path[depth];
+        let page = pages.page(step.page)?;
+        let branch = branch_at(pages, &page, step.page, self.root.level - depth as u8)?;
+        if step.child as usize >= branch.separator_count() {
+            return Err(pages.misfit(step.page, "the branch is not the one that the cursor went through"));
+        }
+        let (prefix, suffix) = branch.separator_parts(step.child as usize);
+        Ok(Some([prefix, suffix].concat()))
+    }
+
     /// Moves to after the previous leaf's last entry. `false`, and no move, if there is no previous leaf.
     ///
     /// # Errors

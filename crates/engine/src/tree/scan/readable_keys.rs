@@ -1,6 +1,7 @@
 //! The keys of damaged trees that can still be read.
 
 use std::collections::VecDeque;
+use std::ops::Bound;
 
 use crate::error::Result;
 use crate::format::{CellKey, LeafView};
@@ -15,6 +16,7 @@ use super::cursor::{Cursor, Seek};
 pub struct ReadableKeys<'p> {
     pages: &'p Pages,
     low: Box<[u8]>,
+    high: Bound<Box<[u8]>>,
     /// The trees that are not begun.
     roots: std::vec::IntoIter<Root>,
     /// In the tree that is read.
@@ -24,14 +26,33 @@ pub struct ReadableKeys<'p> {
 }
 
 impl<'p> ReadableKeys<'p> {
-    /// The keys of these trees, beginning at the leaf of `low`. Requires: the keys of each tree are above those of the
-    /// trees before it.
-    pub fn new(pages: &'p Pages, roots: Vec<Root>, low: &[u8]) -> Self {
-        Self { pages, low: low.into(), roots: roots.into_iter(), cursor: None, keys: VecDeque::new() }
+    /// The keys of these trees up to `high`, beginning at the leaf of `low`. Requires: the keys of each tree are above
+    /// those of the trees before it.
+    pub fn new(pages: &'p Pages, roots: Vec<Root>, low: &[u8], high: Bound<&[u8]>) -> Self {
+        let (low, high) = (low.into(), high.map(Box::from));
+        Self { pages, low, high, roots: roots.into_iter(), cursor: None, keys: VecDeque::new() }
     }
 
-    /// Moves to the next leaf. `false` if there is none.
+    fn is_past(&self, key: &[u8]) -> bool {
+        match &self.high {
+            Bound::Unbounded => false,
+            Bound::Included(high) => key > &**high,
+            Bound::Excluded(high) => key >= &**high,
+        }
+    }
+
+    /// Has the keys end with those that are read.
+    fn end(&mut self) {
+        (self.roots, self.cursor) = (Vec::new().into_iter(), None);
+    }
+
+    /// Moves to the next leaf that may have keys up to `high`. `false` if there is none.
     fn advance(&mut self) -> Result<bool> {
+        // An error of this is that of the next leaf too.
+        let bound = self.cursor.as_ref().and_then(|cursor| cursor.next_leaf_bound(self.pages).ok().flatten());
+        if bound.is_some_and(|bound| self.is_past(&bound)) {
+            self.end();
+        }
         if let Some(cursor) = &mut self.cursor
             && cursor.next_leaf(self.pages)?
         {
@@ -47,7 +68,14 @@ impl<'p> ReadableKeys<'p> {
     fn read_leaf(&mut self) -> Result<()> {
         let Some(cursor) = &self.cursor else { return Ok(()) };
         let leaf = cursor.leaf(self.pages)?;
-        self.keys.extend((0..leaf.leaf().count()).map(|index| key_of(self.pages, &leaf, index)));
+        for index in 0..leaf.leaf().count() {
+            let key = key_of(self.pages, &leaf, index);
+            if key.as_ref().is_ok_and(|key| self.is_past(key)) {
+                self.end();
+                break;
+            }
+            self.keys.push_back(key);
+        }
         Ok(())
     }
 }

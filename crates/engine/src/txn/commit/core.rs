@@ -9,6 +9,7 @@
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::ids::{Sequence, TableId};
@@ -19,7 +20,7 @@ use crate::options::{Durability, Isolation, LARGE_VALUE_BYTES, LARGE_VALUE_BYTES
 use crate::planted::{Fault, give_way, planted};
 use crate::process::Stamp;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use crate::sync::{Arc, Condvar, Mutex, MutexGuard};
+use crate::sync::{Arc, Condvar, Instant, Mutex, MutexGuard};
 use crate::txn::commit::footprints::Footprints;
 use crate::txn::commit::journal::{Journal, LogStart};
 use crate::txn::commit::rotation::{Rotation, Since};
@@ -360,6 +361,28 @@ impl Core {
         if self.exclusive.load(Ordering::Relaxed) {
             drop(self.lock_log(writer, false));
         }
+    }
+
+    /// As [`Core::wait_while_exclusive`], but for at most `timeout`. `false` if the other transaction or load has not
+    /// ended by then. With a timeout of zero, no lock is taken.
+    pub fn wait_while_exclusive_for(&self, writer: &Writer, timeout: Duration) -> bool {
+        if !self.exclusive.load(Ordering::Relaxed) {
+            return true;
+        }
+        if timeout.is_zero() {
+            return false;
+        }
+        // A deadline beyond the clock's range counts as none.
+        let deadline = Instant::now().checked_add(timeout);
+        let mut logged = writer.log.lock();
+        while logged.exclusive {
+            logged = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+                Some(left) if left.is_zero() => return false,
+                Some(left) => writer.exclusive_ended.wait_timeout(logged, left),
+                None => writer.exclusive_ended.wait(logged),
+            };
+        }
+        true
     }
 
     /// Asks for relief if the deltas are over their budget. Requires: the caller holds no lock and no turn.

@@ -38,7 +38,7 @@ impl<'t> Salvage<'t> {
             Bound::Included(key) | Bound::Excluded(key) => key,
             Bound::Unbounded => &[],
         };
-        let trees = |roots: Vec<Root>| Keys::Trees(ReadableKeys::new(layers.pages(), roots, from));
+        let trees = |roots: Vec<Root>| Keys::Trees(ReadableKeys::new(layers.pages(), roots, from, as_bound(&high)));
         let deltas = layers.deltas().into_iter().flatten();
         let mut sources: Vec<_> = deltas.map(|delta| Keys::Delta(delta, delta.seek(from, layers.at))).collect();
         if let Some(stack) = layers.stack() {

@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use fulgurite::io::{Access, Disk, File, ForwardDisk, ForwardFile, MemoryDisk};
+use fulgurite::io::{Access, Disk, File, ForwardDisk, ForwardFile, LockHolder, MemoryDisk};
 use fulgurite::{Database, Options, TableOptions};
 
 /// Each time a disk of its own, with the same files: as in another process.
@@ -57,6 +57,8 @@ fn statistics_of_a_reader_take_a_file_that_was_cut_behind_its_pages_for_sound() 
     let disk = MemoryDisk::new();
     let writer = with_dead_end(&disk);
     let reader = options(&disk).read_only(true).open("a.ful").unwrap();
+    let writers = [&writer, &reader].map(|db| db.other_writer().unwrap());
+    assert_eq!(writers, [None, Some(LockHolder::ThisProcess)]);
     reader.stats().unwrap().accounts_for_every_byte().unwrap();
     shrink(&disk, &writer);
     reader.stats().unwrap().accounts_for_every_byte().unwrap();

@@ -216,6 +216,7 @@ fn beside_an_exclusive_transaction_nobody_commits() {
     let mut exclusive = fixture.db.begin_exclusive(Duration::MAX).unwrap().expect("nobody else is");
     assert!(fixture.db.begin_exclusive(Duration::from_millis(1)).unwrap().is_none());
     assert!(fixture.db.try_write().unwrap().is_none());
+    assert!(fixture.db.write_within(None, Duration::from_millis(1)).unwrap().is_none());
     assert_eq!(exclusive.len(&fixture.table).unwrap(), 10);
     let (begun, committed) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
