@@ -71,6 +71,8 @@ pub enum Error {
         column: u64,
         /// What is wrong.
         message: String,
+        /// Whether an IRI is relative and there is no base: the text then says to give one.
+        needs_base: bool,
     },
     /// An input could not be read.
     Input {
@@ -106,6 +108,8 @@ pub enum Error {
         near: String,
         /// What is wrong there, or what was expected instead.
         message: String,
+        /// As of [`Error::Syntax`].
+        needs_base: bool,
     },
     /// A query or update nests deeper than the limit.
     QueryTooDeep {
@@ -130,7 +134,7 @@ pub enum Error {
     /// The evaluation came to one of its limits.
     LimitReached {
         /// What there was too much of.
-        what: &'static str,
+        what: LimitKind,
         /// The limit.
         limit: u64,
     },
@@ -225,6 +229,34 @@ pub enum Error {
     },
 }
 
+/// What an evaluation has a limit of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LimitKind {
+    /// Bytes of memory.
+    Memory,
+    /// Quads that are read from the store.
+    QuadsRead,
+    /// Bytes of computed terms.
+    ComputedTerms,
+    /// Rows that a query returns, or quads that one operation of an update changes.
+    Rows,
+    /// Entries of a table in memory that numbers them by 32 bits.
+    Entries(&'static str),
+}
+
+impl fmt::Display for LimitKind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Memory => "bytes of memory",
+            Self::QuadsRead => "quads read",
+            Self::ComputedTerms => "bytes of computed terms",
+            Self::Rows => "rows",
+            Self::Entries(entries) => entries,
+        })
+    }
+}
+
 /// What this crate's functions return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -250,16 +282,17 @@ impl fmt::Display for Error {
             Self::TripleSubject { path } => write_triple_subject(out, path),
             Self::NoSuchTerm { path, number } => write_no_such_term(out, path, *number),
             Self::WriterBusy { path, waited } => write_writer_busy(out, path, *waited),
-            Self::Syntax { input, line: 0, message, .. } => write!(out, "{input}: {message}"),
-            Self::Syntax { input, line, column, message } => write!(out, "{input}:{line}:{column}: {message}"),
+            Self::Syntax { input, line, column, message, needs_base } => {
+                write_syntax(out, input, (*line, *column), message, *needs_base)
+            }
             Self::Input { input, source } => write!(out, "{input}: cannot be read: {source}"),
             Self::Scratch { path, source, remedy } => write_scratch(out, path, source, remedy),
             Self::Cancelled => out.write_str("cancelled; nothing was changed"),
             Self::TooDeep { limit } => {
                 write!(out, "triple terms are nested deeper than {limit}; name the inner ones by an IRI instead")
             }
-            Self::SparqlSyntax { line, column, near, message } => {
-                write_sparql_syntax(out, (*line, *column), near, message)
+            Self::SparqlSyntax { line, column, near, message, needs_base } => {
+                write_sparql_syntax(out, (*line, *column), near, message, *needs_base)
             }
             Self::QueryTooDeep { limit } => {
                 write!(out, "the SPARQL text nests deeper than {limit}; split it, or use VALUES for long lists")
@@ -385,16 +418,32 @@ fn write_memory_uncounted(out: &mut fmt::Formatter<'_>, limit: u64) -> fmt::Resu
     )
 }
 
+fn write_syntax(
+    out: &mut fmt::Formatter<'_>,
+    input: &str,
+    (line, column): (u64, u64),
+    message: &str,
+    needs_base: bool,
+) -> fmt::Result {
+    let remedy = if needs_base { GIVE_A_BASE } else { "" };
+    match line {
+        0 => write!(out, "{input}: {message}{remedy}"),
+        _ => write!(out, "{input}:{line}:{column}: {message}{remedy}"),
+    }
+}
+
 fn write_sparql_syntax(
     out: &mut fmt::Formatter<'_>,
     (line, column): (u64, u64),
     near: &str,
     message: &str,
+    needs_base: bool,
 ) -> fmt::Result {
+    let remedy = if needs_base { GIVE_A_BASE } else { "" };
     match (line, near) {
-        (0, _) => write!(out, "SPARQL: {message}"),
-        (_, "") => write!(out, "SPARQL, line {line}, column {column}, at the end: {message}"),
-        _ => write!(out, "SPARQL, line {line}, column {column}, at `{near}`: {message}"),
+        (0, _) => write!(out, "SPARQL: {message}{remedy}"),
+        (_, "") => write!(out, "SPARQL, line {line}, column {column}, at the end: {message}{remedy}"),
+        _ => write!(out, "SPARQL, line {line}, column {column}, at `{near}`: {message}{remedy}"),
     }
 }
 
@@ -417,3 +466,6 @@ impl From<fulgurite::Error> for Error {
         Self::Engine(error)
     }
 }
+
+/// What to do about a relative IRI without a base.
+const GIVE_A_BASE: &str = "; give a base IRI";

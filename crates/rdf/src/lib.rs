@@ -50,7 +50,7 @@ mod tests;
 mod writing;
 mod xml;
 
-pub use error::{Error, Result};
+pub use error::{Error, LimitKind, Result};
 pub use fulgurite::{Database, Durability, Isolation};
 pub use load::{
     BadStatement, DocumentQuads, LoadInput, LoadOptions, LoadProgress, LoadReport, decompress, parse_document,

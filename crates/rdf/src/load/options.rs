@@ -214,6 +214,8 @@ pub struct BadStatement {
     pub column: u64,
     /// The error, and whether the rest of the input was skipped because of it.
     pub message: String,
+    /// Whether an IRI is relative and there is no base: [`LoadInput::base`] gives one.
+    pub needs_base: bool,
 }
 
 /// How a load writes its entries.

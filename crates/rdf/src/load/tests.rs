@@ -274,6 +274,20 @@ fn a_bad_line_is_reported_with_its_place_and_nothing_is_loaded() {
     }
 }
 
+/// A checksum at the end would show the damage, but the load ends before.
+#[test]
+fn an_error_in_compressed_text_says_that_the_file_may_be_damaged() {
+    let text = "<http://a/s> oops .\n";
+    let packed = ruzstd::encoding::compress_to_vec(text.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest);
+    let place = TestStore::new();
+    for format in [RdfFormat::NTriples, RdfFormat::Turtle] {
+        let input = LoadInput::reader("text", std::io::Cursor::new(packed.clone()), format);
+        let error = place.store.load(vec![input], &LoadOptions::new()).expect_err("a bad line").to_string();
+        assert!(error.starts_with("text:1:") && error.ends_with("test the file for damage"), "{error}");
+        assert!(!place.load(text, format).expect_err("a bad line").to_string().contains("damage"));
+    }
+}
+
 /// The parser counts lines within a block of the text.
 #[test]
 fn what_is_wrong_is_told_without_the_place_that_the_parser_has_for_it() {

@@ -8,7 +8,7 @@ use fulgurite_rdf::sparesults::QueryResultsFormat;
 use fulgurite_rdf::sparql::{
     JoinOrder, Limits, Query, QueryResults, ServiceError, ServiceHandler, ServiceRequest, ServiceResponse, Update,
 };
-use fulgurite_rdf::{CancellationToken, Error, Snapshot, Store};
+use fulgurite_rdf::{CancellationToken, Error, LimitKind, Snapshot, Store};
 
 use crate::fixture::{Fixture, prefixes, query, rows_of};
 
@@ -280,7 +280,7 @@ fn memory_and_rows_of_answers_are_bounded_silent_or_not() {
         let bounded = query(&text).with_limits(Limits::new().memory_bytes_max(4 << 20));
         let error =
             rows_of(&bounded.clone().with_service(Arc::new(Large(100_000))), &people.snapshot()).expect_err("too much");
-        assert!(matches!(error, Error::LimitReached { what: "bytes of memory", .. }), "{error}");
+        assert!(matches!(error, Error::LimitReached { what: LimitKind::Memory, .. }), "{error}");
         assert_eq!(
             rows_of(&bounded.with_service(Arc::new(Large(1_000))), &people.snapshot()).expect("rows"),
             ["n=\"1000\""]

@@ -35,7 +35,8 @@ pub fn parse_document(
     base: Option<&str>,
 ) -> Result<DocumentQuads> {
     let (name, base) = (name.to_owned(), base.map(str::to_owned));
-    let document = Document { number: 0, name, format, graph: oxrdf::GraphName::DefaultGraph, base };
+    let graph = oxrdf::GraphName::DefaultGraph;
+    let document = Document { number: 0, name, format, graph, base, is_packed: false };
     let parser = parser_of(&document)?;
     DocumentQuads::new(document, parser, Box::new(bytes))
 }
@@ -103,6 +104,18 @@ mod tests {
         assert_eq!(outcomes.len(), 2);
         assert!(outcomes[0].is_ok());
         assert!(matches!(&outcomes[1], Err(Error::Syntax { line: 2, .. })), "{:?}", outcomes[1]);
+    }
+
+    #[test]
+    fn a_relative_iri_without_a_base_is_an_error_that_says_what_to_give() {
+        let xml = "<e:C xmlns:e='http://e/' xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' rdf:about='x'/>";
+        for (text, format) in [("<x> <http://a/p> 1 .", RdfFormat::Turtle), (xml, RdfFormat::RdfXml)] {
+            let outcomes = outcomes(text, format);
+            let Some(Err(error @ Error::Syntax { needs_base: true, .. })) = outcomes.last() else {
+                panic!("{outcomes:?}")
+            };
+            assert!(error.to_string().ends_with(" base; give a base IRI"), "{error}");
+        }
     }
 
     /// They were dropped, and nothing said so.

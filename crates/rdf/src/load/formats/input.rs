@@ -24,6 +24,8 @@ pub struct Document {
     pub format: RdfFormat,
     pub graph: GraphName,
     pub base: Option<String>,
+    /// Whether its bytes are compressed, which is known when it is open. Most damage is found at the end only.
+    pub is_packed: bool,
 }
 
 /// An input that is open.
@@ -67,14 +69,14 @@ pub fn describe(inputs: Vec<LoadInput>, bytes_read: &BytesRead) -> Result<Vec<(D
             let metadata = path.metadata().map_err(|source| Error::Input { input: name.clone(), source })?;
             bytes_read.total.fetch_add(metadata.len(), Ordering::Relaxed);
         }
-        described.push((Document { number: number as u32, name, format, graph, base }, source));
+        described.push((Document { number: number as u32, name, format, graph, base, is_packed: false }, source));
     }
     Ok(described)
 }
 
 /// # Errors
 /// [`Error::Input`].
-pub fn open(document: Document, source: Source, bytes_read: &Arc<BytesRead>) -> Result<Opened> {
+pub fn open(mut document: Document, source: Source, bytes_read: &Arc<BytesRead>) -> Result<Opened> {
     let failed = |source| Error::Input { input: document.name.clone(), source };
     let (raw, is_named_packed): (Box<dyn Read + Send>, bool) = match source {
         Source::File(path) => {
@@ -84,7 +86,8 @@ pub fn open(document: Document, source: Source, bytes_read: &Arc<BytesRead>) -> 
         Source::Reader(reader) => (reader, false),
     };
     let counting = Counting { inner: raw, bytes_read: Arc::clone(bytes_read) };
-    let bytes = decompressed(counting, is_named_packed).map_err(failed)?;
+    let (bytes, is_packed) = decompressed(counting, is_named_packed).map_err(failed)?;
+    document.is_packed = is_packed;
     Ok(Opened { document: Arc::new(document), bytes })
 }
 
@@ -137,13 +140,16 @@ impl<R: Read> Read for Counting<R> {
 /// # Errors
 /// Errors of reading the first bytes.
 pub fn decompress(raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-    decompressed(raw, false)
+    decompressed(raw, false).map(|(bytes, _)| bytes)
 }
 
-/// As [`decompress`].
+/// As [`decompress`]. Also returns whether the bytes are compressed.
 ///
 /// `is_named_packed`: whether a name says that they are compressed. Then they must not end before their kind is known.
-fn decompressed(mut raw: impl Read + Send + 'static, is_named_packed: bool) -> io::Result<Box<dyn Read + Send>> {
+fn decompressed(
+    mut raw: impl Read + Send + 'static,
+    is_named_packed: bool,
+) -> io::Result<(Box<dyn Read + Send>, bool)> {
     let mut first = [0; 6];
     let mut length = 0;
     while length < first.len() {
@@ -159,13 +165,14 @@ fn decompressed(mut raw: impl Read + Send + 'static, is_named_packed: bool) -> i
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
     }
     let whole = BufReader::with_capacity(BUFFER_BYTES, io::Cursor::new(first).take(length as u64).chain(raw));
-    Ok(match &first[..length] {
+    let unpacked: Box<dyn Read + Send> = match &first[..length] {
         [0x1f, 0x8b, ..] => Box::new(Unpacked(MultiGzDecoder::new(whole))),
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => Box::new(Unpacked(MultiBzDecoder::new(whole))),
         first if begins_with_stream(first) => Box::new(XzStreams::new(whole)),
         first if begins_with_frame(first) => Box::new(Unpacked(ZstdFrames::new(whole))),
-        _ => Box::new(whole),
-    })
+        _ => return Ok((Box::new(whole), false)),
+    };
+    Ok((unpacked, true))
 }
 
 /// Reads what is packed, and says in the error if it ends too early. (An xz file says where.)
@@ -203,14 +210,14 @@ mod tests {
 
     fn read_all(bytes: Vec<u8>) -> io::Result<String> {
         let mut text = String::new();
-        decompressed(io::Cursor::new(bytes), false)?.read_to_string(&mut text)?;
+        decompressed(io::Cursor::new(bytes), false)?.0.read_to_string(&mut text)?;
         Ok(text)
     }
 
     /// As [`read_all`], of a file whose name says that it is packed.
     fn read_packed(bytes: &[u8]) -> io::Result<String> {
         let mut text = String::new();
-        decompressed(io::Cursor::new(bytes.to_vec()), true)?.read_to_string(&mut text)?;
+        decompressed(io::Cursor::new(bytes.to_vec()), true)?.0.read_to_string(&mut text)?;
         Ok(text)
     }
 

@@ -60,6 +60,8 @@ pub enum ParseFailure {
         line: u64,
         column: u64,
         message: String,
+        /// Whether an IRI is relative, and there is no base.
+        needs_base: bool,
     },
     /// The document asks for more memory than any may. It goes no further, however lenient the load.
     TooLarge {
@@ -161,7 +163,7 @@ impl JsonParser {
     fn end_count(&mut self) -> Option<ParseFailure> {
         let Some(invalid) = self.counting.take()?.end() else {
             let message = "the parser that looks for terms that are not valid has failed".to_owned();
-            return Some(ParseFailure::Malformed { line: 0, column: 0, message });
+            return Some(ParseFailure::Malformed { line: 0, column: 0, message, needs_base: false });
         };
         self.invalid = invalid;
         // Relative IRIs are named as the document has them.
@@ -170,7 +172,7 @@ impl JsonParser {
             first.iter_mut().for_each(|message| *message = message.replacen(&no_base.iri, "", 1));
         }
         let message = self.invalid.message().filter(|_| self.treatment == InvalidStatements::Refused)?;
-        Some(ParseFailure::Malformed { line: 0, column: 0, message })
+        Some(ParseFailure::Malformed { line: 0, column: 0, message, needs_base: false })
     }
 }
 
@@ -202,8 +204,8 @@ impl From<rdf_xml::Failure> for ParseFailure {
     fn from(failure: rdf_xml::Failure) -> Self {
         match failure {
             rdf_xml::Failure::Read(source) => Self::Read(source),
-            rdf_xml::Failure::Malformed { place, message } => {
-                Self::Malformed { line: place.line, column: place.column, message }
+            rdf_xml::Failure::Malformed { place, message, needs_base } => {
+                Self::Malformed { line: place.line, column: place.column, message, needs_base }
             }
             rdf_xml::Failure::TooLarge { place, message } => {
                 Self::TooLarge { line: place.line, column: place.column, message }
@@ -225,7 +227,12 @@ impl From<RdfSyntaxError> for ParseFailure {
     fn from(error: RdfSyntaxError) -> Self {
         let (line, column) =
             error.location().map_or((0, 0), |location| (location.start.line + 1, location.start.column + 1));
-        Self::Malformed { line, column, message: plain_message(&error) }
+        let mut message = plain_message(&error);
+        let needs_base = message.contains(NO_SCHEME);
+        if needs_base {
+            message.push_str("; it is relative, and the document has no base");
+        }
+        Self::Malformed { line, column, message, needs_base }
     }
 }
 
@@ -233,13 +240,9 @@ impl From<RdfSyntaxError> for ParseFailure {
 fn plain_message(error: &RdfSyntaxError) -> String {
     let message = error.to_string();
     let is_place = ["Parser error at line ", "Parser error between line "].iter().any(|at| message.starts_with(at));
-    let message = match message.split_once(": ") {
+    match message.split_once(": ") {
         Some((_, rest)) if is_place => rest.to_owned(),
         _ => message,
-    };
-    match message.contains(NO_SCHEME) {
-        true => format!("{message}; it is relative, and the document has no base: give a base IRI"),
-        false => message,
     }
 }
 

@@ -139,7 +139,7 @@ mod tests {
 
     fn document(number: u32) -> Document {
         let (format, graph) = (RdfFormat::NTriples, GraphName::DefaultGraph);
-        Document { number, name: format!("input {number}"), format, graph, base: None }
+        Document { number, name: format!("input {number}"), format, graph, base: None, is_packed: false }
     }
 
     #[test]

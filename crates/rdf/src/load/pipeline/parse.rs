@@ -59,7 +59,8 @@ impl BadStatements {
         self.count.fetch_add(invalid.statements, Ordering::Relaxed);
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         for message in invalid.first.into_iter().take(FAULTS_REMEMBERED - first.len()) {
-            first.push(BadStatement { input: document.name.clone(), line: 0, column: 0, message });
+            let input = document.name.clone();
+            first.push(BadStatement { input, line: 0, column: 0, message, needs_base: false });
         }
     }
 
@@ -95,6 +96,7 @@ impl Parsing<'_> {
                             line,
                             column: 1,
                             message: triple_nesting::message(),
+                            needs_base: false,
                         })?;
                     }
                     worker.take_lines(&document, &bytes, lines_before)?;
@@ -152,13 +154,17 @@ impl<F: FnMut(Batch) -> Result<()>> Worker<'_, F> {
                 }
                 Err(ParseFailure::Read(source)) => return Err(input_error(document, source)),
                 Err(failure @ ParseFailure::TooLarge { .. }) => return Err(failure_error(document, failure)),
-                Err(ParseFailure::Malformed { line, column, message }) => {
+                Err(ParseFailure::Malformed { line, column, message, needs_base }) => {
                     // Lines are counted from the beginning of the block.
                     let line = if line == 0 { 0 } else { line + lines_before };
-                    let mut bad = BadStatement { input: document.name.clone(), line, column, message };
+                    let mut bad = BadStatement { input: document.name.clone(), line, column, message, needs_base };
                     let goes_on = goes_on_after_errors(document.format);
                     if self.parsing.lenient && !goes_on {
                         bad.message.push_str(REST_PASSED_OVER);
+                    }
+                    // A lenient load reads on to the end.
+                    if !self.parsing.lenient && document.is_packed && !needs_base {
+                        bad.message.push_str(MAY_BE_DAMAGED);
                     }
                     self.pass_over(bad)?;
                     if !goes_on {
@@ -214,7 +220,7 @@ impl<F: FnMut(Batch) -> Result<()>> Worker<'_, F> {
                 // Dropping it would go as deep as it is nested.
                 std::mem::forget(quad);
                 let (input, message) = (document.name.clone(), error.to_string());
-                self.pass_over(BadStatement { input, line: 0, column: 0, message })?;
+                self.pass_over(BadStatement { input, line: 0, column: 0, message, needs_base: false })?;
             }
             Err(error) => return Err(error),
         }
@@ -236,8 +242,8 @@ impl<F: FnMut(Batch) -> Result<()>> Worker<'_, F> {
             self.parsing.bad.add(bad);
             return self.parsing.watch.parsed(0);
         }
-        let BadStatement { input, line, column, message } = bad;
-        Err(Error::Syntax { input, line, column, message })
+        let BadStatement { input, line, column, message, needs_base } = bad;
+        Err(Error::Syntax { input, line, column, message, needs_base })
     }
 }
 
@@ -248,10 +254,14 @@ fn goes_on_after_errors(format: RdfFormat) -> bool {
 
 /// What ends a document.
 pub fn failure_error(document: &Document, failure: ParseFailure) -> Error {
+    let input = document.name.clone();
     match failure {
-        ParseFailure::Read(source) => input_error(document, source),
-        ParseFailure::Malformed { line, column, message } | ParseFailure::TooLarge { line, column, message } => {
-            Error::Syntax { input: document.name.clone(), line, column, message }
+        ParseFailure::Read(source) => Error::Input { input, source },
+        ParseFailure::Malformed { line, column, message, needs_base } => {
+            Error::Syntax { input, line, column, message, needs_base }
+        }
+        ParseFailure::TooLarge { line, column, message } => {
+            Error::Syntax { input, line, column, message, needs_base: false }
         }
     }
 }
@@ -262,5 +272,7 @@ fn input_error(document: &Document, source: io::Error) -> Error {
 
 /// After this many quads a thread reports its progress, and checks whether to go on.
 const QUADS_PER_LOOK: u64 = 1 << 12;
+/// Behind what is wrong with a compressed document: damage may have changed its text.
+const MAY_BE_DAMAGED: &str = "; the input is compressed: if its text should be valid, test the file for damage";
 /// Behind what is wrong with a document in which the next statement cannot be found.
 const REST_PASSED_OVER: &str = "; all that follows in this document was passed over";

@@ -84,9 +84,9 @@ mod tests {
     use oxrdf::Literal;
 
     use super::*;
-    use crate::Error;
     use crate::model::id::Tag;
     use crate::sparql::Limits;
+    use crate::{Error, LimitKind};
 
     #[test]
     fn a_computed_term_keeps_its_place_and_is_counted_once() {
@@ -100,7 +100,7 @@ mod tests {
             assert_eq!(terms.computed(place), term(number));
         }
         let error = terms.place(term(10), &watch).expect_err("an eleventh term").into_failure(&watch);
-        assert!(matches!(error, Error::LimitReached { what: "bytes of computed terms", .. }), "{error}");
+        assert!(matches!(error, Error::LimitReached { what: LimitKind::ComputedTerms, .. }), "{error}");
     }
 
     #[test]

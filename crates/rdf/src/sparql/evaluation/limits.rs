@@ -13,7 +13,7 @@ use spareval::CancellationToken;
 
 use super::memory::{Memory, MemoryCount};
 use crate::MeteringAllocator;
-use crate::error::{Error, Result};
+use crate::error::{Error, LimitKind, Result};
 
 /// The clock is read once in so many steps, because reading it costs as much as a step.
 const STEPS_PER_LOOK: u64 = 32;
@@ -257,7 +257,7 @@ impl EvaluationMonitor {
     #[cold]
     fn fail_of_memory(&self) -> Stopped {
         let limit = self.0.limits.memory_bytes_max.unwrap_or(u64::MAX);
-        self.fail(Error::LimitReached { what: "bytes of memory", limit })
+        self.fail(Error::LimitReached { what: LimitKind::Memory, limit })
     }
 
     /// Looks at the clock.
@@ -286,7 +286,7 @@ impl EvaluationMonitor {
         let read = self.0.quads_read.get() + quads;
         self.0.quads_read.set(read);
         match self.0.limits.quads_read_max {
-            Some(limit) if read > limit => Err(self.fail(Error::LimitReached { what: "quads read", limit })),
+            Some(limit) if read > limit => Err(self.fail(Error::LimitReached { what: LimitKind::QuadsRead, limit })),
             _ => Ok(()),
         }
     }
@@ -295,7 +295,7 @@ impl EvaluationMonitor {
     pub(crate) fn check_computed_bytes(&self, bytes: u64) -> Result<(), Stopped> {
         match self.0.limits.computed_bytes_max {
             Some(limit) if bytes > limit => {
-                Err(self.fail(Error::LimitReached { what: "bytes of computed terms", limit }))
+                Err(self.fail(Error::LimitReached { what: LimitKind::ComputedTerms, limit }))
             }
             _ => Ok(()),
         }
@@ -304,7 +304,7 @@ impl EvaluationMonitor {
     /// That many rows have been returned or are to be changed.
     pub(crate) fn check_rows(&self, rows: u64) -> Result<(), Stopped> {
         match self.0.limits.rows_max {
-            Some(limit) if rows > limit => Err(self.fail(Error::LimitReached { what: "rows", limit })),
+            Some(limit) if rows > limit => Err(self.fail(Error::LimitReached { what: LimitKind::Rows, limit })),
             _ => Ok(()),
         }
     }
@@ -323,8 +323,8 @@ impl EvaluationMonitor {
     }
 
     /// The failure of a table that has as many entries as it can.
-    pub(crate) fn fail_full(&self, what: &'static str) -> Stopped {
-        self.fail(Error::LimitReached { what, limit: u64::from(u32::MAX) })
+    pub(crate) fn fail_full(&self, entries: &'static str) -> Stopped {
+        self.fail(Error::LimitReached { what: LimitKind::Entries(entries), limit: u64::from(u32::MAX) })
     }
 
     /// What terms of the store may take that are kept.

@@ -206,7 +206,7 @@ fn refuse_iris_that_were_split(text: &str, outline: &Outline, is_sound: impl FnO
     let (line, column) = place(text, first.start);
     let near = text[first.clone()].chars().take(40).collect();
     let message = format!("`{}` is an IRI here; put a space behind `<` to compare", &text[first]);
-    Err(Error::SparqlSyntax { line, column, near, message })
+    Err(Error::SparqlSyntax { line, column, near, message, needs_base: false })
 }
 
 /// The place is at the head of the parser's message: `error at 2:14: expected …`.

@@ -21,7 +21,8 @@ pub fn quads(source: &NamedNode, destination: &GraphName) -> Result<DocumentQuad
     })?;
     let file = File::open(&path).map_err(|source| Error::Input { input: name.clone(), source })?;
     // A relative IRI is relative to its file.
-    let document = Document { number: 0, name, format, graph: destination.clone(), base: Some(source.as_str().into()) };
+    let (graph, base) = (destination.clone(), Some(source.as_str().into()));
+    let document = Document { number: 0, name, format, graph, base, is_packed: false };
     let mut parser = parser_of(&document)?.with_default_graph(destination.clone());
     if *destination != GraphName::DefaultGraph {
         parser = parser.without_named_graphs();

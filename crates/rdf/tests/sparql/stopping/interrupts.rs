@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use fulgurite_rdf::sparql::{Limits, QueryResults};
-use fulgurite_rdf::{CancellationToken, Error, Quads, Store};
+use fulgurite_rdf::{CancellationToken, Error, LimitKind, Quads, Store};
 
 use crate::fixture::{Fixture, query, rows_of, update};
 
@@ -193,17 +193,17 @@ fn rows_and_memory_of_terms_bound_what_reads_no_quads() {
     let rows = |text: &str, limits: Limits| error_of(text, limits, &fixture.snapshot());
     let crossed = format!("SELECT * {{ {a} {b} {c} }}");
     let error = rows(&crossed, Limits::new().rows_max(5));
-    assert!(matches!(error, Some(Error::LimitReached { what: "rows", limit: 5 })), "{error:?}");
+    assert!(matches!(error, Some(Error::LimitReached { what: LimitKind::Rows, limit: 5 })), "{error:?}");
     let explained = query(&crossed).with_limits(Limits::new().rows_max(5)).explain_evaluated(&fixture.snapshot());
-    assert!(matches!(explained, Err(Error::LimitReached { what: "rows", limit: 5 })), "{explained:?}");
+    assert!(matches!(explained, Err(Error::LimitReached { what: LimitKind::Rows, limit: 5 })), "{explained:?}");
     let computed = format!(
         "ASK {{ {a} {b} {c} FILTER EXISTS {{ BIND(CONCAT(STR(?a), \" is a text that no store has \", STR(?b)) AS ?x) FILTER(?x < \"\") }} }}"
     );
     let error = rows(&computed, Limits::new().computed_bytes_max(100_000));
-    assert!(matches!(error, Some(Error::LimitReached { what: "bytes of computed terms", .. })), "{error:?}");
+    assert!(matches!(error, Some(Error::LimitReached { what: LimitKind::ComputedTerms, .. })), "{error:?}");
     let insertion = format!("INSERT {{ :x :q ?a }} WHERE {{ {a} {b} {c} }}");
     let error = update(&insertion).with_limits(Limits::new().rows_max(5)).execute(&fixture.store);
-    assert!(matches!(error, Err(Error::LimitReached { what: "rows", limit: 5 })), "{error:?}");
+    assert!(matches!(error, Err(Error::LimitReached { what: LimitKind::Rows, limit: 5 })), "{error:?}");
 }
 
 #[test]

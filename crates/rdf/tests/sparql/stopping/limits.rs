@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fulgurite_rdf::sparql::{Limits, Query, QueryResults, Solutions, Update};
-use fulgurite_rdf::{CancellationToken, Error, Quads};
+use fulgurite_rdf::{CancellationToken, Error, LimitKind, Quads};
 
 use crate::fixture::{Fixture, prefixes, query, rows_of, update};
 
@@ -82,7 +82,7 @@ fn rows_beyond_the_limit_are_an_error_and_those_before_it_are_returned() {
     let mut rows =
         solutions(&query("SELECT * { ?s :p ?o }").with_limits(Limits::new().rows_max(3)), &fixture.snapshot());
     assert_eq!(rows.by_ref().take(3).filter(Result::is_ok).count(), 3);
-    assert!(matches!(rows.next(), Some(Err(Error::LimitReached { what: "rows", limit: 3 }))));
+    assert!(matches!(rows.next(), Some(Err(Error::LimitReached { what: LimitKind::Rows, limit: 3 }))));
     assert!(rows.next().is_none());
     let exactly = query("SELECT * { ?s :p ?o }").with_limits(Limits::new().rows_max(400));
     assert_eq!(rows_of(&exactly, &fixture.snapshot()).expect("rows").len(), 400);
@@ -93,7 +93,7 @@ fn quads_read_beyond_the_limit_end_a_query() {
     let fixture = many();
     let limited = query("SELECT (COUNT(*) AS ?n) { ?s :p ?o }").with_limits(Limits::new().quads_read_max(100));
     let error = rows_of(&limited, &fixture.snapshot()).expect_err("too many");
-    assert!(matches!(error, Error::LimitReached { what: "quads read", limit: 100 }), "{error}");
+    assert!(matches!(error, Error::LimitReached { what: LimitKind::QuadsRead, limit: 100 }), "{error}");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn terms_that_a_query_computes_are_bounded_in_memory() {
     let text = "SELECT ?x { ?s :p ?o BIND(CONCAT(STR(?s), \" is a text that no store has\") AS ?x) }";
     let limited = query(text).with_limits(Limits::new().computed_bytes_max(10_000));
     let error = rows_of(&limited, &fixture.snapshot()).expect_err("too much");
-    assert!(matches!(error, Error::LimitReached { what: "bytes of computed terms", .. }), "{error}");
+    assert!(matches!(error, Error::LimitReached { what: LimitKind::ComputedTerms, .. }), "{error}");
     let enough = query(text).with_limits(Limits::new().computed_bytes_max(10_000_000));
     assert_eq!(rows_of(&enough, &fixture.snapshot()).expect("rows").len(), 400);
 }
@@ -144,7 +144,7 @@ fn an_update_that_comes_to_a_limit_changes_nothing() {
     let before = fixture.quads();
     let text = "INSERT { ?a :q ?d } WHERE { ?a :p ?b . ?c :p ?d }";
     let limited = update(text).with_limits(Limits::new().rows_max(1_000));
-    assert!(matches!(limited.execute(&fixture.store), Err(Error::LimitReached { what: "rows", .. })));
+    assert!(matches!(limited.execute(&fixture.store), Err(Error::LimitReached { what: LimitKind::Rows, .. })));
     let timed = update("INSERT DATA { :x :p 1 } ; INSERT { ?a :q ?d } WHERE { ?a :p ?b . ?c :p ?d }")
         .with_timeout(Duration::ZERO);
     assert!(matches!(timed.execute(&fixture.store), Err(Error::TimedOut { .. })));
@@ -169,7 +169,7 @@ fn limits_bind_updates_that_have_no_where() {
     ] {
         let limited = |limits| update(text).with_limits(limits).execute(&fixture.store);
         let error = limited(Limits::new().rows_max(2)).expect_err(text);
-        assert!(matches!(error, Error::LimitReached { what: "rows", limit: 2 }), "{text}: {error}");
+        assert!(matches!(error, Error::LimitReached { what: LimitKind::Rows, limit: 2 }), "{text}: {error}");
         let error = limited(Limits::new().timeout(Duration::ZERO)).expect_err(text);
         assert!(matches!(error, Error::TimedOut { .. }), "{text}: {error}");
         let token = CancellationToken::new();
@@ -179,7 +179,7 @@ fn limits_bind_updates_that_have_no_where() {
         assert_eq!(fixture.quads(), before, "{text}");
     }
     let all = update("CLEAR ALL").with_limits(Limits::new().rows_max(5)).execute(&fixture.store);
-    assert!(matches!(all, Err(Error::LimitReached { what: "rows", limit: 5 })), "{all:?}");
+    assert!(matches!(all, Err(Error::LimitReached { what: LimitKind::Rows, limit: 5 })), "{all:?}");
     assert_eq!(fixture.quads(), before);
     let enough = update("CLEAR ALL").with_limits(Limits::new().rows_max(6)).execute(&fixture.store).expect("cleared");
     assert_eq!(enough.removed, 6);

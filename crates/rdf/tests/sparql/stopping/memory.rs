@@ -5,7 +5,7 @@ use std::sync::mpsc::sync_channel;
 
 use fulgurite_rdf::oxrdf::{GraphName, Literal, NamedNode, Quad};
 use fulgurite_rdf::sparql::{Limits, QueryResults, Solutions, Update};
-use fulgurite_rdf::{Database, Error, Quads, Store, StoreOptions};
+use fulgurite_rdf::{Database, Error, LimitKind, Quads, Store, StoreOptions};
 use tempfile::TempDir;
 
 use crate::fixture::{Fixture, query, update};
@@ -114,7 +114,7 @@ fn outcome(text: &str, limits: Limits, quads: &impl Quads) -> (u64, Option<Error
 }
 
 fn is_of_memory(error: Option<&Error>, bytes: u64) -> bool {
-    matches!(error, Some(Error::LimitReached { what: "bytes of memory", limit }) if *limit == bytes)
+    matches!(error, Some(Error::LimitReached { what: LimitKind::Memory, limit }) if *limit == bytes)
 }
 
 fn small() -> Limits {

@@ -138,7 +138,7 @@ pub fn check_bytes(bytes: usize) -> Result<(), Problem> {
          namespaces times the elements of an XML literal, are more than {} MiB; shorten the names, or divide the element",
         HELD_BYTES_MAX >> 20
     );
-    Err(Problem { message, is_too_large: true })
+    Err(Problem { message, is_too_large: true, needs_base: false })
 }
 
 /// The IRI of a name.

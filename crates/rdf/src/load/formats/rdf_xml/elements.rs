@@ -262,7 +262,7 @@ impl Elements {
             Content::Open { text: so_far, node: None } | Content::Typed { text: so_far, .. } => {
                 if so_far.len() + text.len() > LITERAL_BYTES_MAX {
                     let message = format!("a literal is longer than {} MiB", LITERAL_BYTES_MAX >> 20);
-                    return Err(Problem { message, is_too_large: true });
+                    return Err(Problem { message, is_too_large: true, needs_base: false });
                 }
                 so_far.push_str(text);
                 Ok(())

@@ -10,6 +10,7 @@ use std::io::{self, Read};
 use oxrdf::Triple;
 
 use super::elements::Elements;
+use super::problem::Problem;
 use super::scope::Scope;
 use crate::xml::{Event, Place, XmlError, XmlReader};
 
@@ -21,6 +22,8 @@ pub enum Failure {
     Malformed {
         place: Place,
         message: String,
+        /// Whether an IRI is relative, and there is no base.
+        needs_base: bool,
     },
     /// It asks for more memory than any document may.
     TooLarge {
@@ -33,7 +36,7 @@ impl From<XmlError> for Failure {
     fn from(error: XmlError) -> Self {
         match error {
             XmlError::Read(source) => Self::Read(source),
-            XmlError::Malformed { place, message } => Self::Malformed { place, message },
+            XmlError::Malformed { place, message } => Self::Malformed { place, message, needs_base: false },
             XmlError::TooLarge { place, message } => Self::TooLarge { place, message },
         }
     }
@@ -75,10 +78,10 @@ impl<R: Read> Parser<R> {
             return Ok(false);
         }
         self.elements.take(event, &self.reader, &mut self.triples).map_err(|problem| {
-            let (place, message) = (self.reader.place(), problem.message);
-            match problem.is_too_large {
+            let (place, Problem { message, is_too_large, needs_base }) = (self.reader.place(), problem);
+            match is_too_large {
                 true => Failure::TooLarge { place, message },
-                false => Failure::Malformed { place, message },
+                false => Failure::Malformed { place, message, needs_base },
             }
         })?;
         if !self.is_begun && !self.triples.is_empty() {

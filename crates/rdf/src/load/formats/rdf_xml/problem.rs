@@ -7,11 +7,13 @@ pub(crate) struct Problem {
     pub(crate) message: String,
     /// Whether it asks for more memory than any document may.
     pub(crate) is_too_large: bool,
+    /// Whether an IRI is relative, and there is no base.
+    pub(crate) needs_base: bool,
 }
 
 impl<T: Into<String>> From<T> for Problem {
     fn from(message: T) -> Self {
-        Self { message: message.into(), is_too_large: false }
+        Self { message: message.into(), is_too_large: false, needs_base: false }
     }
 }
 

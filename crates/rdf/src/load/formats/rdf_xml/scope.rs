@@ -5,6 +5,7 @@ use std::sync::Arc;
 use oxiri::Iri;
 use oxrdf::{BaseDirection, Literal, NamedNode};
 
+use super::problem::Problem;
 use crate::model::base_iri;
 
 /// What is in force within an element.
@@ -49,7 +50,7 @@ impl Scope {
     ///
     /// # Errors
     /// If it is not an IRI, or relative where there is no base.
-    pub fn set_base(&mut self, value: &str) -> Result<(), String> {
+    pub fn set_base(&mut self, value: &str) -> Result<(), Problem> {
         let resolved = match &self.base {
             Some(base) => base.resolve(value).map_err(|error| no_iri(value, &error))?,
             // It is the document's, whatever that is.
@@ -96,7 +97,7 @@ impl Scope {
     ///
     /// # Errors
     /// If it is none, or relative where there is no base.
-    pub fn resolve(&self, attribute: &str, value: &str) -> Result<NamedNode, String> {
+    pub fn resolve(&self, attribute: &str, value: &str) -> Result<NamedNode, Problem> {
         let iri = match &self.base {
             Some(base) => base.resolve(value).map_err(|error| no_iri(value, &error))?,
             None => Iri::parse(value.to_owned()).map_err(|error| without_base(attribute, value, &error))?,
@@ -110,13 +111,11 @@ fn no_iri(value: &str, error: &oxiri::IriParseError) -> String {
 }
 
 /// What is wrong with an IRI that has no base to be relative to.
-fn without_base(attribute: &str, value: &str, error: &oxiri::IriParseError) -> String {
+fn without_base(attribute: &str, value: &str, error: &oxiri::IriParseError) -> Problem {
     // A reference that some base makes an IRI has no scheme, or a colon in another place.
-    let is_relative = Iri::parse_unchecked("http://e/").resolve(value).is_ok();
-    match is_relative {
-        true => format!(
-            "{attribute}=\"{value}\" is relative, and the document has no base; give a base IRI, or write xml:base in it"
-        ),
-        false => no_iri(value, error),
+    if Iri::parse_unchecked("http://e/").resolve(value).is_err() {
+        return no_iri(value, error).into();
     }
+    let message = format!("{attribute}=\"{value}\" is relative, and there is no xml:base and no other base");
+    Problem { message, is_too_large: false, needs_base: true }
 }

@@ -24,7 +24,8 @@ pub(crate) fn check_constants(text: &str) -> Result<()> {
             let token = call.token(argument).unwrap_or(token);
             let (line, column) = place(text, token.range.start);
             let near = token.text(text).chars().take(40).collect();
-            return Err(Error::SparqlSyntax { line, column, near, message: error.to_string() });
+            let message = error.to_string();
+            return Err(Error::SparqlSyntax { line, column, near, message, needs_base: false });
         }
     }
     Ok(())

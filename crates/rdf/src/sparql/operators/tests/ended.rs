@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::fixture::{Place, query, rows};
 use crate::sparql::{Limits, QueryResults};
-use crate::{CancellationToken, Error};
+use crate::{CancellationToken, Error, LimitKind};
 
 /// So many quads that joins of some of them take hours.
 fn many() -> Place {
@@ -84,7 +84,7 @@ fn the_quads_that_an_error_ended_are_counted() {
     let mut solutions = limited.evaluate_on_ids(&place.snapshot()).expect("begun").expect("on ids");
     let mut count = 0;
     let error = solutions.read(1_000, usize::MAX, |_| count += 1).expect_err("too many quads");
-    assert!(matches!(error, Error::LimitReached { what: "quads read", .. }), "{error}");
+    assert!(matches!(error, Error::LimitReached { what: LimitKind::QuadsRead, .. }), "{error}");
     assert!(count > 0 && solutions.quads_read() > 100, "{count} rows, {} quads", solutions.quads_read());
 }
 
@@ -124,7 +124,7 @@ fn an_evaluation_goes_on_where_another_thread_has_left_it() {
     });
     let (more, error) = rest.join().expect("no panic");
     assert_eq!((count, more), (100, 250));
-    assert!(matches!(error, Error::LimitReached { what: "rows", limit: 350 }), "{error}");
+    assert!(matches!(error, Error::LimitReached { what: LimitKind::Rows, limit: 350 }), "{error}");
 }
 
 #[test]
@@ -135,11 +135,11 @@ fn quads_beyond_the_limit_end_an_evaluation_after_the_rows_before_them() {
         panic!("no solutions");
     };
     assert_eq!(solutions.by_ref().take(100).filter(|row| row.is_ok()).count(), 100);
-    assert!(matches!(solutions.next(), Some(Err(Error::LimitReached { what: "quads read", limit: 100 }))));
+    assert!(matches!(solutions.next(), Some(Err(Error::LimitReached { what: LimitKind::QuadsRead, limit: 100 }))));
     assert!(solutions.next().is_none());
     let grouped = query("SELECT (COUNT(*) AS ?n) { ?a :p ?b }").with_limits(Limits::new().quads_read_max(100));
     let error = rows(&grouped, &place.snapshot()).expect_err("too many");
-    assert!(matches!(error, Error::LimitReached { what: "quads read", .. }), "{error}");
+    assert!(matches!(error, Error::LimitReached { what: LimitKind::QuadsRead, .. }), "{error}");
 }
 
 #[test]

@@ -39,10 +39,12 @@ pub(crate) fn diagnose(text: &str, surroundings: Surroundings<'_>, refusal: Refu
         return error(text, tokens.get(stop.token), message);
     }
     let tree = Tree::new(&grammar, text, &tokens, &prediction.nodes);
-    match meaning::fault(&tree, surroundings.has_base) {
-        Some(fault) => error(text, tokens.get(fault.token), fault.message),
-        None => refusal.into_error(text),
+    let Some(fault) = meaning::fault(&tree, surroundings.has_base) else { return refusal.into_error(text) };
+    let mut error = error(text, tokens.get(fault.token), fault.message);
+    if let Error::SparqlSyntax { needs_base, .. } = &mut error {
+        *needs_base = fault.needs_base;
     }
+    error
 }
 
 /// What is expected instead of the token, with advice for mistakes that are often made.
@@ -94,6 +96,6 @@ impl Refusal {
         // What the parser has tried there is in its own terms.
         let is_raw = ["expected one of", "[_]", "..="].iter().any(|raw| message.contains(raw));
         let message = if is_raw { "the text does not fit the grammar of SPARQL here".to_owned() } else { message };
-        Error::SparqlSyntax { line, column, near, message }
+        Error::SparqlSyntax { line, column, near, message, needs_base: false }
     }
 }

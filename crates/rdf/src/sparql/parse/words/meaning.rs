@@ -14,11 +14,13 @@ pub(crate) struct Fault {
     /// The number of the token that breaks it.
     pub token: usize,
     pub message: String,
+    /// Whether an IRI is relative, and there is no base.
+    pub needs_base: bool,
 }
 
 impl Fault {
     fn at(token: usize, message: impl Into<String>) -> Option<Self> {
-        Some(Self { token, message: message.into() })
+        Some(Self { token, message: message.into(), needs_base: false })
     }
 }
 
@@ -54,8 +56,12 @@ fn of_tokens(tree: &Tree<'_>, has_base: bool) -> Option<Fault> {
             Kind::Iri => {
                 let declares_base = number > 0 && tree.tokens[number - 1].is_word(tree.text, "BASE");
                 let iri = &word[1..word.len() - 1];
-                if let Some(message) = fault_of_iri(iri, has_base && !declares_base) {
+                if let Some(message) = fault_of_iri(iri) {
                     return Fault::at(number, message);
+                }
+                if is_relative(iri) && (declares_base || !has_base) {
+                    let message = "this IRI is relative, and there is no `BASE <…>` before it and no other base";
+                    return Some(Fault { token: number, message: message.to_owned(), needs_base: true });
                 }
                 has_base |= declares_base;
             }
@@ -87,20 +93,24 @@ fn fault_of_language(token: &str) -> Option<String> {
     (!is_tag).then(|| format!("`{tag}` is not a language tag (BCP 47), such as `en` or `en-GB`"))
 }
 
-fn fault_of_iri(iri: &str, has_base: bool) -> Option<String> {
+/// What is wrong with an IRI by itself. A relative one may have a base.
+fn fault_of_iri(iri: &str) -> Option<String> {
     if iri.contains('\\') {
         return fault_of_escapes(iri, "uU");
     }
-    let scheme = iri.split_once(':').map(|(scheme, _)| scheme);
+    if is_relative(iri) {
+        return None;
+    }
+    NamedNode::new(iri).err().map(|error| format!("this is not an IRI: {error}"))
+}
+
+/// Whether an IRI has no scheme. With escapes, it may have one.
+fn is_relative(iri: &str) -> bool {
     let is_scheme = |scheme: &str| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
             && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
     };
-    if !scheme.is_some_and(is_scheme) {
-        let message = "this IRI is relative, and there is no base; add `BASE <…>` at the beginning, or give a base IRI";
-        return (!has_base).then(|| message.to_owned());
-    }
-    NamedNode::new(iri).err().map(|error| format!("this is not an IRI: {error}"))
+    !iri.contains('\\') && iri.split_once(':').is_none_or(|(scheme, _)| !is_scheme(scheme))
 }
 
 fn fault_of_string(string: &str) -> Option<String> {

@@ -14,7 +14,7 @@ pub(crate) enum Wanted {
 pub(crate) fn error(text: &str, token: Option<&Token>, message: String) -> Error {
     let (line, column) = place(text, token.map_or(text.trim_end().len(), |token| token.range.start));
     let near = token.map_or_else(String::new, |token| shortened(token.text(text)));
-    Error::SparqlSyntax { line, column, near, message }
+    Error::SparqlSyntax { line, column, near, message, needs_base: false }
 }
 
 fn shortened(token: &str) -> String {

@@ -6,7 +6,7 @@ use crate::sparql::parse::text::{Prologue, parse_query, parse_update};
 /// What is said of a text that is refused.
 fn said(text: &str, error: Error) -> (u64, u64, String, String) {
     match error {
-        Error::SparqlSyntax { line, column, near, message } => (line, column, near, message),
+        Error::SparqlSyntax { line, column, near, message, .. } => (line, column, near, message),
         other => panic!("{text}: {other}"),
     }
 }
@@ -250,7 +250,7 @@ const QUERIES: &[Row] = &[
         1,
         12,
         "<a>",
-        "this IRI is relative, and there is no base; add `BASE <…>` at the beginning, or give a base IRI",
+        "this IRI is relative, and there is no `BASE <…>` before it and no other base",
     ),
     ("", 1, 1, "", "the text is empty"),
     ("SELECT * { ?s ?p “x” }", 1, 18, "“", "`“` is not a quote of SPARQL; write `\"` or `'`"),
