@@ -4,7 +4,7 @@
 //! checkpoint, and removed before any of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::io::{BufReader, BufWriter, Write as _};
+use std::io::{self, BufReader, Read, Write as _};
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +15,15 @@ use fulgurite::io::{Access, Disk};
 use fulgurite::{Changes, Database, Durability, Error, Options, Sequence};
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::checkpoint::compression::{Compression, LEVEL_DEFAULT, Unpacked};
 use crate::checkpoint::delta::{self, Delta, DeltaLimits};
 use crate::checkpoint::error::CheckpointError;
 use crate::checkpoint::hashing::{FileHash, Hashing, content_of};
 use crate::checkpoint::local::{DiskReader, FileIdentity, LocalFile, PartialDatabase, directory_of, remove_database};
 use crate::checkpoint::manifest::{Base, Manifest, StoredFile};
 use crate::checkpoint::names::{
-    commit_name, committed, data_name, id_of_meta, is_data, is_delta_of, is_segment, is_sent_by, manifest_name,
+    commit_name, committed, data_name, id_of_meta, is_compressed, is_data, is_delta_of, is_segment, is_sent_by,
+    manifest_name,
 };
 use crate::checkpoint::segments;
 use crate::checkpoint::storage::CheckpointStorage;
@@ -33,7 +35,8 @@ use crate::checkpoint::unsynced::UnsyncedDisk;
 /// changed since the one before, as long as the database keeps the log of these changes ([`Options::keep_log`]), the
 /// log is not damaged, and the changes are less than half of the segments. Otherwise they send the segments that no
 /// committed checkpoint of the storage has. If nothing has changed, they send no data. All of this holds for a
-/// checkpoint that replaces one with the same id, too.
+/// checkpoint that replaces one with the same id, too. What is sent is
+/// [compressed](Checkpoints::compression_level).
 ///
 /// ```
 /// # use fulgurite::Database;
@@ -59,6 +62,7 @@ pub struct Checkpoints<S> {
     storage: S,
     retained: usize,
     segment_bytes: u64,
+    compression: Compression,
     /// The checkpoint that was created or restored last.
     last: Option<LastCheckpoint>,
     /// Manifests that were stored or read, by id. Another process may have replaced them since. So they are read again
@@ -76,6 +80,15 @@ struct LastCheckpoint {
     sequence: Sequence,
 }
 
+/// A checkpoint that is being created.
+struct Creation<'c> {
+    db: &'c Database,
+    id: u64,
+    /// The files that the storage had before.
+    present: HashSet<&'c str>,
+    local: &'c LocalFile,
+}
+
 /// A new checkpoint whose data is stored.
 #[derive(Debug)]
 struct Written {
@@ -90,7 +103,7 @@ struct Written {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckpointReport {
-    /// The bytes that were stored, without the manifest; 0 if the storage had all data already.
+    /// The bytes that were stored, after compression, without the manifest; 0 if the storage had all data already.
     pub bytes_sent: u64,
     /// Whether the checkpoint has all entries as segments, and not only changes since the one before. Segments that the
     /// storage had already were not sent.
@@ -103,7 +116,8 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     /// Checkpoints in this storage. It keeps the newest ten.
     pub fn new(storage: S) -> Self {
         let (retained, segment_bytes) = (RETAINED_DEFAULT, SEGMENT_BYTES_DEFAULT);
-        Self { storage, retained, segment_bytes, last: None, known: BTreeMap::new() }
+        let compression = Compression::of_level(LEVEL_DEFAULT);
+        Self { storage, retained, segment_bytes, compression, last: None, known: BTreeMap::new() }
     }
 
     /// Keeps this many checkpoints, at least one. Those with larger ids than the one that is created stay, and do not
@@ -126,6 +140,17 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         self
     }
 
+    /// Sets the level of Zstandard by which segments and changes are compressed: from 1, which is fast, to 22, which
+    /// makes the smallest files; higher ones count as 22. With 0 they are stored as they are. Default: 1.
+    ///
+    /// A change of the level sends nothing again, and a checkpoint may have files of several levels. Versions of
+    /// Fulgurite that do not know compression restore only checkpoints without compressed files.
+    #[must_use]
+    pub fn compression_level(mut self, level: u32) -> Self {
+        self.compression = Compression::of_level(level);
+        self
+    }
+
     /// Creates a checkpoint of the newest state. A checkpoint with this id is replaced.
     ///
     /// # Errors
@@ -143,16 +168,17 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         let replaced = replaced.or_else(|| self.read_replaced(id, &names, &local));
         self.discard(id, &names)?;
         let file = FileIdentity::of(db.path()).map_err(CheckpointError::storage("read", "the database"))?;
-        let present: HashSet<&str> = names.iter().map(String::as_str).collect();
+        let present = names.iter().map(String::as_str).collect();
+        let creation = Creation { db, id, present, local: &local };
         // Changes that were sent for this id before may have the same names.
         self.learn(id, replaced.as_ref(), &names, &local, |name| is_delta_of(name, id));
         let mut whole = names_of(self.known.values().chain(&replaced));
-        whole.retain(|name| present.contains(*name));
-        let written = match self.write_delta(db, id, file.as_ref(), &present, &whole, &local) {
+        whole.retain(|name| creation.present.contains(*name));
+        let written = match self.write_delta(&creation, file.as_ref(), &whole) {
             Ok(None) => {
                 self.known.clear();
                 self.learn(id, replaced.as_ref(), &names, &local, is_segment);
-                self.write_segments(db, id, replaced.as_ref(), &present, &local)
+                self.write_segments(&creation, replaced.as_ref())
             }
             Ok(Some(written)) => Ok(written),
             Err(error) => Err(error),
@@ -162,7 +188,7 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             Ok(written)
         });
         let Written { manifest, sequence, bytes_sent, is_whole } =
-            stored.inspect_err(|_| self.remove_sent(id, &present))?;
+            stored.inspect_err(|_| self.remove_sent(id, &creation.present))?;
         // If a manifest cannot be read, it is not known which files are needed: all stay, here and below.
         if self.read_kept(&manifest, &committed_besides(id, &names), &names, &local).is_ok() {
             let removed = self.remove_left_over(&manifest, &mut names);
@@ -198,12 +224,9 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     /// not stored again.
     fn write_delta(
         &self,
-        db: &Database,
-        id: u64,
+        creation: &Creation<'_>,
         file: Option<&FileIdentity>,
-        present: &HashSet<&str>,
         whole: &HashSet<&str>,
-        local: &LocalFile,
     ) -> Result<Option<Written>, CheckpointError> {
         let Some(LastCheckpoint { manifest: last, file: file_of_last, sequence }) = &self.last else {
             return Ok(None);
@@ -211,10 +234,10 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         // Another process may have replaced or removed that checkpoint, and with it files that only it had.
         // If it has this id, its data is still there: only its manifest was discarded.
         let is_same = file.is_some() && file == file_of_last.as_ref();
-        if !is_same || !last.files().all(|file| present.contains(file.name.as_str())) {
+        if !is_same || !last.files().all(|file| creation.present.contains(file.name.as_str())) {
             return Ok(None);
         }
-        let Some(feed) = changes_since(db, *sequence)? else { return Ok(None) };
+        let Some(feed) = changes_since(creation.db, *sequence)? else { return Ok(None) };
         let mut through = feed.through();
         let sent: u64 = last.deltas.iter().map(|delta| delta.bytes).sum();
         let has_room = last.deltas.iter().filter(|delta| delta.bytes < self.segment_bytes).count() < DELTAS_MAX;
@@ -228,21 +251,26 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             Ok(())
         })?;
         let Some(mut delta) = counted else { return Ok(None) };
-        let mut stored = Vec::new();
+        // The manifest of a copy is read by versions of Fulgurite that do not know compression.
+        let is_copy = matches!(last.base, Base::Copy(_));
+        let compression = if is_copy { Compression::Off } else { self.compression };
+        let (mut stored, mut bytes_sent) = (Vec::new(), 0);
+        let mut store = |delta: &Delta| -> Result<(), CheckpointError> {
+            let (file, sent) = self.store_delta(creation, delta, compression, whole)?;
+            stored.push(file);
+            bytes_sent += sent;
+            Ok(())
+        };
         if has_several {
             // Its memory is for the deltas before it, which are read again.
             drop(delta);
-            let Some(feed) = changes_since(db, *sequence)? else { return Ok(None) };
+            let Some(feed) = changes_since(creation.db, *sequence)? else { return Ok(None) };
             through = feed.through();
-            let collected = delta::collect(feed, limits, |delta| {
-                stored.push(self.store_delta(id, delta, whole, local)?);
-                Ok(())
-            })?;
-            match collected {
+            match delta::collect(feed, limits, &mut store)? {
                 Some(collected) => delta = collected,
                 // Later changes are too many, or the log has lost some.
                 None => {
-                    for delta in stored.iter().filter(|delta| !present.contains(delta.name.as_str())) {
+                    for delta in stored.iter().filter(|delta| !creation.present.contains(delta.name.as_str())) {
                         self.remove(&delta.name)?;
                     }
                     return Ok(None);
@@ -250,36 +278,36 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             }
         }
         if !delta.is_empty() {
-            stored.push(self.store_delta(id, &delta, whole, local)?);
+            store(&delta)?;
         }
-        let sent = stored.iter().filter(|delta| !whole.contains(delta.name.as_str()));
-        let bytes_sent = sent.map(|delta| delta.bytes).sum();
         let deltas = last.deltas.iter().cloned().chain(stored).collect();
-        let manifest = Manifest { id, base: last.base.clone(), deltas };
+        let manifest = Manifest { id: creation.id, base: last.base.clone(), deltas };
         Ok(Some(Written { manifest, sequence: through, bytes_sent, is_whole: false }))
     }
 
-    /// Stores a file of changes, unless it is in `whole`.
+    /// Stores a file of changes, unless it is in `whole`. Returns how many bytes were sent, too.
     fn store_delta(
         &self,
-        id: u64,
+        creation: &Creation<'_>,
         delta: &Delta,
+        compression: Compression,
         whole: &HashSet<&str>,
-        local: &LocalFile,
-    ) -> Result<StoredFile, CheckpointError> {
-        let write = || {
-            let mut out = Hashing::new(BufWriter::new(local.create()?));
-            delta.write(&mut out)?;
-            out.flush()?;
-            Ok(out.content())
-        };
-        let content = write().map_err(CheckpointError::storage("write", "the changes"))?;
+    ) -> Result<(StoredFile, u64), CheckpointError> {
+        let written = creation.local.create().and_then(|file| {
+            compression.write(file, |out| {
+                let mut out = Hashing::new(out);
+                delta.write(&mut out)?;
+                Ok(out.content())
+            })
+        });
+        let (content, file_bytes) = written.map_err(CheckpointError::storage("write", "the changes"))?;
         let (bytes, hash) = (content.bytes, content.short());
-        let name = data_name("delta", id, hash);
-        if !whole.contains(name.as_str()) {
-            self.storage.store(&name, &local.path).map_err(CheckpointError::storage("store", &name))?;
+        let name = data_name("delta", creation.id, hash, compression);
+        let is_sent = !whole.contains(name.as_str());
+        if is_sent {
+            self.store_local(creation.local, &name)?;
         }
-        Ok(StoredFile { name, bytes, hash })
+        Ok((StoredFile { name, bytes, hash }, if is_sent { file_bytes } else { 0 }))
     }
 
     /// The manifest of a committed checkpoint that is to be replaced; `None` if there is none that can be read.
@@ -316,14 +344,8 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     ///
     /// Only a committed checkpoint is proof that a segment is whole: the storage may have a part of one that an
     /// interrupted call was storing.
-    fn write_segments(
-        &self,
-        db: &Database,
-        id: u64,
-        replaced: Option<&Manifest>,
-        present: &HashSet<&str>,
-        local: &LocalFile,
-    ) -> Result<Written, CheckpointError> {
+    fn write_segments(&self, creation: &Creation<'_>, replaced: Option<&Manifest>) -> Result<Written, CheckpointError> {
+        let &Creation { db, id, ref present, local } = creation;
         let earlier = self.known.values().chain(replaced).flat_map(|manifest| manifest.base.segments());
         let earlier = earlier.filter(|file| present.contains(file.name.as_str()));
         let earlier: HashMap<(FileHash, u64), &StoredFile> =
@@ -337,9 +359,11 @@ impl<S: CheckpointStorage> Checkpoints<S> {
                 files.push(file.clone());
                 return Ok(());
             }
-            let name = data_name("segment", id, hash);
-            self.store_bytes(local, &name, segment)?;
-            bytes_sent += bytes;
+            let name = data_name("segment", id, hash, self.compression);
+            let written = local.create().and_then(|file| self.compression.write(file, |out| out.write_all(segment)));
+            let ((), file_bytes) = written.map_err(CheckpointError::storage("write", &name))?;
+            self.store_local(local, &name)?;
+            bytes_sent += file_bytes;
             files.push(StoredFile { name, bytes, hash });
             Ok(())
         })?;
@@ -351,6 +375,10 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     fn store_bytes(&self, local: &LocalFile, name: &str, bytes: &[u8]) -> Result<(), CheckpointError> {
         let written = local.create().and_then(|mut file| file.write_all(bytes));
         written.map_err(CheckpointError::storage("write", name))?;
+        self.store_local(local, name)
+    }
+
+    fn store_local(&self, local: &LocalFile, name: &str) -> Result<(), CheckpointError> {
         self.storage.store(name, &local.path).map_err(CheckpointError::storage("store", name))
     }
 
@@ -444,7 +472,8 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         if segments.is_some() || !manifest.deltas.is_empty() {
             let fetched = |file: &StoredFile| {
                 self.fetch(file, &**disk, &local.path)?;
-                local.reader().map(BufReader::new).map_err(CheckpointError::storage("read", &file.name))
+                let content = open_content(file, &**disk, &local.path).map(BufReader::new);
+                content.map_err(CheckpointError::storage("read", &file.name))
             };
             // Without a log of its changes, it is a single file when it is closed. Until then nothing has to be
             // durable: after a crash the next call begins again.
@@ -471,8 +500,13 @@ impl<S: CheckpointStorage> Checkpoints<S> {
     /// Fetches a file, and checks that it is what was stored.
     fn fetch(&self, file: &StoredFile, disk: &dyn Disk, path: &Path) -> Result<(), CheckpointError> {
         self.storage.fetch(&file.name, path).map_err(CheckpointError::storage("fetch", &file.name))?;
-        let content = DiskReader::open(disk, path).and_then(content_of);
-        let content = content.map_err(CheckpointError::storage("read", &file.name))?;
+        // A file that decompresses to more than it should is not read to its end.
+        let bytes_max = file.bytes.saturating_add(1);
+        let content = open_content(file, disk, path).and_then(|content| content_of(content.take(bytes_max)));
+        let content = content.map_err(|error| CheckpointError::unreadable(&file.name, error))?;
+        if content.bytes > file.bytes {
+            return Err(CheckpointError::damaged(&file.name, format!("it has more than {} bytes", file.bytes)));
+        }
         let hash = content.like(file.hash);
         if (content.bytes, hash) == (file.bytes, file.hash) {
             return Ok(());
@@ -577,6 +611,15 @@ impl<S: CheckpointStorage> Checkpoints<S> {
             }
         }
         Ok(())
+    }
+}
+
+/// Reads the content of a file that was fetched to `path`.
+fn open_content(file: &StoredFile, disk: &dyn Disk, path: &Path) -> io::Result<Box<dyn Read>> {
+    let stored = DiskReader::open(disk, path)?;
+    match is_compressed(&file.name) {
+        true => Ok(Box::new(Unpacked::new(stored))),
+        false => Ok(Box::new(stored)),
     }
 }
 

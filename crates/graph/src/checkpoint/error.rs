@@ -37,6 +37,15 @@ impl CheckpointError {
         move |source| Self::Storage { operation, name: name.to_owned(), source }
     }
 
+    /// The error of reading a file that was fetched: its bytes may be wrong, or the disk.
+    pub(crate) fn unreadable(name: &str, error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Self::damaged(name, "it ends too early"),
+            io::ErrorKind::InvalidData => Self::damaged(name, error.to_string()),
+            _ => Self::storage("read", name)(error),
+        }
+    }
+
     pub(crate) fn damaged(name: &str, reason: impl Into<String>) -> Self {
         Self::Damaged { name: name.to_owned(), reason: reason.into() }
     }

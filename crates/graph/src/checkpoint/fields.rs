@@ -67,9 +67,6 @@ impl<R: Read> Fields<R> {
     }
 
     fn failed(&self, error: io::Error) -> CheckpointError {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof => self.damaged("it ends too early"),
-            _ => CheckpointError::Storage { operation: "read", name: self.name.clone(), source: error },
-        }
+        CheckpointError::unreadable(&self.name, error)
     }
 }

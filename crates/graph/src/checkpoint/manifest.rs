@@ -13,9 +13,12 @@
 //! end 1f7a90c2e4b8d635
 //! ```
 //!
-//! Each line of a file has its kind, its name, its length in bytes and its XXH3 hash in hexadecimal: 128 bits for
-//! segments, 64 bits for others. Segments are in their order, and deltas are applied to them in theirs. The last line
-//! has the XXH3-64 hash of the text before it.
+//! Each line of a file has its kind, its name, and the length in bytes and the XXH3 hash of its content. Hashes are in
+//! hexadecimal: 128 bits for segments, 64 bits for others. Segments are in their order, and deltas are applied to them
+//! in theirs. The last line has the XXH3-64 hash of the text before it.
+//!
+//! Version 3 is the same text. A manifest has it if it names a compressed file, so that earlier versions of Fulgurite
+//! refuse the manifest: they would call such a file damaged. Names of compressed files end with `.zst`.
 //!
 //! Version 1 has a copy of the database instead of segments, and neither a page size nor a hash at the end:
 //!
@@ -35,15 +38,16 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::checkpoint::error::CheckpointError;
 use crate::checkpoint::hashing::FileHash;
+use crate::checkpoint::names::is_compressed;
 
 /// A file of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredFile {
     /// Its name in the storage.
     pub name: String,
-    /// Its length.
+    /// The length of its content: of the file itself unless it is compressed.
     pub bytes: u64,
-    /// Its hash.
+    /// The hash of its content.
     pub hash: FileHash,
 }
 
@@ -74,6 +78,7 @@ pub struct Manifest {
 
 const HEAD_OF_COPY: &str = "fulgurite-checkpoint 1";
 const HEAD: &str = "fulgurite-checkpoint 2";
+const HEAD_OF_COMPRESSED: &str = "fulgurite-checkpoint 3";
 const END: &str = "end";
 
 impl StoredFile {
@@ -107,7 +112,7 @@ impl Base {
         }
     }
 
-    /// The length of all files.
+    /// The length of the content of all files.
     pub fn bytes(&self) -> u64 {
         self.files().iter().map(|file| file.bytes).sum()
     }
@@ -123,7 +128,9 @@ impl Manifest {
         let mut text = match &self.base {
             Base::Copy(copy) => format!("{HEAD_OF_COPY}\nid {}\n{}", self.id, copy.line("base")),
             Base::Segments { page_size_bytes, files } => {
-                let mut text = format!("{HEAD}\nid {}\npage-size {page_size_bytes}\n", self.id);
+                let is_any_compressed = self.files().any(|file| is_compressed(&file.name));
+                let head = if is_any_compressed { HEAD_OF_COMPRESSED } else { HEAD };
+                let mut text = format!("{head}\nid {}\npage-size {page_size_bytes}\n", self.id);
                 files.iter().for_each(|file| text.push_str(&file.line("segment")));
                 text
             }
@@ -142,12 +149,12 @@ impl Manifest {
         let damaged = |reason: &str| CheckpointError::damaged(name, reason);
         let text = std::str::from_utf8(text).map_err(|_| damaged("it is not a text"))?;
         let mut lines = text.lines();
-        let head = lines.next().filter(|head| [HEAD, HEAD_OF_COPY].contains(head));
-        let head = head.ok_or_else(|| damaged(&format!("its first line is neither `{HEAD}` nor `{HEAD_OF_COPY}`")))?;
+        let head = lines.next().filter(|head| [HEAD_OF_COPY, HEAD, HEAD_OF_COMPRESSED].contains(head));
+        let head = head.ok_or_else(|| damaged("its first line is not `fulgurite-checkpoint` and 1, 2 or 3"))?;
         let id = lines.next().and_then(|line| line.strip_prefix("id ")?.parse().ok());
         let id = id.ok_or_else(|| damaged("its second line has no id"))?;
         let mut lines = lines.peekable();
-        let base = if head == HEAD {
+        let base = if head != HEAD_OF_COPY {
             check_end(text).map_err(damaged)?;
             let page_size_bytes = lines.next().and_then(|line| line.strip_prefix("page-size ")?.parse().ok());
             let page_size_bytes = page_size_bytes.ok_or_else(|| damaged("its third line has no page size"))?;
@@ -204,12 +211,14 @@ mod tests {
     fn a_manifest_is_read_as_it_was_written_and_every_part_of_it_is_an_error() {
         let segment = |name: &str| file(name, FileHash::Long(0xabc << 100));
         let copy = Base::Copy(file("base-40", FileHash::Short(0xabc)));
-        for manifest in [
-            segments(vec![segment("segment-40"), segment("segment-31")]),
-            segments(Vec::new()),
-            Manifest { id: 42, base: copy, deltas: deltas() },
+        for (manifest, version) in [
+            (segments(vec![segment("segment-40"), segment("segment-31")]), 2),
+            (segments(vec![segment("segment-40.zst"), segment("segment-31")]), 3),
+            (segments(Vec::new()), 2),
+            (Manifest { id: 42, base: copy, deltas: deltas() }, 1),
         ] {
             let text = manifest.to_text();
+            assert!(text.starts_with(&format!("fulgurite-checkpoint {version}\nid 42\n")), "{text}");
             assert_eq!(Manifest::parse("m", text.as_bytes()).unwrap(), manifest);
             for end in 0..text.len() - 1 {
                 assert!(Manifest::parse("m", &text.as_bytes()[..end]).is_err(), "{end}");
@@ -224,7 +233,7 @@ mod tests {
         let segment = |(name, hash)| file(name, FileHash::Long(hash));
         let later = segments([("segment-40", 1), ("segment-31", 2)].map(segment).to_vec()).to_text();
         for (wrong, expected) in [
-            (text.replace("checkpoint 1", "checkpoint 3"), "first line"),
+            (text.replace("checkpoint 1", "checkpoint 4"), "first line"),
             (text.replace("id 42", "id x"), "second line"),
             (text.replace("base d", "delta d"), "third line"),
             (text.replace("delta-42 7", "delta-42 -7"), "delta-42"),

@@ -1,6 +1,7 @@
 //! Checkpoints: states of the database in a storage elsewhere. Only changes are sent.
 
 pub mod checkpoints;
+pub mod compression;
 pub mod delta;
 pub mod error;
 pub mod fields;

@@ -2,15 +2,26 @@
 
 use std::collections::BTreeSet;
 
+use crate::checkpoint::compression::Compression;
 use crate::checkpoint::hashing::{FileHash, LONG_DIGITS, SHORT_DIGITS};
 
 /// A name that no other content has: a checkpoint that is created again must not replace a file that others share.
 ///
 /// The id is that of the checkpoint that sends the file, so only a checkpoint that is created again may send a file
 /// under a name that is there. It does not if a committed manifest names the file and can be read. So an end of the
-/// process while a storage replaces a file damages no other checkpoint.
-pub fn data_name(kind: &str, id: u64, hash: FileHash) -> String {
-    format!("data/{kind}-{id}-{hash}")
+/// process while a storage replaces a file damages no other checkpoint. The hash is of the content, so a compressed
+/// file has another name than the file of the same content that is not.
+pub fn data_name(kind: &str, id: u64, hash: FileHash, compression: Compression) -> String {
+    let suffix = match compression {
+        Compression::Off => "",
+        Compression::Zstandard(_) => COMPRESSED,
+    };
+    format!("data/{kind}-{id}-{hash}{suffix}")
+}
+
+/// Whether a file is compressed.
+pub fn is_compressed(name: &str) -> bool {
+    name.ends_with(COMPRESSED)
 }
 
 /// The name of the list of a checkpoint's files.
@@ -38,13 +49,16 @@ pub fn id_of_meta(name: &str) -> Option<u64> {
 /// Whether a file has data of checkpoints, as [`data_name`] names them. Others are not ours.
 pub fn is_data(name: &str) -> bool {
     let name = name.strip_suffix(UNFINISHED).unwrap_or(name);
-    let is_of = |prefix: &str, digits: usize| {
+    let content = name.strip_suffix(COMPRESSED).unwrap_or(name);
+    let is_of = |name: &str, prefix: &str, digits: usize| {
         let parts = name.strip_prefix(prefix).and_then(|rest| rest.split_once('-'));
         parts.is_some_and(|(id, hash)| {
             id.parse::<u64>().is_ok() && hash.len() == digits && hash.bytes().all(|digit| digit.is_ascii_hexdigit())
         })
     };
-    is_of("data/base-", SHORT_DIGITS) || is_of("data/delta-", SHORT_DIGITS) || is_of(SEGMENT, LONG_DIGITS)
+    is_of(name, "data/base-", SHORT_DIGITS)
+        || is_of(content, "data/delta-", SHORT_DIGITS)
+        || is_of(content, SEGMENT, LONG_DIGITS)
 }
 
 /// Whether a file has changes that a checkpoint has sent.
@@ -69,5 +83,7 @@ pub fn is_segment(name: &str) -> bool {
 
 /// What the names of segments begin with.
 const SEGMENT: &str = "data/segment-";
-/// What [`DirectoryStorage`](crate::DirectoryStorage) adds to the name of a file until the file is whole.
+/// What the names of compressed files end with.
+const COMPRESSED: &str = ".zst";
+/// What the name of a file ends with until a storage in a directory has the whole file.
 const UNFINISHED: &str = ".new";

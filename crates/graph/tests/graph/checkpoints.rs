@@ -618,14 +618,23 @@ fn another_database_is_sent_whole_even_at_the_same_path() {
 #[test]
 fn what_was_never_committed_is_removed_by_the_next_checkpoint() {
     let (directory, storage, db) = filled();
-    let data = ["data/base-5-0123456789abcdef", "data/segment-5-0123456789abcdef0123456789abcdef.new"];
+    let segment = "data/segment-5-0123456789abcdef0123456789abcdef";
+    let unfinished = [".new", ".zst.new"].map(|suffix| format!("{segment}{suffix}"));
+    let data = ["data/base-5-0123456789abcdef", "data/delta-5-0123456789abcdef.zst"];
+    let data = data.into_iter().chain(unfinished.iter().map(String::as_str));
     for name in ["meta.5/manifest", "meta.5/_commit.new", "meta.9/manifest"].into_iter().chain(data) {
         let file = directory.path().join("left");
         std::fs::write(&file, "left over").unwrap();
         storage.store(name, &file).unwrap();
     }
     // What is not named as files of checkpoints are is of another program.
-    let others = ["data/base-plans", "data/photos", "data/segment-5-0123456789abcdef", "meta.5/notes"];
+    let others = [
+        "data/base-5-0123456789abcdef.zst",
+        "data/base-plans",
+        "data/photos",
+        "data/segment-5-0123456789abcdef",
+        "meta.5/notes",
+    ];
     for name in others {
         let file = directory.path().join("left");
         std::fs::write(&file, "of others").unwrap();

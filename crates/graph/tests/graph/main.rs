@@ -1,6 +1,7 @@
 //! Graphs, lists, maps and checkpoints through the public interface.
 
 mod checkpoints;
+mod compression;
 mod disks;
 mod model;
 mod power_cuts;

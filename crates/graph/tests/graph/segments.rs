@@ -10,24 +10,24 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use crate::checkpoints::{change, content, filled, options, restored};
 
-/// A new object, so that all entries are sent or are there, in segments of about 4 KiB.
+/// A new object, so that all entries are sent or are there, in segments of about 4 KiB, which are not compressed.
 fn whole(storage: &DirectoryStorage) -> Checkpoints<&DirectoryStorage> {
-    Checkpoints::new(storage).segment_bytes(4 << 10).retained(1)
+    Checkpoints::new(storage).segment_bytes(4 << 10).retained(1).compression_level(0)
 }
 
 /// The names of files with this beginning, sorted.
-fn names(storage: &DirectoryStorage, beginning: &str) -> Vec<String> {
+pub fn names(storage: &DirectoryStorage, beginning: &str) -> Vec<String> {
     let mut names = storage.names().expect("a listing");
     names.retain(|name| name.starts_with(beginning));
     names.sort_unstable();
     names
 }
 
-fn path(directory: &TempDir, name: &str) -> PathBuf {
+pub fn path(directory: &TempDir, name: &str) -> PathBuf {
     directory.path().join("checkpoints").join(name)
 }
 
-fn put_all(db: &Database, keys: std::ops::Range<u64>, value: &[u8]) {
+pub fn put_all(db: &Database, keys: std::ops::Range<u64>, value: &[u8]) {
     let table = db.open_table("state").expect("the table");
     db.update(|txn| keys.clone().try_for_each(|key| txn.put(&table, key.to_be_bytes(), value))).expect("a commit");
 }
@@ -289,11 +289,14 @@ fn a_checkpoint_with_a_copy_is_restored_and_continued() {
     fs::write(path(&directory, &name), &bytes).unwrap();
     fs::write(path(&directory, "meta.1/manifest"), text).unwrap();
     fs::write(path(&directory, "meta.1/_commit"), "committed\n").unwrap();
-    let mut checkpoints = whole(&storage);
+    let mut checkpoints = whole(&storage).compression_level(1);
     let other = checkpoints.restore(1, directory.path().join("r.ful"), options()).unwrap();
     assert_eq!(content(&other), content(&db));
     change(&other, 1);
     assert!(!checkpoints.create(&other, 2).unwrap().is_whole);
+    // Earlier versions go on with such a checkpoint, so its changes are not compressed.
+    let manifest = fs::read_to_string(path(&directory, "meta.2/manifest")).unwrap();
+    assert!(manifest.starts_with("fulgurite-checkpoint 1\n") && !manifest.contains(".zst"), "{manifest}");
     assert_eq!(restored(&storage, 2).unwrap(), content(&other));
     assert!(whole(&storage).create(&other, 3).unwrap().is_whole);
     assert_eq!(names(&storage, "data/base-"), [""; 0]);
