@@ -7,7 +7,7 @@ use fulgurite_facts::Value;
 use crate::browse::reader::{CodeReader, SymbolId, fact, of_fact, string};
 use crate::error::{Error, Result};
 use crate::model::RelationKind;
-use crate::scip::names::{Package, local, name_and_kind, package};
+use crate::scip::names::{Package, TYPE_PARAMETER, local, name_and_kind, package};
 
 /// What is known of a symbol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Description {
     /// variable, or a parameter.
     #[must_use]
     pub fn is_detail(&self) -> bool {
-        self.is_local || matches!(self.kind.as_str(), "parameter" | "type parameter" | "self parameter")
+        self.is_local || matches!(self.kind.as_str(), "parameter" | TYPE_PARAMETER | "self parameter")
     }
 }
 
@@ -104,6 +104,7 @@ impl CodeReader {
     }
 
     /// The symbols that contain a symbol, that it contains, and that are related to it by implementing or as its type.
+    /// Type parameters are left out.
     ///
     /// # Errors
     /// Errors of the database.
@@ -132,9 +133,13 @@ impl CodeReader {
                 return Ok(ControlFlow::Break(()));
             }
         }
-        let flow = self.seek_until(&self.predicates.member, &of_fact(symbol.0)?, |_, key, _| match key {
-            Value::Record(fields) => each(Relative::Member, SymbolId(fact(&fields[1]))),
-            _ => Ok(ControlFlow::Continue(())),
+        let flow = self.seek_until(&self.predicates.member, &of_fact(symbol.0)?, |_, key, _| {
+            let Value::Record(fields) = key else { return Ok(ControlFlow::Continue(())) };
+            let member = SymbolId(fact(&fields[1]));
+            match self.describe(member)?.kind == TYPE_PARAMETER {
+                true => Ok(ControlFlow::Continue(())),
+                false => each(Relative::Member, member),
+            }
         })?;
         if flow.is_break() {
             return Ok(flow);

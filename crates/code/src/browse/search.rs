@@ -94,7 +94,15 @@ impl CodeReader {
             similar.add(name);
             Ok(())
         })?;
-        Ok(similar.names())
+        similar.names().into_iter().map(|lower| self.as_written(lower)).collect()
+    }
+
+    /// A name as the first symbol that has it spells it. The index of names has only their lower case.
+    fn as_written(&self, lower: String) -> Result<String> {
+        match self.search(&lower, 1)?.first() {
+            Some(symbol) => Ok(self.describe(*symbol)?.name),
+            None => Ok(lower),
+        }
     }
 
     /// Whether the symbols around one have these names, in this order, perhaps with others in between.

@@ -9,7 +9,9 @@ use crate::columns::{Columns, convert};
 use crate::model::details::Details;
 use crate::model::{Document, Occurrence, RelationKind, Role, Span, SymbolInfo};
 use crate::scip::details;
-use crate::scip::names::{descriptors, name_and_kind, parent, role, symbol_in, without_parameters, words};
+use crate::scip::names::{
+    TYPE_PARAMETER, descriptors, name_and_kind, parent, role, symbol_in, without_parameters, words,
+};
 use crate::scip::ranges::{Wrong, spans};
 
 /// The document, with columns in bytes if its text is given, and what else is said of it.
@@ -46,16 +48,17 @@ pub fn document(read: types::Document, text: Option<&str>, unspecified: Columns)
 }
 
 /// Makes what is in an `impl` of Rust a part of its type, if the type is defined in the same module of the same file.
+/// Type parameters stay with the `impl`: the type has its own.
 fn attach_to_types(document: &mut Document) {
     let defined = document.occurrences.iter().filter(|occurrence| occurrence.role == Role::Definition);
     let defined: HashSet<&str> = defined.map(|occurrence| occurrence.symbol.as_str()).collect();
-    for info in &mut document.symbols {
+    for info in document.symbols.iter_mut().filter(|info| info.kind != TYPE_PARAMETER) {
         let Some(enclosing) = &info.enclosing else { continue };
         let Some(steps) = descriptors(enclosing) else { continue };
         let Some(at) = steps.iter().rposition(|step| (step.name, step.kind) == ("impl", "type")) else { continue };
         let [implemented, traits @ ..] = &steps[at + 1..] else { continue };
         // What is in a method of an `impl` is a part of the method.
-        if !std::iter::once(implemented).chain(traits).all(|step| step.kind == "type parameter") {
+        if !std::iter::once(implemented).chain(traits).all(|step| step.kind == TYPE_PARAMETER) {
             continue;
         }
         let ty = format!("{}{}#", &enclosing[..steps[at].start], without_parameters(implemented.name));

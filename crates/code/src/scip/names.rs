@@ -167,7 +167,7 @@ fn descriptor(symbol: &str, start: usize) -> Option<(Descriptor<'_>, usize)> {
     };
     match bytes[start] {
         b'(' => return bracketed(b')', "parameter"),
-        b'[' => return bracketed(b']', "type parameter"),
+        b'[' => return bracketed(b']', TYPE_PARAMETER),
         _ => {}
     }
     let (name, end) = name(symbol, start)?;
@@ -203,6 +203,9 @@ fn name(symbol: &str, start: usize) -> Option<(&str, usize)> {
         at += 2;
     }
 }
+
+/// The kind of type parameters, of descriptors and of symbols that are described.
+pub const TYPE_PARAMETER: &str = "type parameter";
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 use fulgurite_code::{Columns, Error, Outline, Relative, Role};
 use protobuf::Message;
 use scip::types::symbol_information::Kind;
-use scip::types::{Diagnostic, PositionEncoding, Relationship};
+use scip::types::{Diagnostic, PositionEncoding, Relationship, SymbolInformation};
 
 use crate::support::{Project, diagnostics, document, implements, index, info, symbol};
 
@@ -146,7 +146,7 @@ fn names_are_searched_and_misspelt_ones_are_guessed() {
     assert_eq!(names("none"), [""; 0]);
     assert_eq!(reader.search("", 2).unwrap().len(), 2);
     let Err(Error::NoSuchSymbol { similar, .. }) = reader.resolve("Circel") else { panic!("there is none") };
-    assert_eq!(similar, ["circle"]);
+    assert_eq!(similar, ["Circle"]);
     let Err(Error::NoSuchFile { similar, .. }) = reader.file("main.rs") else { panic!("there is none") };
     assert_eq!(similar, ["src/main.rs"]);
     let elsewhere = reader.resolve("main::Area").unwrap_err().to_string();
@@ -266,6 +266,39 @@ fn what_is_in_an_impl_of_rust_is_a_member_of_the_type() {
     assert_eq!(reader.describe(parameter).unwrap().enclosing, Some(area));
     // The `impl` has no place, and is not found by name.
     assert_eq!(reader.search("circle", 10).unwrap(), circle);
+}
+
+/// Each `impl` of a type listed its parameters among the methods and fields of the type.
+#[test]
+fn type_parameters_are_no_members_and_those_of_an_impl_are_no_parts_of_the_type() {
+    let project = Project::new();
+    let parameter = |local: &str, of: &str| SymbolInformation {
+        symbol: local.to_owned(),
+        enclosing_symbol: symbol(of),
+        ..info("", Kind::TypeParameter, "T")
+    };
+    project.write(&[(
+        "a.rs",
+        "struct «m/Ring#»Ring<«local 0»T>(T);\n\
+         impl<«local 1»T> Ring<T> { fn «m/impl#[`Ring<T>`]width().»width() {} }",
+        vec![
+            info("m/Ring#", Kind::Struct, "Ring"),
+            info("m/impl#[`Ring<T>`]width().", Kind::Method, "width"),
+            parameter("local 0", "m/Ring#"),
+            parameter("local 1", "m/impl#[`Ring<T>`]"),
+        ],
+    )]);
+    project.update();
+    let reader = project.reader();
+    let ring = reader.resolve("Ring").unwrap()[0];
+    let related = reader.hierarchy(ring).unwrap();
+    let members = related.iter().filter(|(relative, _)| *relative == Relative::Member);
+    let names: Vec<_> = members.map(|(_, member)| reader.describe(*member).unwrap().name).collect();
+    assert_eq!(names, ["width"]);
+    for (local, is_of_type) in [("local 0 a.rs", true), ("local 1 a.rs", false)] {
+        let parameter = reader.resolve(local).unwrap()[0];
+        assert_eq!(reader.describe(parameter).unwrap().enclosing == Some(ring), is_of_type, "{local}");
+    }
 }
 
 #[test]
