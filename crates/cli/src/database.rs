@@ -1,8 +1,9 @@
 //! Opening and closing databases and tables the way that every command does it.
 
+use std::io::Write;
 use std::path::Path;
 
-use fulgurite::io::Access;
+use fulgurite::io::LockHolder;
 use fulgurite::{Database, Error, Options, ReadTxn, Table, TableOptions};
 use fulgurite_keys::Type;
 
@@ -46,29 +47,29 @@ fn reading_as(
 /// Whether another process has a database open for writing that is open for reading here. If that cannot be found out,
 /// the answer is no.
 pub fn has_writer(db: &Database) -> bool {
-    let file = db.disk().open(db.path(), Access::Read);
-    file.and_then(|file| file.locks().writer_lives()).unwrap_or(false)
+    matches!(db.other_writer(), Ok(Some(_)))
 }
 
-/// The end of the message about a copy: what the copy may lack, if another process has the database open for writing.
+/// What a copy of the database lacks, if another process has the database open for writing: the end of the message
+/// about the copy.
 pub fn lacking(db: &Database) -> String {
-    if !has_writer(db) {
-        return String::new();
-    }
-    let pid = pid_in_lock_file(db.path()).map_or_else(String::new, |pid| format!(" (pid {pid})"));
-    format!(
-        "; another process{pid} has the database open for writing: its commits since its last checkpoint are not in \
-         the copy"
-    )
+    absence(db).map_or_else(String::new, |absence| format!("; {absence}"))
 }
 
-/// The pid of the process that writes, unless that opened the file by another name. In the lock file, all bytes around
-/// the digits and a line feed are zero.
-fn pid_in_lock_file(database: &Path) -> Option<u32> {
-    let mut path = database.as_os_str().to_owned();
-    path.push("-lock");
-    let text = std::fs::read_to_string(path).ok()?;
-    text.trim_matches(['\0', '\n']).parse().ok()
+/// Prints what a copy lacks, as [`lacking`] says it, where no message about the copy is printed.
+pub fn warn_of_lacking(db: &Database) {
+    if let Some(absence) = absence(db) {
+        let _ = writeln!(std::io::stderr(), "{}: {absence}", db.path().display());
+    }
+}
+
+fn absence(db: &Database) -> Option<String> {
+    let Ok(Some(LockHolder::OtherProcess(pid))) = db.other_writer() else { return None };
+    let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
+    Some(format!(
+        "another process{pid} has the database open for writing: its commits since its last checkpoint are not in the \
+         copy"
+    ))
 }
 
 /// Opens a database that exists for writing, does `work` with it, and closes it.

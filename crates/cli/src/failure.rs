@@ -115,8 +115,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Engine(error) => write!(out, "{error}"),
             #[cfg(feature = "rdf")]
-            // The library does not know which option gives the base here.
-            Self::Rdf(error) => out.write_str(&error.to_string().replace("give a base IRI", "give one by --base")),
+            Self::Rdf(error) => write!(out, "{error}"),
             #[cfg(feature = "events")]
             Self::Events(error) => write!(out, "{error}"),
             #[cfg(feature = "facts")]
@@ -146,22 +145,30 @@ impl From<fulgurite::Error> for Failure {
 
 #[cfg(feature = "rdf")]
 impl From<fulgurite_rdf::Error> for Failure {
-    fn from(error: fulgurite_rdf::Error) -> Self {
+    fn from(mut error: fulgurite_rdf::Error) -> Self {
+        use fulgurite_rdf::{Error, LimitKind};
+
+        // Instead of the library's remedy, which does not name the option.
+        if let Error::Syntax { message, needs_base, .. } | Error::SparqlSyntax { message, needs_base, .. } = &mut error
+            && std::mem::take(needs_base)
+        {
+            message.push_str(GIVE_A_BASE);
+        }
         match error {
-            fulgurite_rdf::Error::Engine(error) => error.into(),
-            fulgurite_rdf::Error::Output { source } => Self::Output(source),
-            fulgurite_rdf::Error::LimitReached { what: "bytes of memory", limit } => {
+            Error::Engine(error) => error.into(),
+            Error::Output { source } => Self::Output(source),
+            Error::LimitReached { what: LimitKind::Memory, limit } => {
                 let mebibytes = limit >> 20;
                 Self::Message(format!("more than {mebibytes} MiB of memory; raise --memory-max, or ask for less"))
             }
-            fulgurite_rdf::Error::LimitReached { what: "rows", limit } => {
+            Error::LimitReached { what: LimitKind::Rows, limit } => {
                 Self::Message(format!("more than {limit} rows; raise --rows-max, or ask for less"))
             }
-            fulgurite_rdf::Error::ServiceUnsupported { service } => Self::Message(format!(
+            Error::ServiceUnsupported { service } => Self::Message(format!(
                 "SERVICE <{service}>: calls to other endpoints are not allowed; allow this one with --service, load its \
                  data, or use SERVICE SILENT"
             )),
-            fulgurite_rdf::Error::LoadRefused { iri } => Self::Message(format!(
+            Error::LoadRefused { iri } => Self::Message(format!(
                 "LOAD <{iri}>: LOAD reads file: IRIs only; download the document, and load it with `fulgurite rdf \
                  load`"
             )),
@@ -231,6 +238,9 @@ impl From<fulgurite_code::Error> for Failure {
     }
 }
 
+/// What to do about a relative IRI without a base.
+#[cfg(feature = "rdf")]
+pub const GIVE_A_BASE: &str = "; give one by --base";
 /// Any other failure.
 const FAILED: u8 = 1;
 /// The file is damaged, or not a database.

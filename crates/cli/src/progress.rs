@@ -90,6 +90,11 @@ impl Progress {
         }
     }
 
+    /// Whether a person can see the lines that are drawn.
+    pub fn is_visible(&self) -> bool {
+        self.visible
+    }
+
     /// Announces a step that reports no progress.
     pub fn last_phase(&mut self, doing: &str) {
         if self.visible && self.drawn.is_some() {

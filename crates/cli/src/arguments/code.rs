@@ -19,7 +19,7 @@ pub struct Index {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "code.ful")]
     pub database: PathBuf,
     /// Read this SCIP file, which an indexer wrote for the directory, instead of running indexers. It may be compressed
-    /// by gzip.
+    /// by gzip. Repeat the option to read several files.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scip: Vec<PathBuf>,
     /// Do not run this indexer, for example because it fails. Ctags finds the definitions of its languages.

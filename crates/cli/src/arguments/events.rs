@@ -88,7 +88,7 @@ pub struct Append {
     /// Create the database and the store if they do not exist.
     #[arg(long)]
     pub create: bool,
-    /// The stream of events that name none. Bytes that are no text are written as hex:00ff.
+    /// The stream of events that name none. Bytes that are not text are written as hex:00ff.
     #[arg(long, value_name = "STREAM")]
     pub stream: Option<StreamName>,
     /// The type of events that name none.
@@ -114,8 +114,8 @@ pub struct Append {
 pub struct Read {
     #[command(flatten)]
     pub store: StoreArgument,
-    /// The stream, as `events streams` prints it in a table: text, or hex:00ff for names that are no text, have control
-    /// characters or begin with hex:. Without it, all events are printed.
+    /// The stream, as `events streams` prints it in a table: text, or hex:00ff for names that are not text, have
+    /// control characters or begin with hex:. Without it, all events are printed.
     pub stream: Option<StreamName>,
     /// Begin at this position; of a stream, at this version.
     #[arg(long, value_name = "NUMBER", value_parser = parse_number::<u64>)]
@@ -138,8 +138,8 @@ pub struct Read {
     /// Only events that have all of these tags.
     #[arg(long = "tag", value_name = "TAG")]
     pub tags: Vec<String>,
-    /// Read a damaged store: leave out what cannot be read, print which positions that is to standard error, and end
-    /// with exit code 3 if there is any. Indexes are not read.
+    /// Read a damaged store: leave out the events that cannot be read, print their positions to standard error, and end
+    /// with exit code 3 if there are any. Indexes are not read.
     #[arg(long, conflicts_with_all = ["stream", "since", "until", "backwards"])]
     pub skip_damaged: bool,
 }
@@ -179,7 +179,7 @@ pub struct Follow {
 pub struct Streams {
     #[command(flatten)]
     pub store: StoreArgument,
-    /// Only streams whose names begin with this. Bytes that are no text are written as hex:00ff.
+    /// Only streams whose names begin with this. Bytes that are not text are written as hex:00ff.
     #[arg(long, default_value = "", hide_default_value = true)]
     pub prefix: StreamName,
     /// The format of the output.

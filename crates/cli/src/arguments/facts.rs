@@ -45,7 +45,7 @@ pub enum FactsVerb {
     /// A unit owns the facts that were written for it (`write --unit`), and those that they refer to. The column
     /// `needed` counts the facts that only slices with the unit have: `create --hide` hides these.
     Units(facts_files::Units),
-    /// Print the units that own facts: `a.rs | b.rs` is any of the two, `a.rs & b.rs` both of them.
+    /// Print the units that own facts: `a.rs | b.rs` if any of the two suffices, `a.rs & b.rs` if both are needed.
     Owners(facts_files::Owners),
     /// Verify every page, and that each fact is what the schema says and is found by its key.
     Validate(facts_files::Validate),
@@ -53,14 +53,14 @@ pub enum FactsVerb {
     List(facts_files::List),
     /// Delete a database with its log, and the incremental databases of an index.
     ///
-    /// If a copy to this name was cut off, delete what it has left.
+    /// If a copy to this name was interrupted, delete the files that it has left.
     Delete(facts_files::Delete),
     /// Copy a database, and the incremental databases of an index, to new files.
     Backup(facts_files::Copy),
     /// Write a compressed image of a database, and of the incremental databases of an index.
     ///
-    /// All verbs that read open an image in place. With --squashfs, the image is one file that Linux mounts, with the
-    /// database in it.
+    /// All verbs that read open an image in place. With --squashfs, the image is a file system that Linux mounts, with
+    /// the database in it.
     Image(facts_files::Image),
     /// Make a database of a backup or an image.
     Restore(facts_files::Copy),
@@ -142,13 +142,13 @@ pub struct Query {
     /// again after that.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: Option<u32>,
-    /// Stop with the result that brings the keys and values of results to this many MiB, and print how to continue.
+    /// Stop when the keys and values of the results have this many MiB, and print how to continue.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub bytes_max: Option<u32>,
     /// Continue where an earlier run of the same query stopped: the text that it printed.
     #[arg(long = "continue", value_name = "TEXT")]
     pub continuation: Option<String>,
-    /// Stop after this many seconds, in which results are printed too, and print how to continue.
+    /// Stop after this many seconds, including the time to print results, and print how to continue.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
     /// Stop if the query needs more than this many MiB of memory.

@@ -18,7 +18,7 @@ pub struct Derive {
     /// Stop if a predicate that is derived from itself has new facts in more than N rounds.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = parse_number::<u64>)]
     pub rounds_max: u64,
-    /// Stop after the round that brings the new facts above N.
+    /// Stop after the round in which the new facts exceed N.
     #[arg(long, value_name = "N", default_value_t = 1_000_000_000, value_parser = parse_number::<u64>)]
     pub facts_max: u64,
     #[command(flatten)]
@@ -103,7 +103,7 @@ pub struct Image {
     /// The database.
     #[arg(value_name = "FROM", value_hint = ValueHint::FilePath)]
     pub from: PathBuf,
-    /// The new file, which must not exist. Images of increments have its name with -increment.N behind it.
+    /// The new file, which must not exist. Images of increments are named TO-increment.N.
     #[arg(value_name = "TO", value_hint = ValueHint::FilePath)]
     pub to: PathBuf,
     /// Write one SquashFS image with all files, to be mounted read-only. Needs the program mksquashfs. If it is
@@ -126,8 +126,7 @@ pub struct Image {
 pub struct Shell {
     #[command(flatten)]
     pub database: DatabaseArgument,
-    /// End a page with the result that brings the keys and values of its results to this many MiB. The line `:bytes N`
-    /// changes it.
+    /// End a page when the keys and values of its results have this many MiB. The line `:bytes N` changes it.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub bytes_max: Option<u32>,
 }

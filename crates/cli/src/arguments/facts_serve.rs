@@ -26,7 +26,7 @@ pub struct Serve {
     /// Return at most this many results on a page.
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub results_max: u32,
-    /// End a page with the result that brings it to this many MiB.
+    /// End a page when its results have this many MiB.
     #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1 << 11))]
     pub bytes_max: u32,
     /// Refuse a query, or a list of an index of code, that needs more than this many MiB of memory. Several may run at

@@ -93,8 +93,8 @@ pub enum Verb {
     /// Write a compressed image of a database. Another process may write to the database meanwhile.
     ///
     /// All verbs that read open an image in place, as they open a database. As with a backup, the image is of the
-    /// newest checkpoint if another process has the database open for writing. With --squashfs, the image is one that
-    /// Linux mounts, with the database in it.
+    /// newest checkpoint if another process has the database open for writing. With --squashfs, the image is a file
+    /// system that Linux mounts, with the database in it.
     Image(Image),
     /// Make a database of an image, to change it.
     Restore(Restore),

@@ -201,6 +201,30 @@ fn a_second_writer_is_told_the_first_ones_pid_and_readers_go_on() {
     assert_eq!(place.run(&["get", "a.ful", "fruit", "cherry"]).ok(), "black\n");
 }
 
+/// The message named the number in any file of the lock's name, and a pipe of that name was waited for.
+#[cfg(unix)]
+#[test]
+fn copies_beside_a_writer_say_what_they_lack_and_name_a_living_process_only() {
+    let place = TestDirectory::new().with_fruit("a.ful");
+    let writer = Database::open(place.path("a.ful")).unwrap();
+    let known = format!(" (pid {})", std::process::id());
+    place.run(&["backup", "a.ful", "b.ful"]).warns_of_writer(&known);
+    place.run(&["image", "a.ful", "b.image"]).warns_of_writer(&known);
+    place.run(&["export", "a.ful", "fruit"]).warns_of_writer(&known);
+    // The writer has opened the file by another name.
+    let (hard, lock) = (place.path("hard.ful"), place.path("hard.ful-lock"));
+    std::fs::hard_link(place.path("a.ful"), hard).unwrap();
+    place.run(&["backup", "hard.ful", "c.ful"]).warns_of_writer("");
+    std::fs::write(&lock, [&[0; 16][..], b"1\n"].concat()).unwrap();
+    place.run(&["backup", "hard.ful", "d.ful"]).warns_of_writer("");
+    std::fs::remove_file(&lock).unwrap();
+    assert!(place.command("mkfifo").arg(&lock).status().unwrap().success());
+    place.run(&["backup", "hard.ful", "e.ful"]).warns_of_writer("");
+    writer.close().unwrap();
+    let run = place.run(&["export", "a.ful", "fruit"]);
+    assert!(run.code == 0 && run.messages.is_empty(), "{run:?}");
+}
+
 #[test]
 fn after_a_crash_verbs_that_read_show_every_commit_and_write_nothing() {
     let place = TestDirectory::new().with_fruit("a.ful");

@@ -60,6 +60,18 @@ fn facts_are_written_and_asked_and_kept_when_the_database_is_finished() {
     assert_eq!(done(&directory.run(&of_image)), expected);
 }
 
+/// They said nothing.
+#[test]
+fn copies_of_facts_beside_a_writer_say_what_they_lack() {
+    let directory = created();
+    let writer = fulgurite::Database::open(directory.path("a.ful")).unwrap();
+    let known = format!(" (pid {})", std::process::id());
+    for arguments in [&["backup", "a.ful", "b.ful"][..], &["image", "a.ful", "b.image"], &["dump", "a.ful"]] {
+        directory.run(&[&["facts"], arguments].concat()).warns_of_writer(&known);
+    }
+    writer.close().unwrap();
+}
+
 #[test]
 fn a_query_is_continued_where_it_stopped() {
     let directory = created();

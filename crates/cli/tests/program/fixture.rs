@@ -148,6 +148,14 @@ impl Run {
         message.to_owned()
     }
 
+    /// That a copy was made, with the warning that another process has the database open. `pid` is what the warning
+    /// says of that process.
+    #[track_caller]
+    pub fn warns_of_writer(&self, pid: &str) {
+        let warning = format!("another process{pid} has the database open for writing: its commits since its last");
+        assert!(self.code == 0 && self.messages.contains(&warning), "{warning}: {self:?}");
+    }
+
     fn is_quiet_but_for_reports(&self) -> bool {
         !self.messages.contains("fulgurite:")
     }

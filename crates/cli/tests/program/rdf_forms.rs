@@ -53,7 +53,7 @@ fn bases_of_rdf_xml_are_resolved_and_their_lack_is_told() {
     }
     place.file("a.rdf", document("", ""));
     let message = place.run(&["rdf", "load", "a.ful", "a.rdf", "--create"]).fails(1);
-    assert!(message.contains("a.rdf:1:") && message.contains("--base"), "{message}");
+    assert!(message.contains("a.rdf:1:") && message.ends_with("no other base; give one by --base"), "{message}");
 }
 
 #[test]
@@ -218,5 +218,6 @@ fn a_store_that_another_process_creates_is_read_after_its_first_checkpoint() {
     assert!(message.contains("a.ful") && message.contains("after the first checkpoint of that process"), "{message}");
     store.database().checkpoint().unwrap();
     assert_eq!(asked().ok(), "true\n");
+    place.run(&["rdf", "dump", "a.ful"]).warns_of_writer(&format!(" (pid {})", std::process::id()));
     store.close().unwrap();
 }

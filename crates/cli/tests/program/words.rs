@@ -20,6 +20,8 @@ fn a_text_that_is_none_is_told_by_its_token_and_what_may_be_there() {
     assert!(end.contains("line 1, column 21, at the end: expected"), "{end}");
     let pattern = said("SELECT ?s { ?s ?p ?o FILTER(REGEX(?o, \"(\")) }");
     assert!(pattern.contains("column 39, at `\"(\"`") && pattern.contains("FORX0002"), "{pattern}");
+    let base = said("SELECT * { <a> ?p ?o }");
+    assert!(base.contains("column 12") && base.ends_with("no other base; give one by --base"), "{base}");
     let function = said("SELECT (<x:f>(1) AS ?x) {}");
     assert!(function.contains("<x:f>"), "{function}");
 }

@@ -9,7 +9,7 @@ use crate::arguments::{Export, FileFormat};
 use crate::commands::entries::import::format_of;
 use crate::commands::skipped::{Skipped, with_advice};
 use crate::commands::unfinished::{refuse_packed_name, to_file};
-use crate::database::{reading, table};
+use crate::database::{reading, table, warn_of_lacking};
 use crate::entries::{Bounds, EntryForm};
 use crate::failure::Failure;
 use crate::output::{entries, standard_output};
@@ -23,7 +23,8 @@ pub fn run(arguments: &Export) -> Result<(), Failure> {
         refuse_packed_name(path)?;
     }
     let format = arguments.format.unwrap_or_else(|| format_of(path));
-    reading(&arguments.file.path, |_, txn| {
+    reading(&arguments.file.path, |db, txn| {
+        warn_of_lacking(db);
         let table = table(txn, &arguments.table)?;
         let form =
             EntryForm::new(&table, arguments.key.key_notation.as_ref(), arguments.value.value_notation.as_ref())?;

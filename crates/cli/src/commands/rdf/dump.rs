@@ -11,6 +11,7 @@ use super::store::reading;
 use crate::arguments::rdf::Dump;
 use crate::commands::skipped::{Skipped, with_advice};
 use crate::commands::unfinished::{refuse_packed_name, to_file};
+use crate::database::warn_of_lacking;
 use crate::failure::Failure;
 use crate::output::{counted, standard_output};
 use crate::progress::{Progress, rate, time};
@@ -24,7 +25,8 @@ pub fn run(arguments: &Dump) -> Result<(), Failure> {
         (None, None) => RdfFormat::NQuads,
     };
     let statements = if arguments.inferred { StatementKinds::All } else { StatementKinds::Explicit };
-    reading(&arguments.store.path, |_, snapshot| {
+    reading(&arguments.store.path, |store, snapshot| {
+        warn_of_lacking(store.database());
         let snapshot = &snapshot.of_kinds(statements);
         let pattern = IdPattern { graph: graphs(arguments, snapshot)?, ..IdPattern::ALL };
         if pattern.graph == GraphPattern::Any && !format.supports_datasets() {

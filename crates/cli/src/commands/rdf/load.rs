@@ -8,7 +8,7 @@ use fulgurite_rdf::{LoadInput, LoadOptions, LoadProgress, LoadReport, RdfFormat}
 
 use super::store::changing;
 use crate::arguments::rdf::{GraphFormat, Load};
-use crate::failure::Failure;
+use crate::failure::{Failure, GIVE_A_BASE};
 use crate::output::counted;
 use crate::progress::{Progress, rate, time};
 
@@ -35,11 +35,12 @@ pub fn run(arguments: &Load) -> Result<(), Failure> {
     let mut out = std::io::stderr().lock();
     for bad in &loaded.skipped_first {
         let place = if bad.line == 0 { String::new() } else { format!(":{}:{}", bad.line, bad.column) };
-        let _ = writeln!(out, "skipped {}{place}: {}", bad.input, bad.message);
+        let remedy = if bad.needs_base { GIVE_A_BASE } else { "" };
+        let _ = writeln!(out, "skipped {}{place}: {}{remedy}", bad.input, bad.message);
     }
     if loaded.without_base > 0 {
         let dropped = counted(loaded.without_base, "statement", "statements");
-        let _ = writeln!(out, "{dropped} of JSON-LD dropped for relative IRIs without a base; give one by --base");
+        let _ = writeln!(out, "{dropped} of JSON-LD dropped for relative IRIs without a base{GIVE_A_BASE}");
     }
     let _ = writeln!(out, "{}", report(&loaded));
     Ok(())
@@ -166,7 +167,8 @@ mod tests {
     fn a_first_line_that_is_wrong_in_a_file_with_the_name_of_another_format_is_advised_about() {
         let advised = |line: u64, given: Option<GraphFormat>| {
             let (input, message) = ("d.ttl".to_owned(), "m".to_owned());
-            nothing_loaded(fulgurite_rdf::Error::Syntax { input, line, column: 1, message }, given).to_string()
+            let error = fulgurite_rdf::Error::Syntax { input, line, column: 1, message, needs_base: false };
+            nothing_loaded(error, given).to_string()
         };
         let plain = "nothing was loaded: d.ttl:1:1: m";
         assert_eq!(

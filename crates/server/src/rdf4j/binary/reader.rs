@@ -77,7 +77,7 @@ impl<'d> Reader<'d> {
 
     fn malformed(&self, message: &str) -> Error {
         let message = format!("byte {}: {message}", self.at);
-        Error::Syntax { input: "the document".to_owned(), line: 0, column: 0, message }
+        Error::Syntax { input: "the document".to_owned(), line: 0, column: 0, message, needs_base: false }
     }
 
     /// The next statement; `None` at the end.

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io::Write;
+use std::time::Duration;
 
 use fulgurite_code::{Error, IndexLock, Plan, ScipFile, Source, Step, Updated};
 
@@ -87,16 +88,47 @@ fn source(
         return Ok((Box::new(files.collect::<Vec<_>>()), Vec::new()));
     }
     let plan = Plan::without(directory, &arguments.skip).map_err(explain_code)?;
-    let _ = writeln!(std::io::stderr(), "{}: indexing with {}", directory.display(), listed(plan.runs()));
+    let runs = plan.runs();
+    let _ = writeln!(std::io::stderr(), "{}: indexing with {}", directory.display(), listed(runs.clone()));
     for missing in plan.missing() {
         let _ = writeln!(std::io::stderr(), "missing: {missing}");
     }
-    let indexed = plan.run(lock, &mut |name, elapsed| {
-        progress.borrow_mut().show(|| format!("{name} is running, {}", time(elapsed)));
+    let mut lines = SpacedLines::default();
+    let indexed = plan.run(lock, &mut |run, elapsed| {
+        let mut progress = progress.borrow_mut();
+        if progress.is_visible() {
+            progress.show(|| format!("{}; Ctrl-C stops it", printable(&running(&runs, run, elapsed))));
+        } else if lines.is_due(elapsed) {
+            let _ = writeln!(std::io::stderr(), "{}", printable(&running(&runs, run, elapsed)));
+        }
     });
     let indexed = indexed.map_err(explain_code)?;
     let failures = indexed.failures();
     Ok((Box::new(indexed), failures))
+}
+
+/// The run of an indexer that is going on, its number if there are several, and its time.
+fn running(runs: &[String], run: &str, elapsed: Duration) -> String {
+    let number = runs.iter().position(|other| other == run).map_or(0, |before| before + 1);
+    let of_all = if runs.len() > 1 { format!(" ({number} of {})", runs.len()) } else { String::new() };
+    format!("{run} is running{of_all}, {}", time(elapsed))
+}
+
+/// Lines about a running indexer where no progress is drawn. CI services stop a command that prints nothing for long.
+#[derive(Default)]
+struct SpacedLines {
+    /// How many intervals between lines have ended in this run.
+    ended: u64,
+}
+
+impl SpacedLines {
+    /// Whether a line is due when a run has taken so long. Another run begins at 0.
+    fn is_due(&mut self, elapsed: Duration) -> bool {
+        let ended = elapsed.as_secs() / SECONDS_BETWEEN_LINES;
+        let is_due = ended > self.ended;
+        self.ended = ended;
+        is_due
+    }
 }
 
 /// The first names of a list, and how many others there are.
@@ -124,3 +156,26 @@ fn report(arguments: &Index, updated: &Updated) -> String {
 
 /// So many files that were left out are named, and so many runs of indexers.
 const NAMED_MAX: usize = 10;
+/// The interval between lines where no progress is drawn.
+const SECONDS_BETWEEN_LINES: u64 = 300;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_run_prints_a_line_every_five_minutes_and_the_next_run_begins_again() {
+        let mut lines = SpacedLines::default();
+        let seconds = [0, 299, 300, 301, 599, 610, 0, 10, 300, 299, 300];
+        let due = seconds.map(|seconds| lines.is_due(Duration::from_secs(seconds)));
+        assert_eq!(due, [false, false, true, false, false, true, false, false, true, false, true]);
+    }
+
+    #[test]
+    fn a_run_is_numbered_if_there_are_several() {
+        let runs = ["rust-analyzer", "ctags"].map(str::to_owned);
+        let elapsed = Duration::from_secs(300);
+        assert_eq!(running(&runs, "ctags", elapsed), "ctags is running (2 of 2), 5 min 00 s");
+        assert_eq!(running(&runs[..1], "rust-analyzer", elapsed), "rust-analyzer is running, 5 min 00 s");
+    }
+}

@@ -14,8 +14,8 @@ use crate::progress::Progress;
 
 /// Copies. A backup can be an image: restoring makes a database of it.
 pub fn run(arguments: &Copy, doing: &'static str) -> Result<(), Failure> {
-    let bytes = copy_all(&arguments.from, &arguments.to, &mut |source, target| copy_compact(source, target, doing))?;
-    let _ = writeln!(std::io::stderr(), "{}: {}", arguments.to.display(), size(bytes));
+    let copied = copy_all(&arguments.from, &arguments.to, &mut |source, target| copy_compact(source, target, doing))?;
+    let _ = writeln!(std::io::stderr(), "{}: {}{}", arguments.to.display(), size(copied.bytes), copied.lacking);
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 use crate::arguments::facts_files::Dump;
 use crate::commands::facts::database::reading;
 use crate::commands::facts::slicing;
+use crate::database::warn_of_lacking;
 use crate::failure::Failure;
 use crate::output::{Output, standard_output};
 
@@ -17,6 +18,9 @@ use crate::output::{Output, standard_output};
 /// first owner of each fact, and the derivations.
 pub fn run(arguments: &Dump) -> Result<(), Failure> {
     reading(&arguments.database, |database| {
+        if let Some(engine) = database.store().database() {
+            warn_of_lacking(engine);
+        }
         let mut out = standard_output();
         dump(database, &slicing::reader(database, &arguments.slice)?, &mut out)?;
         out.flush().map_err(Failure::Output)

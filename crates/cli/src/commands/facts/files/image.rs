@@ -6,7 +6,7 @@ use std::path::Path;
 use fulgurite::{ImageOptions, Monitor};
 
 use super::copy::copy_compact;
-use super::stack::{Opened, copy_all, length_of};
+use super::stack::{Copied, Opened, copy_all, length_of};
 use crate::arguments::facts_files::Image;
 use crate::commands::squashfs::{self, Packing, require_power_of_two};
 use crate::failure::Failure;
@@ -18,13 +18,18 @@ pub fn run(arguments: &Image) -> Result<(), Failure> {
     let Image { from, to, level, block, threads, .. } = arguments;
     require_power_of_two(*block)?;
     let packing = Packing { level: *level, block: *block, threads: *threads };
-    let bytes = match arguments.squashfs {
-        true => squashfs::write(from, to, packing, |target| {
-            copy_all(from, target, &mut |source, target| copy_compact(source, target, "copying")).map(drop)
-        })?,
+    let Copied { bytes, lacking } = match arguments.squashfs {
+        true => {
+            let mut lacks = String::new();
+            let bytes = squashfs::write(from, to, packing, |target| {
+                lacks = copy_all(from, target, &mut |source, target| copy_compact(source, target, "copying"))?.lacking;
+                Ok(())
+            })?;
+            Copied { bytes, lacking: lacks }
+        }
         false => copy_all(from, to, &mut |source, target| write_image(source, target, arguments))?,
     };
-    let _ = writeln!(std::io::stderr(), "{}: {}", to.display(), size(bytes));
+    let _ = writeln!(std::io::stderr(), "{}: {}{lacking}", to.display(), size(bytes));
     Ok(())
 }
 

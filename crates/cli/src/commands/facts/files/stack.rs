@@ -9,7 +9,7 @@ use fulgurite_facts::Backend;
 
 use crate::commands::facts::database::explain_code;
 use crate::commands::scratch::{Scratch, place, sync_directory_of};
-use crate::database::explain;
+use crate::database::{explain, lacking};
 use crate::failure::Failure;
 
 /// A database that is copied as it was when it was opened.
@@ -20,8 +20,16 @@ pub enum Opened {
     Lmdb(PathBuf),
 }
 
+/// What [`copy_all`] has written.
+pub struct Copied {
+    /// The sum of the bytes of all files.
+    pub bytes: u64,
+    /// The end of the message about the copy: see [`lacking`].
+    pub lacking: String,
+}
+
 /// Copies each file of the database at `from` by `copy`, which returns how many bytes it has written. The copies get
-/// their names when all are complete; if one fails, nothing is left. Returns the sum of the bytes.
+/// their names when all are complete; if one fails, nothing is left.
 ///
 /// # Errors
 /// If there is a file at `to`, or beside it where an increment would be; if one cannot be opened; if another process
@@ -30,7 +38,7 @@ pub fn copy_all(
     from: &Path,
     to: &Path,
     copy: &mut dyn FnMut(&Opened, &Path) -> Result<u64, Failure>,
-) -> Result<u64, Failure> {
+) -> Result<Copied, Failure> {
     // An update of the index between two copies would leave a stack that does not fit together.
     let _lock = if is_index(from) { lock(from)? } else { None };
     let sources = match is_index(from) {
@@ -44,6 +52,7 @@ pub fn copy_all(
         return Err(Failure::Message(exists(existing, to)));
     }
     let opened = sources.iter().map(|source| Opened::at(source)).collect::<Result<Vec<_>, _>>()?;
+    let lacking = opened.iter().map(Opened::lacking).find(|lacking| !lacking.is_empty()).unwrap_or_default();
     let scratch = Scratch::beside(to)?;
     let (mut bytes, mut copies) = (0, Vec::new());
     for (number, source) in opened.iter().enumerate() {
@@ -60,7 +69,7 @@ pub fn copy_all(
         synced.and_then(|()| place(file, target)).inspect_err(|_| remove_from(number + 1))?;
     }
     sync_directory_of(to).inspect_err(|_| remove_from(0))?;
-    Ok(bytes)
+    Ok(Copied { bytes, lacking })
 }
 
 /// The message that there is a file where a copy is to be written. An increment without its database may be what a copy
@@ -106,5 +115,13 @@ impl Opened {
             return Err(Failure::Message(message));
         }
         Ok(Self::Engine { database, txn })
+    }
+
+    /// See [`lacking`]. In LMDB, readers see all commits.
+    fn lacking(&self) -> String {
+        match self {
+            Self::Engine { database, .. } => lacking(database),
+            Self::Lmdb(_) => String::new(),
+        }
     }
 }
