@@ -18,7 +18,7 @@ const _: [NativeMethod<'_>; 4] = [
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
         static extern fn open_checkpoints(
-            storage: org.fulgurite.internal.StorageCalls, retained: jint
+            storage: org.fulgurite.internal.StorageCalls, retained: jint, compression_level: jint
         ) -> jlong,
     },
     native_method! {
@@ -38,13 +38,27 @@ const _: [NativeMethod<'_>; 4] = [
     },
 ];
 
-fn open_checkpoints<'l>(env: &mut Env<'l>, _: JClass<'l>, storage: JObject<'l>, retained: jint) -> Result<jlong> {
+fn open_checkpoints<'l>(
+    env: &mut Env<'l>,
+    _: JClass<'l>,
+    storage: JObject<'l>,
+    retained: jint,
+    compression_level: jint,
+) -> Result<jlong> {
     let storage = JavaStorage::of(env, &storage)?;
     let retained = usize::try_from(retained).ok().filter(|retained| *retained > 0).ok_or_else(|| {
         Failure::Invalid(format!("{retained} checkpoints were to be retained; it must be at least one"))
     })?;
-    Ok(REGISTRY.add(Object::Checkpoints(Box::new(Mutex::new(Checkpoints::new(storage).retained(retained))))))
+    let level = u32::try_from(compression_level).ok().filter(|level| *level <= COMPRESSION_LEVEL_MAX);
+    let level = level.ok_or_else(|| {
+        let levels = format!("0 to {COMPRESSION_LEVEL_MAX}");
+        Failure::Invalid(format!("the level of compression is {compression_level}; it must be from {levels}"))
+    })?;
+    let checkpoints = Checkpoints::new(storage).retained(retained).compression_level(level);
+    Ok(REGISTRY.add(Object::Checkpoints(Box::new(Mutex::new(checkpoints)))))
 }
+
+const COMPRESSION_LEVEL_MAX: u32 = 22;
 
 fn id_of(id: jlong) -> Result<u64> {
     u64::try_from(id).map_err(|_| Failure::Invalid(format!("the id of a checkpoint is {id}; it must not be negative")))

@@ -49,7 +49,7 @@ const _: [NativeMethod<'_>; 15] = [
     },
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
-        static extern fn begin_write(database: jlong, isolation: jint) -> jlong,
+        static extern fn begin_write(database: jlong, isolation: jint, timeout_ms: jlong) -> jlong,
     },
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
@@ -237,12 +237,14 @@ fn add(txn: fulgurite::WriteTxn) -> jlong {
     REGISTRY.add(Object::Write(Box::new(Mutex::new(Writing { txn, savepoints: Vec::new() }))))
 }
 
-/// Begins a write transaction, with the isolation of the database's options if `level` is negative.
-fn begin_write<'l>(_: &mut Env<'l>, _: JClass<'l>, database: jlong, level: jint) -> Result<jlong> {
+/// Begins a write transaction, with the isolation of the database's options if `level` is negative. 0 if an exclusive
+/// transaction or a bulk load has not ended in time.
+fn begin_write<'l>(_: &mut Env<'l>, _: JClass<'l>, database: jlong, level: jint, timeout_ms: jlong) -> Result<jlong> {
     callbacks::check_not_merging()?;
-    let database = REGISTRY.database(database)?;
-    let txn = if level < 0 { database.write()? } else { database.write_with(isolation(level.into())?)? };
-    Ok(add(txn))
+    let level = (level >= 0).then(|| isolation(level.into())).transpose()?;
+    let timeout = Duration::from_millis(unsigned("the timeout", timeout_ms)?);
+    let txn = REGISTRY.database(database)?.write_within(level, timeout)?;
+    Ok(txn.map_or(0, add))
 }
 
 /// Begins an exclusive transaction. 0 if another one has not ended in time.

@@ -90,7 +90,7 @@ fn text_of_engine(error: &Error) -> String {
 /// The text of an error of a store, with the names that options have in Java.
 fn text_of_store(error: &fulgurite_rdf::Error) -> String {
     match error {
-        fulgurite_rdf::Error::LimitReached { what: "bytes of memory", limit } => {
+        fulgurite_rdf::Error::LimitReached { what: fulgurite_rdf::LimitKind::Memory, limit } => {
             format!("the query needs more than {limit} bytes of memory; raise queryMemory, or ask for less")
         }
         error => error.to_string(),

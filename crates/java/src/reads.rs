@@ -89,8 +89,24 @@ fn get<'l>(env: &mut Env<'l>, _: JClass<'l>, txn: jlong, table: jlong, key: JByt
     })
 }
 
-/// The values of many keys. `keys` has the length of each key before it, and the result the length of each value, or
-/// −1.
+/// Calls `run` with the values of many keys. In `keys`, each key follows its length. In the values, each value follows
+/// its length; the length is −1 if the key does not exist.
+///
+/// # Errors
+/// [`Failure::Invalid`] if `keys` ends within a key; [`Failure::Closed`], errors of the engine, and those of `run`.
+pub fn with_values<R>(txn: jlong, table: jlong, keys: &[u8], run: impl FnOnce(&[u8]) -> Result<R>) -> Result<R> {
+    let keys = batch::parse_keys(keys)?;
+    let mut values = Spare::take();
+    with_both(txn, table, |object, table| {
+        with_transaction!(object, txn => {
+            txn.get_many_with(table, &keys, |value| batch::push_value(&mut values, value.as_deref()))?;
+            Ok(())
+        })
+    })?;
+    run(&values)
+}
+
+/// The values of many keys, packed as by [`with_values`].
 fn get_many<'l>(
     env: &mut Env<'l>,
     _: JClass<'l>,
@@ -100,15 +116,7 @@ fn get_many<'l>(
     length: jint,
 ) -> Result<JByteArray<'l>> {
     let keys = Bytes::of_first(env, &keys, length)?;
-    let keys = batch::parse_keys(&keys)?;
-    let mut values = Spare::take();
-    with_both(txn, table, |object, table| {
-        with_transaction!(object, txn => {
-            txn.get_many_with(table, &keys, |value| batch::push_value(&mut values, value.as_deref()))?;
-            Ok(())
-        })
-    })?;
-    array(env, &values)
+    with_values(txn, table, &keys, |values| array(env, values))
 }
 
 /// Set in the result of [`scan`] if there are no more entries.

@@ -1,4 +1,4 @@
-//! Reads and changes of single keys, and reads of few quads, through memory that Java and this library share.
+//! Reads of keys, changes of single keys, and reads of few quads, through memory that Java and this library share.
 //!
 //! A call into the virtual machine costs as much as a call of a native method, and a copy of an array takes several.
 //! The Java class `Room` therefore has memory outside of Java's heap for each thread. It writes keys and values there,
@@ -15,10 +15,10 @@ use jni::{Env, EnvUnowned, NativeMethod, Outcome, native_method};
 use crate::arguments::{array, too_long};
 use crate::error::{Failure, Result, Throw};
 use crate::quads::{AskedQuads, first_quads};
-use crate::reads::with_value;
+use crate::reads::{with_value, with_values};
 use crate::writes::{change_kind, change_one};
 
-const _: [NativeMethod<'_>; 4] = [
+const _: [NativeMethod<'_>; 5] = [
     native_method! {
         java_type = "org.fulgurite.internal.Native", error_policy = Throw,
         static extern fn address(buffer: JByteBuffer) -> jlong,
@@ -27,6 +27,12 @@ const _: [NativeMethod<'_>; 4] = [
         java_type = "org.fulgurite.internal.Native",
         static raw extern fn get_in_room(
             txn: jlong, table: jlong, room: jlong, size: jint, key: jint, large: jbyte[][], most: jint
+        ) -> jlong,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.Native",
+        static raw extern fn get_many_in_room(
+            txn: jlong, table: jlong, room: jlong, size: jint, keys: jint, large: jbyte[][]
         ) -> jlong,
     },
     native_method! {
@@ -98,6 +104,53 @@ fn place(length: usize, room: usize, most: usize) -> Result<Place> {
     }
 }
 
+/// The room of the calling thread: first the key or the keys that Java asks for, and the answer behind them.
+struct Room {
+    start: *mut u8,
+    size: usize,
+    asked: usize,
+}
+
+impl Room {
+    /// A room of `size` bytes. Java has written the first `asked` bytes.
+    fn of(address: jlong, size: jint, asked: jint) -> Result<Self> {
+        check_size(size, &[asked], 1)?;
+        let start = std::ptr::with_exposed_provenance_mut::<u8>(address as usize);
+        Ok(Self { start, size: length(size)?, asked: length(asked)? })
+    }
+
+    /// What Java has written.
+    fn asked(&self) -> &[u8] {
+        // SAFETY: the Java class `Room`, the only caller, gives the address and the size of a direct buffer of the
+        // calling thread. The thread does not change it during the call. These bytes are within the size (checked in
+        // `of`).
+        unsafe { std::slice::from_raw_parts(self.start, self.asked) }
+    }
+
+    /// Puts an answer into the room if it fits. If it does not, and has at most `most` bytes, puts an array with it
+    /// into the first element of `large`. Returns its length.
+    #[inline]
+    fn answer<'l>(
+        &self,
+        env: &mut EnvUnowned<'l>,
+        large: &JObjectArray<'l, JByteArray<'l>>,
+        most: usize,
+        answer: &[u8],
+    ) -> Result<jlong> {
+        match place(answer.len(), self.size - self.asked, most)? {
+            Place::Room => {
+                let behind = self.start.wrapping_add(self.asked);
+                // SAFETY: as in `asked`, and the answer fits between these bytes and the end of the buffer (checked in
+                // `place`). No reference is there, and the answer is in memory of the engine or of this library.
+                unsafe { std::ptr::copy_nonoverlapping(answer.as_ptr(), behind, answer.len()) };
+            }
+            Place::Array => put_into(env, large, answer)?,
+            Place::Nowhere => {}
+        }
+        Ok(answer.len() as jlong)
+    }
+}
+
 /// Looks up the key in the first `key` bytes of a room of `size` bytes. Puts the value behind it if it fits. If it does
 /// not, and has at most `most` bytes, puts an array with it into the first element of `large`. Returns the length of
 /// the value, or [`ABSENT`].
@@ -114,26 +167,31 @@ fn get_in_room<'l>(
     most: jint,
 ) -> jlong {
     alone(env, |env| {
-        check_size(size, &[key], 1)?;
-        let (size, key, most) = (length(size)?, length(key)?, length(most)?);
-        let room_for_value = size - key;
-        let start = std::ptr::with_exposed_provenance_mut::<u8>(room as usize);
-        // SAFETY: the Java class `Room`, the only caller, gives the address and the size of a direct buffer of the
-        // calling thread. The thread does not change it during the call. The key is within the size (checked above).
-        let bytes = unsafe { std::slice::from_raw_parts(start, key) };
-        with_value(txn, table, bytes, |value| {
-            let Some(value) = value else { return Ok(ABSENT) };
-            match place(value.len(), room_for_value, most)? {
-                Place::Room => {
-                    // SAFETY: as above, and the value fits between the key and the end of the buffer. No reference is
-                    // there: `bytes` ends before it, and the value is in memory of the engine.
-                    unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), start.wrapping_add(key), value.len()) };
-                }
-                Place::Array => put_into(env, &large, value)?,
-                Place::Nowhere => {}
-            }
-            Ok(value.len() as jlong)
+        let (room, most) = (Room::of(room, size, key)?, length(most)?);
+        with_value(txn, table, room.asked(), |value| match value {
+            Some(value) => room.answer(env, &large, most, value),
+            None => Ok(ABSENT),
         })
+    })
+}
+
+/// Looks up the keys in the first `keys` bytes of a room of `size` bytes, as [`with_values`] reads them. Puts the
+/// values behind them if they fit, and otherwise an array with the values into the first element of `large`. Returns
+/// how many bytes the values have together with their lengths.
+#[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
+fn get_many_in_room<'l>(
+    env: EnvUnowned<'l>,
+    _: JClass<'l>,
+    txn: jlong,
+    table: jlong,
+    room: jlong,
+    size: jint,
+    keys: jint,
+    large: JObjectArray<'l, JByteArray<'l>>,
+) -> jlong {
+    alone(env, |env| {
+        let room = Room::of(room, size, keys)?;
+        with_values(txn, table, room.asked(), |values| room.answer(env, &large, usize::MAX, values))
     })
 }
 

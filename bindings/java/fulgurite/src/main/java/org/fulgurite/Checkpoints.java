@@ -33,6 +33,7 @@ import org.fulgurite.internal.StorageCalls;
  */
 public final class Checkpoints implements AutoCloseable {
     private static final int RETAINED_DEFAULT = 10;
+    private static final int COMPRESSION_LEVEL_DEFAULT = 1;
 
     private final StorageCalls calls;
     private final Handle handle;
@@ -53,8 +54,23 @@ public final class Checkpoints implements AutoCloseable {
      * @param retained how many, at least one
      */
     public Checkpoints(CheckpointStorage storage, int retained) {
+        this(storage, retained, COMPRESSION_LEVEL_DEFAULT);
+    }
+
+    /**
+     * Keeps the newest checkpoints in a storage, compressed at a level of Zstandard.
+     *
+     * @param storage the storage
+     * @param retained how many, at least one
+     * @param compressionLevel from 1, which is fast and the default, to 22, which makes the smallest files; 0 stores
+     *     files as they are. A change of the level does not send files again that the storage has
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link
+     *     org.fulgurite.exceptions.ErrorKind#INVALID} if a number is not allowed
+     */
+    public Checkpoints(CheckpointStorage storage, int retained, int compressionLevel) {
         calls = new StorageCalls(Objects.requireNonNull(storage, "storage"));
-        handle = new Handle(this, Native.openCheckpoints(calls, retained), "Checkpoints", false, Handle.newSet());
+        long raw = Native.openCheckpoints(calls, retained, compressionLevel);
+        handle = new Handle(this, raw, "Checkpoints", false, Handle.newSet());
     }
 
     /** What a checkpoint has sent. */
@@ -72,7 +88,8 @@ public final class Checkpoints implements AutoCloseable {
         /**
          * Returns the size of what was stored.
          *
-         * @return the bytes, without the list of the checkpoint's files; 0 if the storage had all data
+         * @return the bytes after compression, without the list of the checkpoint's files; 0 if the storage had all
+         *     data
          */
         public long bytesSent() {
             return bytesSent;

@@ -1,10 +1,11 @@
 package org.fulgurite;
 
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.ReadOnlyBufferException;
 import java.util.Arrays;
+import java.util.Objects;
 import org.fulgurite.buffers.PackedEntries;
+import org.fulgurite.internal.EntryReader;
 import org.fulgurite.internal.Exceptions;
 import org.fulgurite.internal.Native;
 
@@ -32,6 +33,9 @@ public final class Cursor implements AutoCloseable {
     /** Set in the result of {@link Native#scan} if there are no more entries. */
     private static final long LAST = 1L << 32;
 
+    /** The entries of a cursor that has fetched none. */
+    private static final EntryReader NONE = new EntryReader(ByteBuffer.allocate(0));
+
     private final Table table;
     private final boolean reverse;
     private final KeyRange whole;
@@ -48,22 +52,10 @@ public final class Cursor implements AutoCloseable {
     /** No entries follow those of the batch. */
     private boolean isLast;
 
-    private byte[] batch;
-    private ByteBuffer numbers;
+    private byte[] batch = new byte[FIRST_BATCH_BYTES];
 
-    /** The batch for callers, who must not write to it. */
-    private ByteBuffer readOnly;
-
-    private int end;
-
-    /** Where the entry after the current one begins; the end of the batch if it is not fetched. */
-    private int following;
-
-    /** The beginning of the current entry's key; negative if there is no current entry. */
-    private int at = -1;
-
-    private int keyLength;
-    private int valueLength;
+    /** The entries of the batch; {@link #NONE} if it was forgotten. */
+    private EntryReader entries = NONE;
 
     /** A cursor of a transaction; or one with its own snapshot of a database, whose transaction is null. */
     Cursor(Database database, Transaction transaction, Table table, KeyRange range, boolean reverse) {
@@ -71,21 +63,20 @@ public final class Cursor implements AutoCloseable {
         this.transaction = transaction;
         this.table = table;
         this.reverse = reverse;
-        this.whole = range;
+        this.whole = Objects.requireNonNull(range, "range");
         this.rest = range;
-        resize(FIRST_BATCH_BYTES);
     }
 
     /**
      * Moves to the next entry.
      *
-     * @return false if there are no more entries
+     * @return false if there are no more entries, or the cursor is closed
      */
     public boolean next() {
-        if (following == end && !fetch()) {
+        if (!entries.hasNext() && !fetch()) {
             return false;
         }
-        read();
+        entries.next();
         return true;
     }
 
@@ -107,44 +98,31 @@ public final class Cursor implements AutoCloseable {
      * }
      * }</pre>
      *
-     * @param entries the buffer, direct or not
+     * @param buffer the buffer, direct or not
      * @return the number of entries that were copied; 0 if there are no more entries
      * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link
      *     org.fulgurite.exceptions.ErrorKind#INVALID} if the next entry alone does not fit; the next call continues
      *     with it
      */
-    public int fill(ByteBuffer entries) {
-        if (entries.isReadOnly()) {
+    public int fill(ByteBuffer buffer) {
+        if (buffer.isReadOnly()) {
             throw new ReadOnlyBufferException();
         }
         int copied = 0;
         do {
-            int from = following;
-            while (following < end && followingBytes() <= entries.remaining() - (following - from)) {
-                read();
+            int from = entries.nextPosition();
+            while (entries.hasNext() && entries.nextBytes() <= buffer.remaining() - (entries.nextPosition() - from)) {
+                entries.next();
                 copied++;
             }
-            entries.put(batch, from, following - from);
-        } while (following == end && fetch());
-        at = -1;
-        if (copied == 0 && following < end) {
-            throw Exceptions.invalid("the next entry needs " + followingBytes() + " bytes, and the buffer has "
-                    + entries.remaining() + "; use a larger one");
+            buffer.put(batch, from, entries.nextPosition() - from);
+        } while (!entries.hasNext() && fetch());
+        entries.leave();
+        if (copied == 0 && entries.hasNext()) {
+            throw Exceptions.invalid("the next entry needs " + entries.nextBytes() + " bytes, and the buffer has "
+                    + buffer.remaining() + "; use a larger one");
         }
         return copied;
-    }
-
-    /** The bytes of the entry after the current one, which is fetched. */
-    private int followingBytes() {
-        return PackedEntries.HEADER_BYTES + numbers.getInt(following) + numbers.getInt(following + 4);
-    }
-
-    /** Moves to the entry after the current one, which is fetched. */
-    private void read() {
-        keyLength = numbers.getInt(following);
-        valueLength = numbers.getInt(following + 4);
-        at = following + PackedEntries.HEADER_BYTES;
-        following = at + keyLength + valueLength;
     }
 
     /**
@@ -152,7 +130,7 @@ public final class Cursor implements AutoCloseable {
      * if there is one. Returns whether the batch has entries.
      */
     private boolean fetch() {
-        boolean isFirst = end == 0;
+        boolean isFirst = entries == NONE;
         if (!isFirst) {
             rest = isLast ? null : rest(key());
         }
@@ -162,7 +140,7 @@ public final class Cursor implements AutoCloseable {
             return false;
         }
         if (!isFirst && batch.length < BATCH_BYTES_MAX) {
-            resize(2 * batch.length);
+            batch = new byte[2 * batch.length];
         }
         long found = scanWhole();
         if (transaction == null && (found & LAST) == 0) {
@@ -170,15 +148,17 @@ public final class Cursor implements AutoCloseable {
             transaction = database.beginAbandonableRead();
             found = scanWhole();
         }
-        end = (int) found;
+        int bytes = (int) found;
         isLast = (found & LAST) != 0;
         if (isLast) {
             closeOwn();
         }
-        if (end == 0) {
+        if (bytes == 0) {
             rest = null;
+            return false;
         }
-        return end > 0;
+        entries = new EntryReader(ByteBuffer.wrap(batch, 0, bytes));
+        return true;
     }
 
     /** Scans with a buffer that is large enough for the first entry. */
@@ -188,7 +168,7 @@ public final class Cursor implements AutoCloseable {
             if (-found > Integer.MAX_VALUE - 16) {
                 throw new OutOfMemoryError("an entry of " + -found + " bytes does not fit into an array");
             }
-            resize((int) -found);
+            batch = new byte[(int) -found];
             found = scan();
         }
         return found;
@@ -204,12 +184,6 @@ public final class Cursor implements AutoCloseable {
 
     private KeyRange rest(byte[] last) {
         return reverse ? rest.before(last) : rest.after(last);
-    }
-
-    private void resize(int bytes) {
-        batch = new byte[bytes];
-        numbers = ByteBuffer.wrap(batch).order(ByteOrder.LITTLE_ENDIAN);
-        readOnly = ByteBuffer.wrap(batch).asReadOnlyBuffer();
     }
 
     private long scan() {
@@ -230,6 +204,7 @@ public final class Cursor implements AutoCloseable {
      * the range of the scan are never returned.
      *
      * @param key the key
+     * @throws UnsupportedOperationException if the cursor is one of {@link Database#scan}
      */
     public void seek(byte[] key) {
         if (database != null) {
@@ -243,9 +218,7 @@ public final class Cursor implements AutoCloseable {
 
     /** Forgets the batch. */
     private void forget() {
-        end = 0;
-        following = 0;
-        at = -1;
+        entries = NONE;
     }
 
     /**
@@ -256,8 +229,7 @@ public final class Cursor implements AutoCloseable {
      *     entry
      */
     public byte[] key() {
-        checkEntry();
-        return Arrays.copyOfRange(batch, at, at + keyLength);
+        return Arrays.copyOfRange(batch, entries.keyPosition(), entries.valuePosition());
     }
 
     /**
@@ -268,8 +240,7 @@ public final class Cursor implements AutoCloseable {
      *     entry
      */
     public byte[] value() {
-        checkEntry();
-        return Arrays.copyOfRange(batch, at + keyLength, at + keyLength + valueLength);
+        return Arrays.copyOfRange(batch, entries.valuePosition(), entries.endPosition());
     }
 
     /**
@@ -281,8 +252,7 @@ public final class Cursor implements AutoCloseable {
      *     entry
      */
     public ByteBuffer keyBuffer() {
-        checkEntry();
-        return part(at, keyLength);
+        return entries.keyBuffer();
     }
 
     /**
@@ -294,21 +264,7 @@ public final class Cursor implements AutoCloseable {
      *     entry
      */
     public ByteBuffer valueBuffer() {
-        checkEntry();
-        return part(at + keyLength, valueLength);
-    }
-
-    private ByteBuffer part(int position, int length) {
-        ByteBuffer part = readOnly.duplicate();
-        part.limit(position + length);
-        part.position(position);
-        return part.slice();
-    }
-
-    private void checkEntry() {
-        if (at < 0) {
-            throw new IllegalStateException("the cursor is at no entry; next() must have returned true");
-        }
+        return entries.valueBuffer();
     }
 
     /** Ends the scan, and frees its buffer. */
@@ -317,6 +273,6 @@ public final class Cursor implements AutoCloseable {
         closeOwn();
         rest = null;
         forget();
-        resize(0);
+        batch = new byte[0];
     }
 }

@@ -15,9 +15,14 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.LongPredicate;
+import java.util.function.LongUnaryOperator;
 import org.fulgurite.changes.ChangeFeed;
+import org.fulgurite.exceptions.ErrorKind;
+import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.exceptions.RetryableException;
 import org.fulgurite.internal.EntryBuffer;
+import org.fulgurite.internal.Exceptions;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.Native;
 import org.fulgurite.internal.Room;
@@ -39,6 +44,9 @@ public final class Database implements AutoCloseable {
     private static final long FIRST_PAUSE_NANOS = 10_000;
     private static final int PAUSE_DOUBLINGS_MAX = 10;
     private static final long INTERRUPT_CHECK_MS = 50;
+
+    /** For {@link Native#beginWrite}: the isolation of the options. */
+    private static final int DEFAULT_ISOLATION = -1;
 
     private final Path path;
     final Handle handle;
@@ -72,6 +80,7 @@ public final class Database implements AutoCloseable {
      *
      * @param path the path of the file
      * @return the open database
+     * @throws FulguriteException as {@link DatabaseOptions#open}
      */
     public static Database open(Path path) {
         return options().open(path);
@@ -82,6 +91,7 @@ public final class Database implements AutoCloseable {
      *
      * @param path the path of the file
      * @return the open database
+     * @throws FulguriteException as {@link DatabaseOptions#open}
      */
     public static Database create(Path path) {
         return options().create(true).open(path);
@@ -113,7 +123,7 @@ public final class Database implements AutoCloseable {
      *
      * @param table the table
      * @param key the key
-     * @return the value, or null
+     * @return a copy of the value, or null if the key does not exist
      */
     public byte[] get(Table table, byte[] key) {
         return Room.get(handle.raw(), table.handle.raw(), key);
@@ -164,15 +174,16 @@ public final class Database implements AutoCloseable {
 
     /**
      * Begins a write transaction with the isolation of the options. Waits while an exclusive transaction or a bulk load
-     * of another thread is running. An interrupt does not end this wait.
+     * of another thread is running.
      *
      * @return the transaction; commit or close it
      * @throws IllegalStateException if this thread has begun an exclusive transaction that is open, or is in the
      *     iterator of {@link #bulkLoad}
+     * @throws FulguriteException of the kind {@link ErrorKind#STOPPED} if the thread is interrupted during the wait; it
+     *     stays interrupted
      */
     public WriteTransaction beginWrite() {
-        checkCanWrite();
-        return new WriteTransaction(this, Native.beginWrite(handle.raw(), -1));
+        return begin(DEFAULT_ISOLATION);
     }
 
     /**
@@ -181,10 +192,25 @@ public final class Database implements AutoCloseable {
      * @param isolation the isolation
      * @return the transaction; commit or close it
      * @throws IllegalStateException as {@link #beginWrite()}
+     * @throws FulguriteException as {@link #beginWrite()}
      */
     public WriteTransaction beginWrite(Isolation isolation) {
+        return begin(Objects.requireNonNull(isolation, "isolation").ordinal());
+    }
+
+    private WriteTransaction begin(int isolation) {
         checkCanWrite();
-        return new WriteTransaction(this, Native.beginWrite(handle.raw(), isolation.ordinal()));
+        while (true) {
+            long raw = Native.beginWrite(handle.raw(), isolation, INTERRUPT_CHECK_MS);
+            if (raw != 0) {
+                return new WriteTransaction(this, raw);
+            }
+            if (Thread.currentThread().isInterrupted()) {
+                throw Exceptions.of(
+                        ErrorKind.STOPPED,
+                        "the thread was interrupted while it waited for an exclusive transaction or bulk load to end");
+            }
+        }
     }
 
     /**
@@ -192,13 +218,24 @@ public final class Database implements AutoCloseable {
      * then, this thread must write by this transaction. Other changes of the database on this thread would wait for
      * ever, so they throw {@link IllegalStateException}.
      *
-     * @param timeout how long to wait for the previous exclusive transaction
-     * @return the transaction, or nothing if the previous one has not ended in time
+     * <pre>{@code
+     * Optional<WriteTransaction> begun = database.beginExclusive(Duration.ofSeconds(10));
+     * if (begun.isPresent()) {
+     *     try (WriteTransaction txn = begun.get()) {
+     *         txn.put(table, key, value);
+     *         txn.commit();
+     *     }
+     * }
+     * }</pre>
+     *
+     * @param timeout how long to wait for the previous exclusive transaction or a bulk load
+     * @return the transaction, or nothing if the previous one or the load has not ended in time
      * @throws IllegalStateException if this thread is in the iterator of {@link #bulkLoad}
+     * @throws InterruptedException if this thread is interrupted before the call or during the wait
      */
-    public Optional<WriteTransaction> beginExclusive(Duration timeout) {
+    public Optional<WriteTransaction> beginExclusive(Duration timeout) throws InterruptedException {
         checkNotLoading();
-        long raw = Native.beginExclusive(handle.raw(), millisOf(timeout));
+        long raw = await(timeout, pause -> Native.beginExclusive(handle.raw(), pause), begun -> begun != 0);
         if (raw == 0) {
             return Optional.empty();
         }
@@ -251,12 +288,13 @@ public final class Database implements AutoCloseable {
     /**
      * Runs a function in a write transaction and commits it. If the commit conflicts with another transaction, the
      * function is called again in a new transaction, so it should have no other effects. If the function throws,
-     * nothing is committed.
+     * nothing is committed. Each transaction begins as by {@link #beginWrite()}.
      *
      * @param function the function; it must not keep the transaction
      * @param <T> the type of the result
      * @return the result of the function
      * @throws RetryableException if it still conflicts after 64 attempts
+     * @throws FulguriteException as {@link #beginWrite()} and {@link WriteTransaction#commit()}
      */
     public <T> T update(Function<? super WriteTransaction, ? extends T> function) {
         for (int attempt = 0; ; attempt++) {
@@ -278,6 +316,7 @@ public final class Database implements AutoCloseable {
      *
      * @param function the function; it must not keep the transaction
      * @throws RetryableException if it still conflicts after 64 attempts
+     * @throws FulguriteException as {@link #update}
      */
     public void write(Consumer<? super WriteTransaction> function) {
         update(transaction -> {
@@ -297,6 +336,7 @@ public final class Database implements AutoCloseable {
      *
      * @param name the name
      * @return the table
+     * @throws FulguriteException of the kind {@link ErrorKind#TABLE_EXISTS} if there is a table of this name
      */
     public Table createTable(String name) {
         return createTable(name, new TableOptions());
@@ -308,6 +348,7 @@ public final class Database implements AutoCloseable {
      * @param name the name
      * @param options the options
      * @return the table
+     * @throws FulguriteException of the kind {@link ErrorKind#TABLE_EXISTS} if there is a table of this name
      */
     public Table createTable(String name, TableOptions options) {
         return create(name, options, false);
@@ -336,16 +377,18 @@ public final class Database implements AutoCloseable {
      *
      * @param name the name
      * @return the table
+     * @throws FulguriteException of the kind {@link ErrorKind#TABLE_NOT_FOUND} if there is none of this name
      */
     public Table openTable(String name) {
         return new Table(this, Native.openTable(handle.raw(), Objects.requireNonNull(name, "name")), name);
     }
 
     /**
-     * Returns a table, and creates it with the default options if it does not exist.
+     * Returns a table, and creates it with the default options if it does not exist. An existing table must have them.
      *
      * @param name the name
      * @return the table
+     * @throws FulguriteException of the kind {@link ErrorKind#TABLE_MISMATCH} if an existing table has other options
      */
     public Table openOrCreateTable(String name) {
         return openOrCreateTable(name, new TableOptions());
@@ -357,6 +400,7 @@ public final class Database implements AutoCloseable {
      * @param name the name
      * @param options the options
      * @return the table
+     * @throws FulguriteException of the kind {@link ErrorKind#TABLE_MISMATCH} if an existing table has other options
      */
     public Table openOrCreateTable(String name, TableOptions options) {
         return create(name, options, true);
@@ -403,6 +447,8 @@ public final class Database implements AutoCloseable {
      * @param table the table
      * @param entries the entries
      * @return what was loaded
+     * @throws FulguriteException of the kind {@link ErrorKind#OUT_OF_ORDER} if a key is not above the one before;
+     *     nothing is loaded then
      * @throws RuntimeException what the iterator throws; nothing is loaded then
      */
     public LoadSummary bulkLoad(Table table, Iterator<? extends Entry> entries) {
@@ -459,9 +505,8 @@ public final class Database implements AutoCloseable {
      *
      * @param after the sequence of the last commit that the consumer has processed, or 0
      * @return the commits; close it
-     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link
-     *     org.fulgurite.exceptions.ErrorKind#CHANGES_GONE} if the log begins later: copy the data from a transaction of
-     *     {@link #beginDurableRead}, and continue after its {@link Transaction#sequence}
+     * @throws FulguriteException of the kind {@link ErrorKind#CHANGES_GONE} if the log begins later: copy the data from
+     *     a transaction of {@link #beginDurableRead}, and continue after its {@link Transaction#sequence}
      */
     public ChangeFeed changes(long after) {
         return new ChangeFeed(
@@ -477,22 +522,31 @@ public final class Database implements AutoCloseable {
      * @throws InterruptedException if this thread is interrupted
      */
     public long awaitDurable(long after, Duration timeout) throws InterruptedException {
+        return await(timeout, pause -> Native.waitDurable(handle.raw(), after, pause), durable -> durable > after);
+    }
+
+    /**
+     * Repeats a native call until its result is the awaited one or the timeout is over, and returns the last result.
+     * The argument of the call is how many milliseconds it may wait. Between calls, an interrupt ends the wait.
+     */
+    private static long await(Duration timeout, LongUnaryOperator call, LongPredicate isAwaited)
+            throws InterruptedException {
         long left = millisOf(timeout);
         while (true) {
             if (Thread.interrupted()) {
                 throw new InterruptedException();
             }
             long pause = Math.min(left, INTERRUPT_CHECK_MS);
-            long durable = Native.waitDurable(handle.raw(), after, pause);
+            long result = call.applyAsLong(pause);
             left -= pause;
-            if (durable > after || left <= 0) {
-                return durable;
+            if (isAwaited.test(result) || left <= 0) {
+                return result;
             }
         }
     }
 
     /** The milliseconds of a duration: none of a negative one, and at most as many as a number can have. */
-    private static long millisOf(Duration duration) {
+    static long millisOf(Duration duration) {
         if (duration.isNegative()) {
             return 0;
         }
@@ -528,7 +582,8 @@ public final class Database implements AutoCloseable {
     /**
      * Copies the newest committed state to a new file. Readers and writers continue meanwhile.
      *
-     * @param copy the path of the copy, at which no file may exist
+     * @param copy the path of the copy
+     * @throws FulguriteException of the kind {@link ErrorKind#FILE_EXISTS} if there is a file at the path
      */
     public void backup(Path copy) {
         Native.backup(handle.raw(), copy.toAbsolutePath().toString());

@@ -14,7 +14,8 @@ import org.fulgurite.options.MergeFunction;
 
 /**
  * Options for opening a database. {@link Database#options()} returns the defaults; each method changes one option and
- * returns this object.
+ * returns this object. A negative size or duration throws {@link IllegalArgumentException}. Durations are rounded down
+ * to milliseconds.
  */
 public final class DatabaseOptions {
     /** The native library leaves an option with this value at its default. */
@@ -74,7 +75,7 @@ public final class DatabaseOptions {
      * @return this
      */
     public DatabaseOptions cacheBytes(long bytes) {
-        return set(3, positive(bytes));
+        return set(3, notNegative(bytes));
     }
 
     /**
@@ -85,7 +86,7 @@ public final class DatabaseOptions {
      * @return this
      */
     public DatabaseOptions deltaBytes(long bytes) {
-        return set(4, positive(bytes));
+        return set(4, notNegative(bytes));
     }
 
     /**
@@ -96,7 +97,7 @@ public final class DatabaseOptions {
      * @return this
      */
     public DatabaseOptions writeSetBytes(long bytes) {
-        return set(5, positive(bytes));
+        return set(5, notNegative(bytes));
     }
 
     /**
@@ -126,7 +127,7 @@ public final class DatabaseOptions {
      * @return this
      */
     public DatabaseOptions maxSizeBytes(long bytes) {
-        return set(8, positive(bytes));
+        return set(8, notNegative(bytes));
     }
 
     /**
@@ -167,7 +168,7 @@ public final class DatabaseOptions {
      * @return this
      */
     public DatabaseOptions waitForLock(Duration atMost) {
-        return set(12, positive(atMost.toMillis()));
+        return set(12, millis(atMost));
     }
 
     /**
@@ -177,18 +178,18 @@ public final class DatabaseOptions {
      * @return this
      */
     public DatabaseOptions keepLog(long bytes) {
-        return set(13, positive(bytes));
+        return set(13, notNegative(bytes));
     }
 
     /**
      * Limits the age of commits that no checkpoint has: a background thread then writes them to the file. Another
      * process, such as one that makes a backup, sees only the newest checkpoint. Default: zero, which sets no limit.
      *
-     * @param interval the greatest age, in whole milliseconds
+     * @param interval the greatest age
      * @return this
      */
     public DatabaseOptions checkpointInterval(Duration interval) {
-        return set(14, positive(interval.toMillis()));
+        return set(14, millis(interval));
     }
 
     /**
@@ -207,11 +208,18 @@ public final class DatabaseOptions {
         return this;
     }
 
-    private static long positive(long number) {
+    private static long notNegative(long number) {
         if (number < 0) {
             throw new IllegalArgumentException(number + " is negative");
         }
         return number;
+    }
+
+    private static long millis(Duration duration) {
+        if (duration.isNegative()) {
+            throw new IllegalArgumentException(duration + " is negative");
+        }
+        return Database.millisOf(duration);
     }
 
     /**
@@ -221,6 +229,9 @@ public final class DatabaseOptions {
      * @return the open database
      * @throws org.fulgurite.exceptions.LockedException if another process has it open for writing
      * @throws org.fulgurite.exceptions.CorruptException if it is damaged
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link
+     *     org.fulgurite.exceptions.ErrorKind#DATABASE_NOT_FOUND} if it does not exist and must not be created; of other
+     *     kinds if it cannot be opened
      */
     public Database open(Path path) {
         Path absolute = Objects.requireNonNull(path, "path").toAbsolutePath();

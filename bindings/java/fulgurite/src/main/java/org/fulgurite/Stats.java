@@ -98,4 +98,11 @@ public final class Stats {
     public long treeLevels() {
         return figures[9];
     }
+
+    @Override
+    public String toString() {
+        return "file: " + fileBytes() + " bytes, free: " + freeBytes() + ", pinned: " + pinnedBytes() + ", log: "
+                + logBytes() + ", delta: " + deltaBytes() + ", tables: " + tables() + ", sequence: " + sequence()
+                + ", durable: " + durableSequence();
+    }
 }

@@ -1,13 +1,10 @@
 package org.fulgurite;
 
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
-import java.util.Objects;
-import org.fulgurite.internal.Exceptions;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.Native;
 import org.fulgurite.internal.Room;
@@ -65,21 +62,20 @@ public abstract class Transaction implements AutoCloseable {
      *
      * @param table the table
      * @param keys the keys, in any order
-     * @return the values in the order of the keys; null for each key that does not exist
+     * @return the values in the order of the keys, in a list of fixed size; null for each key that does not exist
      */
     public List<byte[]> getMany(Table table, List<byte[]> keys) {
-        ByteBuffer results = ByteBuffer.wrap(found(table, keys)).order(ByteOrder.LITTLE_ENDIAN);
-        List<byte[]> values = new ArrayList<>(keys.size());
-        while (results.hasRemaining()) {
-            int length = results.getInt();
-            byte[] value = null;
-            if (length >= 0) {
-                value = new byte[length];
-                results.get(value);
-            }
-            values.add(value);
+        byte[][] values = keys.toArray(new byte[0][]);
+        ByteBuffer found = Room.getMany(handle.raw(), table.handle.raw(), values);
+        byte[] bytes = found.array();
+        int at = 0;
+        for (int index = 0; index < values.length; index++) {
+            int length = found.getInt(at);
+            at += Integer.BYTES;
+            values[index] = length < 0 ? null : Arrays.copyOfRange(bytes, at, at + length);
+            at += Math.max(length, 0);
         }
-        return values;
+        return Arrays.asList(values);
     }
 
     /**
@@ -94,27 +90,12 @@ public abstract class Transaction implements AutoCloseable {
      *     fit
      */
     public int getMany(Table table, List<byte[]> keys, ByteBuffer values) {
-        byte[] found = found(table, keys);
-        if (found.length <= values.remaining()) {
+        ByteBuffer found = Room.getMany(handle.raw(), table.handle.raw(), keys.toArray(new byte[0][]));
+        int bytes = found.remaining();
+        if (bytes <= values.remaining()) {
             values.put(found);
         }
-        return found.length;
-    }
-
-    /** For each key the length of its value, or -1, and the value. */
-    private byte[] found(Table table, List<byte[]> keys) {
-        long bytes = 0;
-        for (byte[] key : keys) {
-            bytes += 4L + Objects.requireNonNull(key, "key").length;
-        }
-        if (bytes > Integer.MAX_VALUE - 16) {
-            throw Exceptions.invalid("the keys have " + bytes + " bytes together; split them into several calls");
-        }
-        ByteBuffer packed = ByteBuffer.allocate((int) bytes).order(ByteOrder.LITTLE_ENDIAN);
-        for (byte[] key : keys) {
-            packed.putInt(key.length).put(key);
-        }
-        return Native.getMany(handle.raw(), table.handle.raw(), packed.array(), packed.position());
+        return bytes;
     }
 
     /**
@@ -146,7 +127,7 @@ public abstract class Transaction implements AutoCloseable {
     }
 
     /**
-     * Returns the entries of a range in ascending order, for loops.
+     * Returns the entries of a range in ascending order, for loops. An iterator need not be closed.
      *
      * @param table the table
      * @param range the keys

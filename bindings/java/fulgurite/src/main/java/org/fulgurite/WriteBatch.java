@@ -6,7 +6,10 @@ import java.util.Arrays;
 import java.util.Objects;
 import org.fulgurite.internal.Exceptions;
 
-/** A list of changes of one table, for {@link WriteTransaction#apply}. It can be used again after {@link #clear()}. */
+/**
+ * A list of changes of one table, for {@link WriteTransaction#apply}. It can be used again after {@link #clear()}. A
+ * batch is for one thread at a time.
+ */
 public final class WriteBatch {
     private static final byte PUT = 0;
     private static final byte DELETE = 1;

@@ -13,6 +13,13 @@ import org.fulgurite.options.Durability;
  * Any number of write transactions run concurrently. If another transaction has committed a conflicting change,
  * {@link #commit()} throws a {@link RetryableException}; {@link Database#update} retries automatically. Closing a
  * transaction that was not committed discards its changes. Calls of several threads run one after the other.
+ *
+ * <pre>{@code
+ * try (WriteTransaction txn = database.beginWrite()) {
+ *     txn.put(table, key, value);
+ *     txn.commit();
+ * }
+ * }</pre>
  */
 public final class WriteTransaction extends Transaction {
     private static final byte[] NOTHING = {};
@@ -152,6 +159,8 @@ public final class WriteTransaction extends Transaction {
      * Undoes all changes since a savepoint. The savepoint can be used again; later ones become invalid.
      *
      * @param savepoint a savepoint of this transaction
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link
+     *     org.fulgurite.exceptions.ErrorKind#INVALID} if it is one of another transaction, or is invalid
      */
     public void rollbackTo(Savepoint savepoint) {
         if (savepoint.transaction != this) {

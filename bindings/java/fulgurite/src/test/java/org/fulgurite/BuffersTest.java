@@ -213,6 +213,38 @@ class BuffersTest extends WithDatabase {
     }
 
     @Test
+    void manyKeysAndValuesOfAllSizesAreRead() {
+        database.write(txn -> {
+            for (int size : SIZES) {
+                txn.put(table, key(size), bytes(size, 1));
+                txn.put(table, bytes(size, 2), key(size));
+            }
+        });
+        try (ReadTransaction txn = database.beginRead()) {
+            for (int size : SIZES) {
+                List<byte[]> keys = Arrays.asList(key(size), key(2), bytes(size, 2), key(1));
+                List<byte[]> found = txn.getMany(table, keys);
+                assertEquals(4, found.size());
+                assertArrayEquals(bytes(size, 1), found.get(0));
+                assertNull(found.get(1));
+                assertArrayEquals(key(size), found.get(2));
+                assertArrayEquals(bytes(1, 1), found.get(3));
+                // Short keys of values that may not fit.
+                found = txn.getMany(table, Arrays.asList(key(2), key(size), key(1)));
+                assertNull(found.get(0));
+                assertArrayEquals(bytes(size, 1), found.get(1));
+                assertArrayEquals(bytes(1, 1), found.get(2));
+                ByteBuffer values = ByteBuffer.allocate(4 * 4 + size + 8 + 1).order(ByteOrder.LITTLE_ENDIAN);
+                assertEquals(values.capacity(), txn.getMany(table, keys, values));
+                assertFalse(values.hasRemaining());
+                assertEquals(size, values.getInt(0));
+                assertEquals(8, values.getInt(8 + size));
+                assertArrayEquals(key(size), content(values, 12 + size, 8));
+            }
+        }
+    }
+
+    @Test
     void manyValuesAreCopiedIntoOneBufferOrNoneOfThem() {
         database.write(txn -> {
             txn.put(table, key(1), bytes(3, 1));

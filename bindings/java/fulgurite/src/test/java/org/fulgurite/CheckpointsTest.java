@@ -101,7 +101,7 @@ class CheckpointsTest {
     @Test
     void everyRetainedCheckpointIsRestoredAndLaterOnesSendChanges() {
         try (Database database = OPTIONS.open(directory.resolve("a.ful"));
-                Checkpoints checkpoints = new Checkpoints(storage, 3)) {
+                Checkpoints checkpoints = new Checkpoints(storage, 3, 0)) {
             put(database, 0, ENTRIES, "first");
             Checkpoints.Report whole = checkpoints.create(database, 0);
             assertTrue(whole.isWhole());
@@ -170,6 +170,8 @@ class CheckpointsTest {
         assertArrayEquals(new long[0], checkpoints.ids());
         assertKind(ErrorKind.INVALID, () -> checkpoints.restore(1, path, OPTIONS));
         assertKind(ErrorKind.INVALID, () -> new Checkpoints(storage, 0));
+        assertKind(ErrorKind.INVALID, () -> new Checkpoints(storage, 1, -1));
+        assertKind(ErrorKind.INVALID, () -> new Checkpoints(storage, 1, 23));
         assertThrows(NullPointerException.class, () -> new Checkpoints(null));
         try (Database database = OPTIONS.open(directory.resolve("a.ful"))) {
             put(database, 0, ENTRIES, "first");

@@ -15,11 +15,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import java.util.Optional;
 import java.util.logging.Handler;
 import java.util.logging.Level;
 import java.util.logging.LogRecord;
@@ -268,25 +268,6 @@ class DatabaseTest extends WithDatabase {
     }
 
     @Test
-    void anExclusiveTransactionNeverConflicts() {
-        WriteTransaction exclusive =
-                database.beginExclusive(Duration.ofSeconds(1)).get();
-        assertEquals(Optional.empty(), database.beginExclusive(Duration.ofMillis(1)));
-        // On its thread, other changes would wait for ever.
-        assertThrows(IllegalStateException.class, database::beginWrite);
-        assertThrows(IllegalStateException.class, () -> put("k", "w"));
-        assertThrows(IllegalStateException.class, () -> database.openOrCreateTable("other"));
-        database.openOrCreateTable("t");
-        exclusive.put(table, bytes("k"), bytes("v"));
-        exclusive.commit();
-        assertEquals("v", get("k"));
-        put("k", "w");
-        // Closing the database ends an open one.
-        database.beginExclusive(Duration.ZERO).get();
-        database.close();
-    }
-
-    @Test
     void everyMergeOperatorMerges() {
         for (MergeOperator operator : MergeOperator.values()) {
             boolean isText = operator == MergeOperator.APPEND;
@@ -387,6 +368,7 @@ class DatabaseTest extends WithDatabase {
         assertTrue(database.compact() >= 0);
         assertTrue(database.stats().fileBytes() > 0);
         assertEquals(1, database.stats().tables());
+        assertTrue(database.stats().toString().contains("tables: 1"));
     }
 
     @Test
@@ -427,6 +409,10 @@ class DatabaseTest extends WithDatabase {
         }
         assertThrows(
                 IllegalArgumentException.class, () -> Database.options().deltaBytes(-1));
+        assertThrows(
+                IllegalArgumentException.class, () -> Database.options().waitForLock(Duration.ofNanos(-1)));
+        // More milliseconds than a number can have.
+        Database.options().waitForLock(ChronoUnit.FOREVER.getDuration()).open(small).close();
         assertEquals(
                 ErrorKind.INVALID,
                 kindOf(() -> Database.options().create(true).pageSizeBytes(5).open(directory.resolve("e.ful"))));

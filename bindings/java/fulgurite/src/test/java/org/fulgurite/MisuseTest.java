@@ -66,7 +66,7 @@ class MisuseTest {
         }
     }
 
-    private void call(Random random, Path directory) {
+    private void call(Random random, Path directory) throws InterruptedException {
         int slot = random.nextInt(SLOTS);
         Database database = databases.get(random.nextInt(2));
         Table table = tables.get(random.nextInt(SLOTS));

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.apache.geaflow.state.DataModel;
 import org.apache.geaflow.state.graph.encoder.GraphKVEncoderFactory;
@@ -45,6 +46,9 @@ class SettingsTest extends WithJob {
             refused(prefix + "map.size.warning.threshold", "80", "it must be a number above 0 and up to 1");
             refused(prefix + "sync.mode", "sometimes", "it must be SYNC, META_SYNC or NO_SYNC");
             refused(prefix + "memory.size", "1000", "it must be at least 65536 bytes");
+            for (String level : new String[] {"-1", "23", "on"}) {
+                refused(prefix + "checkpoint.compression", level, "it must be a level from 1 to 22, or 0 for none");
+            }
         }
         for (String setting : new String[] {"number", "size"}) {
             String key = "geaflow.state.write.buffer." + setting;
@@ -188,8 +192,41 @@ class SettingsTest extends WithJob {
                 + "it is ignored; the nearest key is geaflow.store.fulgurite.map.size"));
     }
 
+    /** Each state is archived at its own level, and recovered at every level. */
+    @Test
+    void checkpointsAreCompressedUnlessTheLevelIsZero() throws IOException {
+        String value = new String(new char[100_000]).replace('\0', 'x');
+        String[] levels = {null, "9", "0"};
+        for (int id = 1; id <= levels.length; id++) {
+            if (levels[id - 1] != null) {
+                configuration.put("geaflow.store.fulgurite.checkpoint.compression", levels[id - 1]);
+            }
+            IKVStatefulStore<String, String> store = values();
+            store.put("key " + id, value);
+            store.archive(id);
+            store.drop();
+            List<Path> sent;
+            try (Stream<Path> files = Files.list(remote(0).resolve("data"))) {
+                String beginning = "segment-" + id + "-";
+                sent = files.filter(file -> file.getFileName().toString().startsWith(beginning))
+                        .collect(Collectors.toList());
+            }
+            assertEquals(1, sent.size(), sent.toString());
+            assertEquals(id < 3, sent.get(0).toString().endsWith(".zst"), sent.toString());
+            assertEquals(id < 3, Files.size(sent.get(0)) < 5_000, sent.toString());
+            for (int recovered = 1; recovered <= id; recovered++) {
+                store.recovery(recovered);
+                assertEquals(value, store.get("key " + recovered));
+                store.drop();
+            }
+            store.close();
+        }
+    }
+
     @Test
     void aLargeCheckpointThatIsWholeAgainIsLogged() {
+        // What is sent decides, and these values would take next to nothing.
+        configuration.put("geaflow.store.fulgurite.checkpoint.compression", "0");
         IKVStatefulStore<String, String> store = values();
         String value = new String(new char[500_000]);
         for (int id = 1; id <= 2; id++) {

@@ -16,8 +16,8 @@ import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.internal.SailErrors;
 
 /**
- * A bulk load of files: the fastest way to fill a store. It parses the files by all processors and inserts everything or
- * nothing. While it builds the indexes, commits of connections wait.
+ * A bulk load of files: the fastest way to fill a store. It parses the files by all processors and inserts everything
+ * or nothing. While it builds the indexes, commits of connections wait.
  *
  * <pre>{@code
  * BulkLoad.Report report = store.bulkLoad().file(Path.of("data.nt.gz")).run();
@@ -25,7 +25,7 @@ import org.fulgurite.rdf4j.internal.SailErrors;
  *
  * <p>The extension gives the format: {@code .nt}, {@code .nq}, {@code .ttl}, {@code .trig}, {@code .rdf} and
  * {@code .jsonld}; compressed files (gzip, bzip2, xz, zstd) have a second one, such as {@code .nt.gz}. An interrupt of
- * the thread cancels the load.
+ * the thread cancels the load, and the thread stays interrupted.
  *
  * <p>Connection listeners are not notified. Sails above the store, such as an inferencer, ShaclSail and LuceneSail, do
  * not see the statements.
@@ -48,10 +48,11 @@ public final class BulkLoad {
     }
 
     /**
-     * Receives the progress of a load: about every 100 ms on a thread of its own, and at the end of the load on the thread
-     * that loads. The calls do not overlap, and {@link #run} waits for their end. If one throws an exception, it is
-     * logged, the load continues, and the listener is not called again.
+     * Receives the progress of a load: about every 100 ms on a thread of its own, and at the end of the load on the
+     * thread that loads. The calls do not overlap, and {@link #run} waits for their end. If one throws an exception, it
+     * is logged, the load continues, and the listener is not called again.
      */
+    @FunctionalInterface
     public interface Listener {
         /**
          * Receives the progress.

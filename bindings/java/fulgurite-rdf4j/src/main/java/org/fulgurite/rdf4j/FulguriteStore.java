@@ -112,7 +112,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     }
 
     /**
-     * Opens or creates the store of a directory.
+     * Creates a store in a directory. {@link #init()} opens its file, and creates it if it does not exist.
      *
      * @param dataDir the directory
      */
@@ -121,7 +121,8 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     }
 
     /**
-     * Opens or creates the store of a directory.
+     * Creates a store in a directory, with a configuration. {@link #init()} opens its file, and creates it if it does
+     * not exist.
      *
      * @param dataDir the directory
      * @param config the configuration
@@ -226,9 +227,9 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     }
 
     /**
-     * Begins a bulk load of files. The store must be initialized.
+     * Returns a bulk load: add files, then call {@link BulkLoad#run}. The store must be initialized by then.
      *
-     * @return the load, which {@link BulkLoad#run} runs
+     * @return the load
      */
     public BulkLoad bulkLoad() {
         return new BulkLoad(this);

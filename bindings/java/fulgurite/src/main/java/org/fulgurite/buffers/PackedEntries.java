@@ -1,8 +1,8 @@
 package org.fulgurite.buffers;
 
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import org.fulgurite.Cursor;
+import org.fulgurite.internal.EntryReader;
 
 /**
  * Reads the entries that {@link Cursor#fill} has copied into a buffer, in their order.
@@ -12,18 +12,9 @@ import org.fulgurite.Cursor;
  */
 public final class PackedEntries {
     /** The bytes of both lengths. */
-    public static final int HEADER_BYTES = 8;
+    public static final int HEADER_BYTES = EntryReader.HEADER_BYTES;
 
-    /** The entries, little-endian, from 0 in the buffer that was given. */
-    private final ByteBuffer entries;
-
-    private int following;
-
-    /** The beginning of the current entry's key; negative if there is no current entry. */
-    private int at = -1;
-
-    private int keyLength;
-    private int valueLength;
+    private final EntryReader reader;
 
     /**
      * Creates a reader before the first entry.
@@ -32,8 +23,7 @@ public final class PackedEntries {
      *     not change while they are read.
      */
     public PackedEntries(ByteBuffer entries) {
-        this.entries = entries.asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);
-        this.following = entries.position();
+        this.reader = new EntryReader(entries);
     }
 
     /**
@@ -43,24 +33,11 @@ public final class PackedEntries {
      * @throws IllegalArgumentException if the buffer does not have whole entries
      */
     public boolean next() {
-        at = -1;
-        int left = entries.limit() - following;
-        if (left == 0) {
+        if (!reader.hasNext()) {
+            reader.leave();
             return false;
         }
-        if (left >= HEADER_BYTES) {
-            keyLength = entries.getInt(following);
-            valueLength = entries.getInt(following + 4);
-        }
-        if (left < HEADER_BYTES
-                || keyLength < 0
-                || valueLength < 0
-                || (long) HEADER_BYTES + keyLength + valueLength > left) {
-            throw new IllegalArgumentException(
-                    "there is no whole entry at " + following + "; flip the buffer after Cursor.fill");
-        }
-        at = following + HEADER_BYTES;
-        following = at + keyLength + valueLength;
+        reader.next();
         return true;
     }
 
@@ -97,7 +74,7 @@ public final class PackedEntries {
      * @throws IllegalStateException before the first call of {@link #next()}, and after the last entry
      */
     public ByteBuffer keyBuffer() {
-        return part(keyPosition(), keyLength);
+        return reader.keyBuffer();
     }
 
     /**
@@ -107,14 +84,7 @@ public final class PackedEntries {
      * @throws IllegalStateException before the first call of {@link #next()}, and after the last entry
      */
     public ByteBuffer valueBuffer() {
-        return part(valuePosition(), valueLength);
-    }
-
-    private ByteBuffer part(int position, int length) {
-        ByteBuffer part = entries.duplicate();
-        part.limit(position + length);
-        part.position(position);
-        return part.slice();
+        return reader.valueBuffer();
     }
 
     /**
@@ -124,10 +94,7 @@ public final class PackedEntries {
      * @throws IllegalStateException before the first call of {@link #next()}, and after the last entry
      */
     public int keyPosition() {
-        if (at < 0) {
-            throw new IllegalStateException("the reader is at no entry; next() must have returned true");
-        }
-        return at;
+        return reader.keyPosition();
     }
 
     /**
@@ -137,7 +104,7 @@ public final class PackedEntries {
      * @throws IllegalStateException before the first call of {@link #next()}, and after the last entry
      */
     public int valuePosition() {
-        return keyPosition() + keyLength;
+        return reader.valuePosition();
     }
 
     /**
@@ -147,6 +114,6 @@ public final class PackedEntries {
      * @throws IllegalStateException before the first call of {@link #next()}, and after the last entry
      */
     public int endPosition() {
-        return valuePosition() + valueLength;
+        return reader.endPosition();
     }
 }

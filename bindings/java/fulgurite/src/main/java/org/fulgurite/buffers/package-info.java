@@ -1,2 +1,2 @@
-/** Entries in buffers of the caller. */
+/** Reads the entries that {@link org.fulgurite.Cursor#fill} copies into a buffer of the program. */
 package org.fulgurite.buffers;

@@ -47,7 +47,7 @@ public enum ErrorKind {
     TRANSACTION_TOO_OLD,
     /** The log no longer contains the requested changes. */
     CHANGES_GONE,
-    /** An operation was stopped before its end, such as a query by one of its limits. */
+    /** An operation was stopped before its end, such as a query by one of its limits, or a wait by an interrupt. */
     STOPPED,
     /** The object is closed. */
     CLOSED,

@@ -1,6 +1,10 @@
 package org.fulgurite.exceptions;
 
-/** The base class of all exceptions of Fulgurite. The message says what failed and what to do. */
+/**
+ * An error that a database reports: the base class of all exceptions of this package. The message says what failed and
+ * what to do. Wrong arguments and wrong use can also throw the exceptions of {@code java.lang}, such as {@link
+ * IllegalArgumentException} and {@link IllegalStateException}.
+ */
 public class FulguriteException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

@@ -1,2 +1,5 @@
-/** The exceptions of Fulgurite: see {@link org.fulgurite.exceptions.FulguriteException}. */
+/**
+ * The exceptions of Fulgurite. All extend {@link org.fulgurite.exceptions.FulguriteException}, whose {@link
+ * org.fulgurite.exceptions.ErrorKind} says what failed.
+ */
 package org.fulgurite.exceptions;

@@ -31,7 +31,7 @@ public final class Native {
 
     public static native long beginRead(long database, boolean durable);
 
-    public static native long beginWrite(long database, int isolation);
+    public static native long beginWrite(long database, int isolation, long timeoutMs);
 
     public static native long beginExclusive(long database, long timeoutMs);
 
@@ -69,7 +69,7 @@ public final class Native {
 
     static native byte[] get(long txn, long table, byte[] key);
 
-    public static native byte[] getMany(long txn, long table, byte[] keys, int length);
+    static native byte[] getMany(long txn, long table, byte[] keys, int length);
 
     public static native long scan(
             long txn, long table, boolean reverse, int lowKind, byte[] low, int highKind, byte[] high, byte[] entries);
@@ -82,11 +82,13 @@ public final class Native {
 
     static native boolean change(long txn, long table, int kind, byte[] key, byte[] value);
 
-    // The next three are for the class Room only: they take the address of its memory.
+    // The next four are for the class Room only: they take the address of its memory.
 
     static native long address(ByteBuffer buffer);
 
     static native long getInRoom(long txn, long table, long room, int size, int key, byte[][] large, int most);
+
+    static native long getManyInRoom(long txn, long table, long room, int size, int keys, byte[][] large);
 
     static native boolean changeInRoom(long txn, long table, int kind, long room, int size, int key, int value);
 
@@ -100,7 +102,7 @@ public final class Native {
 
     public static native long commit(long txn, int durability);
 
-    public static native long openCheckpoints(StorageCalls storage, int retained);
+    public static native long openCheckpoints(StorageCalls storage, int retained, int compressionLevel);
 
     public static native long[] createCheckpoint(long checkpoints, long database, long id);
 

@@ -9,10 +9,10 @@ import java.nio.LongBuffer;
 import java.util.Objects;
 
 /**
- * Memory of a thread outside of Java's heap. Single keys and values go through it to the native library and back, and
- * the first quads of a pattern come through it. The library reads and writes it without a call into the virtual
- * machine. Larger keys and values go as arrays, and so do those of virtual threads, because a program may have
- * millions of these.
+ * Memory of a thread outside of Java's heap. Keys and values go through it to the native library and back, and the
+ * first quads of a pattern come through it. The library reads and writes it without a call into the virtual machine.
+ * Keys and values that do not fit go as arrays, and so do those of virtual threads, because a program may have millions
+ * of these.
  */
 public final class Room {
     /** The number of a {@code put}: see {@code crates/java/src/writes.rs}. */
@@ -42,7 +42,10 @@ public final class Room {
     private final LongBuffer numbers;
     private final long address;
 
-    /** Gets the value of a call that does not fit into the buffer. */
+    /** An array as large as the buffer, in which many keys and values are packed; null before the first use. */
+    private ByteBuffer packed;
+
+    /** Gets the value or the values of a call that do not fit into the buffer. */
     private final byte[][] large = new byte[1][];
 
     /** Set during a call: a merge function that the call calls may read a database. */
@@ -167,6 +170,62 @@ public final class Room {
         room.buffer.limit(room.buffer.position() + length);
         into.put(room.buffer);
         return length;
+    }
+
+    /**
+     * Looks up many keys. Returns a little-endian buffer with an array. From position 0 to the limit it has, in the
+     * order of the keys, the length of each value in 4 bytes and the value; the length is -1 if the key does not exist.
+     * The buffer is valid until the thread's next call. {@code txn} is a transaction or a database.
+     */
+    public static ByteBuffer getMany(long txn, long table, byte[][] keys) {
+        long bytes = 0;
+        for (byte[] key : keys) {
+            bytes += 4L + Objects.requireNonNull(key, "key").length;
+        }
+        Room room = of(bytes);
+        if (room == null) {
+            if (bytes > Integer.MAX_VALUE - 16) {
+                throw Exceptions.invalid("the keys have " + bytes + " bytes together; split them into several calls");
+            }
+            byte[] packed = pack(keys, littleEndian(new byte[(int) bytes]));
+            return littleEndian(Native.getMany(txn, table, packed, packed.length));
+        }
+        return room.findMany(txn, table, keys, (int) bytes);
+    }
+
+    private ByteBuffer findMany(long txn, long table, byte[][] keys, int bytes) {
+        if (packed == null) {
+            packed = littleEndian(new byte[BYTES]);
+        }
+        packed.clear();
+        // Copies within Java's heap are cheaper than many small ones from and to other memory.
+        buffer.put(pack(keys, packed), 0, bytes);
+        int found;
+        isUsed = true;
+        try {
+            found = (int) Native.getManyInRoom(txn, table, address, BYTES, bytes, large);
+        } finally {
+            isUsed = false;
+        }
+        if (found > buffer.remaining()) {
+            return littleEndian(takeLarge());
+        }
+        buffer.get(packed.array(), 0, found);
+        packed.position(0);
+        packed.limit(found);
+        return packed;
+    }
+
+    /** Puts keys into a buffer, each after its length. Returns its array. */
+    private static byte[] pack(byte[][] keys, ByteBuffer into) {
+        for (byte[] key : keys) {
+            into.putInt(key.length).put(key);
+        }
+        return into.array();
+    }
+
+    private static ByteBuffer littleEndian(byte[] bytes) {
+        return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     }
 
     private byte[] takeLarge() {

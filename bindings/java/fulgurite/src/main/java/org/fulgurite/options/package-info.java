@@ -1,2 +1,2 @@
-/** The choices that options have. */
+/** Arguments of options and transactions: durability, isolation, and how tables merge values. */
 package org.fulgurite.options;

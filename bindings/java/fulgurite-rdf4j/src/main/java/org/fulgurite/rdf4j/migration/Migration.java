@@ -15,6 +15,10 @@ import org.fulgurite.rdf4j.FulguriteStore;
 /**
  * Copies all statements and namespaces of a Sail into an empty {@link FulguriteStore}, reads them back, and compares
  * their number and their hashes. Inferred statements stay inferred. The source is only read.
+ *
+ * <pre>{@code
+ * Migration.Report report = new Migration(source).run(target);
+ * }</pre>
  */
 public final class Migration {
     private static final int STATEMENTS_OF_A_TRANSACTION = 100_000;
@@ -102,7 +106,7 @@ public final class Migration {
     }
 
     /**
-     * Sets a listener, which is called after every some thousand statements by the thread that runs the migration.
+     * Sets a listener, which the thread that runs the migration calls after every few thousand statements.
      *
      * @param newListener the listener
      * @return this migration

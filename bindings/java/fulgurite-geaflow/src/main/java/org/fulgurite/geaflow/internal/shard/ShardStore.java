@@ -165,7 +165,7 @@ public abstract class ShardStore implements IStatefulStore {
             checkpoints.close();
         }
         storage = new RemoteStorage(PersistentIOBuilder.build(configuration), remote(context, id));
-        checkpoints = new Checkpoints(storage, settings.retained);
+        checkpoints = new Checkpoints(storage, settings.retained, settings.compressionLevel);
     }
 
     /** Returns where checkpoints of a shard are. RocksDB's are there too. */

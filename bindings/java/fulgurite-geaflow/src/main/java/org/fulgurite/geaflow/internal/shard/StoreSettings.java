@@ -38,14 +38,16 @@ public final class StoreSettings {
     /** All keys, without the name of the store. */
     private static final List<String> KEYS = Collections.unmodifiableList(Arrays.asList(
             "map.size", "map.size.warning.threshold", "sync.mode", "memory.size", "open.shards.max", "log.size",
-            "classes.check", "graph.store.partition.type", "graph.store.dt.start", "graph.store.dt.cycle",
-            "max.readers", "no.tls", "persistent.clean.thread.size", "write.map"));
+            "classes.check", "checkpoint.compression", "graph.store.partition.type", "graph.store.dt.start",
+            "graph.store.dt.cycle", "max.readers", "no.tls", "persistent.clean.thread.size", "write.map"));
 
     private static final double WARNING_DEFAULT = 0.8;
     private static final long LOG_BYTES_DEFAULT = 64L << 20;
     private static final long MEMORY_BYTES_DEFAULT = 512L << 20;
     private static final int OPEN_FILES_DEFAULT = 256;
     private static final long DELTA_BYTES_MAX = 64 << 20;
+    private static final int COMPRESSION_LEVEL_DEFAULT = 1;
+    private static final int COMPRESSION_LEVEL_MAX = 22;
 
     /** The least memory that the engine accepts for the commits of a file. */
     static final long MEMORY_BYTES_MIN = 64 << 10;
@@ -81,6 +83,9 @@ public final class StoreSettings {
 
     final int retained;
 
+    /** The level at which checkpoints are compressed; 0 if they are not. */
+    final int compressionLevel;
+
     /** Whether threads in the background apply and commit changes. */
     final boolean isAsynchronous;
 
@@ -102,6 +107,7 @@ public final class StoreSettings {
         memoryBytes = value("memory.size", MEMORY_BYTES_DEFAULT, text -> bytes(text, MEMORY_BYTES_MIN));
         checksClasses = value("classes.check", true, StoreSettings::flag);
         openFilesMax = value("open.shards.max", OPEN_FILES_DEFAULT, StoreSettings::count);
+        compressionLevel = value("checkpoint.compression", COMPRESSION_LEVEL_DEFAULT, StoreSettings::compressionLevel);
         long batches = ofGeaFlow(
                 configuration, FrameworkConfigKeys.BATCH_NUMBER_PER_CHECKPOINT, StoreSettings::countFromZero);
         long versions =
@@ -216,6 +222,11 @@ public final class StoreSettings {
 
     private static Long countFromZero(String text) {
         return number(text, 0, Long.MAX_VALUE, "it must be a number, at least 0");
+    }
+
+    private static Integer compressionLevel(String text) {
+        String expected = "it must be a level from 1 to " + COMPRESSION_LEVEL_MAX + ", or 0 for none";
+        return (int) number(text, 0, COMPRESSION_LEVEL_MAX, expected);
     }
 
     private static Integer count(String text) {
