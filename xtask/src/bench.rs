@@ -14,51 +14,62 @@ pub const BENCH: Command = Command {
 Usage: cargo xtask bench SUITE [ARGUMENTS]
        cargo xtask bench compare A B
 
-Builds the benchmark and the other engines with full optimisation, and runs one suite:
-  core      point reads, scans, loads and single puts beside LMDB, with bars
-  writers   transactions of one and of several threads beside LMDB, fjall and RocksDB (if the package librocksdb-dev is
-            installed), with bars
-  sustained puts that outlast every buffer beside the same engines: speed, bytes written, space, pauses, and gets beside
-            the puts, with bars
-  geaflow   every table of a report on the LMDB backend of Apache GeaFlow, with the report's claims. `geaflow java`
-            measures GeaFlow's states by the interfaces of its stores, beside rocksdbjni as GeaFlow uses it, with bars:
-            values, lists, maps, graphs, checkpoints and 1,000 idle shards. `bench geaflow java --quick --only kv_get`
-            is short. It needs a JDK (17 or later), Maven, 3 GB of memory and 2 GB of disk
-  lightning every table of a report on Lightning DB, with the report's claims
-  ycsb      the workloads A to F of the Yahoo! Cloud Serving Benchmark
-  rdf4j     the quad store, and the same from RDF4J: loads, scans, threads, space and SPARQL, beside LmdbStore and
-            NativeStore (if a JDK, 17 or later, and Maven are installed) and Oxigraph (if libclang is installed, to
-            build its RocksDB), with bars. `cargo xtask bench rdf4j --generate FILE --statements N` only writes the data
-  storagebench
-            an inventory in Protocol Buffers and FlatBuffers beside LMDB, RocksDB and SQLite; events: replays, appends
-            and followers, beside Chronicle Queue (if a JDK, 17 or later, and Maven are installed), with bars
-  java      gets, scans and puts from Java beside lmdbjava and rocksdbjni, by JMH, whose arguments follow, with bars
-            and the cost of a crossing to Rust: `bench java -p records=100000 Engines.get`. Needs a JDK (17 or later),
-            Maven, 2 GB of memory and 1 GB of disk
-  bindings  calls from C beside LMDB, from Go beside bbolt and Pebble, from Python beside py-lmdb and rocksdict. `c`,
-            `go` or `python` after it chooses one, and its arguments follow: `bench bindings python --records 10000`.
-            Needs liblmdb-dev, the Go module proxy, or PyPI
-  glean     facts about code beside a store on LMDB that is laid out as Glean's, with bars
-  graph     a graph of a million vertices: loads, traversals and checkpoints, with bars
-  limits    what this machine can do at best: loads, bandwidth, page faults, page cache, disk, huge pages, calls,
-            threads. Suites except java, geaflow java and bindings report six of these, before and after the run
+Builds the benchmark and the other engines with full optimisation, which takes minutes the first time, and runs a suite:
+  core          point reads, scans, loads and single puts, beside LMDB; with bars
+  writers       transactions of one and of several threads, beside LMDB, fjall and RocksDB; with bars
+  sustained     puts that outlast every buffer, beside the same engines: speed, bytes written, space, pauses, and gets
+                beside the puts; with bars
+  ycsb          the workloads A to F of the Yahoo! Cloud Serving Benchmark, beside eight engines
+  lightning     every table of a report on Lightning DB, with the report's claims, beside eight engines
+  geaflow       every table of a report on the LMDB backend of Apache GeaFlow, with the report's claims, beside eight
+                engines
+  geaflow java  GeaFlow's states by the interfaces of its stores, beside rocksdbjni as GeaFlow uses it: values, lists,
+                maps, graphs, checkpoints and 1,000 idle shards; with bars
+  graph         a graph of a million vertices: loads, traversals and checkpoints; with bars
+  rdf4j         the RDF store from Rust and from RDF4J: loads, scans, threads, space and SPARQL, beside RDF4J's
+                LmdbStore and NativeStore, and Oxigraph; with bars
+  glean         facts about code, beside a store on LMDB that is laid out as Glean's; with bars
+  storagebench  an inventory in Protocol Buffers and FlatBuffers, beside LMDB, RocksDB and SQLite; events: replays,
+                appends and followers, beside Chronicle Queue; with bars
+  java          gets, scans and puts from Java, beside lmdbjava and rocksdbjni, by JMH, and the cost of a crossing to
+                Rust; with bars
+  bindings      calls from C beside LMDB, from Go beside bbolt and Pebble, from Python beside py-lmdb and rocksdict
+  limits        what this machine can do at best: loads, bandwidth, page faults, page cache, disk, huge pages, calls,
+                threads. Suites except java, geaflow java and bindings report six of these, before and after the run
 
-A bar is a limit that a release must meet: a ratio to another engine, a time or a size.
+compare shows what changed beyond noise between two files that `--json FILE` of a suite wrote. It exits with 1 if
+something is slower.
 
-compare shows what changed beyond noise between two files that `--json FILE` of any suite wrote. It exits with 1 if
-something is slower; `cargo xtask bench -- compare --help` has an example.
+A bar is a limit that a release must meet: a ratio to another engine, a time or a size. A run exits with 1 if a bar is
+missed. docs/internals/benchmarks.md says what memory, disk and time each suite needs.
 
-geaflow, lightning and ycsb measure LMDB, RocksDB and LevelDB (if the packages librocksdb-dev and libleveldb-dev are
-installed), fjall, redb, SQLite, Bf-Tree, and libmdbx (if libclang is installed).
+The eight engines are LMDB, RocksDB, LevelDB, fjall, redb, SQLite, Bf-Tree and libmdbx. An engine that cannot be built
+or found is named and left out: RocksDB needs the package librocksdb-dev, LevelDB libleveldb-dev, libmdbx and Oxigraph
+libclang-dev. Engines in Java need a JDK (17 or later) and Maven.
 
-All arguments go to the benchmark; `cargo xtask bench -- --help` lists the suites.
-Example: cargo xtask bench core --format json",
+Arguments:
+  of a suite       `cargo xtask bench SUITE -- --help` shows its options and workloads, once it is built;
+                   `cargo xtask bench compare -- --help` those of compare
+  of java          they go to JMH
+  of geaflow java  --quick, --only PARTS, --rounds N, --operations N
+  of bindings      c, go or python to choose one; further arguments go to its program
+
+Examples:
+  cargo xtask bench core --quick                   everything in seconds, on small data; judges no bar
+  cargo xtask bench core --format json
+  cargo xtask bench java -p records=100000 Engines.get
+  cargo xtask bench geaflow java --quick --only kv_get
+  cargo xtask bench bindings python --records 10000
+  cargo xtask bench rdf4j --generate FILE --statements N    only write the data",
     run: bench,
 };
 
 fn bench(arguments: &[String]) -> Result<(), Failure> {
     let root = workspace::root()?;
     let arguments = without_dashes(arguments);
+    if arguments.is_empty() {
+        return Err(Failure::Usage("name a suite, such as core".into()));
+    }
     if let Some((&"bindings", rest)) = arguments.split_first() {
         return bindings::bench(&root, rest);
     }
@@ -101,10 +112,7 @@ fn bench(arguments: &[String]) -> Result<(), Failure> {
 
 /// Whether the option `--only` of `storagebench` leaves a workload that Chronicle Queue has too.
 fn asks_for_logs(arguments: &[&str]) -> bool {
-    let after = |position: usize| arguments.get(position + 1).copied();
-    let only = arguments.iter().position(|argument| *argument == "--only").and_then(after);
-    let only = only.or_else(|| arguments.iter().find_map(|argument| argument.strip_prefix("--only=")));
-    only.is_none_or(|names| {
+    value_of("--only", arguments).is_none_or(|names| {
         names.split(',').any(|name| ["append", "follow"].iter().any(|log| name.trim().starts_with(log)))
     })
 }
@@ -114,14 +122,20 @@ struct Asked<'a>(Option<&'a str>);
 
 impl<'a> Asked<'a> {
     fn of(arguments: &[&'a str]) -> Self {
-        let position = arguments.iter().position(|argument| *argument == "--engines");
-        let after = position.and_then(|position| arguments.get(position + 1).copied());
-        Self(after.or_else(|| arguments.iter().find_map(|argument| argument.strip_prefix("--engines="))))
+        Self(value_of("--engines", arguments))
     }
 
     fn has(&self, engine: &str) -> bool {
         self.0.is_none_or(|engines| engines.split(',').any(|name| name.trim() == engine))
     }
+}
+
+/// The value of an option, which follows a space or an equals sign.
+fn value_of<'a>(option: &str, arguments: &[&'a str]) -> Option<&'a str> {
+    let position = arguments.iter().position(|argument| *argument == option);
+    let after = position.and_then(|position| arguments.get(position + 1).copied());
+    let inline = |argument: &&'a str| argument.strip_prefix(option)?.strip_prefix('=');
+    after.or_else(|| arguments.iter().find_map(inline))
 }
 
 /// `cargo xtask bench java`: runs JMH.
@@ -185,19 +199,19 @@ fn rivals(libclang: bool) -> String {
 
 /// Whether libclang is where the makers of bindings look for it.
 fn has_libclang() -> bool {
-    let named = std::env::var_os("LIBCLANG_PATH").map(std::path::PathBuf::from);
+    let named = std::env::var_os("LIBCLANG_PATH").map(PathBuf::from);
     let usual = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
     let llvm = directories_below("/usr/lib")
         .into_iter()
         .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("llvm")));
-    let places = usual.iter().map(std::path::PathBuf::from).chain(llvm.map(|path| path.join("lib"))).chain(named);
+    let places = usual.iter().map(PathBuf::from).chain(llvm.map(|path| path.join("lib"))).chain(named);
     places.into_iter().any(|place| match place.is_dir() {
         true => holds_libclang(&place),
         false => place.is_file(),
     })
 }
 
-fn directories_below(path: &str) -> Vec<std::path::PathBuf> {
+fn directories_below(path: &str) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
     entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }

@@ -5,36 +5,44 @@ use std::process::ExitCode;
 use crate::command::{Command, Failure};
 use crate::{bench, bindings, ci, docs, events, geaflow, instructions, java, launch, miri, page, tidy};
 
-/// Every command, in the order in which a newcomer meets them.
-const COMMANDS: &[&Command] = &[
-    &launch::DEMO,
-    &ci::TEST,
-    &tidy::TIDY,
-    &docs::DOCS,
-    &java::JAVA,
-    &bindings::BINDINGS,
-    &bindings::INSTALL_C,
-    &bench::BENCH,
-    &instructions::INSTRUCTIONS,
-    &page::PAGE,
-    &launch::MODEL,
-    &launch::CRASH,
-    &launch::KILL,
-    &launch::ISOLATION,
-    &launch::LOOM,
-    &launch::SIMULATE,
-    &launch::HOSTILE,
-    &launch::KERNEL_FAULTS,
-    &launch::SOAK,
-    &launch::W3C,
-    &launch::READERS,
-    &launch::ORDERS,
-    &launch::QUADS,
-    &launch::FACTS,
-    &events::EVENTS,
-    &geaflow::GEAFLOW_TESTS,
-    &miri::MIRI,
+/// Every command, below a heading, in the order in which a newcomer meets them.
+const GROUPS: &[(&str, &[&Command])] = &[
+    ("Every day", &[&ci::TEST, &tidy::TIDY, &docs::DOCS, &launch::DEMO]),
+    ("Bindings and the web page", &[&java::JAVA, &bindings::BINDINGS, &bindings::INSTALL_C, &page::PAGE]),
+    ("Speed", &[&bench::BENCH, &instructions::INSTRUCTIONS]),
+    (
+        "Proofs of the engine",
+        &[
+            &launch::MODEL,
+            &launch::CRASH,
+            &launch::KILL,
+            &launch::ISOLATION,
+            &launch::LOOM,
+            &launch::SIMULATE,
+            &launch::IO_ERRORS,
+            &launch::KERNEL_FAULTS,
+            &launch::SOAK,
+            &launch::HOSTILE,
+            &miri::MIRI,
+        ],
+    ),
+    (
+        "Proofs of the stores",
+        &[
+            &launch::QUADS,
+            &launch::W3C,
+            &launch::READERS,
+            &launch::ORDERS,
+            &launch::FACTS,
+            &events::EVENTS,
+            &geaflow::GEAFLOW_TESTS,
+        ],
+    ),
 ];
+
+fn commands() -> impl Iterator<Item = &'static Command> {
+    GROUPS.iter().flat_map(|(_, commands)| commands.iter().copied())
+}
 
 /// Runs the command that `arguments` name.
 pub fn run(arguments: &[String]) -> ExitCode {
@@ -46,7 +54,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
         print!("{}", overview());
         return ExitCode::SUCCESS;
     }
-    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+    let Some(command) = commands().find(|command| command.name == name) else {
         eprintln!("no command `{name}`\n\n{}", overview());
         return ExitCode::from(2);
     };
@@ -57,7 +65,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
     match (command.run)(rest) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Usage(reason)) => {
-            eprintln!("{name}: {reason}\n`cargo xtask {name} --help` shows what it takes");
+            eprintln!("{name}: {reason}\n`cargo xtask {name} --help` shows its arguments");
             ExitCode::from(2)
         }
         Err(Failure::Child(code)) => ExitCode::from(code),
@@ -70,12 +78,16 @@ pub fn run(arguments: &[String]) -> ExitCode {
 
 /// What `cargo xtask` alone prints.
 fn overview() -> String {
-    let mut text =
-        String::from("Developer tasks of Fulgurite.\n\nUsage: cargo xtask COMMAND [ARGUMENTS]\n\nCommands:\n");
-    for command in COMMANDS {
-        text.push_str(&format!("  {:<15}{}\n", command.name, command.summary));
+    let mut text = String::from("Developer tasks of Fulgurite.\n\nUsage: cargo xtask COMMAND [ARGUMENTS]\n");
+    for (heading, commands) in GROUPS {
+        text.push_str(&format!("\n{heading}:\n"));
+        for command in *commands {
+            text.push_str(&format!("  {:<15}{}\n", command.name, command.summary));
+        }
     }
-    text.push_str("\n`cargo xtask COMMAND --help` shows the arguments of one.\n");
+    text.push_str(
+        "\n`test` runs a short share of most proofs. `cargo xtask COMMAND --help` shows the arguments of a command.\n",
+    );
     text
 }
 
@@ -94,12 +106,12 @@ mod tests {
 
     #[test]
     fn every_command_has_a_name_of_its_own_and_help_that_shows_its_usage() {
-        let mut names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+        let mut names: Vec<&str> = commands().map(|command| command.name).collect();
         names.sort_unstable();
         let count = names.len();
         names.dedup();
         assert_eq!(names.len(), count);
-        for command in COMMANDS {
+        for command in commands() {
             assert!(command.help.contains(&format!("Usage: cargo xtask {}", command.name)), "{}", command.name);
             assert!(overview().contains(command.summary));
         }

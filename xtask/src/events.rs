@@ -7,7 +7,7 @@ use crate::workspace;
 /// `cargo xtask events`
 pub const EVENTS: Command = Command {
     name: "events",
-    summary: "proof: a model, kills, power cuts, and damage to files of event stores",
+    summary: "a model, kills, power cuts, and damage to files of event stores",
     help: "\
 Usage: cargo xtask events model [--seeds N] [--seed S]
        cargo xtask events kill [--kills N]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::command::{Command, Failure};
 use crate::launch::{cargo, wait};
-use crate::step::Outcome;
+use crate::step::{Outcome, outcome};
 use crate::tools;
 use crate::workspace::{self, CHECKED, PROFILE_OF_TESTS, results, target};
 
@@ -110,10 +110,7 @@ pub fn check(root: &Path) -> Outcome {
         return Outcome::Skipped(format!("{reason}; it needs a JDK, Maven, and Maven Central or a mirror of it"));
     }
     let platforms = Platform::of_this_machine();
-    match build(root, PROFILE_OF_TESTS, &platforms, &[]).and_then(|()| test_on_newer(root, PROFILE_OF_TESTS)) {
-        Ok(()) => Outcome::Passed,
-        Err(failure) => Outcome::Failed(failure.to_string()),
-    }
+    outcome(build(root, PROFILE_OF_TESTS, &platforms, &[]).and_then(|()| test_on_newer(root, PROFILE_OF_TESTS)))
 }
 
 /// Builds the binding with all optimisations and installs it into the local Maven repository, without tests.

@@ -28,7 +28,7 @@ All other arguments go to the program. `cargo xtask demo -- --help` lists them."
 /// `cargo xtask model`
 pub const MODEL: Command = Command {
     name: "model",
-    summary: "proof: random use of the whole API against a simple model",
+    summary: "random use of the whole API against a simple model",
     help: "\
 Usage: cargo xtask model [ARGUMENTS]
 
@@ -39,7 +39,7 @@ Runs the model test of the testkit, optimised and with assertions. `cargo xtask 
 /// `cargo xtask crash`
 pub const CRASH: Command = Command {
     name: "crash",
-    summary: "proof: power cuts at every point of many workloads",
+    summary: "power cuts at every point of many workloads",
     help: "\
 Usage: cargo xtask crash [--images N] [ARGUMENTS]
 
@@ -52,7 +52,7 @@ arguments.",
 /// `cargo xtask kill`
 pub const KILL: Command = Command {
     name: "kill",
-    summary: "proof: a process that writes is killed at any moment",
+    summary: "a process that writes is killed at any moment",
     help: "\
 Usage: cargo xtask kill [--count N] [ARGUMENTS]
 
@@ -65,7 +65,7 @@ killed again and again, during recovery too, and what is left is compared with w
 /// `cargo xtask isolation`
 pub const ISOLATION: Command = Command {
     name: "isolation",
-    summary: "proof: transactions of many threads, recorded and searched for anomalies",
+    summary: "transactions of many threads, recorded and searched for anomalies",
     help: "\
 Usage: cargo xtask isolation [--transactions N] [ARGUMENTS]
 
@@ -78,7 +78,7 @@ for anomalies. `cargo xtask isolation -- --help` shows its arguments.",
 /// `cargo xtask loom`
 pub const LOOM: Command = Command {
     name: "loom",
-    summary: "proof: the concurrent files under the model checker loom, which explores thread schedules",
+    summary: "the concurrent files under the model checker loom, which explores thread schedules",
     help: "\
 Usage: cargo xtask loom [--schedules N] [--only MODEL] [--list]
 
@@ -94,7 +94,7 @@ Example: cargo xtask loom --schedules 1000000 --only delta-split",
 /// `cargo xtask hostile`
 pub const HOSTILE: Command = Command {
     name: "hostile",
-    summary: "proof: damaged and malicious files give errors, never harm",
+    summary: "damaged and malicious files give errors, never harm",
     help: "\
 Usage: cargo xtask hostile [ARGUMENTS]
 
@@ -103,10 +103,22 @@ arguments.",
     run: |arguments| proof("hostile", arguments),
 };
 
+/// `cargo xtask io-errors`
+pub const IO_ERRORS: Command = Command {
+    name: "io-errors",
+    summary: "every call of the disk fails, once or for good",
+    help: "\
+Usage: cargo xtask io-errors [--one-in N] [ARGUMENTS]
+
+Runs the I/O error test of the testkit, optimised and with assertions: each disk call of many workloads fails in turn,
+and the database is compared with what was acknowledged. `cargo xtask io-errors -- --help` shows its arguments.",
+    run: |arguments| proof("io_errors", arguments),
+};
+
 /// `cargo xtask kernel-faults`
 pub const KERNEL_FAULTS: Command = Command {
     name: "kernel-faults",
-    summary: "proof: a real file system fails beneath a process that writes",
+    summary: "a real file system fails beneath a process that writes",
     help: "\
 Usage: cargo xtask kernel-faults [--runs N] [ARGUMENTS]
 
@@ -119,7 +131,7 @@ root; without root, it says so and ends with exit code 77. `cargo xtask kernel-f
 /// `cargo xtask simulate`
 pub const SIMULATE: Command = Command {
     name: "simulate",
-    summary: "proof: the background thread interleaved with callers step by step by a seed, on disks that fail",
+    summary: "the background thread interleaved with callers step by step by a seed, on disks that fail",
     help: "\
 Usage: cargo xtask simulate [--seeds N] [--operations N] [--seed S] [--plant]
 
@@ -133,7 +145,7 @@ Example, the long run: cargo xtask simulate --seeds 20 --operations 1000000",
 /// `cargo xtask soak`
 pub const SOAK: Command = Command {
     name: "soak",
-    summary: "proof: hours of load, every answer checked, and no growth of memory, files or descriptors",
+    summary: "hours of load, every answer checked, and no growth of memory, files or descriptors",
     help: "\
 Usage: cargo xtask soak [--minutes N] [ARGUMENTS]
 
@@ -145,7 +157,7 @@ readers at 80 % of it and checks every answer. `cargo xtask soak -- --help` show
 /// `cargo xtask w3c`
 pub const W3C: Command = Command {
     name: "w3c",
-    summary: "proof: the W3C's suites of RDF and SPARQL, every test that they list",
+    summary: "the W3C's suites of RDF and SPARQL, every test that they list",
     help: "\
 Usage: cargo xtask w3c [--only TEXT] [--show]
 
@@ -166,7 +178,7 @@ Example: cargo xtask w3c --only property-path --show",
 /// `cargo xtask readers`
 pub const READERS: Command = Command {
     name: "readers",
-    summary: "proof: RDF/XML and all that the store writes, against other readers",
+    summary: "RDF/XML and all that the store writes, against other readers",
     help: "\
 Usage: cargo xtask readers [--seed N] [--documents N]
 
@@ -186,7 +198,7 @@ Example, the long run: cargo xtask readers --documents 100000",
 /// `cargo xtask orders`
 pub const ORDERS: Command = Command {
     name: "orders",
-    summary: "proof: the order of terms and the comparisons of values, against another implementation",
+    summary: "the order of terms and the comparisons of values, against another implementation",
     help: "\
 Usage: cargo xtask orders [--worlds N] [--seed S]
 
@@ -201,7 +213,7 @@ Example, the long run: cargo xtask orders --worlds 20000",
 /// `cargo xtask quads`
 pub const QUADS: Command = Command {
     name: "quads",
-    summary: "proof: power cuts and damage under stores of quads",
+    summary: "power cuts and damage under stores of quads",
     help: "\
 Usage: cargo xtask quads power|damage [ARGUMENTS]
 
@@ -216,7 +228,7 @@ Example, the long runs: cargo xtask quads power --images 100000 && cargo xtask q
 /// `cargo xtask facts`
 pub const FACTS: Command = Command {
     name: "facts",
-    summary: "proof: power cuts under databases of facts",
+    summary: "power cuts under databases of facts",
     help: "\
 Usage: cargo xtask facts [--images N] [ARGUMENTS]
 
@@ -268,16 +280,11 @@ fn demo_of(root: &Path, mut program: std::process::Command, arguments: &[&str]) 
     wait(program)
 }
 
-fn proof(name: &str, arguments: &[String]) -> Result<(), Failure> {
-    let root = workspace::root()?;
-    run_proof(&root, name, &without_dashes(arguments))
-}
-
 /// Runs a test program of the testkit, optimised but with assertions.
-pub fn run_proof(root: &Path, name: &str, arguments: &[&str]) -> Result<(), Failure> {
+fn proof(name: &str, arguments: &[String]) -> Result<(), Failure> {
     let mut all = vec!["run", "--profile", "proof", "--package", "fulgurite-testkit", "--bin", name, "--"];
-    all.extend(arguments);
-    cargo(root, &all)
+    all.extend(without_dashes(arguments));
+    cargo(&workspace::root()?, &all)
 }
 
 /// Runs the W3C's suites, which are in `archive`.

@@ -12,7 +12,7 @@ use crate::{tools, workspace};
 /// `cargo xtask miri`
 pub const MIRI: command::Command = command::Command {
     name: "miri",
-    summary: "proof: run engine modules under Miri, which finds undefined behaviour",
+    summary: "run engine modules under Miri, which finds undefined behaviour",
     help: "\
 Usage: cargo xtask miri [MODULE...]
 

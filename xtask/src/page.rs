@@ -68,8 +68,8 @@ fn ensure_yasgui(root: &Path) -> Result<PathBuf, String> {
     std::fs::create_dir_all(&place).map_err(|error| failed(&place, error))?;
     let directory = place.to_string_lossy();
     let pack = ["pack", package, "--json", "--silent", "--ignore-scripts", "--pack-destination", &directory];
-    let told = quiet(workspace::child(root, NPM, &pack)).map_err(|reason| format!("{reason}; {HELP}"))?;
-    let archive = field(&told, "filename").ok_or("npm has not told what it fetched")?;
+    let report = quiet(workspace::child(root, NPM, &pack)).map_err(|reason| format!("{reason}; {HELP}"))?;
+    let archive = field(&report, "filename").ok_or("npm did not report what it fetched")?;
     let archive = place.join(archive.rsplit('/').next().unwrap_or(archive)).to_string_lossy().into_owned();
     // The files themselves, not the report of npm.
     let found = quiet(workspace::child(root, "node", &["--eval", CHECKSUM, &archive]))?;
@@ -127,9 +127,10 @@ fn build(root: &Path, own_alone: bool) -> Result<String, Failure> {
     if !output.status.success() {
         return Err(Failure::Failed(format!("`{shown}` failed, see above")));
     }
-    let told = String::from_utf8_lossy(&output.stdout);
-    let program = told.lines().rev().find_map(|line| field(line, "executable")).map(|path| path.replace("\\\\", "\\"));
-    program.ok_or_else(|| Failure::Failed(format!("`{shown}` has not told where the program is")))
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let program =
+        messages.lines().rev().find_map(|line| field(line, "executable")).map(|path| path.replace("\\\\", "\\"));
+    program.ok_or_else(|| Failure::Failed(format!("`{shown}` did not report where the program is")))
 }
 
 /// Makes sure that there is a Chromium, and returns its program.
@@ -146,7 +147,7 @@ fn ensure_chromium(root: &Path) -> Result<String, String> {
     }
     let help = "install Chromium (on Debian, `apt-get install chromium`), or name it by CHROMIUM=PATH";
     install_package(root, "chromium").map_err(|reason| format!("{reason}; {help}"))?;
-    find().ok_or_else(|| format!("the package chromium has brought none that runs; {help}"))
+    find().ok_or_else(|| format!("the package chromium contains no program that runs; {help}"))
 }
 
 fn version_of(root: &Path, program: &str) -> Result<(), String> {
@@ -177,10 +178,10 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_found_in_what_programs_tell() {
-        let told = r#"[{ "id": "a@1", "filename" : "a-1.tgz" }]"#;
-        assert_eq!(field(told, "filename"), Some("a-1.tgz"));
-        assert_eq!(field(told, "executable"), None);
+    fn texts_are_found_in_what_programs_report() {
+        let report = r#"[{ "id": "a@1", "filename" : "a-1.tgz" }]"#;
+        assert_eq!(field(report, "filename"), Some("a-1.tgz"));
+        assert_eq!(field(report, "executable"), None);
         assert_eq!(field(r#"{"executable":null}"#, "executable"), None);
     }
 

@@ -40,3 +40,12 @@ pub enum Outcome {
     /// It could not check anything, for this reason.
     Skipped(String),
 }
+
+/// What the end of some work says of its step.
+pub fn outcome(result: Result<(), Failure>) -> Outcome {
+    match result {
+        Ok(()) => Outcome::Passed,
+        Err(Failure::Unavailable(reason)) => Outcome::Skipped(reason),
+        Err(failure) => Outcome::Failed(failure.to_string()),
+    }
+}

@@ -44,6 +44,11 @@ pub enum Error {
         /// Why not, and what to do.
         what: String,
     },
+    /// Of the engines that were asked for, none can be measured here.
+    NoEngine {
+        /// Each of them, with why it is missing and what to do.
+        missing: String,
+    },
     /// The command line cannot be understood.
     Usage(String),
 }
@@ -52,6 +57,18 @@ impl Error {
     /// Wraps a system error.
     pub fn io(operation: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { operation, path: path.to_path_buf(), source }
+    }
+
+    /// Whether the system, or an engine that passes on its answer, reports that the disk is full.
+    fn is_of_a_full_disk(&self) -> bool {
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(self);
+        while let Some(error) = cause {
+            if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::StorageFull) {
+                return true;
+            }
+            cause = error.source();
+        }
+        false
     }
 }
 
@@ -69,7 +86,12 @@ impl fmt::Display for Error {
             Self::Io { operation, path, source } => write!(out, "{}: {operation} failed: {source}", path.display()),
             Self::Child { what, outcome } => write!(out, "the process for {what} failed: {outcome}"),
             Self::Input { path, what } => write!(out, "{}: {what}", path.display()),
-            Self::Usage(message) => write!(out, "{message}; --help lists the options"),
+            Self::NoEngine { missing } => write!(out, "no engine can be measured: {missing}"),
+            Self::Usage(message) => write!(out, "{message}; see `cargo xtask bench --help`"),
+        }?;
+        match self.is_of_a_full_disk() {
+            true => out.write_str("; --directory DIR puts the stores on another disk"),
+            false => Ok(()),
         }
     }
 }
@@ -79,7 +101,23 @@ impl std::error::Error for Error {
         match self {
             Self::Engine(failure) => Some(failure),
             Self::Io { source, .. } => Some(source),
-            Self::Wrong { .. } | Self::Child { .. } | Self::Input { .. } | Self::Usage(_) => None,
+            Self::Wrong { .. } | Self::Child { .. } | Self::Input { .. } | Self::NoEngine { .. } | Self::Usage(_) => {
+                None
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_a_full_disk_says_how_to_choose_another() {
+        let system = |kind| Error::io("write", Path::new("/d/file"), io::Error::from(kind)).to_string();
+        assert!(system(io::ErrorKind::StorageFull).ends_with("; --directory DIR puts the stores on another disk"));
+        assert!(!system(io::ErrorKind::NotFound).contains("--directory"));
+        let engine = Failure::new("lmdb", "put", io::Error::from(io::ErrorKind::StorageFull));
+        assert!(Error::from(engine).to_string().contains("--directory DIR"));
     }
 }

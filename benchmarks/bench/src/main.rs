@@ -81,7 +81,8 @@ Suites:
              An inventory in Protocol Buffers and in FlatBuffers, and logs of events: replays, appends, followers
   limits     What this machine can do at best, whatever engine runs on it
 
-`fulgurite-bench SUITE --help` and `fulgurite-bench compare --help` describe the options.
+`fulgurite-bench SUITE --help` and `fulgurite-bench compare --help` describe the options. By cargo:
+`cargo xtask bench SUITE -- --help`.
 ";
 
 fn main() -> ExitCode {
@@ -108,6 +109,18 @@ mod tests {
         assert!(matches!(started("fast"), Err(Error::Usage(message)) if message.contains("`fast`")));
         for line in ["", "--help", "-h", "core --help", "core --quick -h", "writers --only bank --help", "compare -h"] {
             assert!(matches!(started(line), Ok(true)), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_file_for_results_that_cannot_be_written_is_an_error_before_anything_is_measured() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("missing").join("results.json");
+        for suite in ["limits", "graph", "glean"] {
+            let line =
+                [suite, "--quick", "--directory", &directory.path().to_string_lossy(), "--json"].map(str::to_owned);
+            let outcome = PROGRAM.start(line.into_iter().chain([file.to_string_lossy().into_owned()]));
+            assert!(matches!(outcome, Err(Error::Io { operation: "open", .. })), "{suite}: {outcome:?}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::bindings::{c, go, python};
 use crate::command::{Command, Failure};
-use crate::step::Outcome;
+use crate::step::{Outcome, outcome};
 use crate::workspace::{self, PROFILE_OF_TESTS};
 
 /// `cargo xtask bindings`
@@ -73,14 +73,6 @@ fn parse(arguments: &[String]) -> Result<(Vec<&str>, String), Failure> {
 
 /// For tests: it is built in a fraction of the time that the others take.
 const DEFAULT_PROFILE: &str = "dev";
-
-fn outcome(result: Result<(), Failure>) -> Outcome {
-    match result {
-        Ok(()) => Outcome::Passed,
-        Err(Failure::Unavailable(reason)) => Outcome::Skipped(reason),
-        Err(failure) => Outcome::Failed(failure.to_string()),
-    }
-}
 
 /// The step of CI for C.
 pub fn check_c(root: &Path) -> Outcome {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::command::{Failure, SKIPPED};
 use crate::lanes::Program;
-use crate::step::{Outcome, Step, Work};
+use crate::step::{Outcome, Step, Work, outcome};
 use crate::workspace::{self, CHECKED};
 use crate::{bindings, instructions, java, launch, miri, tidy, tools};
 
@@ -282,15 +282,6 @@ fn readers(root: &Path) -> Outcome {
 
 fn cargo(root: &Path, arguments: &[&str]) -> Outcome {
     outcome(launch::wait(workspace::child(root, "cargo", arguments)))
-}
-
-/// What the end of some work says of its step.
-pub fn outcome(result: Result<(), Failure>) -> Outcome {
-    match result {
-        Ok(()) => Outcome::Passed,
-        Err(Failure::Unavailable(reason)) => Outcome::Skipped(reason),
-        Err(failure) => Outcome::Failed(failure.to_string()),
-    }
 }
 
 #[cfg(test)]

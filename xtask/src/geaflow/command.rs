@@ -16,7 +16,7 @@ use crate::{java, tools};
 /// `cargo xtask geaflow-tests`
 pub const GEAFLOW_TESTS: Command = Command {
     name: "geaflow-tests",
-    summary: "proof: GeaFlow's own tests of its RocksDB states pass on our store",
+    summary: "GeaFlow's own tests of its RocksDB states pass on our store",
     help: "\
 Usage: cargo xtask geaflow-tests --source DIR [--tests N] [--no-build] [MAVEN ARGUMENTS]
 

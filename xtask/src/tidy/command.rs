@@ -11,7 +11,7 @@ use crate::workspace;
 /// `cargo xtask tidy`
 pub const TIDY: Command = Command {
     name: "tidy",
-    summary: "the house rules: layers, lengths, unsafe, links, words",
+    summary: "check the house rules: layers, lengths, unsafe, links, words",
     help: "\
 Usage: cargo xtask tidy [--accept-format | --circles | --tighten]
 

@@ -4,6 +4,7 @@ use fulgurite_rivals::{Lmdb, RocksDb, Settings, WritingEngine};
 
 use crate::engines::fulgurite::Fulgurite;
 use crate::engines::sustained::SustainedEngine;
+use crate::error::{Error, Result};
 
 /// Every engine of the suites of tables, the measured one first.
 pub const NAMES: [&str; 9] =
@@ -138,6 +139,17 @@ pub fn present<E: Copy>(
     present
 }
 
+/// Refuses a run that would measure nothing. `notes` are those of [`present`].
+///
+/// # Errors
+/// [`Error::NoEngine`] with the notes, if no engine is present.
+pub fn refuse_none<E>(present: &[E], notes: &[String]) -> Result<()> {
+    match present {
+        [] => Err(Error::NoEngine { missing: notes.join("; ") }),
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use fulgurite_rivals::{Level, Usage};
@@ -165,6 +177,15 @@ mod tests {
         let notes = notes(&["lmdb", "lmdb-at-rest", "fulgurite"], settings);
         assert_eq!(notes.iter().map(|note| note.name).collect::<Vec<_>>(), ["fulgurite", "lmdb"]);
         assert!(notes[1].version.starts_with("0.9") && notes[1].settings.contains("synced"), "{notes:?}");
+    }
+
+    #[test]
+    fn a_run_without_any_engine_is_refused_with_what_each_needs() {
+        let mut notes = Vec::new();
+        let present = present(&["a"], |name| (*name, Some("install it".to_owned())), &mut notes);
+        let error = refuse_none(&present, &notes).expect_err("none is present").to_string();
+        assert_eq!(error, "no engine can be measured: a was not measured: install it");
+        assert!(refuse_none(&["a"], &notes).is_ok());
     }
 
     #[test]

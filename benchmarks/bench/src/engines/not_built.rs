@@ -6,7 +6,7 @@ macro_rules! features {
             #[doc = concat!("The feature `", $feature, "` is off.")]
             #[allow(dead_code)] // Each is used where its feature is off.
             pub fn $function() -> Option<String> {
-                const REASON: &str = concat!("it was not built in; `cargo xtask bench` does so, by the feature `", $feature, "`", $reason);
+                const REASON: &str = concat!("it was not built in; use `cargo xtask bench`, or the feature `", $feature, "`", $reason);
                 Some(REASON.to_owned())
             }
         )*

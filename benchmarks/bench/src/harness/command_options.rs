@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::floors::around::{Around, Floors};
 use crate::harness::arguments::{each, number};
 use crate::harness::report::Report;
-use crate::harness::suite::{default_directory, seed_of_the_clock};
+use crate::harness::suite::{default_directory, ensure_writable, seed_of_the_clock};
 use crate::measure::machine;
 
 /// What every such command understands.
@@ -53,6 +53,18 @@ impl CommandOptions {
         }
         let directory = directory.map_or_else(default_directory, Ok)?;
         Ok(Some(Self { quick, seed: seed.unwrap_or_else(seed_of_the_clock), directory, json }))
+    }
+
+    /// Begins a run: shows the machine and the seed, and measures the floors.
+    ///
+    /// # Errors
+    /// If the file of `--json` cannot be written.
+    pub fn begin(&self) -> Result<Floors> {
+        self.json.iter().try_for_each(|path| ensure_writable(path))?;
+        eprintln!("{}; --seed {}", machine::summary(None), self.seed);
+        let floors = Floors::measure(&self.directory, self.seed, self.quick);
+        eprintln!("limits: {}", floors.in_words());
+        Ok(floors)
     }
 
     /// Writes what was found to the file of `--json`, with the machine and, of a whole run, its floors before and after

@@ -25,7 +25,7 @@ pub struct Amount {
     pub data: String,
     /// Of the measured engine.
     pub value: f64,
-    /// The same of a rival, where it has one.
+    /// The same of LMDB, where it was measured.
     pub rival: Option<f64>,
     /// Such as `bytes`.
     pub unit: &'static str,

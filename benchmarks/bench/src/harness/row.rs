@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::json::number;
+use crate::json::{number, quoted};
 use crate::measure::statistics::{median, spread};
 
 /// Figures by their names, in the order in which they were noted.
@@ -130,7 +130,7 @@ impl Row {
             write!(out, ",\"{name}\":{middle},\"{name}_spread\":{spread}").expect("writing to memory does not fail");
         }
         if let Some(reason) = &self.left_out {
-            write!(out, ",\"not_measured\":\"{reason}\"").expect("writing to memory does not fail");
+            write!(out, ",\"not_measured\":{}", quoted(reason)).expect("writing to memory does not fail");
         }
         out.push_str(",\"claims\":[");
         for (position, claim) in self.claims.iter().enumerate() {

@@ -84,6 +84,7 @@ pub fn execute<S: Suite>(suite: &S, arguments: Vec<String>) -> Result<bool> {
         print!("{judgement}");
         return Ok(good);
     }
+    [&options.json, &options.out].into_iter().flatten().try_for_each(|path| ensure_writable(path))?;
     let measure = |when: &str| {
         let floors = Floors::measure(&directory, seed, options.quick);
         eprintln!("limits {when} the run: {}", floors.in_words());
@@ -95,6 +96,15 @@ pub fn execute<S: Suite>(suite: &S, arguments: Vec<String>) -> Result<bool> {
     report.notes.extend(report.limits.iter().flat_map(Around::notes));
     complete(&mut report, seed, &options)?;
     print_report(&report, options.format, suite.judgement(&options, &report))
+}
+
+/// Makes sure that a file can be written at the end of a run, which may be hours away. What it has stays.
+///
+/// # Errors
+/// What the disk answers.
+pub fn ensure_writable(path: &Path) -> Result<()> {
+    let opened = std::fs::File::options().create(true).append(true).open(path);
+    opened.map(drop).map_err(|error| Error::io("open", path, error))
 }
 
 /// Notes what the figures were measured on, and writes their lines to the files that the options name.

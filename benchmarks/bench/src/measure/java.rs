@@ -25,8 +25,8 @@ impl JavaProgram {
         match self.directory() {
             Some(_) => None,
             None => Some(format!(
-                "its program in Java was not built; `cargo xtask bench {}` does so where a JDK (17 or later) and Maven \
-                 are installed",
+                "its program in Java was not built; install a JDK (17 or later) and Maven, and start this by \
+                 `cargo xtask bench {}`, which builds it",
                 self.suite
             )),
         }

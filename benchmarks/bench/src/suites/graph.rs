@@ -8,12 +8,11 @@ use fulgurite::{Database, Durability, ReadTxn};
 use fulgurite_graph::{Checkpoints, DirectoryStorage, Edge, EdgeQuery, Graph, GraphOptions};
 use fulgurite_rivals::Failure;
 
-use crate::error::{Error, Result};
-use crate::floors::around::Floors;
+use crate::error::Result;
 use crate::harness::command_options::CommandOptions;
 use crate::harness::report::Report;
 use crate::harness::row::{Figures, Row};
-use crate::measure::machine;
+use crate::measure::places::Places;
 
 /// What `graph --help` prints.
 const HELP: &str = "\
@@ -26,7 +25,7 @@ checkpoints 1 % of the vertices get other values, and 1 % of the edges change: h
 are new.
 
 Options:
-      --vertices N       Vertices [default: 1000000]
+      --vertices N       Vertices [default: 1,000,000]
       --quick            10,000 vertices and few queries, to see that everything works; bars are not judged
       --seed NUMBER      Seed of the edges and queries, to repeat a run [default: from the clock]
       --json FILE        Also write the figures to FILE, after a line about the machine
@@ -49,24 +48,19 @@ struct Options {
 /// Runs the command. Returns whether all bars are met.
 ///
 /// # Errors
-/// [`Error::Usage`]; what the engine or the disk reports.
+/// [`Error::Usage`](crate::error::Error::Usage); what the engine or the disk reports.
 pub fn execute(arguments: Vec<String>) -> Result<bool> {
     let Some(options) = parse(arguments)? else {
         print!("{HELP}");
         return Ok(true);
     };
     let shared = &options.shared;
-    eprintln!("{}; --seed {}", machine::summary(None), shared.seed);
-    let floors = Floors::measure(&shared.directory, shared.seed, shared.quick);
-    eprintln!("limits: {}", floors.in_words());
-    let directory = shared.directory.join("graph");
-    // Of an earlier run.
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).map_err(|error| Error::io("create", &directory, error))?;
+    let floors = shared.begin()?;
+    let places = Places::new(&shared.directory, false)?;
     let mut figures = Figures::default();
-    let is_met = measure(&options, &directory, &mut figures);
-    let _ = std::fs::remove_dir_all(&directory);
+    let is_met = measure(&options, places.path(), &mut figures);
     let is_met = is_met.map_err(|error| Failure::new("fulgurite", "graph", error))?;
+    drop(places);
     shared.write(floors, Report { rows: vec![row(options.vertices, figures)], ..Report::default() })?;
     Ok(is_met)
 }
@@ -312,10 +306,14 @@ mod tests {
     fn a_quick_run_measures_everything() {
         let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let json = other.path().join("graph.jsonl");
+        // The user's own folder.
+        std::fs::create_dir(directory.path().join("graph")).unwrap();
         let (files, out) = (directory.path().display(), json.display());
         let line = format!("--quick --seed 5 --vertices 2000 --directory {files} --json {out}");
         assert!(execute(line.split_whitespace().map(str::to_owned).collect()).unwrap());
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+        let left: Vec<_> =
+            std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["graph"]);
         let lines = std::fs::read_to_string(json).unwrap();
         assert!(lines.starts_with("{\"machine\":") && lines.contains("\"rounds_of\":\"graph\""), "{lines}");
         assert!(lines.contains("\"scan, edges a second\":[") && lines.contains("\"p99_ns\":["), "{lines}");

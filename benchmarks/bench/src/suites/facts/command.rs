@@ -9,11 +9,10 @@ use super::report::{Row, Table};
 use super::workload::Workload;
 use super::{browsing, images, query_rows, store_rows};
 use crate::engines::known::{self, EngineNote};
-use crate::error::{Error, Result};
-use crate::floors::around::Floors;
+use crate::error::Result;
 use crate::harness::command_options::CommandOptions;
 use crate::harness::report::Report;
-use crate::measure::machine;
+use crate::measure::places::Places;
 
 /// What `glean --help` prints.
 const HELP: &str = "\
@@ -31,11 +30,11 @@ Times are processor time: of the process for writing and queries, of the thread 
 of an image are wall time. Commits survive the process, not the machine.
 
 Options:
-      --facts N          Facts of the store [default: 2000000]
-      --query-facts N    Facts of each kind beneath the queries [default: 10000]
-      --files N          Files of the index, of 50 lines each [default: 1000]
+      --facts N          Facts of the store [default: 2,000,000]
+      --query-facts N    Facts of each kind beneath the queries [default: 10,000]
+      --files N          Files of the index, of 50 lines each [default: 1,000]
       --rounds N         Rounds; the backends take turns in each, and medians are printed [default: 3]
-      --quick            20,000 facts and one round, to see that everything works; bars are not judged
+      --quick            20,000 facts, few files and one round, to see that everything works; bars are not judged
       --seed NUMBER      Seed of the facts and questions, to repeat a run [default: from the clock]
       --json FILE        Also write the figures of all rounds to FILE, after a line about the machine and versions
       --directory DIR    Where files go; use a real disk [default: target/bench]
@@ -53,16 +52,14 @@ struct Options {
 /// Runs the command. Returns whether all bars are met.
 ///
 /// # Errors
-/// [`Error::Usage`]; what a store or the disk reports; a wrong answer.
+/// [`Error::Usage`](crate::error::Error::Usage); what a store or the disk reports; a wrong answer.
 pub fn execute(arguments: Vec<String>) -> Result<bool> {
     let Some(options) = parse(arguments)? else {
         print!("{HELP}");
         return Ok(true);
     };
-    let CommandOptions { quick, seed, directory, .. } = &options.shared;
-    eprintln!("{}; {} facts, --seed {seed}", machine::summary(None), options.facts);
-    let floors = Floors::measure(directory, *seed, *quick);
-    eprintln!("limits: {}", floors.in_words());
+    let CommandOptions { quick, seed, .. } = &options.shared;
+    let floors = options.shared.begin()?;
     let (mut is_met, mut report) = (true, Report { engines: engines(), ..Report::default() });
     let mut add = |title, records, rows: Vec<Row>, (ours, lmdb): (Figures, Figures)| {
         let table = Table { title, records, rows, ours, lmdb };
@@ -148,13 +145,8 @@ fn alone<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
     what: &'static str,
     measure: impl FnOnce(&Path) -> Result<T, E>,
 ) -> Result<T> {
-    let directory = options.shared.directory.join("glean");
-    // Of an earlier run.
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).map_err(|error| Error::io("create", &directory, error))?;
-    let measured = measure(&directory).map_err(|error| Failure::new("facts", what, error).into());
-    let _ = std::fs::remove_dir_all(&directory);
-    measured
+    let places = Places::new(&options.shared.directory, false)?;
+    measure(places.path()).map_err(|error| Failure::new("facts", what, error).into())
 }
 
 #[cfg(test)]
@@ -180,13 +172,17 @@ mod tests {
     fn a_quick_run_measures_everything() {
         let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let json = other.path().join("glean.jsonl");
+        // The user's own folder.
+        std::fs::create_dir(directory.path().join("glean")).unwrap();
         let line = format!(
             "--quick --seed 5 --facts 3000 --query-facts 60 --files 12 --directory {} --json {}",
             directory.path().display(),
             json.display()
         );
         assert!(execute(words(&line)).unwrap());
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+        let left: Vec<_> =
+            std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["glean"]);
         let lines = std::fs::read_to_string(json).unwrap();
         assert!(lines.starts_with("{\"machine\":"), "{lines}");
         for (table, engines) in [("facts", 2), ("queries", 2), ("index of code", 1), ("image", 2)] {

@@ -33,7 +33,7 @@ Options:
       --quick            Use few statements and short passes, and judge nothing
       --only WORKLOADS   Run only these, separated by commas; `threads` means all that begin with it
       --engines ENGINES  Measure only these engines, separated by commas
-      --statements N     Statements to load [default: 1,000,000]
+      --statements N     Statements to load, at least 10,000 [default: 1,000,000]
       --generate FILE    Only write the statements to FILE
       --rounds NUMBER    Rounds of each measurement; the median counts [default: 3]
       --seed NUMBER      Seed of the lookups, to repeat a run [default: from the clock]

@@ -55,6 +55,7 @@ pub fn run(options: &Options<Measure>, directory: &Path, seed: u64) -> Result<Re
     let mut report = Report::default();
     let present = known::present(&wanted, |entry| (entry.name, (entry.missing)()), &mut report.notes);
     report.notes.iter().for_each(|note| eprintln!("{note}"));
+    known::refuse_none(&present, &report.notes)?;
     for entry in &present {
         let (version, settings) = (entry.describe)();
         eprintln!("{} {version}: {settings}", entry.name);

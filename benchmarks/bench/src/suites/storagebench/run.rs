@@ -45,6 +45,7 @@ pub fn run(options: &Options, directory: &Path, seed: u64) -> Result<Report> {
     }
     let places = Places::new(directory, options.keep)?;
     let logs = logs(options, &mut report);
+    known::refuse_none(&[&names[..], &logs[..]].concat(), &report.notes)?;
     let mut suite = Suite::new(options, places, seed, engines, report);
     suite.logs = logs;
     for workload in Workload::ALL.into_iter().filter(|workload| options.wants(workload)) {

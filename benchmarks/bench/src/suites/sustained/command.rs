@@ -27,7 +27,7 @@ Options:
       --quick            Use few records, and judge nothing
       --only WORKLOADS   Run only these workloads, separated by commas
       --engines ENGINES  Measure only these engines, separated by commas; gets of LMDB at rest are always measured
-      --records NUMBER   Records that are loaded first [default: 10,000,000]; twice as many are put.
+      --records NUMBER   Records to load first, 1,000 to 20,000,000 [default: 10,000,000]; twice as many are put.
                          `skewed` and `sequential` load five times as many, or as many as memory allows;
                          `bounded` loads at least four million
       --rounds NUMBER    Rounds of each workload; the median counts [default: 1]

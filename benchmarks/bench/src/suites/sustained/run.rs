@@ -47,6 +47,7 @@ pub fn run_with(engines: &[Entry], runner: Runner, options: &Options, directory:
     let mut report = Report::default();
     let present = known::present(engines, |engine| (engine.name, (engine.missing)()), &mut report.notes);
     report.notes.iter().for_each(|note| eprintln!("{note}"));
+    known::refuse_none(&present, &report.notes)?;
     let places = Places::new(directory, options.keep)?;
     let mut suite = Suite { options, places, seed, engines: present, runner, report, started: Instant::now() };
     for workload in Workload::ALL {

@@ -81,7 +81,7 @@ Options:
       --engines ENGINES  Measure only these engines, separated by commas; missing engines are named
       --level LEVEL      What a commit survives: memory (nothing), log (a killed process), disk (a power cut)
                          [default: log]
-      --records NUMBER   {}
+      --records NUMBER   {}; 100 to 20,000,000
       --rounds NUMBER    Rounds of each workload; the median counts [default: {ROUNDS}]
       --seed NUMBER      Seed of the operations, to repeat a run [default: from the clock]
       --format FORMAT    table, or json: one line for each result [default: table]

@@ -46,6 +46,7 @@ pub fn run_with(
     let mut report = Report::default();
     let present = known::present(engines, |entry| (entry.engine.name, (entry.engine.missing)()), &mut report.notes);
     report.notes.iter().for_each(|note| eprintln!("{note}"));
+    known::refuse_none(&present, &report.notes)?;
     let places = Places::new(directory, options.keep)?;
     let cache_bytes = (machine::memory_bytes() / CACHE_SHARE).min(CACHE_BYTES_MAX);
     let definitions: Vec<&Definition> =

@@ -25,7 +25,7 @@ Options:
       --quick            Use few records and transactions, and judge nothing
       --only WORKLOADS   Run only these workloads, separated by commas; `sync` means all that begin with it
       --engines ENGINES  Measure only these engines, separated by commas
-      --records NUMBER   Records that are loaded first [default: 1,000,000]
+      --records NUMBER   Records that are loaded first, at least 1,000 [default: 1,000,000]
       --rounds NUMBER    Rounds of each workload; the median counts [default: 5]
       --seed NUMBER      Seed of the changes, to repeat a run [default: from the clock]
       --format FORMAT    table, or json: one line for each result [default: table]

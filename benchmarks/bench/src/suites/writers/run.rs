@@ -51,6 +51,7 @@ pub fn run(options: &Options, directory: &Path, seed: u64) -> Result<Report> {
 pub fn run_with(engines: &[Entry], options: &Options, directory: &Path, seed: u64) -> Result<Report> {
     let mut report = Report::default();
     let present = known::present(engines, |engine| (engine.name, (engine.missing)()), &mut report.notes);
+    known::refuse_none(&present, &report.notes)?;
     let places = Places::new(directory, options.keep)?;
     let mut suite = Suite { options, places, seed, engines: present, report, started: Instant::now() };
     suite.report.notes.iter().for_each(|note| eprintln!("{note}"));

@@ -1,19 +1,12 @@
-//! Programs that run side by side: as many at once as there are processors.
-//!
-//! (1) Programs start in the order in which they are given. (2) What one prints is shown when it ends, in one piece
-//! below the line that names it. (3) A program that fails does not keep the others from running. Called by `ci` and by
-//! `miri`.
+//! The lanes: the programs of all tasks in one queue, from which each lane takes the next one.
 
 use std::collections::VecDeque;
-use std::io::{PipeReader, Read};
 use std::path::Path;
-use std::process::{Child, Command};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use crate::command::{Failure, SKIPPED};
-use crate::launch;
-use crate::workspace;
+use super::program::Program;
+use crate::command::Failure;
 
 /// Something that is proved by programs.
 pub struct Task<'t> {
@@ -25,21 +18,6 @@ pub struct Task<'t> {
 
 /// Makes the programs of a task ready, in the workspace's root directory.
 pub type Prepare<'t> = dyn Fn(&Path) -> Result<Vec<Program>, Failure> + Sync + 't;
-
-/// A program that runs beside others.
-pub struct Program {
-    /// What starts it.
-    pub command: Command,
-    /// How many tests it runs, of a program of tests: it fails if it runs any other number.
-    pub tests: Option<u64>,
-}
-
-impl Program {
-    /// A program whose exit code is its result.
-    pub fn new(command: Command) -> Self {
-        Self { command, tests: None }
-    }
-}
 
 /// How a task ended.
 #[derive(Debug)]
@@ -70,7 +48,7 @@ fn run_in(lanes: usize, root: &Path, tasks: &[Task<'_>]) -> Vec<Ending> {
                             Ok(programs) => (programs, Ok(())),
                             Err(failure) => (Vec::new(), Err(failure)),
                         },
-                        Some((label, program)) => (Vec::new(), show(&label, program)),
+                        Some((label, program)) => (Vec::new(), program.run(&label)),
                     };
                     queue.ended(work.task, task.name, programs, result, begun.elapsed());
                 }
@@ -142,90 +120,10 @@ impl Queue {
     }
 }
 
-/// Runs a program and shows what it printed.
-fn show(label: &str, program: Program) -> Result<(), Failure> {
-    let shown = workspace::shown(&program.command);
-    println!("-- {label} starts: $ {}", shortened(&shown));
-    let begun = Instant::now();
-    let (text, result) = match start(program.command) {
-        Ok((child, output)) => finish(&shown, child, output),
-        Err(error) => (String::new(), Err(Failure::Failed(format!("`{shown}` cannot start: {error}")))),
-    };
-    let result = result.and_then(|()| program.tests.map_or(Ok(()), |tests| ran(&text, tests)));
-    let result = result.map_err(|failure| skipped(failure, &text));
-    let verdict = match &result {
-        Ok(()) => "passed".into(),
-        Err(Failure::Unavailable(reason)) => format!("{MARK}{reason}"),
-        Err(failure) => format!("FAILED: {failure}"),
-    };
-    println!(
-        "-- {label} has ended ({:.1} s):\n{}\n-- {label}: {verdict}",
-        begun.elapsed().as_secs_f64(),
-        text.trim_end()
-    );
-    result
-}
-
-/// A failure that only says that the program could not check anything: with the reason that it has printed.
-fn skipped(failure: Failure, text: &str) -> Failure {
-    match failure {
-        Failure::Child(SKIPPED) => {
-            let reason = text.lines().rev().find_map(|line| line.split_once(MARK));
-            Failure::Unavailable(reason.map_or("see what it printed", |(_, reason)| reason).into())
-        }
-        failure => failure,
-    }
-}
-
-/// Stands before the reason in the report of `cargo xtask test`.
-const MARK: &str = "SKIPPED: ";
-
-/// Starts a program with both of its outputs in one pipe, in the order in which it writes them.
-fn start(mut command: Command) -> std::io::Result<(Child, PipeReader)> {
-    let (output, input) = std::io::pipe()?;
-    command.stdout(input.try_clone()?).stderr(input);
-    // `command` ends here, and with it our ends for writing: the pipe closes when the program's own do.
-    Ok((command.spawn()?, output))
-}
-
-fn finish(shown: &str, mut child: Child, mut output: PipeReader) -> (String, Result<(), Failure>) {
-    let mut bytes = Vec::new();
-    let read = output.read_to_end(&mut bytes);
-    let result = read.and_then(|_| child.wait());
-    let result = match result {
-        Ok(status) => launch::judge(shown, status),
-        Err(error) => Err(Failure::Failed(format!("`{shown}`: {error}"))),
-    };
-    (String::from_utf8_lossy(&bytes).into_owned(), result)
-}
-
-/// Whether the output of a test program reports as many tests as it has to run.
-fn ran(text: &str, tests: u64) -> Result<(), Failure> {
-    let announced: u64 = text.lines().map(tests_announced).sum();
-    if announced == tests && tests > 0 {
-        return Ok(());
-    }
-    Err(Failure::Failed(format!("it ran {announced} tests, and not the {tests} that it was given")))
-}
-
-/// How many tests a line of a test program's output announces: `running 12 tests`.
-fn tests_announced(line: &str) -> u64 {
-    let number = line.strip_prefix("running ").and_then(|rest| rest.split(' ').next());
-    number.and_then(|number| number.parse().ok()).unwrap_or(0)
-}
-
-/// As much of a command as a line holds.
-fn shortened(shown: &str) -> String {
-    const CHARACTERS_MAX: usize = 160;
-    match shown.char_indices().nth(CHARACTERS_MAX) {
-        Some((end, _)) => format!("{}…", &shown[..end]),
-        None => shown.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace;
 
     fn tool(arguments: &[&str]) -> Program {
         Program::new(workspace::child(Path::new("."), "rustc", arguments))
@@ -252,7 +150,7 @@ mod tests {
         let none: &Prepare<'_> = &|_| Ok(Vec::new());
         let tasks = [missing, none].map(|prepare| Task { name: "task", prepare });
         let endings = run_in(1, Path::new("."), &tasks);
-        for (ending, why) in endings.iter().zip(["cannot start", "no program"]) {
+        for (ending, why) in endings.iter().zip(["cannot run", "no program"]) {
             assert!(matches!(&ending.result, Err(Failure::Failed(reason)) if reason.contains(why)), "{ending:?}");
         }
     }
@@ -267,34 +165,5 @@ mod tests {
         };
         let tasks = [Task { name: "one", prepare }, Task { name: "other", prepare }];
         assert!(run_in(2, Path::new("."), &tasks).iter().all(|ending| ending.result.is_ok()));
-    }
-
-    #[test]
-    fn a_program_that_could_not_check_anything_is_skipped_for_its_reason() {
-        let text =
-            "java SKIPPED: no JDK (0.1 s)\nstep  seconds  result\njava  0.1  SKIPPED: no JDK\n0 passed, 0 failed\n";
-        let reason = |failure, text| match skipped(failure, text) {
-            Failure::Unavailable(reason) => Some(reason),
-            _ => None,
-        };
-        assert_eq!(reason(Failure::Child(SKIPPED), text).as_deref(), Some("no JDK"));
-        assert_eq!(reason(Failure::Child(SKIPPED), "").as_deref(), Some("see what it printed"));
-        assert_eq!(reason(Failure::Child(1), text), None);
-    }
-
-    #[test]
-    fn a_run_of_other_tests_than_were_given_is_a_failure() {
-        assert!(ran("\nrunning 12 tests\ntest a ... ok\n", 12).is_ok() && ran("running 1 test", 1).is_ok());
-        for (text, tests) in [("running 11 tests", 12), ("running 13 tests", 12), ("running 0 tests", 0), ("", 1)] {
-            assert!(ran(text, tests).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn both_outputs_of_a_program_are_kept_with_its_exit_code() {
-        let (child, output) = start(tool(&["--no-such-option"]).command).expect("rustc starts");
-        let (text, result) = finish("rustc", child, output);
-        assert!(text.contains("no-such-option") && result.is_err());
-        assert!(shortened(&"a".repeat(500)).chars().count() < 200 && shortened("short") == "short");
     }
 }
