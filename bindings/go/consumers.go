@@ -10,6 +10,7 @@ import (
 	"context"
 	"iter"
 	"runtime"
+	"time"
 )
 
 // ConsumerPosition returns the position of a consumer: the first that it has not processed, or 0 if it has
@@ -104,10 +105,12 @@ func (s *EventStore) some(ctx context.Context, from uint64) ([]Event, error) {
 	return events, nil
 }
 
-// Follower returns every event of a store once, in order, as soon as it has the store's durability.
+// Follower returns every event of a store once, in order, as soon as it has the store's durability; with a
+// query, every event that matches.
 type Follower struct {
 	handle *handle
-	store  *EventStore
+	// store is kept, because a collected database is closed. It is nil if another process has the store.
+	store *EventStore
 	// batch and rest are used while handle.reading is held.
 	batch eventBatch
 	// rest has the events that a loop has read and not consumed.
@@ -117,18 +120,107 @@ type Follower struct {
 // Follow follows the store from a position on. It sees what this process appends. The error is ErrInvalid
 // if the position is above that of the next event.
 func (s *EventStore) Follow(from uint64) (*Follower, error) {
-	var c C.fulgurite_follower
-	err := s.do(func(store C.fulgurite_event_store) C.int {
-		return C.fulgurite_follow_events(store, C.uint64_t(from), &c)
+	return s.FollowQuery(nil, from)
+}
+
+// FollowQuery is Follow for the events that match a query. The follower reads the other events too, and
+// passes them.
+func (s *EventStore) FollowQuery(query Query, from uint64) (*Follower, error) {
+	if s.isMissing() {
+		return nil, ErrClosed
+	}
+	defer runtime.KeepAlive(s)
+	packed := packQuery(query)
+	return newFollower(s, func(c *C.fulgurite_follower) C.int {
+		return packed.with(func(items *C.fulgurite_query_item, count C.size_t) C.int {
+			return C.fulgurite_follow_query(s.c(), items, count, C.uint64_t(from), c)
+		})
 	})
-	if err != nil {
+}
+
+// ConnectFollower follows the store that another process serves at a Unix socket (EventStore.Serve, or
+// `fulgurite events append --serve`), from a position on. math.MaxUint64 is the position of the next event.
+// The other process sends only events that match the query; nil matches every event. The error is ErrSocket
+// if no process serves there.
+//
+// Next and All return ErrInvalid if the position is above that of the next event: it is another store, or a
+// power cut has lost events. They return ErrSocket if the other process ends: connect again at Position.
+// Both processes must have the same version of the library.
+func ConnectFollower(ctx context.Context, socket string, query Query, from uint64) (*Follower, error) {
+	packed := packQuery(query)
+	return connect(ctx, func() (*Follower, error) {
+		path, err := cText(socket)
+		if err != nil {
+			return nil, err
+		}
+		defer free(path)
+		return newFollower(nil, func(c *C.fulgurite_follower) C.int {
+			return packed.with(func(items *C.fulgurite_query_item, count C.size_t) C.int {
+				return C.fulgurite_connect_follower(path, items, count, C.uint64_t(from), c)
+			})
+		})
+	})
+}
+
+// ConnectConsumer is ConnectFollower as a consumer: from the position on that the other store has for this
+// name, or from the first event. Acknowledge raises this position, so the consumer receives each event at
+// least once. The error is ErrInvalid if another connection has the name. Do not use the name of a view.
+func ConnectConsumer(ctx context.Context, socket, consumer string, query Query) (*Follower, error) {
+	packed := packQuery(query)
+	return connect(ctx, func() (*Follower, error) {
+		path, err := cText(socket)
+		if err != nil {
+			return nil, err
+		}
+		defer free(path)
+		name, err := cText(consumer)
+		if err != nil {
+			return nil, err
+		}
+		defer free(name)
+		return newFollower(nil, func(c *C.fulgurite_follower) C.int {
+			return packed.with(func(items *C.fulgurite_query_item, count C.size_t) C.int {
+				return C.fulgurite_connect_consumer(path, name, items, count, c)
+			})
+		})
+	})
+}
+
+// newFollower makes a follower of what a function opens.
+func newFollower(store *EventStore, open func(*C.fulgurite_follower) C.int) (*Follower, error) {
+	var c C.fulgurite_follower
+	if err := call(func() C.int { return open(&c) }); err != nil {
 		return nil, err
 	}
-	follower := &Follower{store: s}
+	follower := &Follower{store: store}
 	follower.handle = newHandle(follower, uint64(c.id), func(id uint64) {
 		C.fulgurite_close_follower(C.fulgurite_follower{id: C.uint64_t(id)})
 	})
 	return follower, nil
+}
+
+// connect opens a follower on a goroutine. If the context ends first, the follower is closed when it has
+// connected: the name of a consumer is free again then.
+func connect(ctx context.Context, open func() (*Follower, error)) (*Follower, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	type opened struct {
+		follower *Follower
+		err      error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		follower, err := open()
+		done <- opened{follower, err}
+	}()
+	select {
+	case result := <-done:
+		return result.follower, result.err
+	case <-ctx.Done():
+		go func() { _ = (<-done).follower.Close() }()
+		return nil, ctx.Err()
+	}
 }
 
 func (f *Follower) isMissing() bool {
@@ -230,4 +322,91 @@ func (f *Follower) Position() (next, missed uint64, err error) {
 		return f.rest[0].Position, uint64(skipped), err
 	}
 	return uint64(position), uint64(skipped), err
+}
+
+// Acknowledge says that a consumer (ConnectConsumer) has processed all events before a position, such as the
+// one after the last event of a loop. The other process stores the position, and the consumer begins there
+// when it connects again. A position that is not above those before changes nothing.
+//
+// It returns before the position is stored: if one of the processes ends then, the consumer may receive
+// these events again.
+func (f *Follower) Acknowledge(position uint64) error {
+	if f.isMissing() {
+		return ErrClosed
+	}
+	defer runtime.KeepAlive(f)
+	f.handle.reading.Lock()
+	defer f.handle.reading.Unlock()
+	if f.handle.closed.Load() {
+		return ErrClosed
+	}
+	return call(func() C.int { return C.fulgurite_acknowledge_events(f.c(), C.uint64_t(position)) })
+}
+
+// Server serves the events of a store to followers in other processes, until it is closed.
+type Server struct {
+	handle *handle
+	// store is kept, because a collected database is closed.
+	store *EventStore
+}
+
+// Serve serves the events of the store at a Unix socket. Other processes follow by ConnectFollower, or in
+// other languages. The socket's file is created, and removed by Close; beside it stays an empty file whose
+// name ends in .lock. The error is ErrSocket if the path has a file that is not a socket, or another process
+// serves there.
+//
+// Every process that may open the socket's file can read all events, and raise the positions of all
+// consumers. Close the server before the database.
+func (s *EventStore) Serve(socket string) (*Server, error) {
+	path, err := cText(socket)
+	if err != nil {
+		return nil, err
+	}
+	defer free(path)
+	var c C.fulgurite_event_server
+	err = s.do(func(store C.fulgurite_event_store) C.int { return C.fulgurite_serve_events(store, path, &c) })
+	if err != nil {
+		return nil, err
+	}
+	server := &Server{store: s}
+	server.handle = newHandle(server, uint64(c.id), func(id uint64) {
+		C.fulgurite_close_event_server(C.fulgurite_event_server{id: C.uint64_t(id)}, 0)
+	})
+	return server, nil
+}
+
+func (s *Server) isMissing() bool {
+	return s == nil || s.handle == nil
+}
+
+func (s *Server) c() C.fulgurite_event_server {
+	return C.fulgurite_event_server{id: C.uint64_t(s.handle.id)}
+}
+
+// Followers returns how many followers are connected.
+func (s *Server) Followers() (int, error) {
+	if s.isMissing() {
+		return 0, ErrClosed
+	}
+	defer runtime.KeepAlive(s)
+	var count C.size_t
+	err := call(func() C.int { return C.fulgurite_server_followers(s.c(), &count) })
+	return int(count), err
+}
+
+// Close ends the server at once. Followers may lack the last events. The second call returns ErrClosed.
+func (s *Server) Close() error {
+	return s.Finish(0)
+}
+
+// Finish is Close, but first sends all events that there are to the followers that are connected, for the
+// given time at most.
+func (s *Server) Finish(wait time.Duration) error {
+	if s.isMissing() || !s.handle.take() {
+		return ErrClosed
+	}
+	s.handle.cleanup.Stop()
+	defer runtime.KeepAlive(s)
+	timeout := C.uint64_t(max(wait.Milliseconds(), 0))
+	return call(func() C.int { return C.fulgurite_close_event_server(s.c(), timeout) })
 }

@@ -14,7 +14,8 @@ import (
 var (
 	// ErrNotFound says that a key has no value.
 	ErrNotFound = errors.New("fulgurite: the key has no value")
-	// ErrClosed says that a database, table, transaction, feed, event store or follower is closed, has ended or is nil.
+	// ErrClosed says that a database, table, transaction, feed, event store, follower or server is closed, has
+	// ended or is nil.
 	ErrClosed = &Error{Code: int(C.FULGURITE_CLOSED), message: "it is closed, or was not opened"}
 	// ErrConflict says that another transaction changed what this one used. Run it again.
 	ErrConflict = &Error{Code: int(C.FULGURITE_CONFLICT), message: "the transaction conflicts with another one"}
@@ -54,6 +55,9 @@ var (
 	ErrTombstone = &Error{Code: int(C.FULGURITE_TOMBSTONE), message: "the stream was deleted for ever"}
 	// ErrConditionFailed says that an event matches the query of AppendIf.
 	ErrConditionFailed = &Error{Code: int(C.FULGURITE_CONDITION_FAILED), message: "an event matches the query"}
+	// ErrSocket says that the socket of an event store failed: no process serves there, or it has ended, or the path
+	// is not free.
+	ErrSocket = &Error{Code: int(C.FULGURITE_SOCKET), message: "the socket of an event store failed"}
 	// ErrTimeout says that a wait has ended without success.
 	ErrTimeout = &Error{Code: int(C.FULGURITE_TIMEOUT), message: "the wait has ended without success"}
 )

@@ -324,6 +324,14 @@ func packQuery(query Query) *packedQuery {
 	return p
 }
 
+// with calls the library with the items of the query.
+func (p *packedQuery) with(run func(items *C.fulgurite_query_item, count C.size_t) C.int) C.int {
+	var pinner runtime.Pinner
+	defer pinner.Unpin()
+	p.pin(&pinner)
+	return run(unsafe.SliceData(p.items), C.size_t(len(p.items)))
+}
+
 func (s *EventStore) appendIf(query *packedQuery, from uint64, p *packedAppends) error {
 	var pinner runtime.Pinner
 	defer pinner.Unpin()
@@ -416,11 +424,9 @@ func (s *EventStore) readAll(ctx context.Context, from uint64, reverse bool) ite
 func (s *EventStore) readQuery(ctx context.Context, query Query, from uint64, reverse bool) iter.Seq2[Event, error] {
 	packed := packQuery(query)
 	return s.read(ctx, func(c C.fulgurite_event_store, cursor *C.fulgurite_event_cursor) C.int {
-		var pinner runtime.Pinner
-		defer pinner.Unpin()
-		packed.pin(&pinner)
-		items, count := unsafe.SliceData(packed.items), C.size_t(len(packed.items))
-		return C.fulgurite_read_query(c, items, count, C.uint64_t(from), C.bool(reverse), cursor)
+		return packed.with(func(items *C.fulgurite_query_item, count C.size_t) C.int {
+			return C.fulgurite_read_query(c, items, count, C.uint64_t(from), C.bool(reverse), cursor)
+		})
 	})
 }
 

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 
 // The version of this interface. Programs that were compiled with another one must not use the library.
-#define FULGURITE_ABI_VERSION 3
+#define FULGURITE_ABI_VERSION 4
 
 // The id of a dropped table that was created before the feed begins.
 #define FULGURITE_NO_TABLE_ID UINT64_MAX
@@ -128,6 +128,8 @@ typedef enum fulgurite_code {
   FULGURITE_TOMBSTONE = -43,
   // An event matches the query of an append. Read again, then decide again.
   FULGURITE_CONDITION_FAILED = -44,
+  // The socket of an event store failed: no process serves there, or it has ended, or the path is not free.
+  FULGURITE_SOCKET = -45,
 } fulgurite_code;
 
 // What a commit survives when it returns.
@@ -543,6 +545,12 @@ typedef struct fulgurite_follower {
   // Do not use it.
   uint64_t id;
 } fulgurite_follower;
+
+// A server for followers in other processes. 0 is none.
+typedef struct fulgurite_event_server {
+  // Do not use it.
+  uint64_t id;
+} fulgurite_event_server;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1223,14 +1231,78 @@ int fulgurite_close_event_cursor(struct fulgurite_event_cursor cursor);
 // Follows a store from a position on. A follower returns every event once, in order, as soon as it has
 // the store's durability. FULGURITE_INVALID if the position is above that of the next event.
 //
-// It follows what this process appends. A follower keeps no snapshot, and may stay open for ever.
+// It follows what this process appends; fulgurite_connect_follower follows another process. A follower
+// keeps no snapshot, and may stay open for ever.
 int fulgurite_follow_events(struct fulgurite_event_store store,
                             uint64_t from,
                             struct fulgurite_follower *follower);
 
+// As fulgurite_follow_events, but the follower returns only events that match a query: at least one of
+// its items. Without items, every event matches. The follower reads the other events too, and passes
+// them.
+//
+// # Safety
+// `items` points to `item_count` items, whose arrays and slices are as long as they say.
+int fulgurite_follow_query(struct fulgurite_event_store store,
+                           const struct fulgurite_query_item *items,
+                           size_t item_count,
+                           uint64_t from,
+                           struct fulgurite_follower *follower);
+
+// Follows the store that another process serves at a Unix socket (fulgurite_serve_events, or
+// `fulgurite events append --serve`), from a position on. UINT64_MAX is the position of the next event.
+// The other process sends only events that match a query; without items, every event matches. The names
+// in a query have at most 64 KiB. FULGURITE_SOCKET if no process serves there.
+//
+// If the position is above that of the next event, fulgurite_poll_events returns FULGURITE_INVALID: it
+// is another store, or a power cut has lost events. If the other process ends, it returns
+// FULGURITE_SOCKET: connect again at fulgurite_follower_position. Both processes must have the same
+// version of the library.
+//
+// # Safety
+// `socket` ends with a byte 0. `items` points to `item_count` items, whose arrays and slices are as
+// long as they say.
+int fulgurite_connect_follower(const char *socket,
+                               const struct fulgurite_query_item *items,
+                               size_t item_count,
+                               uint64_t from,
+                               struct fulgurite_follower *follower);
+
+// As fulgurite_connect_follower, as a consumer: from the position on that the other store has for this
+// name, or from the first event. fulgurite_acknowledge_events raises this position, so the consumer
+// receives each event at least once. The name has 1 to 1,024 bytes.
+//
+// FULGURITE_INVALID if another connection has the name: the call waits two seconds for the name.
+// FULGURITE_SOCKET if the other process sends no position for a minute, or can only read its store. Do
+// not use the name of a view.
+//
+// # Safety
+// As fulgurite_connect_follower. `consumer` ends with a byte 0.
+int fulgurite_connect_consumer(const char *socket,
+                               const char *consumer,
+                               const struct fulgurite_query_item *items,
+                               size_t item_count,
+                               struct fulgurite_follower *follower);
+
+// Says that a consumer (fulgurite_connect_consumer) has processed all events before a position. The
+// other process stores the position, and the consumer begins there when it connects again. A position
+// that is not above those before changes nothing. FULGURITE_INVALID if the position is above
+// fulgurite_follower_position, or the follower is no consumer.
+//
+// It returns before the position is stored: if one of the processes ends then, the consumer may receive
+// these events again. It waits for a running fulgurite_poll_events.
+int fulgurite_acknowledge_events(struct fulgurite_follower follower,
+                                 uint64_t position);
+
 // Returns the next events, up to `capacity`, and their number. If there are none, it waits at most
 // `timeout_ms` for some; 0 says that none came. The bytes of all are valid until the next call with
 // this follower, or until it is closed.
+//
+// With a query, 0 can also say that the call has only passed events that do not match. Call it again
+// then: fulgurite_follower_position has risen.
+//
+// A follower of another process returns FULGURITE_SOCKET when that process has ended, or no longer
+// serves, or stops in the middle of an event for a minute.
 //
 // Closing the follower waits for a running call. If the database is closed meanwhile, the call returns
 // FULGURITE_CLOSED within a second.
@@ -1252,6 +1324,30 @@ int fulgurite_follower_position(struct fulgurite_follower follower,
 
 // Closes a follower. Closing it twice returns FULGURITE_CLOSED.
 int fulgurite_close_follower(struct fulgurite_follower follower);
+
+// Serves the events of a store at a Unix socket, until the server is closed. Other processes follow by
+// fulgurite_connect_follower, or in other languages. The socket's file is created, and removed by
+// fulgurite_close_event_server; beside it stays an empty file whose name ends in `.lock`.
+// FULGURITE_SOCKET if the path has a file that is not a socket, or another process serves there.
+//
+// Every process that may open the socket's file can read all events, and raise the positions of all
+// consumers. Close the server before the database.
+//
+// # Safety
+// `socket` ends with a byte 0.
+int fulgurite_serve_events(struct fulgurite_event_store store,
+                           const char *socket,
+                           struct fulgurite_event_server *server);
+
+// Returns how many followers are connected to a server.
+int fulgurite_server_followers(struct fulgurite_event_server server, size_t *count);
+
+// Closes a server: it sends all events that there are to the followers that are connected, for
+// `timeout_ms` at most, then ends the connections. With 0 it ends them at once, and followers may lack
+// the last events. It waits for at most two seconds more until acknowledged positions are stored.
+// Closing it twice returns FULGURITE_CLOSED.
+int fulgurite_close_event_server(struct fulgurite_event_server server,
+                                 uint64_t timeout_ms);
 
 // Returns the position of a consumer: the first that it has not processed, or 0 if it has stored none.
 // Views of other languages are consumers too.

@@ -1,6 +1,8 @@
 /* Event stores: as they are meant to be used, and what programs do wrong. */
 #include "check.h"
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static fulgurite_slice slice(const char *text) {
     return (fulgurite_slice){.data = (const uint8_t *)text, .length = strlen(text)};
@@ -440,6 +442,169 @@ static void test_followers(fulgurite_database db) {
     FAILS(fulgurite_poll_events(follower, 0, events, 16, &count), FULGURITE_CLOSED, "follower");
 }
 
+/* Polls until so many events have come, and checks their positions, of which each is a digit. */
+static void expect_followed(fulgurite_follower follower, const char *positions) {
+    fulgurite_event events[2];
+    size_t count;
+    while (*positions != 0) {
+        OK(fulgurite_poll_events(follower, 60000, events, 2, &count));
+        for (size_t i = 0; i < count; i++, positions++) {
+            EXPECT(events[i].position == (uint64_t)(*positions - '0'));
+        }
+    }
+}
+
+static uint64_t position_of(fulgurite_follower follower) {
+    uint64_t position;
+    OK(fulgurite_follower_position(follower, &position, NULL));
+    return position;
+}
+
+static void test_followers_of_queries(fulgurite_database db) {
+    fulgurite_event_store store = opened(db, "followed queries");
+    fulgurite_slice kind = slice("paid"), bad = slice("\xff");
+    fulgurite_query_item item = {.kinds = &kind, .kind_count = 1};
+    fulgurite_follower follower, all;
+    fulgurite_event found;
+    size_t count;
+    const char *kinds[] = {"placed", "paid", "placed", "paid", "placed"};
+    FAILS(fulgurite_follow_query(store, &item, 1, 1, &follower), FULGURITE_INVALID, "position 1");
+    OK(fulgurite_follow_query(store, &item, 1, 0, &follower));
+    OK(fulgurite_follow_query(store, NULL, 0, 0, &all));
+    for (size_t i = 0; i < 5; i++) {
+        OK(append(store, "a", FULGURITE_ANY_VERSION, kinds[i]));
+    }
+    expect_followed(follower, "13");
+    expect_followed(all, "01234");
+    /* It passes the event behind them. */
+    OK(fulgurite_poll_events(follower, 0, &found, 1, &count));
+    EXPECT(count == 0 && position_of(follower) == 5);
+    FAILS(fulgurite_acknowledge_events(follower, 5), FULGURITE_INVALID, "fulgurite_set_consumer_position");
+    item.kinds = &bad;
+    FAILS(fulgurite_follow_query(store, &item, 1, 0, &all), FULGURITE_INVALID, "UTF-8");
+    FAILS(fulgurite_follow_query(store, NULL, 0, 0, NULL), FULGURITE_INVALID, "NULL");
+    OK(fulgurite_close_follower(follower));
+    OK(fulgurite_close_follower(all));
+    OK(fulgurite_close_event_store(store));
+}
+
+/* A child neither receives the events of its parent nor ends its server. */
+static void expect_refused_in_child(fulgurite_follower follower, fulgurite_event_server server) {
+    fulgurite_event found;
+    size_t count;
+    pid_t child = fork();
+    EXPECT(child >= 0);
+    if (child == 0) {
+        FAILS(fulgurite_poll_events(follower, 0, &found, 1, &count), FULGURITE_FORKED, "in this process");
+        FAILS(fulgurite_close_event_server(server, 0), FULGURITE_FORKED, "in this process");
+        _exit(EXIT_SUCCESS);
+    }
+    int status;
+    EXPECT(waitpid(child, &status, 0) == child);
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+}
+
+static void expect_refused_arguments(fulgurite_event_store store, const char *socket, fulgurite_follower follower) {
+    fulgurite_follower none;
+    fulgurite_event_server server;
+    size_t count;
+    FAILS(fulgurite_connect_consumer(socket, "", NULL, 0, &none), FULGURITE_INVALID, "1 to 1,024 bytes");
+    FAILS(fulgurite_connect_consumer(socket, NULL, NULL, 0, &none), FULGURITE_INVALID, "NULL");
+    FAILS(fulgurite_connect_consumer(socket, "x", NULL, 1, &none), FULGURITE_INVALID, "items");
+    FAILS(fulgurite_connect_follower(NULL, NULL, 0, 0, &none), FULGURITE_INVALID, "NULL");
+    FAILS(fulgurite_connect_follower(socket, NULL, 0, 0, NULL), FULGURITE_INVALID, "NULL");
+    FAILS(fulgurite_serve_events(store, NULL, &server), FULGURITE_INVALID, "NULL");
+    FAILS(fulgurite_server_followers((fulgurite_event_server){store.id}, &count), FULGURITE_INVALID, "was used as");
+    FAILS(fulgurite_close_event_server((fulgurite_event_server){follower.id}, 0), FULGURITE_INVALID, "was used as");
+}
+
+/* Followers of a store that is served, and what they get when its server ends. */
+static void test_served_stores(fulgurite_database db, const char *socket) {
+    fulgurite_event_store store = opened(db, "served");
+    fulgurite_slice kind = slice("paid"), tag = slice("order:7");
+    fulgurite_query_item item = {.kinds = &kind, .kind_count = 1};
+    fulgurite_new_event tagged_one = tagged("placed", &tag, 1);
+    fulgurite_event_server server, second;
+    fulgurite_follower follower, newest, consumer, ahead;
+    fulgurite_event found;
+    fulgurite_txn txn;
+    size_t count;
+    uint64_t position;
+    FAILS(fulgurite_connect_follower(socket, NULL, 0, 0, &follower), FULGURITE_SOCKET, "check that a process serves");
+    OK(fulgurite_serve_events(store, socket, &server));
+    FAILS(fulgurite_serve_events(store, socket, &second), FULGURITE_SOCKET, "choose another path");
+    static const uint8_t id[16] = "0123456789abcde";
+    tagged_one.id = id, tagged_one.schema = 7, tagged_one.metadata = slice("by hand");
+    tagged_one.payload = slice("3 apples");
+    OK(fulgurite_append_events(store, TEXT("a"), FULGURITE_ANY_VERSION, &tagged_one, 1, NULL));
+
+    OK(fulgurite_connect_follower(socket, NULL, 0, 0, &follower));
+    OK(fulgurite_poll_events(follower, 60000, &found, 1, &count));
+    EXPECT(count == 1 && found.position == 0 && found.version == 0 && found.schema == 7 && found.time_us > 0);
+    EXPECT(equals(found.stream, "a") && equals(found.kind, "placed") && equals(found.payload, "3 apples"));
+    EXPECT(equals(found.metadata, "by hand") && memcmp(found.id, id, 16) == 0);
+    EXPECT(found.tag_count == 1 && equals(found.tags[0], "order:7") && (uintptr_t)found.payload.data % 8 == 0);
+    OK(fulgurite_poll_events(follower, 0, &found, 1, &count));
+    EXPECT(count == 0 && position_of(follower) == 1);
+    OK(fulgurite_connect_follower(socket, NULL, 0, UINT64_MAX, &newest));
+    EXPECT(position_of(newest) == 1);
+    OK(append(store, "b", FULGURITE_ANY_VERSION, "paid"));
+    OK(append(store, "a", FULGURITE_ANY_VERSION, "placed"));
+    OK(append(store, "a", FULGURITE_ANY_VERSION, "paid"));
+    expect_followed(follower, "123");
+    expect_followed(newest, "123");
+
+    /* It is another store. */
+    OK(fulgurite_connect_follower(socket, NULL, 0, 9, &ahead));
+    FAILS(fulgurite_poll_events(ahead, 60000, &found, 1, &count), FULGURITE_INVALID, "the same store");
+    OK(fulgurite_close_follower(ahead));
+
+    /* A consumer acknowledges what it has received. */
+    OK(fulgurite_connect_consumer(socket, "mailer", &item, 1, &consumer));
+    FAILS(fulgurite_acknowledge_events(consumer, 1), FULGURITE_INVALID, "up to 0");
+    expect_followed(consumer, "13");
+    OK(fulgurite_acknowledge_events(consumer, 2));
+    FAILS(fulgurite_acknowledge_events(follower, 2), FULGURITE_INVALID, "no consumer name");
+    expect_refused_arguments(store, socket, follower);
+    OK(fulgurite_close_follower(consumer));
+
+    expect_refused_in_child(follower, server);
+    OK(append(store, "a", FULGURITE_ANY_VERSION, "paid"));
+    expect_followed(follower, "4");
+    OK(fulgurite_server_followers(server, &count));
+    EXPECT(count >= 2);
+
+    /* A server that is closed has sent all events, and stored what was acknowledged. */
+    OK(append(store, "a", FULGURITE_ANY_VERSION, "sent"));
+    OK(fulgurite_close_event_server(server, 60000));
+    FAILS(fulgurite_close_event_server(server, 0), FULGURITE_CLOSED, "server of events");
+    FAILS(fulgurite_server_followers(server, &count), FULGURITE_CLOSED, "server of events");
+    EXPECT(access(socket, F_OK) != 0);
+    expect_followed(follower, "5");
+    for (int i = 0; i < 2; i++) {
+        FAILS(fulgurite_poll_events(follower, 60000, &found, 1, &count), FULGURITE_SOCKET, "has ended the connection");
+    }
+    OK(fulgurite_begin_read(db, &txn));
+    OK(fulgurite_get_consumer_position(txn, store, "mailer", &position));
+    EXPECT(position == 2);
+    OK(fulgurite_end(txn));
+
+    /* Both continue when the store is served again. */
+    position = position_of(follower);
+    OK(fulgurite_close_follower(follower));
+    OK(fulgurite_close_follower(newest));
+    OK(fulgurite_serve_events(store, socket, &server));
+    OK(append(store, "a", FULGURITE_ANY_VERSION, "sent"));
+    OK(fulgurite_connect_follower(socket, NULL, 0, position, &follower));
+    OK(fulgurite_connect_consumer(socket, "mailer", &item, 1, &consumer));
+    expect_followed(follower, "6");
+    expect_followed(consumer, "34");
+    OK(fulgurite_close_event_server(server, 0));
+    OK(fulgurite_close_follower(follower));
+    OK(fulgurite_close_follower(consumer));
+    OK(fulgurite_close_event_store(store));
+}
+
 static void test_arguments(fulgurite_database db) {
     fulgurite_event_store store = opened(db, "arguments"), none = {0}, same;
     fulgurite_event_store_options options = {.size = 1};
@@ -544,6 +709,10 @@ int main(int argument_count, char **arguments) {
     test_streams_and_retention(db);
     test_consumers(db);
     test_followers(db);
+    test_followers_of_queries(db);
+    char *socket = path_in(arguments[1], "served.sock");
+    test_served_stores(db, socket);
+    free(socket);
     test_arguments(db);
     test_closed_databases(arguments[1]);
     OK(fulgurite_close(db));

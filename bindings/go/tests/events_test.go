@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"net"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -311,6 +313,101 @@ func TestAFollowerSeesEveryEventOnceAcrossLoops(t *testing.T) {
 	wantError(t, follower.Close(), ErrClosed)
 }
 
+func followed(t testing.TB, follower *Follower, wanted string) {
+	t.Helper()
+	found := ""
+	for event, err := range follower.All(background) {
+		must(t, err)
+		if found += fmt.Sprint(event.Position); len(found) == len(wanted) {
+			break
+		}
+	}
+	want(t, found, wanted)
+}
+
+func TestAFollowerOfAQueryPassesOtherEvents(t *testing.T) {
+	_, store := openedStore(t, "s")
+	paid := Query{{Types: []string{"paid"}}, {Tags: []string{"order:7"}}}
+	_, err := store.FollowQuery(paid, 1)
+	wantError(t, err, ErrInvalid)
+	follower, err := store.FollowQuery(paid, 0)
+	must(t, err)
+	_, err = store.Append(background, "a", AnyVersion,
+		NewEvent{Type: "placed"}, NewEvent{Type: "paid"}, NewEvent{Type: "sent", Tags: []string{"order:7"}},
+		NewEvent{Type: "sent"})
+	must(t, err)
+	followed(t, follower, "12")
+	wantError(t, follower.Acknowledge(2), ErrInvalid)
+	must(t, follower.Close())
+}
+
+func TestOthersFollowAStoreThatIsServed(t *testing.T) {
+	db, store := openedStore(t, "s")
+	socket := filepath.Join(t.TempDir(), "s.sock")
+	_, err := ConnectFollower(background, socket, nil, 0)
+	wantError(t, err, ErrSocket)
+	server, err := store.Serve(socket)
+	must(t, err)
+	_, err = store.Serve(socket)
+	wantError(t, err, ErrSocket)
+	placed := NewEvent{Type: "placed", Payload: []byte("3 apples"), ID: &[16]byte{7}, Tags: []string{"order:7"}}
+	paid := NewEvent{Type: "paid"}
+	_, err = store.Append(background, "a", AnyVersion, placed, paid, NewEvent{Type: "placed"}, paid)
+	must(t, err)
+
+	follower, err := ConnectFollower(background, socket, nil, 0)
+	must(t, err)
+	events, err := follower.Next(background)
+	must(t, err)
+	want(t, events[0].Stream+events[0].Type+string(events[0].Payload)+events[0].Tags[0], "aplaced3 applesorder:7")
+	want(t, *events[0].ID, [16]byte{7})
+	newest, err := ConnectFollower(background, socket, nil, math.MaxUint64)
+	must(t, err)
+	ahead, err := ConnectFollower(background, socket, nil, 9)
+	must(t, err)
+	_, err = ahead.Next(background)
+	wantError(t, err, ErrInvalid)
+	consumer, err := ConnectConsumer(background, socket, "mailer", Query{{Types: []string{"paid"}}})
+	must(t, err)
+	followed(t, consumer, "13")
+	must(t, consumer.Acknowledge(2))
+	wantError(t, consumer.Acknowledge(9), ErrInvalid)
+	wantError(t, follower.Acknowledge(1), ErrInvalid)
+	must(t, consumer.Close())
+	wantError(t, consumer.Acknowledge(3), ErrClosed)
+	count, err := server.Followers()
+	must(t, err)
+	want(t, count >= 2, true)
+
+	// Finish sends all events, and stores what was acknowledged.
+	_, err = store.Append(background, "a", AnyVersion, NewEvent{Type: "sent"})
+	must(t, err)
+	must(t, server.Finish(time.Minute))
+	wantError(t, server.Close(), ErrClosed)
+	followed(t, newest, "4")
+	_, err = newest.Next(background)
+	wantError(t, err, ErrSocket)
+	must(t, db.View(func(txn *Txn) error {
+		position, err := txn.ConsumerPosition(store, "mailer")
+		want(t, position, 2)
+		return err
+	}))
+}
+
+func TestAConnectionEndsWithItsContext(t *testing.T) {
+	// Nobody answers there.
+	socket := filepath.Join(t.TempDir(), "s.sock")
+	listener, err := net.Listen("unix", socket)
+	must(t, err)
+	defer listener.Close()
+	ctx, cancel := context.WithTimeout(background, time.Millisecond)
+	defer cancel()
+	_, err = ConnectConsumer(ctx, socket, "mailer", nil)
+	wantError(t, err, context.DeadlineExceeded)
+	_, err = ConnectFollower(ctx, socket, nil, 0)
+	wantError(t, err, context.DeadlineExceeded)
+}
+
 func TestAStoreThatWasNeverOpenedIsClosed(t *testing.T) {
 	db, _ := opened(t)
 	var store *EventStore
@@ -322,6 +419,8 @@ func TestAStoreThatWasNeverOpenedIsClosed(t *testing.T) {
 		_, err = missing.Fold(background, "c", nil)
 		wantError(t, err, ErrClosed)
 		_, err = missing.Follow(0)
+		wantError(t, err, ErrClosed)
+		_, err = missing.Serve("s.sock")
 		wantError(t, err, ErrClosed)
 		_, err = missing.AppendIf(background, nil, 0, StreamAppend{})
 		wantError(t, err, ErrClosed)
@@ -336,7 +435,13 @@ func TestAStoreThatWasNeverOpenedIsClosed(t *testing.T) {
 	for _, missing := range []*Follower{follower, {}} {
 		wantError(t, missing.Close(), ErrClosed)
 		wantError(t, lastError(missing.All(background)), ErrClosed)
+		wantError(t, missing.Acknowledge(0), ErrClosed)
 		_, _, err := missing.Position()
+		wantError(t, err, ErrClosed)
+	}
+	for _, missing := range []*Server{nil, {}} {
+		wantError(t, missing.Close(), ErrClosed)
+		_, err := missing.Followers()
 		wantError(t, err, ErrClosed)
 	}
 	_, err := (*DB)(nil).Events(EventStoreOptions{})

@@ -104,12 +104,14 @@ pub enum fulgurite_code {
     FULGURITE_TOMBSTONE = -43,
     /// An event matches the query of an append. Read again, then decide again.
     FULGURITE_CONDITION_FAILED = -44,
+    /// The socket of an event store failed: no process serves there, or it has ended, or the path is not free.
+    FULGURITE_SOCKET = -45,
 }
 
 pub use fulgurite_code as Code;
 
 /// All codes with their names.
-const NAMES: [(Code, &CStr, &str); 45] = {
+const NAMES: [(Code, &CStr, &str); 46] = {
     use fulgurite_code::*;
     [
         (FULGURITE_OK, c"OK", "OK"),
@@ -157,6 +159,7 @@ const NAMES: [(Code, &CStr, &str); 45] = {
         (FULGURITE_STREAM_NOT_FOUND, c"STREAM_NOT_FOUND", "STREAM_NOT_FOUND"),
         (FULGURITE_TOMBSTONE, c"TOMBSTONE", "TOMBSTONE"),
         (FULGURITE_CONDITION_FAILED, c"CONDITION_FAILED", "CONDITION_FAILED"),
+        (FULGURITE_SOCKET, c"SOCKET", "SOCKET"),
     ]
 };
 
@@ -224,9 +227,28 @@ impl From<fulgurite_events::Error> for Failure {
             Store::OtherOptions { .. } => Code::FULGURITE_ALREADY_OPEN,
             Store::Damaged { .. } => Code::FULGURITE_CORRUPT,
             Store::Invalid { .. } => Code::FULGURITE_INVALID,
+            Store::Socket { .. } => Code::FULGURITE_SOCKET,
             _ => Code::FULGURITE_OTHER,
         };
-        Self { code, message: error.to_string() }
+        Self { code, message: text_of_ended(&error).unwrap_or_else(|| error.to_string()) }
+    }
+}
+
+/// The message of a follower whose connection the other process has ended, for which the system has only "unexpected
+/// end of file".
+fn text_of_ended(error: &fulgurite_events::Error) -> Option<String> {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    match error {
+        fulgurite_events::Error::Socket { path, source, is_server: false }
+            if matches!(source.kind(), UnexpectedEof | ConnectionReset | BrokenPipe) =>
+        {
+            Some(format!(
+                "{}: the process that serves the event store has ended the connection; check that it serves, then \
+                 connect again at the position of the follower",
+                path.display()
+            ))
+        }
+        _ => None,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::handles::{OBJECTS, Object, add, fulgurite_database, with};
 use crate::options::{fulgurite_options, options};
 
 /// The version of this interface. Programs that were compiled with another one must not use the library.
-pub const FULGURITE_ABI_VERSION: u32 = 3;
+pub const FULGURITE_ABI_VERSION: u32 = 4;
 
 /// Returns FULGURITE_ABI_VERSION as the library was compiled.
 // SAFETY: no other symbol has this name.

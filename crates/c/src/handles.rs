@@ -6,7 +6,8 @@ use fulgurite::{Changes, Commit, Database, ReadTxn, Savepoint, Table, Value, Wri
 use fulgurite_handles::{HeldCursor, Opened, Registry};
 
 use crate::code::{Failure, Result};
-use crate::events::held::{OpenEventCursor, OpenEventStore, OpenFollower};
+use crate::events::feeds::{OpenFollower, OpenServer};
+use crate::events::held::{OpenEventCursor, OpenEventStore};
 
 /// An open database. 0 is none.
 #[repr(C)]
@@ -68,6 +69,14 @@ pub struct fulgurite_event_cursor {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct fulgurite_follower {
+    /// Do not use it.
+    pub id: u64,
+}
+
+/// A server for followers in other processes. 0 is none.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct fulgurite_event_server {
     /// Do not use it.
     pub id: u64,
 }
@@ -189,6 +198,8 @@ pub enum Object {
     EventCursor(Box<Mutex<OpenEventCursor>>),
     /// A follower of an event store.
     Follower(Box<Mutex<OpenFollower>>),
+    /// A server for followers in other processes.
+    Server(Box<OpenServer>),
 }
 
 impl Object {
@@ -203,6 +214,7 @@ impl Object {
             Self::EventStore(_) => "store of events",
             Self::EventCursor(_) => "cursor over events",
             Self::Follower(_) => "follower",
+            Self::Server(_) => "server of events",
         }
     }
 

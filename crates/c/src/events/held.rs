@@ -1,4 +1,4 @@
-//! What handles of event stores stand for, and copies of events that their callers read.
+//! What handles of event stores and their cursors stand for, and copies of events that their callers read.
 //!
 //! Cursors and followers copy events in batches, and return them from there: so one call returns many of them, and all
 //! stay valid until the next one.
@@ -7,11 +7,12 @@
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use fulgurite::Table;
+#[cfg(unix)]
+use fulgurite_events::RemoteEvent;
 use fulgurite_events::{
-    Error, Event, EventId, EventQuery, EventStore, EventType, Events, Follower, Position, Snapshot, StreamId, Version,
+    Event, EventId, EventQuery, EventStore, EventType, Events, Position, Snapshot, StreamId, Version,
 };
 
 use crate::arguments::fulgurite_slice;
@@ -80,7 +81,7 @@ unsafe impl Send for TagSlices {}
 
 /// Copied events. Each is returned once.
 #[derive(Default)]
-struct Batch {
+pub(super) struct Batch {
     /// The bytes of the events. Each part begins with a word, for its alignment.
     words: Vec<u64>,
     events: Vec<Copied>,
@@ -94,7 +95,7 @@ struct Batch {
 
 impl Batch {
     /// Forgets the events, which were returned.
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.words.clear();
         self.words.shrink_to(BATCH_BYTES / 8);
         self.events.clear();
@@ -103,17 +104,22 @@ impl Batch {
         self.returned = 0;
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
     /// Whether all events were returned.
-    fn is_spent(&self) -> bool {
+    pub(super) fn is_spent(&self) -> bool {
         self.returned == self.events.len()
     }
 
+    /// The position of the first event that was not returned.
+    pub(super) fn next_position(&self) -> Option<u64> {
+        self.events.get(self.returned).map(|event| event.position)
+    }
+
     /// Whether it has so many events or bytes that the next event waits for the next batch.
-    fn is_full(&self, most: usize) -> bool {
+    pub(super) fn is_full(&self, most: usize) -> bool {
         self.events.len() >= most || self.words.len() > BATCH_BYTES / 8
     }
 
@@ -166,7 +172,7 @@ impl Batch {
     }
 
     /// Returns the next events, and how many: at most one for each place. No event is added after the first call.
-    fn take(&mut self, places: &mut [MaybeUninit<fulgurite_event>]) -> usize {
+    pub(super) fn take(&mut self, places: &mut [MaybeUninit<fulgurite_event>]) -> usize {
         if self.tag_slices.0.is_empty() {
             self.tag_slices.0 = self.tags.iter().map(|tag| self.slice(*tag)).collect();
         }
@@ -194,24 +200,43 @@ impl Batch {
 
 /// Names of streams that were looked up.
 #[derive(Default)]
-struct StreamNames(HashMap<StreamId, Arc<[u8]>>);
+pub(super) struct StreamNames(HashMap<StreamId, Arc<[u8]>>);
 
 impl StreamNames {
     /// Copies an event of a snapshot into a batch.
-    fn copy(&mut self, snapshot: &Snapshot, event: &Event<'_>, batch: &mut Batch) -> fulgurite_events::Result<()> {
+    ///
+    /// # Errors
+    /// Damage; those of the disk.
+    pub(super) fn copy(
+        &mut self,
+        snapshot: &Snapshot,
+        event: &Event<'_>,
+        batch: &mut Batch,
+    ) -> fulgurite_events::Result<()> {
         let name = match self.0.get(&event.stream) {
             Some(name) => Arc::clone(name),
-            None => {
-                let name: Arc<[u8]> = snapshot.stream_name(event.stream)?.into();
-                if self.0.len() >= NAMES_MAX {
-                    self.0.clear();
-                }
-                self.0.insert(event.stream, Arc::clone(&name));
-                name
-            }
+            None => self.keep(event.stream, snapshot.stream_name(event.stream)?.into()),
         };
         batch.push(event, name, snapshot.event_type(event.kind)?);
         Ok(())
+    }
+
+    /// Copies an event of another process into a batch.
+    #[cfg(unix)]
+    pub(super) fn copy_remote(&mut self, remote: &RemoteEvent<'_>, batch: &mut Batch) {
+        let name = match self.0.get(&remote.event.stream) {
+            Some(name) => Arc::clone(name),
+            None => self.keep(remote.event.stream, remote.stream.into()),
+        };
+        batch.push(&remote.event, name, remote.kind);
+    }
+
+    fn keep(&mut self, stream: StreamId, name: Arc<[u8]>) -> Arc<[u8]> {
+        if self.0.len() >= NAMES_MAX {
+            self.0.clear();
+        }
+        self.0.insert(stream, Arc::clone(&name));
+        name
     }
 }
 
@@ -308,81 +333,10 @@ fn cursor<'s>(
     }
 }
 
-/// A follower of a store.
-pub struct OpenFollower {
-    follower: Follower,
-    names: StreamNames,
-    batch: Batch,
-}
-
-impl OpenFollower {
-    /// A follower from a position on.
-    ///
-    /// # Errors
-    /// If the position is above that of the next event; those of the disk.
-    pub fn new(store: &EventStore, from: u64) -> Result<Self> {
-        let follower = store.follow(Position(from))?.batch_events(BATCH_MAX as u64);
-        Ok(Self { follower, names: StreamNames::default(), batch: Batch::default() })
-    }
-
-    /// The position of the next event that it returns.
-    pub fn position(&self) -> u64 {
-        self.batch.events.get(self.batch.returned).map_or(self.follower.position().0, |event| event.position)
-    }
-
-    /// How many positions it has skipped because retention had removed their events.
-    pub fn missed(&self) -> u64 {
-        self.follower.missed()
-    }
-
-    /// Returns the next events, and how many. If there are none, it waits at most for `timeout`. Those of the call
-    /// before are no longer valid.
-    ///
-    /// # Errors
-    /// If the database is closed; damage; those of the disk. Events before it are returned first.
-    pub fn poll(&mut self, timeout: Duration, places: &mut [MaybeUninit<fulgurite_event>]) -> Result<usize> {
-        let deadline = Instant::now().checked_add(timeout);
-        while self.batch.is_spent() {
-            self.batch.clear();
-            // Fails if the database was closed, or opened before a fork: nothing rings then.
-            drop(self.follower.store().database().read()?);
-            let left = deadline.map_or(SLICE, |deadline| deadline.saturating_duration_since(Instant::now()));
-            let has_moved = self.fill(left.min(SLICE))?;
-            if left.is_zero() && !has_moved {
-                break;
-            }
-        }
-        Ok(self.batch.take(places))
-    }
-
-    /// Copies the next batch, and waits for it if there are no events. Returns whether a further call may have some
-    /// without waiting: the first call at the end of the log only notes that it is there.
-    fn fill(&mut self, wait: Duration) -> Result<bool> {
-        let Self { follower, names, batch } = self;
-        let (before, mut is_full) = (follower.position(), false);
-        let polled = follower.poll(wait, |snapshot, event| {
-            is_full = batch.is_full(BATCH_MAX);
-            if is_full {
-                // The next call begins with this event.
-                return Err(Error::program("the batch is full"));
-            }
-            names.copy(snapshot, event, batch)
-        });
-        match polled {
-            Ok(delivered) => Ok(delivered.signal.is_some() || follower.position() != before),
-            // The next batch begins with the event that failed, and fails again.
-            Err(error) if !is_full && batch.is_empty() => Err(error.into()),
-            Err(_) => Ok(true),
-        }
-    }
-}
-
 /// The events of the first batch of a cursor. Each further one has twice as many, up to the most.
 const BATCH_FIRST: usize = 16;
-const BATCH_MAX: usize = 1024;
+pub(super) const BATCH_MAX: usize = 1024;
 /// A batch with more bytes gets no further event.
 const BATCH_BYTES: usize = 4 << 20;
 /// The names that are kept.
 const NAMES_MAX: usize = 10_000;
-/// How long a follower waits before it looks whether the database is closed.
-const SLICE: Duration = Duration::from_secs(1);

@@ -167,6 +167,7 @@ const C_LAYERS: &[&[&str]] = &[
     &["code"],
     &["arguments"],
     &["events::held", "merge_functions"],
+    &["events::feeds"],
     &["handles", "options"],
     &["bulk", "changes", "cursors", "databases", "maintenance", "reads", "tables", "transactions", "writes"],
     &["events"],
