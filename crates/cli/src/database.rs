@@ -44,12 +44,6 @@ fn reading_as(
     outcome
 }
 
-/// Whether another process has a database open for writing that is open for reading here. If that cannot be found out,
-/// the answer is no.
-pub fn has_writer(db: &Database) -> bool {
-    matches!(db.other_writer(), Ok(Some(_)))
-}
-
 /// What a copy of the database lacks, if another process has the database open for writing: the end of the message
 /// about the copy.
 pub fn lacking(db: &Database) -> String {

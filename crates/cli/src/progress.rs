@@ -91,6 +91,7 @@ impl Progress {
     }
 
     /// Whether a person can see the lines that are drawn.
+    #[cfg(feature = "facts")]
     pub fn is_visible(&self) -> bool {
         self.visible
     }

@@ -10,7 +10,6 @@ use fulgurite_events::Position;
 use super::opened::reading_store;
 use super::read::{Bounds, print};
 use crate::arguments::events::{Follow, StoreArgument};
-use crate::database::has_writer;
 use crate::failure::Failure;
 use crate::output::{pause, standard_output};
 
@@ -38,7 +37,7 @@ fn follow_file(arguments: &Follow, store: &StoreArgument) -> Result<(), Failure>
             let head = snapshot.head()?;
             let from = next.unwrap_or(head);
             snapshot.check_follows(from)?;
-            if !has_warned && has_writer(db) {
+            if !has_warned && matches!(db.other_writer(), Ok(Some(_))) {
                 has_warned = true;
                 let _ = writeln!(std::io::stderr(), "{}: {LATE}", store.file.path.display());
             }
