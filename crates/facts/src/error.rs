@@ -317,6 +317,10 @@ impl Error {
             Self::WrongState { path, state, operation } => {
                 let remedy = match state {
                     State::Incomplete => "complete it first (FactDatabase::complete, `fulgurite facts finish`)",
+                    State::Finalising => {
+                        "its completion was stopped: end it (FactDatabase::complete, `fulgurite facts finish`), and \
+                         stack a new database on it"
+                    }
                     _ => "use another database, or stack a new one on a complete one",
                 };
                 write!(out, "{}: cannot {operation}: the database is {state}; {remedy}", path.display())
@@ -341,8 +345,8 @@ impl Error {
             Self::DerivationLimit { name, rounds, facts } => write!(
                 out,
                 "{name} had new facts in each of {rounds} rounds, in which {facts} facts were derived and stored; if its \
-                 query keeps computing new values, add a bound to it; otherwise raise DerivationLimits::rounds_max or \
-                 facts_max (--rounds-max, --facts-max)"
+                 query keeps computing new values, add a bound to it; otherwise raise --rounds-max or --facts-max \
+                 (DerivationLimits), and derive again"
             ),
             Self::DerivedOnDemand { name } => write!(
                 out,

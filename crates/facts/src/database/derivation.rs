@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use crate::angle::tree::DeriveWhen;
-use crate::database::derived_counts::{Inputs, encode, inputs, read};
+use crate::database::derived_counts::{Inputs, changed, encode, inputs, read};
 use crate::database::handle::FactDatabase;
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
@@ -110,7 +110,8 @@ impl FactDatabase {
     /// [`Error::DerivedReference`], if a fact would refer to one that is not stored; [`Error::DerivedValue`], if a key
     /// is derived with several values; [`Error::DerivationLimit`]; errors of queries and of
     /// [`Batch::commit`](crate::Batch::commit). Facts that were derived before stay, and the next derivation continues
-    /// from them.
+    /// from them. Until one has ended, [`FactReader::not_derived`](crate::FactReader::not_derived) returns the
+    /// predicate.
     pub fn derive_each(
         &self,
         predicates: &[PredicateId],
@@ -125,28 +126,24 @@ impl FactDatabase {
                 Some(DeriveWhen::Stored | DeriveWhen::IfEmpty) => {}
             }
         }
-        let (mut all, mut derived) = (Vec::new(), Inputs::new());
+        let (mut all, mut ended) = (Vec::new(), Inputs::new());
         for stratum in self.compiler.strata(predicates)? {
             // What is written from now on may be left out, so it is not counted.
-            let now = inputs(&self.compiler, &self.store.snapshot()?, stratum.predicates.iter().copied())?;
+            let begun = inputs(&self.compiler, self.store.snapshot()?.own(), stratum.predicates.iter().copied())?;
+            self.record(&ended, &begun)?;
             self.derive_stratum(&stratum, &mut all, limits, progress)?;
-            derived.extend(now);
+            ended = begun;
         }
-        self.record(&derived)?;
+        self.record(&ended, &Inputs::new())?;
         Ok(all)
     }
 
-    /// Records that predicates were derived: see `database/derived_counts.rs`. A complete database is not written to.
-    /// Deriving nothing in it is no error.
-    fn record(&self, derived: &Inputs) -> Result<()> {
+    /// Records that derivations have ended, and that others begin: see `database/derived_counts.rs`. A complete
+    /// database is not written to. Deriving nothing in it is no error.
+    fn record(&self, ended: &Inputs, begun: &Inputs) -> Result<()> {
         self.store.change_meta(DERIVED, |recorded| {
             let before = recorded.and_then(read).unwrap_or_default();
-            let mut now = before.clone();
-            for (predicate, count) in derived {
-                // Another derivation at the same time may have had more facts.
-                let known = now.entry(*predicate).or_default();
-                *known = (*known).max(*count);
-            }
+            let now = changed(&before, ended, begun);
             (now != before).then(|| encode(&now))
         })
     }

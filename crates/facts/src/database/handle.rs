@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fulgurite::Database;
 
 use crate::error::{Error, Result};
-use crate::layout::meta::PROPERTY;
+use crate::layout::meta::{DERIVED, PROPERTY};
 use crate::layout::tables::Side;
 use crate::query::prepared::Compiler;
 use crate::schema::definition::Schema;
@@ -93,12 +93,17 @@ impl FactDatabase {
         self.compiler.schema()
     }
 
-    /// Completes the database: afterwards it cannot be changed, and is stored more densely.
+    /// Completes the database: afterwards it cannot be changed, and is stored more densely. Predicates of
+    /// [`FactReader::not_derived_of_all`](crate::FactReader::not_derived_of_all) lack facts then, and queries say so.
     ///
     /// # Errors
     /// As [`Store::complete`].
     pub fn complete(&self) -> Result<()> {
         let schema = self.schema();
+        if self.compiler.stored_derivations().next().is_some() {
+            // A complete database without the entry is of an earlier version.
+            self.store.change_meta(DERIVED, |recorded| recorded.is_none().then(Vec::new))?;
+        }
         self.store
             .complete(|fact, references| schema.references(fact.predicate(), fact.key(), fact.value(), references))
     }

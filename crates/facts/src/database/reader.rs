@@ -4,16 +4,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value as Json;
 
+use crate::angle::tree::DeriveWhen;
 use crate::cancellation::Deadline;
-use crate::database::derived_counts::not_derived;
+use crate::database::derived_counts::{is_stored, not_derived};
 use crate::database::handle::FactDatabase;
 use crate::error::{Error, Result};
 use crate::ids::{FactId, PredicateId};
 use crate::json::print::{Expansion, Printer};
+use crate::layout::meta::STATE;
+use crate::layout::tables::Side;
 use crate::ownership::slice::Slice;
 use crate::query::prepared::{Compiler, EachResult, FoundResult, Page, Query, QueryLimits, collected};
 use crate::query::reads::Reads;
 use crate::reading::snapshot::Snapshot;
+use crate::state::State;
 
 impl FactDatabase {
     /// Begins to read: the facts that are there now.
@@ -122,13 +126,40 @@ impl FactReader {
         plans.push((text.to_owned(), query));
     }
 
-    /// The predicates of [`Page::stored`] that were not derived since facts of their inputs were written: results may
-    /// be missing until [`FactDatabase::derive_each`] has derived them.
+    /// The predicates of [`Page::stored`] that were not derived since facts of their inputs were written, or whose
+    /// derivation was stopped: results may be missing until [`FactDatabase::derive_each`] has derived them.
     ///
     /// # Errors
     /// Errors of the engine; [`Error::Damaged`].
     pub fn not_derived(&self, page: &Page) -> Result<Vec<PredicateId>> {
         not_derived(&self.compiler, &self.snapshot, &page.stored)
+    }
+
+    /// As [`FactReader::not_derived`], of all predicates of the schema.
+    ///
+    /// # Errors
+    /// As [`FactReader::not_derived`].
+    pub fn not_derived_of_all(&self) -> Result<Vec<PredicateId>> {
+        let derived = self.compiler.schema().predicates().iter().filter(|predicate| {
+            let derivation = predicate.derivation.as_ref();
+            derivation.is_some_and(|derivation| derivation.when != DeriveWhen::OnDemand)
+        });
+        not_derived(&self.compiler, &self.snapshot, &derived.map(|predicate| predicate.id).collect::<Vec<_>>())
+    }
+
+    /// The command that derives predicates. `file` is the database, as a user of the command line names it.
+    #[must_use]
+    pub fn derive_command(&self, predicates: &[PredicateId], file: &str) -> String {
+        let mut command = format!("`fulgurite facts derive {file}");
+        // Without names, it derives those that the schema stores.
+        if !predicates.iter().all(|predicate| is_stored(&self.compiler, *predicate)) {
+            for predicate in predicates {
+                command.push_str(" --predicate ");
+                command.push_str(&self.compiler.schema().name_of(*predicate));
+            }
+        }
+        command.push_str(if self.snapshot.layers.len() > 1 { "` with its --base" } else { "`" });
+        command
     }
 
     /// A message for each predicate of [`FactReader::not_derived`], with what to do. `file` is the database, as a user
@@ -137,17 +168,18 @@ impl FactReader {
     /// # Errors
     /// As [`FactReader::not_derived`].
     pub fn not_derived_messages(&self, page: &Page, file: &str) -> Result<Vec<String>> {
-        let on = if self.snapshot.layers.len() > 1 { " with its --base" } else { "" };
+        let state = self.snapshot.own().view.get(Side::Meta, STATE)?.and_then(|state| State::read(&state));
         let message = |predicate| {
             let name = self.compiler.schema().name_of(predicate);
-            match self.snapshot.own().complete {
-                true => format!(
+            match state {
+                Some(State::Incomplete) => {
+                    let command = self.derive_command(&[predicate], file);
+                    format!("{name} was not derived since facts were written; run {command}")
+                }
+                _ => format!(
                     "{name} was not derived before the database was completed; write its facts to a new database, and \
                      derive it there"
                 ),
-                false => {
-                    format!("{name} was not derived since facts were written; run `fulgurite facts derive {file}`{on}")
-                }
             }
         };
         Ok(self.not_derived(page)?.into_iter().map(message).collect())

@@ -41,8 +41,8 @@ pub const STARTING_ID: &str = "starting id";
 pub const FIRST_FREE_ID: &str = "first free id";
 /// The number that its next unit gets.
 pub const FIRST_FREE_UNIT: &str = "first free unit";
-/// For each derived predicate, its number and how many facts there were that it is derived from: each with 64 bits,
-/// little-endian.
+/// For each derived predicate, its number and how many facts there were that it is derived from, or all bits if the
+/// derivation has not ended: each with 64 bits, little-endian.
 pub const DERIVED: &str = "derived";
 /// What names of the program's own properties begin with.
 pub const PROPERTY: &str = "property ";

@@ -407,7 +407,8 @@ pub struct Page {
     pub timed_out: bool,
     /// How many facts were searched for this page, by predicate.
     pub searched: Vec<(PredicateId, u64)>,
-    /// The predicates that the query reads and that are derived into the database, in the order of their ids.
+    /// The predicates that the query reads and that are derived into the database, those with `default` on request
+    /// only, in the order of their ids.
     pub stored: Vec<PredicateId>,
     /// Facts that were derived for this page, which its results may refer to.
     pub derived: DerivedFacts,

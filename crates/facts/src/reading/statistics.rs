@@ -6,7 +6,17 @@ use crate::error::Result;
 use crate::ids::PredicateId;
 use crate::layout::tables::Side;
 use crate::reading::counts::Statistics;
+use crate::reading::layer::Layer;
 use crate::reading::snapshot::Snapshot;
+
+impl Layer {
+    /// The facts of each predicate of this database itself, without those of databases below, by predicate.
+    pub fn own_statistics(&self) -> Result<BTreeMap<PredicateId, Statistics>> {
+        let mut all = Statistics::all(&self.view, Side::Statistics)?;
+        all.retain(|_, own| own.count > 0);
+        Ok(all)
+    }
+}
 
 impl Snapshot {
     /// The facts of a predicate: those of all databases of the stack, without those that an incremental database hides.
@@ -29,9 +39,7 @@ impl Snapshot {
     /// # Errors
     /// As [`Snapshot::id_by_key`].
     pub(crate) fn own_statistics(&self) -> Result<BTreeMap<PredicateId, Statistics>> {
-        let mut all = Statistics::all(&self.own().view, Side::Statistics)?;
-        all.retain(|_, own| own.count > 0);
-        Ok(all)
+        self.own().own_statistics()
     }
 
     /// How many facts a predicate has; see [`Snapshot::statistics_of`].

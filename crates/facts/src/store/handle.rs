@@ -66,6 +66,17 @@ impl Store {
         read_state(&self.meta(STATE)?.unwrap_or_default())
     }
 
+    /// The state of the database at `path`. If it is stacked on others, they are not needed.
+    ///
+    /// # Errors
+    /// [`Error::NotFacts`]; as [`Store::state`].
+    pub fn state_at(path: impl AsRef<Path>) -> Result<State> {
+        let backing = open_backing(&Database::options().read_only(true), path.as_ref())?;
+        let view = backing.view()?;
+        let state = view.get(Side::Meta, STATE)?.map(|state| state.to_vec());
+        read_state(&state.unwrap_or_default())
+    }
+
     /// Gives up an incomplete database. Nothing can be added to it any more, and it cannot be completed.
     ///
     /// # Errors

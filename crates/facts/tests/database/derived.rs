@@ -145,10 +145,13 @@ fn queries_do_without_a_record_of_derivations() {
     assert_eq!(derived.store().property("derived").expect("sound").as_deref(), Some(&b"mine"[..]));
     derived.complete().expect("incomplete");
     assert_eq!(now(&derived), ["", "n.R.1"]);
-    // Earlier versions recorded nothing.
     let other = create("b.ful");
     other.complete().expect("incomplete");
-    assert_eq!(now(&other), ["", ""]);
+    assert_eq!(now(&other), ["n.Q.1", "n.R.1"]);
+    // Earlier versions recorded nothing.
+    let earlier = create("d.ful");
+    earlier.store().complete(|_, _| Ok(())).expect("incomplete");
+    assert_eq!(now(&earlier), ["", ""]);
     let damaged = create("c.ful");
     let db = damaged.store().database().expect("a database of the engine");
     let meta = db.open_table("facts.meta").expect("a table of the layout");
@@ -157,6 +160,59 @@ fn queries_do_without_a_record_of_derivations() {
     damaged.derive_all().expect("they are right");
     write_number(&damaged, "n.P", 8);
     assert_eq!(now(&damaged), ["n.Q.1", "n.R.1"]);
+}
+
+#[test]
+fn a_derivation_that_was_stopped_looks_unfinished_until_it_is_repeated_there_or_in_a_stacked_database() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let next = "predicate Next : nat stored M where Copy X | Next X; M = X + 1; M < 20";
+    let text = format!("schema d.1 {{ predicate N : nat predicate Copy : nat stored X where N X {next} }}");
+    let stopped = |name: &str| {
+        let database = FactDatabase::create(directory.path().join(name), schema(&text)).expect("new");
+        write_number(&database, "d.N", 1);
+        let limits = DerivationLimits { rounds_max: 3, ..DerivationLimits::default() };
+        database.derive_all_within(&limits).expect_err("it has more rounds");
+        database
+    };
+    let now = |database: &FactDatabase| ["d.Copy _", "d.Next _"].map(|query| not_derived(database, query));
+    let repeated = stopped("a.ful");
+    assert_eq!(count(&repeated, "d.Next _"), 4);
+    assert_eq!(now(&repeated), ["", "d.Next.1"]);
+    repeated.derive_all().expect("they are right");
+    assert_eq!(now(&repeated), ["", ""]);
+    // There is nothing new to derive.
+    let limits = DerivationLimits { rounds_max: 0, facts_max: 0 };
+    repeated.derive_all_within(&limits).expect("nothing is new");
+    assert_eq!(now(&repeated), ["", ""]);
+
+    let base = stopped("b.ful");
+    base.complete().expect("incomplete");
+    assert_eq!(now(&base), ["", "d.Next.1"]);
+    let options = Store::options().base(base.store());
+    let top = FactDatabase::create_with(options, directory.path().join("c.ful"), schema(&text)).expect("new");
+    assert_eq!(now(&top), ["", "d.Next.1"]);
+    top.derive_all().expect("they are right");
+    assert_eq!(now(&top), ["", ""]);
+    assert_eq!(count(&top, "d.Next _"), 18);
+}
+
+#[test]
+fn a_default_that_was_derived_in_part_is_named_with_its_command() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = "version: 11\nschema d.1 { predicate N : nat predicate D : nat default X where N X }";
+    let database = FactDatabase::create(directory.path().join("a.ful"), schema(text)).expect("new");
+    write_number(&database, "d.N", 1);
+    assert_eq!(not_derived(&database, "d.D _"), "", "it is derived on demand");
+    let default = database.schema().find("d.D").expect("a predicate").id;
+    let limits = DerivationLimits { facts_max: 0, ..DerivationLimits::default() };
+    database.derive_each(&[default], &limits, &mut |_| {}).expect_err("there is a fact");
+    assert_eq!(not_derived(&database, "d.D _"), "d.D.1");
+    let reader = database.reader().expect("it can be read");
+    let missing = reader.not_derived_of_all().expect("it is sound");
+    let command = reader.derive_command(&missing, "a.ful");
+    assert_eq!(command, "`fulgurite facts derive a.ful --predicate d.D.1`");
+    database.derive(default).expect("it is right");
+    assert_eq!(not_derived(&database, "d.D _"), "");
 }
 
 #[test]

@@ -155,6 +155,7 @@ fn completion_that_failed_is_done_again() {
     assert_eq!(store.state().expect("sound"), State::Finalising);
     assert!(matches!(store.batch(), Err(Error::WrongState { state: State::Finalising, .. })));
     drop(store);
+    assert_eq!(Store::state_at(&path).expect("sound"), State::Finalising);
     let store = Store::open(&path).expect("it opens again");
     complete(&store);
     assert_eq!(store.state().expect("sound"), State::Complete);

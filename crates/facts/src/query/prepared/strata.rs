@@ -34,8 +34,8 @@ pub(crate) struct Strata {
     /// By the index of the predicate: see [`Use`].
     uses: Vec<Vec<Use>>,
     indices: HashMap<PredicateId, usize>,
-    /// By the index of the predicate: whether it is derived into the database.
-    stored: Vec<bool>,
+    /// By the index of the predicate: whether it is derived into the database, and when.
+    stored: Vec<Option<DeriveWhen>>,
 }
 
 /// A predicate that a derivation uses.
@@ -60,21 +60,22 @@ impl Strata {
         });
         let uses = uses.collect();
         let stored = schema.predicates().iter().map(|predicate| {
-            let derivation = predicate.derivation.as_ref();
-            derivation.is_some_and(|derivation| derivation.when == DeriveWhen::Stored)
+            let when = predicate.derivation.as_ref().map(|derivation| derivation.when);
+            when.filter(|when| *when != DeriveWhen::OnDemand)
         });
         Strata { uses, stored: stored.collect(), indices }
     }
 
     /// The predicates that are derived into the database among those that a query reads, also by way of derivations on
-    /// demand, in the order of their ids.
+    /// demand, in the order of their ids. Those with `default` are derived there on request only, and on demand before.
     pub fn stored_of(&self, schema: &Schema, query: &CheckedQuery) -> Vec<PredicateId> {
-        if !self.stored.contains(&true) {
+        if self.stored.iter().all(Option::is_none) {
             return Vec::new();
         }
         let uses = uses_of(query, &self.indices, schema);
-        let mut reached = self.reached(uses.iter().map(|used| used.of), |index| !self.stored[index]);
-        reached.retain(|index| self.stored[*index]);
+        let goes_on = |index: usize| self.stored[index] != Some(DeriveWhen::Stored);
+        let mut reached = self.reached(uses.iter().map(|used| used.of), goes_on);
+        reached.retain(|index| self.stored[*index].is_some());
         ids_of(schema, reached)
     }
 

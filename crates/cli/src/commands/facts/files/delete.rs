@@ -1,15 +1,14 @@
 //! `facts delete`: removes a database with its log and its incremental databases.
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fulgurite::{Database, Error};
-use fulgurite_code::{IndexLock, increments, is_damaged, is_damaged_database, is_index};
+use fulgurite_code::{IndexLock, increments, is_damaged, is_damaged_database, is_index, unfinished_files};
 use fulgurite_facts::{Backend, FactDatabase};
 
 use crate::arguments::facts_files::Delete;
 use crate::commands::facts::database::explain_code;
-use crate::commands::scratch::is_scratch;
+use crate::commands::scratch::{files_beside, is_scratch};
 use crate::database::explain;
 use crate::failure::Failure;
 
@@ -28,7 +27,7 @@ pub fn run(arguments: &Delete) -> Result<(), Failure> {
         let path = path.display();
         return Err(Failure::Message(format!("{path}: another process has just written it; nothing was deleted")));
     }
-    let unfinished = beside(path, is_scratch);
+    let unfinished = files_beside(path, is_scratch);
     let mut files = if is_index { increments(path) } else { Vec::new() };
     files.iter().try_for_each(|increment| match is_damaged(increment) {
         true => refuse_locked(increment),
@@ -42,20 +41,25 @@ pub fn run(arguments: &Delete) -> Result<(), Failure> {
     for file in &files {
         std::fs::remove_file(file).map_err(|error| Failure::file(file, "cannot be removed", &error))?;
         let is_of_file = |rest: &[u8]| is_log(rest) || (file != path && is_lock(rest));
-        beside(file, is_of_file).iter().for_each(|beside| drop(std::fs::remove_file(beside)));
+        files_beside(file, is_of_file).iter().for_each(|beside| drop(std::fs::remove_file(beside)));
     }
     for directory in &unfinished {
         std::fs::remove_dir_all(directory).map_err(|error| Failure::file(directory, "cannot be removed", &error))?;
     }
+    if is_index {
+        unfinished_files(path).iter().for_each(|file| drop(std::fs::remove_file(file)));
+    }
     // Last, and once: another process may lock this name from then on.
-    beside(path, is_lock).iter().for_each(|lock| drop(std::fs::remove_file(lock)));
+    files_beside(path, is_lock).iter().for_each(|lock| drop(std::fs::remove_file(lock)));
     Ok(())
 }
 
 /// Whether there is no database, but what a copy to this name has left that was cut off, or that is not complete yet.
 fn has_remains_only(path: &Path) -> bool {
-    let has_remains = || !beside(path, is_scratch).is_empty() || !increments(path).is_empty();
-    !path.exists() && beside(path, is_log).is_empty() && has_remains()
+    let has_remains = || {
+        !files_beside(path, is_scratch).is_empty() || !increments(path).is_empty() || !unfinished_files(path).is_empty()
+    };
+    !path.exists() && files_beside(path, is_log).is_empty() && has_remains()
 }
 
 /// Refuses what is not a database of facts, and what another process writes to. LMDB does not say that. A database that
@@ -76,6 +80,11 @@ fn check(path: &Path) -> Result<(), Failure> {
     };
     let database = match opened {
         Err(error) if error.is_corruption() && is_index(path) => return Ok(()),
+        // Without the advice to mount it.
+        Err(error @ Error::NotADatabase { is_squashfs: true, .. }) => {
+            let message = format!("{}: a SquashFS image, which is a single file; remove it with `rm`", path.display());
+            return Err(Failure::from(error).reworded(message));
+        }
         opened => opened.map_err(|error| explain(error, false))?,
     };
     let is_facts = database.read().and_then(|txn| txn.open_table("facts.meta")).is_ok();
@@ -94,16 +103,6 @@ fn refuse_locked(path: &Path) -> Result<(), Failure> {
         Ok(database) => database.discard().map_err(Failure::from),
         Err(_) => Ok(()),
     }
-}
-
-/// The files beside a database whose names begin with its name, if `is_wanted` says so of the rest of the name.
-fn beside(path: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> Vec<PathBuf> {
-    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
-    let directory = if directory == Path::new("") { Path::new(".") } else { directory };
-    let is_beside =
-        |other: &OsStr| other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes()).is_some_and(&is_wanted);
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter(|entry| is_beside(&entry.file_name())).map(|entry| entry.path()).collect()
 }
 
 /// Whether what follows the name of a database makes it that of a lock of it.

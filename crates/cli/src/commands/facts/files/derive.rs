@@ -18,6 +18,10 @@ pub fn run(arguments: &Derive) -> Result<(), Failure> {
             true => database.stored_derivations().collect(),
             false => arguments.predicate.iter().map(|name| find(database, name)).collect::<Result<_, _>>()?,
         };
+        if predicates.is_empty() {
+            let path = database.store().path().display();
+            let _ = writeln!(std::io::stderr(), "{path}: nothing was derived: the schema stores no derived predicate");
+        }
         let limits = DerivationLimits { rounds_max: arguments.rounds_max, facts_max: arguments.facts_max };
         let mut progress = Progress::new("deriving");
         let derived = database.derive_each(&predicates, &limits, &mut |done| {

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 use crate::arguments::facts_files::Dump;
 use crate::commands::facts::database::reading;
-use crate::commands::facts::slicing;
+use crate::commands::facts::{derived, slicing};
 use crate::database::warn_of_lacking;
 use crate::failure::Failure;
 use crate::output::{Output, standard_output};
@@ -22,8 +22,11 @@ pub fn run(arguments: &Dump) -> Result<(), Failure> {
             warn_of_lacking(engine);
         }
         let mut out = standard_output();
-        dump(database, &slicing::reader(database, &arguments.slice)?, &mut out)?;
-        out.flush().map_err(Failure::Output)
+        let reader = slicing::reader(database, &arguments.slice)?;
+        dump(database, &reader, &mut out)?;
+        out.flush().map_err(Failure::Output)?;
+        // What is written from the dump has no record of derivations.
+        derived::report_dumped(database, &reader)
     })
 }
 
