@@ -1,7 +1,7 @@
 //! [`Error`], the one error type of the crate.
 
 use std::fmt;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// Results of this crate.
@@ -37,6 +37,13 @@ pub enum Error {
         path: PathBuf,
         /// What is missing, and how to install it.
         missing: Vec<String>,
+    },
+    /// An indexer is missing that the index has files of: its references would be lost.
+    MissingIndexer {
+        /// Its name.
+        name: &'static str,
+        /// How it is installed.
+        install: &'static str,
     },
     /// An indexer failed.
     Indexer {
@@ -141,10 +148,15 @@ impl fmt::Display for Error {
         match self {
             Self::Facts(error) => error.fmt(out),
             Self::Index { path, place, message } => write!(out, "{}: {place}: {message}", path.display()),
-            Self::File { path, operation, source } => write!(out, "{}: cannot {operation}: {source}", path.display()),
+            Self::File { path, operation, source } => fmt_file(out, path, operation, source),
             Self::NoIndexer { path, missing } => {
                 write!(out, "{}: no indexer reads this directory: {}", path.display(), missing.join("; "))
             }
+            Self::MissingIndexer { name, install } => write!(
+                out,
+                "{name} is missing, and the index has files that it found: install it ({install}), or put it on PATH; \
+                 the index was not changed; `--skip {name}` indexes without it, and loses the references in its files"
+            ),
             Self::Indexer { name, message, can_be_skipped } => {
                 write!(out, "{name} failed: {message}; the index was not changed")?;
                 match can_be_skipped {
@@ -168,18 +180,7 @@ impl fmt::Display for Error {
                  away",
                 path.display()
             ),
-            Self::DamagedIndex { path, message, is_recognised: true } => write!(
-                out,
-                "{}: the index is damaged ({message}); `fulgurite facts index --whole` writes it again",
-                path.display()
-            ),
-            Self::DamagedIndex { path, message, is_recognised: false } => write!(
-                out,
-                "{}: the database is too damaged to see whether it is an index ({message}); if it is, delete it with \
-                 `fulgurite facts delete {} --yes`, and index again",
-                path.display(),
-                path.display()
-            ),
+            Self::DamagedIndex { path, message, is_recognised } => fmt_damaged(out, path, message, *is_recognised),
             Self::NotOverwritten { path } => write!(
                 out,
                 "{}: the file is not an index of code, and is not overwritten; index into another file, or move it away",
@@ -206,6 +207,30 @@ impl fmt::Display for Error {
             ),
             Self::Client(message) => write!(out, "the client of the language server: {message}"),
         }
+    }
+}
+
+fn fmt_file(out: &mut fmt::Formatter<'_>, path: &Path, operation: &str, source: &io::Error) -> fmt::Result {
+    write!(out, "{}: cannot {operation}: {source}", path.display())?;
+    match source.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            out.write_str("; free space, or choose another disk; the index was not changed")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn fmt_damaged(out: &mut fmt::Formatter<'_>, path: &Path, message: &str, is_recognised: bool) -> fmt::Result {
+    let path = path.display();
+    match is_recognised {
+        true => {
+            write!(out, "{path}: the index is damaged ({message}); `fulgurite facts index --whole` writes it again")
+        }
+        false => write!(
+            out,
+            "{path}: the database is too damaged to see whether it is an index ({message}); if it is, delete it with \
+             `fulgurite facts delete {path} --yes`, and index again"
+        ),
     }
 }
 

@@ -67,9 +67,9 @@ pub use model::{Document, Occurrence, RelationKind, Role, Span, SymbolInfo};
 pub use schema::{CODE_SCHEMA, SCIP_SCHEMA, code_schema};
 pub use scip::names::Package;
 pub use scip::reader::ScipFile;
-pub use source::{Source, Visit};
+pub use source::{Source, Visit, Without};
 pub use stack::{
     INCREMENTS_MAX, IndexLock, increment_path, increments, index_files, is_damaged, is_damaged_database, is_index,
-    open_index,
+    is_unfinished, open_index, unfinished_files,
 };
 pub use update::{Step, Updated, update_index};

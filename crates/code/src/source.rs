@@ -29,6 +29,41 @@ pub trait Source {
     }
 }
 
+/// A source without some of its files.
+pub struct Without<'s> {
+    source: &'s dyn Source,
+    /// From the indexed directory on.
+    paths: Vec<String>,
+}
+
+impl<'s> Without<'s> {
+    /// That without the files and directories at these paths, which begin at the indexed directory.
+    #[must_use]
+    pub fn new(source: &'s dyn Source, paths: &[String]) -> Self {
+        let plain = |path: &String| path.trim_start_matches("./").trim_end_matches('/').to_owned();
+        Self { source, paths: paths.iter().map(plain).collect() }
+    }
+
+    fn has(&self, path: &str) -> bool {
+        let is_at = |left: &String| path.strip_prefix(left.as_str());
+        !self.paths.iter().filter_map(is_at).any(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+impl Source for Without<'_> {
+    fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
+        self.source.each(&mut |part| if self.has(part.unit()) { visit(part) } else { Ok(()) })
+    }
+
+    fn changed_files(&self) -> BTreeSet<String> {
+        self.source.changed_files().into_iter().filter(|path| self.has(path)).collect()
+    }
+
+    fn outside_files(&self) -> BTreeSet<String> {
+        self.source.outside_files()
+    }
+}
+
 /// Several sources, one after the other.
 impl Source for Vec<Box<dyn Source>> {
     fn each(&self, visit: &mut Visit<'_>) -> Result<()> {

@@ -8,7 +8,7 @@
 //! increment would be, is an error to readers and to updates: it is not known to be of the index. (8) So is a database
 //! whose log is missing: it is not damaged, and may be any. An increment has no log.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -203,6 +203,14 @@ fn open_sound(path: &Path) -> Result<Sound> {
     Ok(Sound { database, files, damage: None })
 }
 
+/// Opens an index for reading up to its first damaged increment.
+///
+/// # Errors
+/// As [`open_index`], but not of a damaged increment.
+pub(crate) fn open_sound_part(path: &Path) -> Result<FactDatabase> {
+    Ok(open_sound(path)?.database)
+}
+
 /// The files of an index up to its first damaged increment, and that one. Every page of the increments is verified.
 ///
 /// # Errors
@@ -378,7 +386,7 @@ impl Unfinished {
     /// The one that will be at `path`. Removes what a killed process has left of an earlier one. Requires: the index
     /// is locked.
     pub fn at(path: &Path, is_of_increment: bool) -> Result<Self> {
-        let unfinished = Self { path: with_suffix(path, "-unfinished"), is_of_increment };
+        let unfinished = Self { path: with_suffix(path, UNFINISHED), is_of_increment };
         unfinished.remove();
         Ok(unfinished)
     }
@@ -435,6 +443,41 @@ impl Drop for Unfinished {
     }
 }
 
+/// The files that a killed process has left of databases that it wrote for the index at `path`, where there may be
+/// none. While the index is locked by another process, these may be the files that it writes.
+#[must_use]
+pub fn unfinished_files(path: &Path) -> Vec<PathBuf> {
+    let (Some(name), Ok(entries)) = (path.file_name(), std::fs::read_dir(directory_of(path))) else {
+        return Vec::new();
+    };
+    let is_left = |other: &OsStr| {
+        let rest = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
+        rest.and_then(|rest| str::from_utf8(rest).ok()).is_some_and(is_of_unfinished)
+    };
+    let files = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    files.filter(|entry| is_left(&entry.file_name())).map(|entry| entry.path()).collect()
+}
+
+/// Whether a file is an unfinished database, or its lock or log. Its name is that of the index and `rest`.
+fn is_of_unfinished(rest: &str) -> bool {
+    let of_increment = rest.strip_prefix("-increment.");
+    let rest = of_increment.map_or(rest, |rest| rest.trim_start_matches(|letter: char| letter.is_ascii_digit()));
+    rest.strip_prefix(UNFINISHED).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
+/// Whether the database at `path` is an index that is not finished: it is being written, or a killed process has left
+/// it.
+#[must_use]
+pub fn is_unfinished(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(UNFINISHED.as_bytes()) && is_index(path)
+}
+
+/// Removes what a killed process has left. Requires: the index is locked.
+pub(crate) fn remove_unfinished(path: &Path) {
+    // What cannot be removed is reported when a database is created there.
+    unfinished_files(path).iter().for_each(|file| drop(std::fs::remove_file(file)));
+}
+
 /// Removes the incremental databases above the first `kept`, the highest first: those that are left belong together at
 /// all times. Requires: the index is locked.
 pub(crate) fn remove_increments(path: &Path, kept: usize) -> Result<()> {
@@ -472,6 +515,8 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 /// So many incremental databases are stacked at most: each makes answers slower.
 pub const INCREMENTS_MAX: usize = 8;
+/// How the name of a database ends while it is written.
+const UNFINISHED: &str = "-unfinished";
 /// As many zeros are no magic number of any file.
 const BEGINNING_BYTES: u64 = 4096;
 /// The magic number of databases (docs/reference/file-format.md).

@@ -10,7 +10,10 @@ use crate::error::{Error, Result};
 use crate::model::{EXTERNAL_UNIT, TOOLS_UNIT};
 use crate::schema::{Kind, Predicates, code_schema};
 use crate::source::Source;
-use crate::stack::{INCREMENTS_MAX, IndexLock, Unfinished, increment_path, remove_increments, sound_files, stacked_on};
+use crate::stack::{
+    INCREMENTS_MAX, IndexLock, Unfinished, increment_path, remove_increments, remove_unfinished, sound_files,
+    stacked_on,
+};
 use crate::writing::Writer;
 
 /// What an update is doing, for progress.
@@ -64,7 +67,7 @@ impl IndexLock {
     /// Files that were changed while an indexer ran are left out, and so are those outside of the directory: see
     /// [`Source::changed_files`] and [`Source::outside_files`].
     ///
-    /// If it fails, or the process ends before, the index is as it was.
+    /// If it fails, or the process ends before, the index is as it was. Removes what a killed process has left.
     ///
     /// # Errors
     /// Those of the source and of [`IndexLock::require_writable`]; [`Error::DamagedIndex`], which `whole` mends;
@@ -72,6 +75,7 @@ impl IndexLock {
     pub fn update(&self, source: &dyn Source, whole: bool, progress: &mut dyn FnMut(Step)) -> Result<Updated> {
         let path = self.path();
         self.require_writable()?;
+        remove_unfinished(path);
         let Before { digests: before, files, damaged, is_earlier } = before(path, whole)?;
         let mut now = read_digests(source, progress)?;
         let left_out = source.changed_files();

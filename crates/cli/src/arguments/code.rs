@@ -19,13 +19,19 @@ pub struct Index {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "code.ful")]
     pub database: PathBuf,
     /// Read this SCIP file, which an indexer wrote for the directory, instead of running indexers. It may be compressed
-    /// by gzip. Repeat the option to read several files.
+    /// by gzip. A file that was cut off between two sources reads as a whole one. Repeat the option to read several
+    /// files.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scip: Vec<PathBuf>,
-    /// Do not run this indexer, for example because it fails. Ctags finds the definitions of its languages.
+    /// Do not run this indexer, for example because it fails or is missing. Ctags finds the definitions of its
+    /// languages.
     #[arg(long, value_name = "INDEXER", conflicts_with = "scip")]
     #[arg(value_parser = PossibleValuesParser::new(INDEXER_NAMES))]
     pub skip: Vec<String>,
+    /// Leave out this file or directory. Its path begins at DIR. Indexers read it, but the index is without it. Repeat
+    /// the option to leave out several.
+    #[arg(long, value_name = "PATH")]
+    pub exclude: Vec<String>,
     /// Write the whole index, not only what has changed.
     #[arg(long)]
     pub whole: bool,

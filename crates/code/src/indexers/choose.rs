@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use crate::ctags::{CTAGS_ARGUMENTS, CtagsFile};
 use crate::error::{Error, Result};
-use crate::indexers::earlier::has_found;
+use crate::indexers::earlier::{has_found, would_lose};
 use crate::indexers::indexed::{Indexed, Output, in_root, path_within};
 use crate::indexers::languages::{INDEXERS, INSTALL_CTAGS, Indexer};
 use crate::indexers::roots::{folders, roots};
 use crate::indexers::run::{Run, Temporary, is_available, run};
+use crate::indexers::sources::{sources, write_list};
 use crate::scip::reader::ScipFile;
 use crate::source::Source;
 use crate::stack::IndexLock;
@@ -27,6 +28,8 @@ pub struct Plan {
     skips_ctags: bool,
     /// What is missing, and how to install it.
     missing: Vec<String>,
+    /// What would be run if nothing were missing.
+    absent: Vec<Job>,
 }
 
 /// A run of an indexer that writes SCIP.
@@ -64,7 +67,19 @@ impl Plan {
     #[cfg(all(test, unix))]
     pub(crate) fn in_roots(directory: &Path, indexer: &'static Indexer, roots: &[&str]) -> Self {
         let scip = roots.iter().map(|root| Job { indexer, root: (*root).to_owned() }).collect();
-        Self { directory: directory.to_owned(), scip, ctags: None, skips_ctags: true, missing: Vec::new() }
+        Self { scip, skips_ctags: true, ..Self::empty(directory) }
+    }
+
+    /// A plan that runs nothing.
+    fn empty(directory: &Path) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            scip: Vec::new(),
+            ctags: None,
+            skips_ctags: false,
+            missing: Vec::new(),
+            absent: Vec::new(),
+        }
     }
 
     /// Looks at the files of `directory`, and at what this machine has. If no file of it is for an indexer, that runs
@@ -88,9 +103,7 @@ impl Plan {
     fn with(directory: &Path, skipped: &[String], is_available: &dyn Fn(&str) -> bool) -> Result<Plan> {
         let is_skipped = |name: &str| skipped.iter().any(|skipped| skipped == name);
         std::fs::read_dir(directory).map_err(Error::file(directory, "be read"))?;
-        let skips_ctags = is_skipped("ctags");
-        let mut plan =
-            Plan { directory: directory.to_owned(), scip: Vec::new(), ctags: None, skips_ctags, missing: Vec::new() };
+        let mut plan = Plan { skips_ctags: is_skipped("ctags"), ..Plan::empty(directory) };
         let mut others = Vec::new();
         let folders = folders(directory);
         for indexer in INDEXERS {
@@ -104,6 +117,7 @@ impl Plan {
                 let (Indexer { name, language, install, .. }, mark) = (indexer, &first.mark);
                 plan.missing.push(format!("{language} ({mark}) needs {name}: {install}"));
                 others.push(indexer.for_ctags);
+                plan.absent.extend(roots.into_iter().map(|root| Job { indexer, root: root.path }));
             }
         }
         // Without another indexer for the directory itself, nothing would find the languages that none is for.
@@ -113,7 +127,7 @@ impl Plan {
             (false, false) => Some(Ctags::Languages(others)),
             (false, true) => None,
         };
-        let wanted = wanted.filter(|_| !skips_ctags);
+        let wanted = wanted.filter(|_| !plan.skips_ctags);
         if wanted.is_some() && is_available("ctags") {
             plan.ctags = wanted;
         } else if wanted.is_some() {
@@ -159,8 +173,13 @@ impl Plan {
     /// there that it found before, or no other one runs.
     ///
     /// # Errors
-    /// [`Error::Indexer`]; [`Error::File`], if an earlier output cannot be removed.
+    /// [`Error::MissingIndexer`], if the index has files that an indexer found that is missing now; [`Error::Indexer`];
+    /// [`Error::File`], if an earlier output cannot be removed, or the disk is full.
     pub fn run(&self, lock: &IndexLock, waiting: &mut dyn FnMut(&str, Duration)) -> Result<Indexed> {
+        let is_loss = |job: &&Job| would_lose(lock.path(), &job.root, job.indexer.endings);
+        if let Some(Job { indexer, .. }) = self.absent.iter().find(is_loss) {
+            return Err(Error::MissingIndexer { name: indexer.name, install: indexer.install });
+        }
         let beside = lock.path();
         let beside = std::path::absolute(beside).map_err(Error::file(beside, "be written"))?;
         let named = |ending: &str| {
@@ -169,9 +188,9 @@ impl Plan {
             PathBuf::from(name)
         };
         remove_outputs(&beside);
-        let log = Temporary::at(named("-indexer.log"))?;
+        let (log, list) = (Temporary::at(named("-indexer.log"))?, Temporary::at(named("-ctags.list"))?);
         let mut indexed = Indexed::of(&self.directory);
-        let mut files = vec![log.path().to_owned()];
+        let mut files = [&log, &list].map(|file| file.path().to_owned()).to_vec();
         let scip = self.scip.iter().map(Some);
         for job in scip.chain(self.ctags.iter().map(|_| None)) {
             let (name, root) = job.map_or(("ctags", ""), |job| (job.indexer.name, job.root.as_str()));
@@ -186,7 +205,7 @@ impl Plan {
             let directory = if root.is_empty() { self.directory.clone() } else { self.directory.join(root) };
             let command = match job {
                 Some(job) => command(job.indexer, &directory, root, file.path()),
-                None => self.ctags_command(file.path()),
+                None => self.ctags_command(file.path(), list.path())?,
             };
             let source: Box<dyn Source> = match job {
                 Some(_) => Box::new(ScipFile::of_root(file.path(), &self.directory, root)),
@@ -212,20 +231,15 @@ impl Plan {
         }
     }
 
-    /// How ctags is run.
-    fn ctags_command(&self, output: &Path) -> Command {
+    /// How ctags is run. Its own output is not there yet, so it is not in the list of files.
+    fn ctags_command(&self, output: &Path, list: &Path) -> Result<Command> {
+        write_list(list, &sources(&self.directory))?;
         let mut command = Command::new("ctags");
-        command.args(CTAGS_ARGUMENTS).arg("--recurse").arg("-f").arg(output);
+        command.args(CTAGS_ARGUMENTS).arg("-L").arg(list).arg("-f").arg(output);
         if let Some(Ctags::Languages(languages)) = &self.ctags {
             command.arg(format!("--languages={}", languages.join(",")));
         }
-        // It would read its own output, which is JSON. It takes some names for patterns, or for those of files.
-        let name = output.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        if !name.is_empty() && !name.contains(['*', '?', '[', '\\']) && !name.starts_with('@') {
-            command.arg(format!("--exclude={name}"));
-        }
-        command.arg(".");
-        command
+        Ok(command)
     }
 
     /// The error of an indexer, with whether another one would be left without it.
@@ -269,7 +283,7 @@ fn is_output(rest: &str) -> bool {
         let number = rest.and_then(|rest| rest.strip_suffix(".scip"));
         number.is_some_and(|number| number.is_empty() || number.strip_prefix('-').is_some_and(is_number))
     };
-    rest == "-ctags.json" || INDEXERS.iter().any(is_of)
+    ["-ctags.json", "-ctags.list"].contains(&rest) || INDEXERS.iter().any(is_of)
 }
 
 /// How an indexer is run that writes SCIP.
@@ -341,7 +355,8 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = |name: &str| directory.path().join(name);
         let kept = ["code.ful", "code.ful-notes.scip", "code.ful-scip-go-a.scip", "other.ful-ctags.json"];
-        let left = ["code.ful-ctags.json", "code.ful-rust-analyzer.scip", "code.ful-scip-go-2.scip"];
+        let left =
+            ["code.ful-ctags.json", "code.ful-ctags.list", "code.ful-rust-analyzer.scip", "code.ful-scip-go-2.scip"];
         kept.iter().chain(&left).for_each(|name| std::fs::write(path(name), "").expect("a file"));
         remove_outputs(&path("code.ful"));
         assert!(kept.iter().all(|name| path(name).exists()));
@@ -458,6 +473,25 @@ mod tests {
         let lock = IndexLock::take(&directory.path().join("code.ful")).expect("a lock");
         let error = plan.run(&lock, &mut |_, _| {}).err().expect("there is no such program").to_string();
         assert!(error.starts_with("no-such-indexer failed: it cannot be run: "), "{error}");
+    }
+
+    /// The errors blamed the indexers, and advised to index without them.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_indexer_that_finds_the_disk_full_fails_for_that() {
+        const SAYS: &str = "echo 'Error: No space left on device (os error 28)'; seq 9 | sed 's/$/: main/'; exit 1";
+        // What is written to this log fails.
+        const FILLS: &str = "ln -sf /dev/full \"${0%-sh.scip}-indexer.log\"; : > \"$0\"";
+        static SAYING: Indexer = Indexer { name: "sh", arguments: &["-c", SAYS, "{output}"], ..NONE };
+        static FILLING: Indexer = Indexer { name: "sh", arguments: &["-c", FILLS, "{output}"], ..NONE };
+        let directory = tempfile::tempdir().expect("a directory");
+        let lock = IndexLock::take(&directory.path().join("code.ful")).expect("a lock");
+        for indexer in [&SAYING, &FILLING] {
+            let plan = Plan { skips_ctags: false, ..Plan::of_one(directory.path(), indexer) };
+            let error = plan.run(&lock, &mut |_, _| {}).err().expect("the disk is full").to_string();
+            assert!(error.contains("No space left on device"), "{error}");
+            assert!(error.ends_with("free space, or choose another disk; the index was not changed"), "{error}");
+        }
     }
 
     #[cfg(unix)]

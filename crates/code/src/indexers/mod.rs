@@ -6,5 +6,6 @@ pub mod indexed;
 pub mod languages;
 mod roots;
 mod run;
+mod sources;
 mod stamps;
 mod watch;

@@ -81,7 +81,7 @@ fn has_source(directory: &Path, endings: &[&str]) -> bool {
 
 /// The names of the directories in a directory, without hidden ones, caches and environments, and of its files, both in
 /// order. A directory that cannot be read has none.
-fn children(directory: &Path) -> (Vec<String>, Vec<String>) {
+pub fn children(directory: &Path) -> (Vec<String>, Vec<String>) {
     let (mut directories, mut files) = (Vec::new(), Vec::new());
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         // Indexers write names in UTF-8.
@@ -108,8 +108,13 @@ fn is_of_tools(name: &str, path: &Path) -> bool {
 
 /// Whether projects are looked for in directories of this name. A project can have sources in the others, such as
 /// `src/bin`.
-fn is_searched(name: &str) -> bool {
-    !BUILT.contains(&name) && !OF_OTHERS.contains(&name)
+pub fn is_searched(name: &str) -> bool {
+    !BUILT.contains(&name) && !is_of_others(name)
+}
+
+/// Whether directories of this name have dependencies, what is published, or what tests read.
+pub fn is_of_others(name: &str) -> bool {
+    OF_OTHERS.contains(&name)
 }
 
 /// So many levels below the indexed directory, projects are looked for.

@@ -1,7 +1,7 @@
 //! Running an indexer: its messages are kept for errors, and it may take minutes.
 
 use std::fs::File;
-use std::io::{ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ pub struct Run<'r> {
 ///
 /// # Errors
 /// [`Error::Indexer`] with the last lines of its messages, also if it writes nothing. Whether it can be skipped is not
-/// known here: the error says no.
+/// known here: the error says no. [`Error::File`], if a disk is full: that is no fault of the indexer.
 pub fn run(run: Run<'_>, waiting: &mut dyn FnMut(Duration)) -> Result<()> {
     let Run { name, mut command, directory, output, log, lock, files } = run;
     let failed = |message: String| Error::Indexer { name, message, can_be_skipped: false };
@@ -71,26 +71,44 @@ pub fn run(run: Run<'_>, waiting: &mut dyn FnMut(Duration)) -> Result<()> {
     };
     drop(watch);
     let ended = match (status.success(), output.is_file()) {
-        (true, true) => return Ok(()),
+        // Some end without an error though the disk is full. Then the index is cut off.
+        (true, true) => return probe(log).map_err(Error::file(output, "be written")),
         (true, false) => "it ended without an error, and wrote no index".to_owned(),
         (false, _) if matches!(status.code(), Some(126 | 127)) && !is_available(name) => CANNOT_RUN.to_owned(),
         (false, _) => status.to_string(),
     };
     let text = std::fs::read(log).unwrap_or_default();
-    let said = last_lines(&String::from_utf8_lossy(&text));
-    if said.is_empty() {
-        // Perhaps its messages are missing because the disk is full: then so is the index.
-        probe(log).map_err(Error::file(log, "be written"))?;
-        return Err(failed(format!("{ended}, without a message")));
+    let text = String::from_utf8_lossy(&text);
+    if let Some(line) = line_of_full_disk(&text) {
+        // It may be another disk, such as that of temporary files.
+        let error = io::Error::new(ErrorKind::StorageFull, format!("{name} failed: {}", shortened(line)));
+        return Err(Error::file(directory, "be indexed")(error));
     }
-    Err(failed(format!("{ended}: {said}")))
+    // Perhaps its messages are missing because the disk is full: then so is the index.
+    probe(log).map_err(Error::file(log, "be written"))?;
+    let said = last_lines(&text);
+    match said.is_empty() {
+        true => Err(failed(format!("{ended}, without a message"))),
+        false => Err(failed(format!("{ended}: {said}"))),
+    }
+}
+
+/// The first of the messages that says that a disk is full.
+fn line_of_full_disk(text: &str) -> Option<&str> {
+    let is_full = |line: &&str| FULL_DISK.iter().any(|message| line.contains(*message));
+    text.lines().find(is_full).map(str::trim)
 }
 
 /// The last lines of messages, in one. The frames of a stack are passed over, since the error is before them, and long
 /// lines are cut.
 fn last_lines(text: &str) -> String {
     let lines = || text.lines().rev().filter(|line| !line.trim().is_empty());
-    let is_frame = |line: &str| line.starts_with([' ', '\t']) && line.trim_start().starts_with("at ");
+    let is_frame = |line: &str| {
+        let frame = line.trim_start();
+        let numbered = frame.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let is_numbered = numbered.len() < frame.len() && numbered.starts_with(": ");
+        line.starts_with([' ', '\t']) && (frame.starts_with("at ") || is_numbered)
+    };
     let mut last: Vec<&str> = lines().filter(|line| !is_frame(line)).take(LINES_SHOWN).collect();
     if last.is_empty() {
         last = lines().take(LINES_SHOWN).collect();
@@ -106,9 +124,9 @@ fn shortened(line: &str) -> String {
     }
 }
 
-/// Writes so much to a file that it needs space of the disk.
-fn probe(path: &Path) -> std::io::Result<()> {
-    let mut file = File::create(path)?;
+/// Writes so much to the end of a file that it needs space of the disk.
+fn probe(path: &Path) -> io::Result<()> {
+    let mut file = File::options().append(true).create(true).open(path)?;
     file.write_all(&[b'\n'; PROBE_BYTES])?;
     file.sync_data()
 }
@@ -142,8 +160,16 @@ impl Drop for Temporary {
 
 /// What is said of a program that is missing.
 const CANNOT_RUN: &str = "it cannot be run";
-/// As much as a block of a file system.
-const PROBE_BYTES: usize = 4096;
+/// Blocks of file systems are smaller.
+const PROBE_BYTES: usize = 1 << 16;
+/// How systems say that a disk is full.
+const FULL_DISK: [&str; 5] = [
+    "No space left on device",
+    "no space left on device",
+    "Disk quota exceeded",
+    "disk quota exceeded",
+    "There is not enough space on the disk",
+];
 /// How often a running indexer is looked at.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// So many of its last lines an error has.
@@ -161,6 +187,8 @@ mod tests {
         let frames: String = (0..20).map(|number| format!("    at index (/lib/main.js:{number}:1)\n")).collect();
         let text = format!("reading\n\nTypeError: no version\n{frames}\nNode.js v20.1.0\n");
         assert_eq!(last_lines(&text), "reading / TypeError: no version / Node.js v20.1.0");
+        let text = "Error: no workspace\n\nStack backtrace:\n   0: main\n             at ./main.rs:1\n  10: _start\n";
+        assert_eq!(last_lines(text), "Error: no workspace / Stack backtrace:");
         assert_eq!(last_lines("\tat a.B.c(B.java:1)\n"), "\tat a.B.c(B.java:1)");
         assert_eq!(last_lines("1\n2\n3\n4\n5\n6\nat the end\n"), "3 / 4 / 5 / 6 / at the end");
         assert_eq!(last_lines(" \n"), "");

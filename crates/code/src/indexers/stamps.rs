@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -61,7 +61,7 @@ impl Stamps {
         match (self.files.get(path), self.stamp(path)) {
             (Some(before), now) => now.is_some_and(|now| before.is_same(&now)),
             // It is in a cache or behind a link to a directory, or was written since.
-            (None, Some(now)) => now.modified.is_some_and(|time| self.is_old(time)),
+            (None, Some(now)) => now.modified.is_some_and(|time| self.is_before(time)),
             // It was never there: the indexer has its text from elsewhere.
             (None, None) => true,
         }
@@ -81,6 +81,14 @@ impl Stamps {
     /// Whether a file with this time was modified so long before that each later change has another time.
     fn is_old(&self, modified: SystemTime) -> bool {
         self.taken.duration_since(modified).is_ok_and(|age| age > CLOCK_STEP)
+    }
+
+    /// Whether a file with this time was last modified before. A part of a second says that the file system has short
+    /// steps.
+    fn is_before(&self, modified: SystemTime) -> bool {
+        let has_parts = modified.duration_since(UNIX_EPOCH).is_ok_and(|since| since.subsec_nanos() != 0);
+        let step = if has_parts { SHORT_CLOCK_STEP } else { CLOCK_STEP };
+        self.taken.duration_since(modified).is_ok_and(|age| age > step)
     }
 }
 
@@ -110,6 +118,8 @@ const BUILT_BYTES_MAX: u64 = 4 << 20;
 pub const CACHE_MARK: &str = "CACHEDIR.TAG";
 /// The times of files have steps of at most this length: those of FAT have it.
 const CLOCK_STEP: Duration = Duration::from_secs(2);
+/// Where times have parts of a second, systems set them from a clock with steps of up to 16 milliseconds.
+const SHORT_CLOCK_STEP: Duration = Duration::from_millis(50);
 /// Sources are smaller. Of larger files, the size and the time are compared.
 const DIGESTED_BYTES_MAX: u64 = 64 << 20;
 
@@ -196,6 +206,17 @@ mod tests {
             fs::write(&path, "text").expect("a file");
             assert!(!stamps.is_unchanged(name), "{name}");
         }
+    }
+
+    /// After `npm install`, all files that it had written were named as changed.
+    #[test]
+    fn a_file_in_a_cache_that_was_written_just_before_is_unchanged() {
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::create_dir(directory.path().join("node_modules")).expect("a directory");
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later").as_secs();
+        let a_second_ago = UNIX_EPOCH + Duration::from_secs(now - 1) + Duration::from_micros(1);
+        write(&directory.path().join("node_modules/a.js"), "text", a_second_ago);
+        assert!(Stamps::of(directory.path()).is_unchanged("node_modules/a.js"));
     }
 
     #[cfg(unix)]

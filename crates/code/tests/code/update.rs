@@ -202,6 +202,34 @@ fn increments_that_a_killed_rewrite_has_left_are_not_read_and_are_removed() {
 }
 
 #[test]
+fn what_a_killed_update_has_left_is_removed_though_nothing_has_changed() {
+    let project = Project::new();
+    project.write(&files());
+    project.update();
+    let place = |name: &str| project.directory.path().join(name);
+    let left = ["code.ful-unfinished", "code.ful-unfinished-log.1", "code.ful-increment.12-unfinished-lock"];
+    let kept = ["code.ful-increment.1x-unfinished", "code.ful-unfinished.7.0", "other.ful-unfinished"];
+    for name in left.iter().chain(&kept) {
+        std::fs::copy(project.database(), place(name)).unwrap();
+    }
+    assert!(fulgurite_code::is_unfinished(&place(left[0])) && !fulgurite_code::is_unfinished(&project.database()));
+    assert_eq!(project.update().written, None);
+    assert!(left.iter().all(|name| !place(name).exists()), "{:?}", project.names());
+    assert!(kept.iter().all(|name| place(name).exists()), "{:?}", project.names());
+}
+
+#[test]
+fn excluded_files_and_directories_are_not_in_the_index() {
+    let project = Project::new();
+    let text = "fn «lib/f().»f() {}";
+    project.write(&["a.rs", "made/b.rs", "made/more/c.rs", "made2/d.rs"].map(|path| (path, text, Vec::new())));
+    let all = fulgurite_code::ScipFile::new(project.scip(), project.root());
+    let source = fulgurite_code::Without::new(&all, &["./made/".to_owned(), "a.rs".to_owned()]);
+    fulgurite_code::update_index(&project.database(), &source, false, &mut |_| {}).unwrap();
+    assert_eq!(project.reader().files().unwrap(), ["made2/d.rs"]);
+}
+
+#[test]
 fn an_index_with_a_damaged_increment_is_written_whole() {
     let project = Project::new();
     let mut files = files();

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::Write;
 use std::time::Duration;
 
-use fulgurite_code::{Error, IndexLock, Plan, ScipFile, Source, Step, Updated};
+use fulgurite_code::{Error, IndexLock, Plan, ScipFile, Source, Step, Updated, Without};
 
 use crate::arguments::code::Index;
 use crate::commands::facts::database::explain_code;
@@ -30,7 +30,8 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
             Step::Completing => "completing the database".to_owned(),
         });
     };
-    let updated = lock.update(&*source, arguments.whole, &mut tell).map_err(|error| match error {
+    let source = Without::new(&*source, &arguments.exclude);
+    let updated = lock.update(&source, arguments.whole, &mut tell).map_err(|error| match error {
         error @ Error::NoSources => {
             let place = arguments.scip.first().unwrap_or(&arguments.directory);
             Failure::Message(format!("{}: {error}", place.display()))
@@ -48,6 +49,10 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
     }
     report_outside(&updated.outside);
     report_left_out(&updated.left_out);
+    if !arguments.scip.is_empty() && updated.removed > 0 {
+        let left = counted(updated.removed, "file has", "files have");
+        let _ = writeln!(std::io::stderr(), "{left} left the index; if a SCIP file was cut off, write it again");
+    }
     let _ = writeln!(std::io::stderr(), "{} in {}", report(arguments, &updated), time(elapsed));
     Ok(())
 }
