@@ -45,12 +45,12 @@ impl Failure {
         Self::Message(format!("{}: {doing}: {error}{remedy}", path.display()))
     }
 
-    /// A failure of writing a copy of a database to a new file.
-    pub fn of_copy(error: fulgurite::Error) -> Self {
+    /// A failure of writing a copy of a database that is named `to` when it is complete.
+    pub fn of_copy(error: fulgurite::Error, to: &Path) -> Self {
         match error {
-            fulgurite::Error::DiskFull { path, source } => Self::Message(format!(
+            fulgurite::Error::DiskFull { source, .. } => Self::Message(format!(
                 "{}: no space for the copy ({source}); free space, or choose another disk; there is no copy",
-                path.display()
+                to.display()
             )),
             error => error.into(),
         }
@@ -131,6 +131,11 @@ impl From<fulgurite::Error> for Failure {
         use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
 
         match error {
+            fulgurite::Error::Io { operation: "find", path, source }
+                if source.kind() == io::ErrorKind::IsADirectory =>
+            {
+                Self::Message(format!("{}: {source}; name the file of a database", path.display()))
+            }
             // No verb that writes can open read-only instead, as the error of the library says.
             fulgurite::Error::Io { operation: "lock", path, source }
                 if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem) =>
@@ -251,6 +256,13 @@ const LOCKED: u8 = 4;
 #[cfg(all(test, feature = "rdf"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_without_space_has_the_name_that_its_user_gave() {
+        let (path, source) = ("/d/b.ful-unfinished.7.0/0".into(), io::ErrorKind::StorageFull.into());
+        let failure = Failure::of_copy(fulgurite::Error::DiskFull { path, source }, Path::new("b.ful"));
+        assert!(failure.to_string().starts_with("b.ful: no space for the copy ("), "{failure}");
+    }
 
     #[test]
     fn other_words_keep_the_exit_code_of_what_failed() {

@@ -489,11 +489,7 @@ impl fmt::Display for Error {
             Self::NotAnImage { path } => fmt_not_an_image(out, path),
             Self::UnsupportedFormat { path, found } => fmt_newer(out, path, found),
             Self::Corrupt { path, place, offence } => {
-                let remedy = match offence.as_str() {
-                    FOREIGN_LOG => "move it to the directory of its own database",
-                    _ => "restore a backup, `fulgurite check` lists all damage",
-                };
-                write!(out, "{}: {place} is damaged: {offence}; {remedy}", path.display())
+                write!(out, "{}: {place} is damaged: {offence}; {}", path.display(), remedy_of_damage(offence))
             }
             Self::Locked { .. } | Self::Moved { .. } | Self::Forked | Self::LogMissing { .. } => self.fmt_use(out),
             Self::AlreadyOpen { path } => write!(
@@ -534,6 +530,15 @@ impl fmt::Display for Error {
             Self::Input { source } => write!(out, "nothing was loaded: {source}"),
             Self::Invalid { message } => write!(out, "{message}"),
         }
+    }
+}
+
+fn remedy_of_damage(offence: &str) -> &'static str {
+    match offence {
+        FOREIGN_LOG => "move it to the directory of its own database",
+        // The file does not open, so no check and no salvage can read it.
+        offence if offence.ends_with(TRUNCATED) => "restore a backup: a file that was cut off cannot be opened",
+        _ => "restore a backup, `fulgurite check` lists all damage",
     }
 }
 
@@ -585,8 +590,8 @@ fn remedy_of(operation: &str, kind: io::ErrorKind) -> Option<&'static str> {
 }
 
 fn fmt_disk_full(out: &mut fmt::Formatter<'_>, path: &Path, source: &std::io::Error) -> fmt::Result {
-    let remedy = "free space, delete in smaller transactions, or raise the disk quota or file size limit, and try again; \
-                  nothing was lost";
+    let remedy =
+        "free space on the disk, or raise the disk quota or the file size limit, and try again; nothing was lost";
     write!(out, "{}: no space to grow ({source}); {remedy}", path.display())
 }
 
@@ -635,6 +640,8 @@ fn fmt_orphaned_log(out: &mut fmt::Formatter<'_>, path: &Path, segments: &[PathB
 
 /// The offence of a log segment that belongs to another database.
 pub(crate) const FOREIGN_LOG: &str = "it is the log of another database";
+/// The end of what is wrong with a file that is shorter than it was.
+const TRUNCATED: &str = "it was truncated";
 
 const KEY_BYTES_SHOWN: usize = 64;
 /// Of a log so many segments are named.

@@ -26,6 +26,9 @@ pub struct Events {
 #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
 pub enum EventsVerb {
     /// Append events from NDJSON: {"stream", "type", "data"?, "id"?, "metadata"?, "tags"?, "schema"?, "expected"?}.
+    ///
+    /// Each event gets the time at which it is appended. The members "position", "version" and "time", which `events
+    /// read` prints, are accepted and not stored.
     Append(Append),
     /// Print events as NDJSON: all, or those of a stream.
     Read(Read),
@@ -44,6 +47,17 @@ pub enum EventsVerb {
     Stats(EventStats),
     /// Verify a store: pages, log, indexes, streams and their names.
     Check(EventCheck),
+    /// Hide the events of a stream before a version. `events retention` then removes them from the file.
+    Truncate(Truncate),
+    /// Delete a stream. `events retention` then removes its events from the file.
+    ///
+    /// An append opens the stream again, with the version after its last one; its earlier events stay deleted.
+    Delete(DeleteStream),
+    /// Remove events from the file: those of deleted and truncated streams, and the oldest ones beyond the limits.
+    ///
+    /// Limits apply to whole chunks of up to 8,000 bytes, and the newest chunk stays. New events use the space, and
+    /// `compact` makes the file smaller.
+    Retention(Retain),
     /// Write the indexes of streams, types and tags again, from the log. Refused if other tables are damaged.
     Reindex(Reindex),
 }
@@ -241,6 +255,61 @@ pub struct EventCheck {
     pub format: OutputFormat,
 }
 
+/// Arguments of `events truncate`.
+#[derive(Args, Debug)]
+pub struct Truncate {
+    #[command(flatten)]
+    pub store: StoreArgument,
+    /// The stream, as for `events read`.
+    pub stream: StreamName,
+    /// The first version that is kept.
+    #[arg(long, value_name = "VERSION", value_parser = parse_number::<u64>)]
+    pub before: u64,
+    /// Confirm that events are removed. It cannot be undone.
+    #[arg(long, required = true)]
+    pub yes: bool,
+    #[command(flatten)]
+    pub writing: WriteArguments,
+}
+
+/// Arguments of `events delete`.
+#[derive(Args, Debug)]
+pub struct DeleteStream {
+    #[command(flatten)]
+    pub store: StoreArgument,
+    /// The stream, as for `events read`.
+    pub stream: StreamName,
+    /// Refuse later appends to the stream.
+    #[arg(long)]
+    pub tombstone: bool,
+    /// Confirm the deletion. It cannot be undone.
+    #[arg(long, required = true)]
+    pub yes: bool,
+    #[command(flatten)]
+    pub writing: WriteArguments,
+}
+
+/// Arguments of `events retention`.
+#[derive(Args, Debug)]
+pub struct Retain {
+    #[command(flatten)]
+    pub store: StoreArgument,
+    /// Keep events of the last DAYS days only. It may have a fraction.
+    #[arg(long, value_name = "DAYS", value_parser = parse_days)]
+    pub age_max: Option<Duration>,
+    /// Keep this many events at most: the newest.
+    #[arg(long, value_name = "COUNT", value_parser = parse_number::<u64>)]
+    pub count_max: Option<u64>,
+    /// Keep about this many MiB of events at most: the newest.
+    #[arg(long, value_name = "MIB")]
+    pub bytes_max: Option<u32>,
+    /// Confirm that events are removed. It cannot be undone.
+    #[arg(long, required = true)]
+    pub yes: bool,
+    #[command(flatten)]
+    pub writing: WriteArguments,
+}
+
 /// Arguments of `events reindex`.
 #[derive(Args, Debug)]
 pub struct Reindex {
@@ -256,6 +325,13 @@ fn parse_position(text: &str) -> Result<u64, String> {
         u64::MAX => Err("the number is too large".to_owned()),
         position => Ok(position),
     }
+}
+
+/// An age in days, which may have a fraction.
+fn parse_days(text: &str) -> Result<Duration, String> {
+    let days: Option<f64> = text.parse().ok();
+    let age = days.and_then(|days| Duration::try_from_secs_f64(days * 86_400.0).ok());
+    age.ok_or_else(|| "not a number of days from 0 on".to_owned())
 }
 
 /// A date (midnight in UTC), a time as in RFC 3339, or seconds since 1970.

@@ -166,6 +166,10 @@ pub struct Query {
 pub struct Finish {
     #[command(flatten)]
     pub database: DatabaseArgument,
+    /// Complete the database even if stored predicates were not derived since facts were written. Queries go on to say
+    /// so.
+    #[arg(long)]
+    pub allow_underived: bool,
     #[command(flatten)]
     pub writing: WriteArguments,
 }

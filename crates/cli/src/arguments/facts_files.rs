@@ -106,8 +106,7 @@ pub struct Image {
     /// The new file, which must not exist. Images of increments are named TO-increment.N.
     #[arg(value_name = "TO", value_hint = ValueHint::FilePath)]
     pub to: PathBuf,
-    /// Write one SquashFS image with all files, to be mounted read-only. Needs the program mksquashfs. If it is
-    /// interrupted, `facts delete TO --yes` removes what it has left.
+    /// Write one SquashFS image with all files, to be mounted read-only. Needs the program mksquashfs.
     #[arg(long)]
     pub squashfs: bool,
     /// The level of Zstandard: 1 is fast, 22 is small.

@@ -1,5 +1,7 @@
 //! [`Scratch`]: unfinished files beside the one that is written, which gets its name when it is complete.
 
+#[cfg(feature = "facts")]
+use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -17,13 +19,18 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new one beside a file, with a name that no other file has.
+    /// A new one beside a file, with a name that no other file has. Those that killed processes have left for this file
+    /// are removed.
     ///
     /// # Errors
     /// If it cannot be created, or another process writes a copy to this name.
     pub fn beside(path: &Path) -> Result<Self, Failure> {
         #[cfg(feature = "facts")]
         let lock = lock(path)?;
+        // The processes that have created them have ended: they would hold the lock. What cannot be removed only takes
+        // space. Without facts there is no lock, and everything stays.
+        #[cfg(feature = "facts")]
+        files_beside(path, is_scratch).iter().for_each(|left| drop(std::fs::remove_dir_all(left)));
         for number in 0_u64.. {
             let directory = with_suffix(path, &format!("{UNFINISHED}{}.{number}", std::process::id()));
             match create_private(&directory) {
@@ -99,6 +106,17 @@ pub fn sync_directory_of(path: &Path) -> Result<(), Failure> {
 #[cfg(not(unix))]
 pub fn sync_directory_of(_: &Path) -> Result<(), Failure> {
     Ok(())
+}
+
+/// The files beside a file whose names begin with its name, if `is_wanted` says so of the rest of the name.
+#[cfg(feature = "facts")]
+pub fn files_beside(path: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> Vec<PathBuf> {
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
+    let directory = if directory == Path::new("") { Path::new(".") } else { directory };
+    let is_beside =
+        |other: &OsStr| other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes()).is_some_and(&is_wanted);
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter(|entry| is_beside(&entry.file_name())).map(|entry| entry.path()).collect()
 }
 
 /// Whether what follows the name of a file makes it that of a [`Scratch`] beside it.

@@ -40,7 +40,7 @@ pub fn write(
     let unfinished =
         std::path::absolute(scratch.path()).map_err(|error| Failure::file(to, "cannot be found", &error))?;
     let copies = unfinished.join("files");
-    std::fs::create_dir(&copies).map_err(|error| Failure::file(&copies, "cannot be created", &error))?;
+    std::fs::create_dir(&copies).map_err(|error| Failure::file(to, "cannot be created", &error))?;
     copy(&copies.join(name))?;
     let packed = unfinished.join("image");
     pack(&copies, &packed, to, packing)?;

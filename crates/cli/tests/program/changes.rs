@@ -53,7 +53,7 @@ fn what_cannot_be_printed_is_said() {
     place.run(&["put", "a.ful", "prices", "nut", "1"]).ok();
     let message = place.run(&["changes", "a.ful", "--after", "4"]).fails(1);
     let expected =
-        "the log is not kept, so it has no changes; keep log when you write (keep_log, keepLog or --keep-log)";
+        "the log is not kept, so it has no changes; keep the log when you write (keep_log, keepLog or --keep-log)";
     assert_eq!(message, expected);
     assert_eq!(place.names(), ["a.ful"], "what was kept is gone");
     place.run(&["put", "a.ful", "prices", "nut", "2", "--keep-log", "1"]).ok();

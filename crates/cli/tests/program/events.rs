@@ -118,6 +118,7 @@ fn what_is_read_can_be_appended_to_another_store() {
     let copied = directory.run_with_input(&["events", "append", "b.ful", "--create"], before.join("\n").as_bytes());
     done(&copied);
     assert!(copied.messages.contains("9 events appended"), "{}", copied.messages);
+    assert_eq!(copied.messages.matches("the times of the input are not stored").count(), 1, "{}", copied.messages);
     assert_eq!(without_time(&done(&directory.run(&["events", "read", "b.ful"]))), without_time(&before));
     let bytes =
         r#"{"stream":"raw","type":"x","data_hex":"00ff","metadata_hex":"80","id":"000102030405060708090a0b0c0d0e0f"}"#;
@@ -144,11 +145,7 @@ fn bytes_that_are_no_text_and_blanks_around_json_are_copied_as_they_are() {
     let both = r#"{"stream":"a","stream_hex":"61","type":"x"}"#;
     refused(&directory.run_with_input(&["events", "append", "a.ful"], both.as_bytes()), 1, "exclude each other");
     let raw = b"{\"stream\":\"a\",\"type\":\"x\",\"data\":\"\xff\"}";
-    refused(
-        &directory.run_with_input(&["events", "append", "a.ful"], raw),
-        1,
-        "UTF-8; write bytes as data_hex; nothing",
-    );
+    refused(&directory.run_with_input(&["events", "append", "a.ful"], raw), 1, "written as data_hex; nothing");
 }
 
 #[test]
@@ -282,6 +279,9 @@ fn a_batch_with_a_wrong_line_is_not_appended_and_the_line_is_named() {
     done(&directory.run_with_input(&defaults, b"{\"data\":5}\n\n{}"));
     assert_eq!(done(&directory.run(&["events", "read", "a.ful", "n"])).len(), 4);
     refused(&directory.run_with_input(&["events", "append", "none.ful"], good.as_bytes()), 1, "--create");
+    // As a failed import, it leaves no database.
+    refused(&directory.run_with_input(&["events", "append", "none.ful", "--create"], b"{"), 1, "line 1, column 1");
+    assert!(!directory.path("none.ful").exists());
     refused(&directory.run(&["events", "append", "a.ful", "-", "-"]), 1, "once only");
 }
 
@@ -334,8 +334,10 @@ fn a_line_that_is_not_utf_8_is_named_and_what_was_appended_before_is_counted() {
     let mut input = r#"{"stream":"n","type":"x"}"#.repeat(3).replace("}{", "}\n{").into_bytes();
     input.extend(b"\n\xff\n");
     let run = directory.run_with_input(&["events", "append", "a.ful", "--batch", "2"], &input);
-    refused(&run, 1, "standard input: cannot be read at line 4: ");
-    refused(&run, 1, "nothing of this batch was appended; 2 events were appended before");
+    refused(&run, 1, "standard input: cannot be read at line 4: it is not UTF-8; the input is NDJSON");
+    let appended = "nothing of this batch was appended; 2 events were appended before; to append the rest of this \
+                    input, begin at its line 3 (`tail -n +3`)";
+    refused(&run, 1, appended);
     assert_eq!(done(&directory.run(&["events", "read", "a.ful", "n"])).len(), 2);
 }
 
@@ -377,6 +379,33 @@ fn streams_consumers_replay_and_stats_count_what_there_is() {
     }
     let stats = done(&directory.run(&["events", "stats", "a.ful", "--format", "csv"]));
     assert_eq!(stats[1..5], ["next position,9", "first position kept,0", "streams,3", "types,2"]);
+}
+
+#[test]
+fn streams_are_truncated_and_deleted_and_retention_removes_their_events_from_the_log() {
+    let directory = created();
+    let run = |verb: &str, arguments: &[&str]| directory.run(&[&["events", verb, "a.ful"], arguments].concat());
+    let read = |arguments: &[&str]| data(&done(&run("read", arguments)));
+    for unconfirmed in [&["truncate", "s1", "--before", "2"][..], &["delete", "s0"], &["retention"]] {
+        assert_eq!(run(unconfirmed[0], &unconfirmed[1..]).code, 2, "{unconfirmed:?}");
+    }
+    done(&run("truncate", &["s1", "--before", "2", "--yes"]));
+    assert_eq!(read(&["s1"]), [7]);
+    refused(&run("truncate", &["s1", "--before", "4", "--yes"]), 1, "the next event gets version 3");
+    done(&run("delete", &["s0", "--yes"]));
+    refused(&run("read", &["s0"]), 1, "stream `s0` does not exist, or was deleted");
+    refused(&run("delete", &["s9", "--yes"]), 1, "`fulgurite events streams` lists the streams");
+    done(&run("delete", &["s2", "--tombstone", "--yes"]));
+    let append = ["events", "append", "a.ful", "--stream", "s2", "--type", "x"];
+    refused(&directory.run_with_input(&append, b"{}"), 1, "stream `s2` has a tombstone");
+    assert_eq!(read(&[]).len(), 9, "the log has them until retention removes them");
+
+    let kept = run("retention", &["--age-max", "1.5", "--bytes-max", "1", "--yes"]);
+    refused(&kept, 0, "the log begins at position 0: 0 chunks removed, 5 chunks rewritten");
+    assert_eq!(read(&[]), [7]);
+    refused(&run("retention", &["--count-max", "1", "--yes"]), 0, "the log begins at position 8: 4 chunks removed");
+    assert_eq!(read(&[]).len(), 0);
+    refused(&run("retention", &["--age-max=-1", "--yes"]), 2, "not a number of days");
 }
 
 #[test]

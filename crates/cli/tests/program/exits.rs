@@ -29,6 +29,8 @@ fn a_truncated_file_is_damaged_and_the_page_is_named() {
             assert!(told.contains("page "), "{verb:?} {part} {told}");
             // `check` does not advise its user to run it.
             assert!(verb[0] != "check" || !told.contains("`fulgurite check`"), "{told}");
+            // No verb can read what is left.
+            assert!(verb[0] == "check" || told.contains("; restore a backup: a file that was cut off"), "{told}");
         }
     }
 }
@@ -364,6 +366,9 @@ fn kinds() -> Vec<Kind> {
         writes: &[
             &["append", "FILE", "in.ndjson"],
             &["consumers", "FILE", "--set", "c", "--to", "0"],
+            &["truncate", "FILE", "s", "--before", "1", "--yes"],
+            &["delete", "FILE", "s", "--yes"],
+            &["retention", "FILE", "--yes"],
             &["reindex", "FILE"],
         ],
     };
@@ -463,8 +468,8 @@ fn every_verb_of_a_store_has_the_exit_codes_of_damage_locks_and_missing_files() 
         for verb in kind.reads.iter().chain(kind.writes) {
             place.file("text.ful", "just a text, longer than nothing\n".repeat(1000));
             place.file("cut.ful", &whole[..whole.len() / 2 + 1]);
-            // A damaged database is deleted if that is confirmed.
-            let of_damage = if verb.contains(&"delete") { 0 } else { 3 };
+            // A damaged database of facts is deleted if that is confirmed.
+            let of_damage = if kind.name == "facts" && verb.contains(&"delete") { 0 } else { 3 };
             for (file, code) in [("missing.ful", 1), ("text.ful", 3), ("cut.ful", of_damage)] {
                 kind.ends(&place, verb, file, code);
             }

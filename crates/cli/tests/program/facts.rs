@@ -454,3 +454,52 @@ fn an_incremental_database_keeps_the_facts_of_some_units() {
     // Nobody else owns the file `b.rs` now.
     assert_eq!(done(&units), ["unit,owned,needed", "a.rs,0,0", "b.rs,2,2"]);
 }
+
+#[test]
+fn a_derivation_that_was_stopped_is_repeated_before_the_database_is_finished() {
+    let directory = TestDirectory::new();
+    let derived = "predicate P : nat stored M where E X | P X; M = X + 1; M < 20";
+    directory.file("s.angle", format!("schema s.1 {{\npredicate E : nat\n{derived}\n}}\n"));
+    directory.file("e.json", r#"[{"predicate":"s.E.1","facts":[{"key":1}]}]"#);
+    done(&directory.run(&["facts", "create", "a.ful", "--schema", "s.angle"]));
+    done(&directory.run(&["facts", "write", "a.ful", "e.json"]));
+    refused(&directory.run(&["facts", "derive", "a.ful", "--rounds-max", "3"]), 1, "had new facts in each of 4 rounds");
+    let warning = "s.P.1 was not derived since facts were written";
+    refused(&directory.run(&["facts", "query", "a.ful", "s.P _"]), 0, warning);
+    refused(&directory.run(&["facts", "dump", "a.ful"]), 0, warning);
+    let message = "not derived since facts were written: s.P.1;";
+    refused(&directory.run(&["facts", "finish", "a.ful"]), 1, message);
+    done(&directory.run(&["facts", "backup", "a.ful", "b.ful"]));
+    done(&directory.run(&["facts", "finish", "b.ful", "--allow-underived"]));
+    refused(&directory.run(&["facts", "query", "b.ful", "s.P _"]), 0, "not derived before the database was completed");
+    done(&directory.run(&["facts", "derive", "a.ful"]));
+    done(&directory.run(&["facts", "finish", "a.ful"]));
+    let query = directory.run(&["facts", "query", "a.ful", "s.P _"]);
+    assert!(!query.messages.contains("derived"), "{}", query.messages);
+    assert_eq!(done(&query).len(), 18);
+}
+
+#[test]
+fn a_completion_that_was_stopped_is_ended_by_finish() {
+    let directory = created();
+    let store = fulgurite_facts::Store::open(directory.path("a.ful")).unwrap();
+    store.complete(|_, _| Err(fulgurite_facts::Error::Program("stopped".into()))).unwrap_err();
+    store.close().unwrap();
+    let message = "`fulgurite facts finish`";
+    refused(&directory.run(&["facts", "write", "a.ful", "lines.json"]), 1, message);
+    refused(&directory.run(&["facts", "create", "b.ful", "--base", "a.ful"]), 1, message);
+    refused(&directory.run(&["facts", "image", "a.ful", "a.img"]), 1, message);
+    done(&directory.run(&["facts", "finish", "a.ful"]));
+}
+
+#[test]
+fn what_has_nothing_to_show_says_so() {
+    let directory = TestDirectory::new();
+    directory.file("src.angle", SCHEMA);
+    done(&directory.run(&["facts", "create", "a.ful", "--schema", "src.angle"]));
+    refused(&directory.run(&["facts", "derive", "a.ful"]), 0, "the schema stores no derived predicate");
+    refused(&directory.run(&["facts", "units", "a.ful"]), 0, "no unit owns facts");
+    // A file that may be a database, and cannot be read.
+    directory.file("cut.ful", &directory.read("a.ful")[..8000]);
+    refused(&directory.run(&["facts", "list"]), 0, "cut.ful: ");
+}

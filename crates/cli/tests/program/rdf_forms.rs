@@ -158,6 +158,9 @@ fn statements_of_json_ld_that_need_a_base_are_counted() {
     assert!(run.messages.contains("1 statement loaded"), "{}", run.messages);
     let run = place.run(&["rdf", "load", "a.ful", "a.jsonld", "--base", "http://b/"]);
     assert!(run.messages.starts_with("4 statements loaded"), "{}", run.messages);
+    place.file("a.jsonld", "{\"a\": 1}");
+    let run = place.run(&["rdf", "load", "a.ful", "a.jsonld"]);
+    assert!(run.messages.starts_with("0 statements loaded") && run.messages.contains("`@context`"), "{run:?}");
 }
 
 #[test]

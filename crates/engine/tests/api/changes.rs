@@ -319,7 +319,7 @@ fn what_cannot_be_given_is_an_error_that_says_what_to_do() {
     db.close().unwrap();
     let db = options(&disk, 0).open("a.ful").unwrap();
     let error = db.changes(Sequence(3)).unwrap_err().to_string();
-    assert!(error.contains("keep log when you write (keep_log"), "{error}");
+    assert!(error.contains("keep the log when you write (keep_log"), "{error}");
     let stats = db.stats().unwrap();
     assert_eq!((stats.oldest_change, stats.log_kept_bytes), (None, 0));
 }

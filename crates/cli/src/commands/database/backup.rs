@@ -18,7 +18,7 @@ pub fn run(arguments: &Backup) -> Result<(), Failure> {
     reading(&arguments.file.path, |db, txn| {
         let (monitor, lacking) = (Monitor::new(), lacking(db));
         let written = Progress::new("copying").follow(&monitor, || db.backup_snapshot_to(txn, copy, &monitor));
-        written.map_err(Failure::of_copy)?;
+        written.map_err(|error| Failure::of_copy(error, copy))?;
         let length = std::fs::metadata(copy).map_or(0, |metadata| metadata.len());
         let (path, commit) = (copy.display(), txn.sequence().0);
         let _ = writeln!(std::io::stderr(), "{path}: {}, up to commit {commit}{lacking}", size(length));

@@ -24,7 +24,8 @@ pub fn run(arguments: &Image) -> Result<(), Failure> {
     reading(&arguments.file.path, |db, txn| {
         let (monitor, lacking) = (Monitor::new(), lacking(db));
         let write = || db.write_snapshot_image(txn, image, &options, &monitor);
-        Progress::new("compressing").follow(&monitor, write).map_err(Failure::of_copy)?;
+        let written = Progress::new("compressing").follow(&monitor, write);
+        written.map_err(|error| Failure::of_copy(error, image))?;
         let length = std::fs::metadata(image).map_or(0, |metadata| metadata.len());
         let (path, commit) = (image.display(), txn.sequence().0);
         let _ = writeln!(std::io::stderr(), "{path}: {}, up to commit {commit}{lacking}", size(length));
@@ -42,7 +43,7 @@ fn write_squashfs(arguments: &Image) -> Result<(), Failure> {
             let monitor = Monitor::new();
             lacks = lacking(db);
             let written = Progress::new("copying").follow(&monitor, || db.backup_snapshot_to(txn, target, &monitor));
-            written.map_err(Failure::of_copy)?;
+            written.map_err(|error| Failure::of_copy(error, image))?;
             commit = txn.sequence().0;
             Ok(())
         })

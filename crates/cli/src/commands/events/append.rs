@@ -23,6 +23,8 @@ use crate::progress::{Progress, rate, time};
 struct Done {
     events: u64,
     repeated: u64,
+    /// Whether an event of the input had a time, and its user was warned.
+    has_times: bool,
     progress: Progress,
 }
 
@@ -46,7 +48,7 @@ pub fn run(arguments: &Append) -> Result<(), Failure> {
     }
     let done = changing_store(&arguments.store, Some(arguments.create), writing, |store| {
         let served = serve(store, arguments.serve.as_deref())?;
-        let mut done = Done { events: 0, repeated: 0, progress: Progress::new("appending") };
+        let mut done = Done { events: 0, repeated: 0, has_times: false, progress: Progress::new("appending") };
         let mut inputs = paths.iter().zip(inputs);
         let appended =
             inputs.try_for_each(|(path, input)| append_lines(store, arguments, named(path), input, &mut done));
@@ -120,11 +122,17 @@ fn append_lines(
     let mut batch = Vec::new();
     let stream = arguments.stream.as_ref().map(|stream| &stream.0[..]);
     for number in 1_u64.. {
+        let begin = |batch: &[Line]| batch.first().map_or(number, |line| line.number);
         let line = next_line(&mut input).map_err(|error| {
             let what = format!("cannot be read at line {number}");
-            let failure = Failure::file(path, &what, &error);
-            let remedy = if error.kind() == io::ErrorKind::InvalidData { "; write bytes as data_hex" } else { "" };
-            let message = format!("{failure}{remedy}; {NOTHING}; {}", said(done));
+            let failure = match error.kind() {
+                io::ErrorKind::InvalidData => Failure::Message(format!(
+                    "{}: {what}: it is not UTF-8; the input is NDJSON, in which bytes are written as data_hex",
+                    path.display()
+                )),
+                _ => Failure::file(path, &what, &error),
+            };
+            let message = format!("{failure}; {NOTHING}; {}", said(done, begin(&batch)));
             failure.reworded(message)
         })?;
         let Some(line) = line else { break };
@@ -134,8 +142,9 @@ fn append_lines(
             let event = ReadyEvent::parse(line, stream, arguments.kind.as_deref()).map_err(|error| {
                 let column = error.column.map_or_else(String::new, |column| format!(", column {column}"));
                 let place = format!("{}: line {number}{column}: {}", path.display(), error.text);
-                Failure::Message(format!("{place}; {NOTHING}; {}", said(done)))
+                Failure::Message(format!("{place}; {NOTHING}; {}", said(done, begin(&batch))))
             })?;
+            warn_of_times(&event, done);
             batch.push(Line { number, event });
         }
         // Followers need not wait until the next line has arrived.
@@ -153,11 +162,28 @@ fn next_line(input: &mut Input) -> io::Result<Option<String>> {
     input.lines().next().transpose()
 }
 
+/// Warns once that times of the input are not stored.
+fn warn_of_times(event: &ReadyEvent, done: &mut Done) {
+    if event.has_time && !done.has_times {
+        done.has_times = true;
+        // Removes its line, so that the message has one of its own.
+        done.progress = Progress::new("appending");
+        let what = "the times of the input are not stored: an event has the time at which it is appended";
+        let _ = writeln!(stderr(), "{what}; to keep them, put them into `data` or `metadata`");
+    }
+}
+
 const NOTHING: &str = "nothing of this batch was appended";
 
-/// What was appended before a failure.
-fn said(done: &Done) -> String {
-    format!("{} appended before", counted(done.events, "event was", "events were"))
+/// What was appended before a failure, and the line at which the rest of the input begins.
+fn said(done: &Done, begin: u64) -> String {
+    let appended = format!("{} appended before", counted(done.events, "event was", "events were"));
+    match begin {
+        1 => appended,
+        begin => {
+            format!("{appended}; to append the rest of this input, begin at its line {begin} (`tail -n +{begin}`)")
+        }
+    }
 }
 
 /// An event, and the line of the input that has it.
@@ -292,11 +318,14 @@ fn explained(error: Error, refused: Option<Refused>, path: &Path, batch: &[Line]
         error => error.to_string(),
     };
     let failure = Failure::from(error);
-    let what = match failure {
-        Failure::Engine(fulgurite::Error::Indeterminate { .. }) => "it is not known whether this batch is there",
-        _ => NOTHING,
+    let outcome = match failure {
+        // Where the rest begins is not known either.
+        Failure::Engine(fulgurite::Error::Indeterminate { .. }) => {
+            format!("it is not known whether this batch is there; {}", said(done, 1))
+        }
+        _ => format!("{NOTHING}; {}", said(done, first)),
     };
-    let message = format!("{}: {place}: {text}; {what}; {}", path.display(), said(done));
+    let message = format!("{}: {place}: {text}; {outcome}", path.display());
     failure.reworded(message)
 }
 

@@ -11,6 +11,8 @@ use crate::notation::bytes_of_hex;
 pub struct ReadyEvent {
     pub stream: Vec<u8>,
     pub expected: Expected,
+    /// Whether the input names a time. The store gives the event another one.
+    pub has_time: bool,
     kind: String,
     schema: u32,
     id: Option<EventId>,
@@ -52,6 +54,7 @@ impl ReadyEvent {
             payload: line.bytes("data")?,
             metadata: line.bytes("metadata")?,
             tags: line.member("tags", "a list of strings")?.unwrap_or_default(),
+            has_time: line.members.0.iter().any(|(name, _)| name == "time"),
             expected: match line.member("expected", "a value")? {
                 Some(value) => parse_expected(&value).map_err(line.at("expected"))?,
                 None => Expected::Any,

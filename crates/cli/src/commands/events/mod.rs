@@ -9,6 +9,7 @@ mod input_event;
 mod opened;
 mod read;
 mod reindex;
+mod removal;
 mod replay;
 mod run;
 mod salvage;

@@ -51,7 +51,7 @@ pub fn refuse_beyond(position: u64, head: Position) -> Result<(), Failure> {
 }
 
 /// Opens a store for writing, calls `work` with it, and closes the database. `create` is the verb's option, if it has
-/// one.
+/// one. A database that was created is removed again if `work` fails and there are no events in it.
 ///
 /// # Errors
 /// If it cannot be opened or closed; the errors of `work`.
@@ -63,6 +63,7 @@ pub fn changing_store<T>(
 ) -> Result<T, Failure> {
     let (path, name) = (&argument.file.path, &argument.store);
     let (may_create, create) = (create.is_some(), create.unwrap_or(false));
+    let fresh = create && !path.exists();
     let db = to_write(writing).create(create).open(path).map_err(|error| explain(error, may_create))?;
     let opened = has_store(&db, name).and_then(|has_store| match has_store {
         false if !create => {
@@ -75,9 +76,21 @@ pub fn changing_store<T>(
         false => refuse_store(&db),
         true => Ok(()),
     });
-    let store = opened.and_then(|()| Ok(EventStore::options().name(name).open_in(&db)?));
-    let outcome = store.and_then(|store| work(&store));
+    let mut is_empty = false;
+    let outcome = opened.and_then(|()| {
+        let store = EventStore::options().name(name).open_in(&db)?;
+        work(&store).inspect_err(|_| {
+            let head = store.snapshot().and_then(|snapshot| snapshot.head());
+            is_empty = head.is_ok_and(|head| head == Position::START);
+        })
+    });
+    // The file itself: `path` may be a link to it, which was there before.
+    let file = db.path().to_owned();
     let closed = db.close();
+    // Closed first: a file that is removed while it is open leaves its log behind.
+    if fresh && is_empty && closed.is_ok() {
+        let _ = std::fs::remove_file(file);
+    }
     let value = outcome?;
     closed?;
     Ok(value)

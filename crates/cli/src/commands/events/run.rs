@@ -1,6 +1,6 @@
 //! Which function does which verb of `events`.
 
-use super::{append, check, consumers, follow, read, reindex, replay, stats, streams};
+use super::{append, check, consumers, follow, read, reindex, removal, replay, stats, streams};
 use crate::arguments::events::EventsVerb;
 use crate::failure::Failure;
 
@@ -18,6 +18,9 @@ pub fn run(verb: &EventsVerb) -> Result<(), Failure> {
         EventsVerb::Replay(arguments) => replay::run(arguments),
         EventsVerb::Stats(arguments) => stats::run(arguments),
         EventsVerb::Check(arguments) => check::run(arguments),
+        EventsVerb::Truncate(arguments) => removal::truncate(arguments),
+        EventsVerb::Delete(arguments) => removal::delete(arguments),
+        EventsVerb::Retention(arguments) => removal::retention(arguments),
         EventsVerb::Reindex(arguments) => reindex::run(arguments),
     }
 }

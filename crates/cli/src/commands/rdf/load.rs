@@ -43,6 +43,13 @@ pub fn run(arguments: &Load) -> Result<(), Failure> {
         let _ = writeln!(out, "{dropped} of JSON-LD dropped for relative IRIs without a base{GIVE_A_BASE}");
     }
     let _ = writeln!(out, "{}", report(&loaded));
+    let is_empty = loaded.read == 0 && loaded.skipped == 0 && loaded.without_base == 0;
+    if is_empty && arguments.inputs.iter().any(|path| is_json_ld(path, arguments.format)) {
+        let _ = writeln!(
+            out,
+            "members of JSON-LD are statements if their names are IRIs, or an `@context` maps them to IRIs"
+        );
+    }
     Ok(())
 }
 
@@ -74,8 +81,13 @@ fn input(path: &Path, arguments: &Load) -> Result<LoadInput, Failure> {
         }
         (false, format) => {
             let failed = |error| Failure::file(path, "cannot be read", &error);
-            if std::fs::metadata(path).map_err(failed)?.is_dir() {
+            let metadata = std::fs::metadata(path).map_err(failed)?;
+            if metadata.is_dir() {
                 return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+            }
+            if metadata.is_file() {
+                // A pipe cannot be opened twice.
+                std::fs::File::open(path).map_err(failed)?;
             }
             let format = format
                 .map(RdfFormat::from)
@@ -104,6 +116,10 @@ pub fn format_of(path: &Path) -> Option<RdfFormat> {
         "owl" => Some(RdfFormat::RdfXml),
         plain => RdfFormat::from_extension(plain),
     }
+}
+
+fn is_json_ld(path: &Path, given: Option<GraphFormat>) -> bool {
+    matches!(given.map(RdfFormat::from).or_else(|| format_of(path)), Some(RdfFormat::JsonLd { .. }))
 }
 
 /// How far a load is, in a line.

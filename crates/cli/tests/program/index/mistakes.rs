@@ -22,6 +22,23 @@ fn a_file_that_is_no_database_where_an_increment_would_be_is_to_be_removed() {
 }
 
 #[test]
+fn what_a_killed_index_has_left_is_not_listed_and_is_deleted_with_the_index() {
+    let directory = super::indexed();
+    let bytes = directory.read("code.ful");
+    directory.file("code.ful-unfinished", &bytes);
+    directory.file("code.ful-increment.1-unfinished", &bytes);
+    directory.file("code.ful-unfinished-lock", "");
+    let listed = directory.run(&["facts", "list"]).ok();
+    assert!(listed.contains("code.ful ") && !listed.contains("unfinished"), "{listed}");
+    directory.run(&["facts", "delete", "code.ful", "--yes"]).ok();
+    assert!(!directory.names().iter().any(|name| name.starts_with("code.ful")), "{:?}", directory.names());
+    // The first run of all was killed.
+    directory.file("code.ful-unfinished", &bytes);
+    directory.run(&["facts", "delete", "code.ful", "--yes"]).ok();
+    assert!(!directory.path("code.ful-unfinished").exists());
+}
+
+#[test]
 fn an_index_that_is_damaged_beyond_recognition_is_deleted_and_made_again() {
     let (directory, found) = increased();
     let bytes = directory.read("code.ful");
@@ -176,6 +193,28 @@ mod indexers {
         }
         let names = project.directory.names();
         assert!(!names.iter().any(|name| name == "scip-go.log" || name.ends_with("-index-lock")), "{names:?}");
+    }
+
+    /// Ctags replaced the index, or nothing did, and the references were lost.
+    #[test]
+    fn files_of_an_indexer_that_is_missing_now_stay_in_the_index_until_it_is_skipped() {
+        let project = StandIns::new(&["scip-go", "scip-python"]);
+        project.finds("scip-go", &[("main.go", 1)]);
+        project.finds("scip-python", &[("main.py", 1), ("other.py", 1)]);
+        project.index(&[]).ok();
+        let before = project.uses();
+        std::fs::remove_file(project.directory.path("programs/scip-python")).unwrap();
+        for arguments in [&[][..], &["--whole"], &["--skip", "ctags"]] {
+            let failed = project.index(arguments);
+            for part in ["scip-python is missing, and the index has files that it found", "`--skip scip-python`"] {
+                assert!(failed.code == 1 && failed.messages.contains(part), "{failed:?}");
+            }
+        }
+        assert_eq!(project.uses(), before);
+        let skipped = project.index(&["--skip", "scip-python"]);
+        assert!(skipped.messages.contains("1 file: 0 added, 0 changed, 2 removed"), "{}", skipped.messages);
+        // Nothing is left to lose.
+        assert_eq!(project.index(&[]).code, 0);
     }
 
     /// The indexer ran on, and could write to the files of the next run.

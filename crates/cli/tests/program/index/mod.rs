@@ -156,6 +156,12 @@ fn a_changed_file_is_indexed_again_and_all_verbs_see_it() {
     directory.file("index.scip", scip(1));
     directory.run(&["facts", "index", "--scip", "index.scip", "--whole"]).ok();
     assert!(!directory.path("code.ful-increment.1").exists());
+    // It ends between two documents, as if it had been cut off.
+    let mut fewer = Index::parse_from_bytes(&scip(1)).unwrap();
+    fewer.documents.pop();
+    let removed = index(&fewer.write_to_bytes().unwrap());
+    let said = "1 file has left the index; if a SCIP file was cut off, write it again\n";
+    assert!(removed.messages.contains(said), "{}", removed.messages);
 }
 
 #[test]
@@ -240,8 +246,11 @@ fn a_name_to_which_a_copy_is_written_is_locked_until_it_is_complete() {
     assert!(directory.path("copy.ful-unfinished.7.0").exists());
     drop(held);
     directory.run(&["facts", "backup", "code.ful", "copy.ful"]).ok();
-    // It would stay beside each copy.
-    assert!(!directory.path("copy.ful-index-lock").exists());
+    // They would stay beside each copy: deleting what a killed process has left by this name deletes the copy too.
+    assert!(!directory.path("copy.ful-index-lock").exists() && !directory.path("copy.ful-unfinished.7.0").exists());
+    directory.file("code.sqfs", "hsqs, and more");
+    let refused = directory.run(&["facts", "delete", "code.sqfs", "--yes"]).fails(3);
+    assert!(refused.ends_with("remove it with `rm`"), "{refused}");
 }
 
 #[test]

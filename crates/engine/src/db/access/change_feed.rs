@@ -174,8 +174,8 @@ impl Database {
         core.check_process()?;
         check_not_merging()?;
         if !self.log_is_kept() {
-            let message = "the log is not kept, so it has no changes; keep log when you write (keep_log, keepLog or \
-                           --keep-log)";
+            let message = "the log is not kept, so it has no changes; keep the log when you write (keep_log, keepLog \
+                           or --keep-log)";
             return Err(Error::Invalid { message: message.to_owned() });
         }
         let last = ReadTxn::new(Reading::of(self.newest_of_feed()?));
