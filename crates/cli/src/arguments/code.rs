@@ -1,6 +1,6 @@
 //! The arguments of the verbs of `fulgurite facts` for indexes of code. Doc comments are the help that users read.
 
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueHint};
@@ -30,7 +30,7 @@ pub struct Index {
     pub skip: Vec<String>,
     /// Leave out this file or directory. Its path begins at DIR. Indexers read it, but the index is without it. Repeat
     /// the option to leave out several.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = parse_excluded)]
     pub exclude: Vec<String>,
     /// Write the whole index, not only what has changed.
     #[arg(long)]
@@ -126,4 +126,17 @@ pub struct Lsp {
     /// The directory with the sources. By default, the one that the editor opens.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub root: Option<PathBuf>,
+}
+
+/// A path from the indexed directory on, as the index has it.
+fn parse_excluded(text: &str) -> Result<String, String> {
+    let mut parts = Vec::new();
+    for component in Path::new(text).components() {
+        match component {
+            Component::CurDir => {}
+            Component::Normal(part) => parts.extend(part.to_str()),
+            _ => return Err("not a path that begins at the indexed directory and stays in it".to_owned()),
+        }
+    }
+    if parts.is_empty() { Err("the indexed directory itself".to_owned()) } else { Ok(parts.join("/")) }
 }

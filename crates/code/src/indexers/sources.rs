@@ -10,18 +10,27 @@ use crate::error::{Error, Result};
 use crate::indexers::roots::{children, is_of_others, is_searched};
 
 /// The files below `top`, by their paths from there on, with `/`: those that git does not ignore, without those of
-/// tools and of others. Where git knows no files, directories into which builds write are left out by their names.
+/// tools and of others. Where git knows no files, as in a repository within another one, directories into which builds
+/// write are left out by their names.
 pub fn sources(top: &Path) -> Vec<String> {
     match known_to_git(top) {
         None => below(top, is_searched),
         Some(known) => {
             let mut found = below(top, |name| !is_of_others(name));
-            // Of a repository within this one, git lists the directory.
-            let is_in_other = |path: &str| path.match_indices('/').any(|(at, _)| known.contains(&path[..at]));
+            // Of a repository within this one, git lists the directory, and does not say what is ignored there.
+            let is_in_other = |path: &str| {
+                let is_known = |at: usize| known.contains(&path[..at]) && is_in_no_build(&path[at + 1..]);
+                path.match_indices('/').any(|(at, _)| is_known(at))
+            };
             found.retain(|path| known.contains(path) || is_in_other(path));
             found
         }
     }
+}
+
+/// Whether no directory of a path has the name of one into which builds write.
+fn is_in_no_build(path: &str) -> bool {
+    path.rsplit_once('/').is_none_or(|(directories, _)| directories.split('/').all(is_searched))
 }
 
 /// Writes paths as a list that ctags reads.
@@ -118,16 +127,23 @@ mod tests {
     fn ctags_reads_no_files_that_git_ignores() {
         let directory = tempfile::tempdir().expect("a directory");
         let top = directory.path();
-        let begun = Command::new("git").args(["init", "--quiet"]).current_dir(top).status();
-        if !begun.is_ok_and(|status| status.success()) {
-            eprintln!("SKIPPED: there is no program `git`");
-            return;
+        // A repository, and one within it.
+        for path in [top.to_owned(), top.join("inner")] {
+            fs::create_dir_all(&path).expect("a directory");
+            let begun = Command::new("git").args(["init", "--quiet"]).current_dir(path).status();
+            if !begun.is_ok_and(|status| status.success()) {
+                eprintln!("SKIPPED: there is no program `git`");
+                return;
+            }
         }
         write(top, ".gitignore", "/made/\n*.min.js\n");
         for path in ["src/bin/tool.rs", "made/x.rs", "made/y.rs", "web/a.js", "web/a.min.js", "vendor/x.go"] {
             write(top, path, "");
         }
-        assert_eq!(sorted(top), [".gitignore", "src/bin/tool.rs", "web/a.js"]);
+        for path in ["inner/x.rs", "inner/src/y.rs", "inner/target/debug/z.rs"] {
+            write(top, path, "");
+        }
+        assert_eq!(sorted(top), [".gitignore", "inner/src/y.rs", "inner/x.rs", "src/bin/tool.rs", "web/a.js"]);
         assert_eq!(sorted(&top.join("web")), ["a.js"]);
         // It is ignored as a whole, but asked for.
         assert_eq!(sorted(&top.join("made")), ["x.rs", "y.rs"]);

@@ -11,6 +11,9 @@ use crate::reading::snapshot::Snapshot;
 
 impl Layer {
     /// The facts of each predicate of this database itself, without those of databases below, by predicate.
+    ///
+    /// # Errors
+    /// As [`Snapshot::id_by_key`].
     pub fn own_statistics(&self) -> Result<BTreeMap<PredicateId, Statistics>> {
         let mut all = Statistics::all(&self.view, Side::Statistics)?;
         all.retain(|_, own| own.count > 0);

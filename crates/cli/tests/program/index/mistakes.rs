@@ -217,6 +217,21 @@ mod indexers {
         assert_eq!(project.index(&[]).code, 0);
     }
 
+    /// Such paths excluded nothing, and nothing said so.
+    #[test]
+    fn a_path_to_exclude_begins_at_the_directory_and_one_that_is_not_there_is_named() {
+        let project = StandIns::new(&["scip-go"]);
+        for path in ["../project/made", "/made", "./", ""] {
+            assert_eq!(project.index(&["--exclude", path]).code, 2, "{path}");
+        }
+        project.finds("scip-go", &[("main.go", 1), ("made/b.go", 1)]);
+        let run = project.index(&["--exclude", "./made//b.go", "--exclude", "main.py"]);
+        for part in ["project: --exclude made/b.go: there is no such file or directory", "1 file: 1 added"] {
+            assert!(run.code == 0 && run.messages.contains(part), "{run:?}");
+        }
+        assert!(!run.messages.contains("--exclude main.py"), "{run:?}");
+    }
+
     /// The indexer ran on, and could write to the files of the next run.
     #[test]
     fn an_indexer_ends_when_the_program_is_killed_and_leaves_no_files() {

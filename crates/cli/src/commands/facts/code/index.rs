@@ -47,6 +47,7 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
     for failure in &failures {
         let _ = writeln!(std::io::stderr(), "{}; the index is without what it finds there", printable(failure));
     }
+    report_absent(arguments);
     report_outside(&updated.outside);
     report_left_out(&updated.left_out);
     if !arguments.scip.is_empty() && updated.removed > 0 {
@@ -55,6 +56,16 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
     }
     let _ = writeln!(std::io::stderr(), "{} in {}", report(arguments, &updated), time(elapsed));
     Ok(())
+}
+
+/// Says which paths to leave out do not exist, such as mistyped ones and patterns. The sources of a SCIP file need not
+/// be there.
+fn report_absent(arguments: &Index) {
+    let Index { directory, scip, exclude, .. } = arguments;
+    for path in exclude.iter().filter(|path| scip.is_empty() && !directory.join(path).exists()) {
+        let (directory, path) = (directory.display(), printable(path));
+        let _ = writeln!(std::io::stderr(), "{directory}: --exclude {path}: there is no such file or directory");
+    }
 }
 
 /// Says how many files were left out, because they are not in the directory.
