@@ -372,9 +372,9 @@ impl Core {
         if timeout.is_zero() {
             return false;
         }
+        let mut logged = writer.log.lock();
         // A deadline beyond the clock's range counts as none.
         let deadline = Instant::now().checked_add(timeout);
-        let mut logged = writer.log.lock();
         while logged.exclusive {
             logged = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
                 Some(left) if left.is_zero() => return false,
