@@ -29,7 +29,7 @@ fn a_truncated_file_is_damaged_and_the_page_is_named() {
             assert!(told.contains("page "), "{verb:?} {part} {told}");
             // `check` does not advise its user to run it.
             assert!(verb[0] != "check" || !told.contains("`fulgurite check`"), "{told}");
-            // No verb can read what is left.
+            // A file that was cut off cannot be opened, so the other verbs advise a backup, and not `check`.
             assert!(verb[0] == "check" || told.contains("; restore a backup: a file that was cut off"), "{told}");
         }
     }
