@@ -83,7 +83,7 @@ pub const LOOM: Command = Command {
 Usage: cargo xtask loom [--schedules N] [--only MODEL] [--list]
 
 Builds the engine's concurrent files with loom's locks and atomics in place of std's, and explores up to N schedules of
-each model [default: 20000], those with the fewest preemptions first. Then it plants faults, one at a time: memory
+each model [default: 10000], those with the fewest preemptions first. Then it plants faults, one at a time: memory
 orderings that are too weak, and missing fences, locks and wake-ups. Each must be found. `cargo xtask loom --list` shows
 the models and their faults; `--only MODEL` runs one model.
 
@@ -256,7 +256,7 @@ pub fn run_demo_of_tests(root: &Path) -> Result<(), Failure> {
 /// the other.
 pub fn run_patterns_of_tests(root: &Path, python: &Path) -> Result<(), Failure> {
     let program = build_as_tests(root, "fulgurite")?;
-    let arguments = ["-B", "proofs/conformance/patterns.py", "2000", "1", &program.to_string_lossy()];
+    let arguments = ["-B", "proofs/conformance/patterns.py", "1000", "1", &program.to_string_lossy()];
     wait(workspace::child(root, &python.to_string_lossy(), &arguments))
 }
 

@@ -45,7 +45,8 @@ fn a_quick_run_names_versions_settings_and_what_is_missing() {
 #[test]
 fn every_level_and_workload_of_ycsb_runs() {
     let directory = tempfile::tempdir().unwrap();
-    let arguments = ["--records", "2000", "--rounds", "1", "--engines", "fulgurite,lmdb", "--format", "json"];
+    let arguments =
+        ["--quick", "--records", "2000", "--rounds", "1", "--engines", "fulgurite,lmdb", "--format", "json"];
     let (lines, _) = texts(run("ycsb", &arguments, directory.path()));
     assert_eq!(lines.lines().count(), 12, "{lines}");
     let (lines, _) =

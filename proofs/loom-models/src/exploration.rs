@@ -24,7 +24,7 @@ be found.
 
 Usage: cargo xtask loom [--schedules N] [--only MODEL] [--list]
 
-  --schedules N  schedules to explore of each model at most (default 20000)
+  --schedules N  schedules to explore of each model at most (default 10000); a planted fault has 10000 at least
   --only MODEL   only this model
   --list         show the models and the faults that are planted in each
 ";
@@ -66,7 +66,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let schedules = arguments.schedules.unwrap_or(10_000);
+    let schedules = arguments.schedules.unwrap_or(SCHEDULES);
     let models: Vec<&'static Model> = match &arguments.run.as_ref().or(arguments.only.as_ref()) {
         None => MODELS.iter().collect(),
         Some(name) => MODELS.iter().filter(|model| model.name == **name).collect(),
@@ -159,6 +159,7 @@ fn run_all(models: &[&'static Model], schedules: u64) -> ExitCode {
 
 /// Runs one process and reads what it says.
 fn run(job: Job, schedules: u64) -> Outcome {
+    let schedules = if job.fault.is_some() { schedules.max(PLANTED_SCHEDULES_MIN) } else { schedules };
     let begun = Instant::now();
     let mut child = Command::new(std::env::current_exe().expect("the system knows where this program is"));
     child.args(["--run", job.model.name, "--schedules", &schedules.to_string()]);
@@ -307,6 +308,10 @@ fn grouped(number: u64) -> String {
     groups.join(",")
 }
 
+/// Schedules of each model, if the arguments name no number.
+const SCHEDULES: u64 = 10_000;
+/// Schedules in which a planted fault must be found, at least: fewer would miss some.
+const PLANTED_SCHEDULES_MIN: u64 = 10_000;
 /// Schedules begun in this process.
 static EXPLORED: AtomicU64 = AtomicU64::new(0);
 /// What a panic says that a model waits for.

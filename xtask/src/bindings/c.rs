@@ -71,8 +71,8 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
 
 /// Runs the commands of the guide, with its program.
 fn check_guide(root: &Path, code: &str) -> Result<(), Failure> {
-    let place = empty_directory(root, "c-guide")?;
-    let source = place.join("book.c");
+    let place = empty_directory(root, "c-guide/repository")?;
+    let source = empty_directory(root, "c-guide/book")?.join("book.c");
     fs::write(&source, code).map_err(|error| failed(&source, error))?;
     let script = guide::script(root, "docs/guide/c.md", "c")?;
     let mut shell = workspace::child(root, "sh", &["-e", "-c", &script]);

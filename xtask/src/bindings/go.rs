@@ -61,7 +61,7 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
     // The commands of the guide end in the directory of the program.
     let script = guide::script(root, "docs/guide/go.md", "go")? + "mv ../main.go .\ngo run .\n";
     let mut shell = command(root, "sh", &prefix, &["-e", "-c", &script]);
-    shell.current_dir(&place).env("PATH", path_with(&program)?);
+    shell.current_dir(empty_directory(root, "go-guide/repository")?).env("PATH", path_with(&program)?);
     wait(shell)
 }
 

@@ -60,11 +60,11 @@ pub const STEPS: &[Step] = &[
     beside("quads", "RDF stores survive power cuts, and report damage", quads),
     beside("model", "random use of the whole API agrees with a simple model", model),
     in_one_process("io-errors", "every call of the disk that fails is an error, and loses nothing", |root| {
-        outcome(launch::run_of_tests(root, "io_errors", &["--one-in", "3"]))
+        outcome(launch::run_of_tests(root, "io_errors", &["--one-in", "7"]))
     }),
     beside("simulate", "no interleaving of work in the background with the rest gives a wrong answer", simulate),
     beside("facts", "databases of facts survive power cuts", |root| {
-        programs(root, "facts", &[&["--images", "1000"], &["--plant", "--seed", "1"]])
+        programs(root, "facts", &[&["--images", "500"], &["--plant", "--seed", "1"]])
     }),
     in_one_process("w3c", "the W3C's suites of RDF and SPARQL pass, but for the tests known to fail", w3c),
     in_one_process("go", "the Go binding passes its tests with the race detector", bindings::check_go),
@@ -74,7 +74,7 @@ pub const STEPS: &[Step] = &[
     }),
     in_one_process("readers", "other readers agree on RDF/XML, and read all that the store writes", readers),
     in_one_process("hostile", "damaged files give errors, never harm", |root| {
-        outcome(launch::run_of_tests(root, "hostile", &["--files", "20000"]))
+        outcome(launch::run_of_tests(root, "hostile", &["--files", "12000"]))
     }),
     in_one_process(
         "patterns",
@@ -86,7 +86,7 @@ pub const STEPS: &[Step] = &[
     }),
     in_one_process("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo_of_tests(root))),
     long("crash", "no power cut loses an acknowledged commit", |root| {
-        outcome(launch::run_of_tests(root, "crash", &["--images", "30000"]))
+        outcome(launch::run_of_tests(root, "crash", &["--images", "15000"]))
     }),
     long("kill", "no death of a process loses what it acknowledged", |root| {
         outcome(launch::run_of_tests(root, "kill", &["--count", "100"]))
@@ -95,7 +95,7 @@ pub const STEPS: &[Step] = &[
         outcome(launch::run_of_tests(root, "isolation", &["--transactions", "200000"]))
     }),
     long("loom", "threads may come in any order (the concurrent files, explored by a model checker)", |root| {
-        outcome(launch::run_loom(root, &[]))
+        outcome(launch::run_loom(root, &["--schedules", "5000"]))
     }),
     long("kernel-faults", "no fault of a real file system loses what was acknowledged", kernel_faults),
     long("soak", "a minute of load: right answers, and nothing grows", |root| {
@@ -237,8 +237,8 @@ fn simulate(root: &Path) -> Result<Vec<Program>, Failure> {
 
 /// Both proofs of the RDF store, and a planted fault that the first must find.
 fn quads(root: &Path) -> Result<Vec<Program>, Failure> {
-    let power = ["power", "--images", "2000"];
-    programs(root, "quads", &[&power, &["power", "--plant", "--seed", "1"], &["damage", "--stores", "2000"]])
+    let power = ["power", "--images", "1000"];
+    programs(root, "quads", &[&power, &["power", "--plant", "--seed", "1"], &["damage", "--stores", "1000"]])
 }
 
 /// Runs of a program that the tests have built.
@@ -248,7 +248,7 @@ fn programs(root: &Path, name: &str, runs: &[&[&str]]) -> Result<Vec<Program>, F
 
 /// Needs root and loop devices. Its exit code says whether they are missing.
 fn kernel_faults(root: &Path) -> Outcome {
-    match launch::run_of_tests(root, "kernel_faults", &["--runs", "60"]) {
+    match launch::run_of_tests(root, "kernel_faults", &["--runs", "40"]) {
         Err(Failure::Child(SKIPPED)) => {
             Outcome::Skipped("no rights or tools for file systems that fail, see above".into())
         }

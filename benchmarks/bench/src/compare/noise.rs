@@ -314,6 +314,8 @@ mod tests {
 
     /// Comparisons that are made up of each kind.
     const TRIES: u64 = 100;
+    /// Comparisons with a slowdown, where nearly all agree.
+    const FEW_TRIES: u64 = 30;
 
     /// A machine: how its rounds scatter.
     #[derive(Clone, Copy, Debug)]
@@ -367,9 +369,10 @@ mod tests {
             (0..count).map(row).collect()
         }
 
-        /// In how many of a hundred comparisons `is_so` of the findings.
+        /// The per cent of `tries` comparisons whose findings satisfy `is_so`.
         fn percent(
             self,
+            tries: u64,
             (count, rounds, slowed, slowdown): (usize, usize, usize, f64),
             threshold: f64,
             is_so: impl Fn(&[Finding]) -> bool,
@@ -378,7 +381,7 @@ mod tests {
                 let rows = self.rows(count, rounds, slowed, slowdown, &mut Random::new(seed, 1));
                 is_so(&judge(&rows, threshold).into_iter().flatten().collect::<Vec<_>>())
             };
-            100.0 * (0..TRIES).filter(is_so).count() as f64 / TRIES as f64
+            100.0 * (0..tries).filter(is_so).count() as f64 / tries as f64
         }
     }
 
@@ -400,7 +403,7 @@ mod tests {
     fn where_nothing_changed_hardly_any_comparison_has_an_alarm() {
         for machine in [QUIET, USUAL, NOISY] {
             for (rows, rounds) in [(1, 3), (1, 5), (5, 10), (30, 3)] {
-                let alarms = machine.percent((rows, rounds, 0, 0.0), THRESHOLD, any_change);
+                let alarms = machine.percent(TRIES, (rows, rounds, 0, 0.0), THRESHOLD, any_change);
                 assert!(alarms <= 6.0, "{machine:?}, {rows} rows of {rounds} rounds: {alarms} %");
             }
         }
@@ -409,15 +412,16 @@ mod tests {
     #[test]
     fn alarms_are_as_rare_without_a_threshold() {
         for machine in [QUIET, USUAL, NOISY] {
-            let alarms = machine.percent((10, 5, 0, 0.0), 1e-9, any_change);
+            let alarms = machine.percent(TRIES, (10, 5, 0, 0.0), 1e-9, any_change);
             assert!(alarms <= 7.0, "{machine:?}: {alarms} %");
         }
     }
 
     #[test]
     fn a_slowdown_is_found_where_the_rounds_are_not_too_few_for_the_noise() {
-        let found =
-            |machine: Machine, rows, rounds| machine.percent((rows, rounds, 1, SLOWER_BY), THRESHOLD, is_slower);
+        let found = |machine: Machine, rows, rounds| {
+            machine.percent(FEW_TRIES, (rows, rounds, 1, SLOWER_BY), THRESHOLD, is_slower)
+        };
         for (machine, rows, rounds, least) in [
             (QUIET, 30, 3, 99.0),
             (QUIET, 1, 5, 99.0),
@@ -428,7 +432,8 @@ mod tests {
             let found = found(machine, rows, rounds);
             assert!(found >= least, "{machine:?}, {rows} rows of {rounds} rounds: {found} %");
         }
-        let all = USUAL.percent((10, 10, 10, SLOWER_BY), THRESHOLD, |findings| findings.iter().all(is_change));
+        let all =
+            USUAL.percent(FEW_TRIES, (10, 10, 10, SLOWER_BY), THRESHOLD, |findings| findings.iter().all(is_change));
         assert!(all >= 85.0, "{all} %");
     }
 
@@ -437,11 +442,11 @@ mod tests {
         let unchanged = |findings: &[Finding]| findings[0].outcome == Outcome::Unchanged;
         for machine in [QUIET, USUAL, NOISY] {
             for rounds in [2, 3, 5, 10] {
-                let percent = machine.percent((5, rounds, 1, SLOWER_BY), THRESHOLD, unchanged);
+                let percent = machine.percent(FEW_TRIES, (5, rounds, 1, SLOWER_BY), THRESHOLD, unchanged);
                 assert!(percent <= 1.0, "{machine:?}, {rounds} rounds: {percent} %");
             }
         }
-        let quiet = QUIET.percent((5, 5, 0, 0.0), THRESHOLD, unchanged);
+        let quiet = QUIET.percent(FEW_TRIES, (5, 5, 0, 0.0), THRESHOLD, unchanged);
         assert!(quiet >= 98.0, "on a quiet machine it is said that nothing changed: {quiet} %");
     }
 

@@ -287,7 +287,8 @@ mod tests {
             ImageHeader { index_at: 511, ..header() },
             ImageHeader { index_at: u64::MAX, ..header() },
         ];
-        for header in impossible {
+        let step = if cfg!(miri) { 3 } else { 1 };
+        for header in impossible.into_iter().step_by(step) {
             assert!(matches!(ImageHeader::decode(&header.encode()), Err(ImageFault::Damaged(_))), "{header:?}");
         }
         let blocks = [
@@ -297,7 +298,7 @@ mod tests {
             ImageBlock { at: 600, stored_bytes: 16385, checksum: 0 },
             ImageBlock { at: 600, stored_bytes: 0, checksum: 0 },
         ];
-        for block in blocks {
+        for block in blocks.into_iter().step_by(step) {
             assert!(header().decode_index(0, &header().encode_index(0, &[block])).is_err(), "{block:?}");
         }
     }

@@ -1,11 +1,10 @@
-//! What stored bytes mean, and nothing else: no I/O, no locks, no allocation beyond the builders' staging.
+//! The meaning of stored bytes, and nothing else: no I/O, no locks, no allocations except the builders' buffers.
 //!
 //! Every byte is specified in `docs/reference/file-format.md`; the layouts here are checked against it at compile time.
 //! Invariants: (1) [`verify_page`] accepts or refuses any bytes without a panic; so does [`verify_own_page`], which
-//! leaves out tags. (2) The views [`Leaf`], [`PackedLeaf`] and [`Branch`] read a page that either accepted, without
-//! further checks.
-//! (3) The builders write only pages that both accept. (4) Stored numbers are little-endian; heads of keys are
-//! compared as big-endian numbers.
+//! does not check tags. (2) The views [`Leaf`], [`PackedLeaf`] and [`Branch`] read a page that either accepted, without
+//! further checks. (3) The builders write only pages that both accept. (4) Stored numbers are little-endian; heads of
+//! keys are compared as big-endian numbers.
 
 mod branch;
 mod bytes;

@@ -142,7 +142,7 @@ fn a_database_whose_handles_are_gone_is_held_by_no_slot() {
 #[test]
 fn threads_that_begin_and_end_beside_checkpoints_keep_nothing() {
     const THREADS: u32 = 3;
-    const ROUNDS: u32 = if cfg!(miri) { 2 } else { 400 };
+    const ROUNDS: u32 = if cfg!(miri) { 1 } else { 400 };
     let (_disk, db, table) = database();
     let mut states = Vec::new();
     thread::scope(|scope| {

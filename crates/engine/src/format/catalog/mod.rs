@@ -1,4 +1,4 @@
-//! What the catalog stores of a table, and how merge operators change values.
+//! The catalog's description of a table, and how merge operators change values.
 
 mod descriptor;
 mod merge;

@@ -1,4 +1,4 @@
-//! What pages store for one key: operation, key and value, in the cell or in an overflow.
+//! The stored form of one entry: operation, key and value, in the cell or in an overflow.
 
 mod entry;
 mod form;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::format::packed::layout::BLOCK_ENTRIES;
 use crate::format::packed::view::{PackedLeaf, Stored};
 
-/// What a key has beyond the key before it.
+/// The difference of a key from the key before it.
 #[derive(Clone, Copy, Debug)]
 pub struct KeySuffix<'b> {
     shared: usize,

@@ -1,4 +1,5 @@
-//! The packed leaf, whose keys are stored by their differences: its layout, builder, verification and search.
+//! The packed leaf, which stores each key as its difference from the previous one: its layout, builder, verification
+//! and search.
 
 mod build;
 mod key_suffix;

@@ -1,4 +1,4 @@
-//! What all pages share, and the pages of the extent table.
+//! The header of all pages, and the pages of the extent table.
 
 mod extent;
 mod layout;

@@ -90,7 +90,7 @@ impl Check for Queries<'_> {
 fn routes_as_a_sorted_list_does_on_every_shape() {
     for (number, shape) in (0..).zip(shapes()) {
         let long = (shape.key)(0).len() > 900;
-        let count = if cfg!(miri) { 24 } else { 3000 };
+        let count = if cfg!(miri) { 18 } else { 3000 };
         let keys = shape.keys(if long { count / 15 + 2 } else { count });
         let mut random = Random(1);
         for page_size in PAGE_SIZES {
@@ -109,7 +109,7 @@ fn keys_are_routed_whatever_part_of_them_the_prefix_takes() {
     let mut random = Random(5);
     for length in lengths {
         let prefix: Vec<u8> = (0..length).map(|at| [0, b'p', 0xFF][at % 3]).collect();
-        let mut keys: Vec<Vec<u8>> = (0..if cfg!(miri) { 20 } else { 400u16 })
+        let mut keys: Vec<Vec<u8>> = (0..if cfg!(miri) { 18 } else { 400u16 })
             .map(|number| {
                 [&prefix[..], &number.to_be_bytes()[..1 + usize::from(number % 2)], &[7; 9][..number as usize % 10]]
                     .concat()

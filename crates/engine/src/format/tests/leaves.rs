@@ -170,7 +170,7 @@ fn count_for(shape: &Shape) -> u64 {
     match (cfg!(miri), long) {
         (false, false) => 2000,
         (false, true) => 200,
-        (true, false) => 24,
+        (true, false) => 18,
         (true, true) => 6,
     }
 }

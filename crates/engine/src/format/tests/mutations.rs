@@ -37,7 +37,7 @@ fn leaf(shape: &Shape, align: ValueAlign, mixed: bool) -> (Vec<u8>, Vec<Vec<u8>>
     let mut store = LongStore::default();
     let mut random = Random(1);
     let mut builder = LeafBuilder::new(PAGE_SIZE, align);
-    let mut keys = shape.keys(if cfg!(miri) { 30 } else { 300 });
+    let mut keys = shape.keys(if cfg!(miri) { 18 } else { 300 });
     for (index, key) in keys.iter().enumerate() {
         let cell_key = store.cell_key(key, &identity());
         if !builder.fits(cell_key.stored_length(), 24) {
@@ -62,7 +62,7 @@ fn leaf(shape: &Shape, align: ValueAlign, mixed: bool) -> (Vec<u8>, Vec<Vec<u8>>
 fn packed(shape: &Shape, values: bool) -> (Vec<u8>, Vec<Vec<u8>>) {
     let mut random = Random(2);
     let mut builder = PackedBuilder::new(PAGE_SIZE);
-    let mut keys = shape.keys(if cfg!(miri) { 30 } else { 1_000 });
+    let mut keys = shape.keys(if cfg!(miri) { 18 } else { 1_000 });
     for (index, key) in keys.iter().enumerate() {
         let bytes = vec![0x5A; if values { random.below(200) } else { 0 }];
         let value = match index % 7 {
@@ -85,7 +85,7 @@ fn packed(shape: &Shape, values: bool) -> (Vec<u8>, Vec<Vec<u8>>) {
 fn branch(shape: &Shape, level: u8) -> (Vec<u8>, Vec<Vec<u8>>) {
     let mut store = LongStore::default();
     let mut builder = BranchBuilder::new(PAGE_SIZE, level);
-    let mut keys = shape.keys(if cfg!(miri) { 30 } else { 200 });
+    let mut keys = shape.keys(if cfg!(miri) { 18 } else { 200 });
     for (index, key) in keys.iter().enumerate() {
         let separator = store.cell_key(key, &identity());
         if !builder.fits(separator) {
@@ -287,7 +287,10 @@ fn mutants_are_refused_or_behave_as_pages() {
 fn every_bit_of_a_header_matters() {
     for (number, (page, keys)) in pages().into_iter().enumerate() {
         let header = if [PageKind::Leaf as u8, PageKind::Packed as u8].contains(&page[0]) { 16 } else { 64 };
-        for bit in (0..header * 8).step_by(if cfg!(miri) { 499 } else { 1 }) {
+        // Under Miri one bit of each page, of another field than that of the page before.
+        let bits = header * 8;
+        let first = number * 67 % bits;
+        for bit in if cfg!(miri) { first..first + 1 } else { 0..bits } {
             let mut mutant = page.clone();
             mutant[bit / 8] ^= 1 << (bit % 8);
             seal_page(&mut mutant, &identity(), AT, BIRTH);
@@ -312,12 +315,13 @@ fn every_bit_of_a_header_matters() {
 fn random_bytes_are_refused() {
     let mut random = Random(3);
     for round in 0..if cfg!(miri) { 2 } else { 1000 } {
-        let mut page: Vec<u8> = (0..PAGE_SIZE.bytes() / 8).flat_map(|_| random.next().to_le_bytes()).collect();
-        page[0] = (round % 8) as u8;
-        if round % 2 == 0 {
-            // Small numbers get further than large ones.
-            page.iter_mut().skip(1).step_by(2).for_each(|byte| *byte = 0);
+        // Small numbers get further than large ones.
+        let kept = if round % 2 == 0 { 0x00FF_00FF_00FF_00FF } else { u64::MAX };
+        let mut page = vec![0; PAGE_SIZE.bytes()];
+        for word in page.as_chunks_mut().0 {
+            *word = (random.next() & kept).to_le_bytes();
         }
+        page[0] = (round % 8) as u8;
         seal_page(&mut page, &identity(), AT, BIRTH);
         assert!(verify_page(&page, &identity(), AT, BIRTH).is_err());
     }
