@@ -16,7 +16,7 @@ use crate::notation::Notation;
 /// # Errors
 /// If it cannot be opened, and what `work` fails with.
 pub fn reading(path: &Path, work: impl FnOnce(&Database, &ReadTxn) -> Result<(), Failure>) -> Result<(), Failure> {
-    reading_as(Database::options().read_only(true), path, work)
+    reading_as(to_read(false), path, work)
 }
 
 /// As [`reading`], of an image.
@@ -30,7 +30,11 @@ pub fn reading_image(
     reading_as(Database::options().image(true), path, work)
 }
 
-fn reading_as(
+/// As [`reading`], with options.
+///
+/// # Errors
+/// As [`reading`].
+pub fn reading_as(
     options: Options,
     path: &Path,
     work: impl FnOnce(&Database, &ReadTxn) -> Result<(), Failure>,
@@ -114,16 +118,25 @@ pub fn creating<T>(
     let db = db.map_err(|error| explain_writing(error, true, writing))?;
     let outcome = refuse_store(&db).and_then(|()| work(&db));
     let is_useless = fresh && outcome.is_err() && db.tables().is_ok_and(|tables| tables.is_empty());
-    // The file itself: `path` may be a link to it, which was there before.
-    let file = db.path().to_owned();
-    let closed = db.close();
-    // Closed first: a file that is removed while it is open leaves its log behind.
-    if is_useless && closed.is_ok() {
-        let _ = std::fs::remove_file(file);
-    }
+    let closed = close_created(db, is_useless);
     let value = outcome?;
     closed?;
     Ok(value)
+}
+
+/// Closes a database, and removes one that was created in vain.
+///
+/// # Errors
+/// What closing fails with. Nothing is removed then.
+pub fn close_created(db: Database, is_useless: bool) -> fulgurite::Result<()> {
+    // The file itself: the path that was given may be a link to it, which was there before.
+    let file = db.path().to_owned();
+    db.close()?;
+    // Closed first: a file that is removed while it is open leaves its log behind.
+    if is_useless {
+        let _ = std::fs::remove_file(file);
+    }
+    Ok(())
 }
 
 /// Refuses to change the tables of a store of quads: what its indexes and its dictionary say of each other would no
@@ -183,6 +196,11 @@ pub fn refuse_table_of_events(txn: &ReadTxn, name: &str) -> Result<(), Failure> 
 /// What follows the name of an event store in the names of its tables.
 const PARTS_OF_EVENTS: &[&str] =
     &["log", "names", "streams", "index", "types", "by_type", "by_tag", "consumers", "snapshots", "meta"];
+
+/// The options for opening a database for reading; if damage is skipped, also one that was cut off.
+pub fn to_read(skip_damaged: bool) -> Options {
+    Database::options().read_only(true).salvage(skip_damaged)
+}
 
 /// The options for opening a database for writing.
 pub fn to_write(writing: WriteArguments) -> Options {

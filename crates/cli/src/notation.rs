@@ -30,7 +30,7 @@ impl FromStr for Notation {
             _ => name
                 .parse()
                 .map(Self::Typed)
-                .map_err(|error| format!("{error}; the types are {TYPES}; or `text`, or `hex`")),
+                .map_err(|error| format!("{error}; the types are {}; or `text`, or `hex`", Type::NAMES)),
         }
     }
 }
@@ -117,9 +117,6 @@ pub fn excerpt(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// All types that have a notation.
-const TYPES: &str =
-    "u8 to u128, i8 to i128, f32, f64, bool, char, string, bytes, bytes[N], option<T> and tuples such as (u32,string)";
 /// What stands before digits in text that is otherwise taken as it is.
 const HEX_PREFIX: &str = "hex:";
 /// How much of a text a message repeats.

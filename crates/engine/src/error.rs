@@ -536,8 +536,12 @@ impl fmt::Display for Error {
 fn remedy_of_damage(offence: &str) -> &'static str {
     match offence {
         FOREIGN_LOG => "move it to the directory of its own database",
-        // The file does not open, so no check and no salvage can read it.
-        offence if offence.ends_with(TRUNCATED) => "restore a backup: a file that was cut off cannot be opened",
+        offence if offence.ends_with(CUT_OFF) => {
+            "restore a backup; without one, `fulgurite export --skip-damaged` reads what is left"
+        }
+        offence if offence.ends_with(NOTHING_LEFT) => "restore a backup: the file cannot be salvaged",
+        // Neither a check nor a salvage can read anything of such an image.
+        offence if offence.ends_with(TRUNCATED) => "restore a backup: an image that was cut off cannot be opened",
         _ => "restore a backup, `fulgurite check` lists all damage",
     }
 }
@@ -641,6 +645,10 @@ fn fmt_orphaned_log(out: &mut fmt::Formatter<'_>, path: &Path, segments: &[PathB
 /// The offence of a log segment that belongs to another database.
 pub(crate) const FOREIGN_LOG: &str = "it is the log of another database";
 /// The end of what is wrong with a file that is shorter than it was.
+pub(crate) const CUT_OFF: &str = "it was cut off";
+/// The end of what is wrong with a file that is shorter than it was, and cannot be salvaged.
+pub(crate) const NOTHING_LEFT: &str = "it was cut off, and no table can be found";
+/// The end of what is wrong with an image that is shorter than it was.
 const TRUNCATED: &str = "it was truncated";
 
 const KEY_BYTES_SHOWN: usize = 64;

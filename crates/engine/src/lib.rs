@@ -9,7 +9,7 @@
 //! let db = Database::options().create(true).open(path)?;
 //! let people = db.open_or_create_table("people", TableOptions::new())?;
 //!
-//! // Commits the changes of the closure, and runs it again if another writer was in conflict.
+//! // Commits the changes of the closure, and runs it again after a conflict with another writer.
 //! db.update(|txn| {
 //!     txn.put(&people, "ada", "analytical engine")?;
 //!     txn.put(&people, "grace", "compiler")
@@ -44,9 +44,9 @@
 //!
 //! # What the engine promises
 //!
-//! - **Snapshots** never block writers and are never blocked. They are `Send` and `Sync`.
+//! - **Snapshots** never block writers, and writers never block them. They are `Send` and `Sync`.
 //! - **Write transactions** run concurrently and are serializable; [`Isolation::Snapshot`] is weaker and cheaper.
-//! - **A commit** survives what its [`Durability`] says: a power cut by default.
+//! - **A commit** is as durable as its [`Durability`] states: by default it survives a power cut.
 //! - **One process writes.** Any number of processes may read the newest checkpoint.
 //! - **Bytes from a file are never trusted.** Damage is an error that names the page, never a wrong answer.
 //!

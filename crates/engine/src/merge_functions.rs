@@ -16,7 +16,7 @@ use crate::sync::Arc;
 /// The error of a merge function: any error type, or a text (`"no JSON".into()`).
 pub type MergeFailure = Box<dyn std::error::Error + Send + Sync>;
 
-/// What a merge function returns: the new value of the key.
+/// The result of a merge function: the new value of the key.
 pub type MergeOutcome = std::result::Result<Vec<u8>, MergeFailure>;
 
 /// A registered function; see [`crate::Options::merge_function`].

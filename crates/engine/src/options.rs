@@ -9,7 +9,7 @@ use crate::io::{Disk, RealDisk, memory_bytes};
 use crate::merge_functions::{FUNCTION_NAME_BYTES_MAX, MergeFunctions, MergeOperands, MergeOutcome};
 use crate::sync::Arc;
 
-/// What a commit survives when `commit` returns.
+/// The failures that a commit survives once `commit` has returned.
 ///
 /// If a commit is safe at some level, so is every commit before it. `docs/reference/durability.md` describes the levels
 /// in detail.
@@ -46,6 +46,7 @@ pub struct Options {
     pub(crate) create: bool,
     pub(crate) read_only: bool,
     pub(crate) image: bool,
+    pub(crate) salvage: bool,
     pub(crate) page_size_bytes: u32,
     pub(crate) cache_bytes: u64,
     pub(crate) delta_bytes: u64,
@@ -69,6 +70,7 @@ impl Default for Options {
             create: false,
             read_only: false,
             image: false,
+            salvage: false,
             page_size_bytes: PAGE_SIZE_BYTES_DEFAULT,
             cache_bytes: 64 << 20,
             delta_bytes: default_delta_bytes(),
@@ -121,6 +123,17 @@ impl Options {
     #[must_use]
     pub fn image(mut self, image: bool) -> Self {
         self.image = image;
+        self
+    }
+
+    /// Opens the database for reading only, and also if its file was cut off, as by a copy that broke:
+    /// [`crate::ReadTxn::salvage`] then reads what is left. Default: `false`.
+    ///
+    /// Reads of what is missing return [`crate::Error::Corrupt`], and so do backups. Opening returns it if the list of
+    /// tables is missing, which is often near the end of the file: nothing can be read then. Images are not salvaged.
+    #[must_use]
+    pub fn salvage(mut self, salvage: bool) -> Self {
+        self.salvage = salvage;
         self
     }
 
@@ -342,6 +355,7 @@ impl Options {
     /// Whether a handle that was opened with `other` may be shared with one that is opened with these options.
     pub(crate) fn promises_same(&self, other: &Self) -> bool {
         self.read_only == other.read_only
+            && self.salvage == other.salvage
             && self.durability == other.durability
             && self.isolation == other.isolation
             && self.max_size_bytes == other.max_size_bytes
@@ -372,7 +386,7 @@ impl Options {
             return Err(Error::Invalid { message });
         }
         self.merge_functions.names().try_for_each(validate_function_name)?;
-        if self.create && (self.read_only || self.image) {
+        if self.create && (self.read_only || self.image || self.salvage) {
             let message = "a database cannot be created read-only; drop create or read_only".into();
             return Err(Error::Invalid { message });
         }

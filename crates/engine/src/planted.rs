@@ -1,7 +1,7 @@
-//! Faults that the project's own proofs plant, to show that they would be found.
+//! Faults that the project's proofs plant, to show that they detect them.
 //!
-//! Without the feature `planted-faults`, which nothing but the test kit enables, [`planted()`] is the constant `false`,
-//! and [`give_way()`] and [`met()`] are nothing.
+//! Without the feature `planted-faults`, which only the test kit enables, [`planted()`] is the constant `false`, and
+//! [`give_way()`] and [`met()`] do nothing.
 
 #[cfg(feature = "planted-faults")]
 use std::cell::Cell;

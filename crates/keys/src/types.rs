@@ -71,6 +71,9 @@ impl Type {
     pub const BYTE_ARRAY_MAX: usize = 64 << 20;
     /// The maximum nesting depth of tuples and options.
     pub const NESTING_MAX: usize = 16;
+    /// The names of all types, for messages about a name that is none.
+    pub const NAMES: &str = "u8 to u128, i8 to i128, f32, f64, bool, char, string, bytes, bytes[N], option<T> and \
+                             tuples such as (u32,string)";
 
     /// The length of every key of this type, if they are all equally long; see [`crate::Key::FIXED_WIDTH`].
     pub fn fixed_width(&self) -> Option<usize> {

@@ -16,6 +16,8 @@ pub struct Skipped {
     hasher: RandomState,
     /// The places that are named.
     first: Vec<String>,
+    /// What is missing of the output, if that is known.
+    missing: Option<String>,
 }
 
 impl Skipped {
@@ -41,6 +43,11 @@ impl Skipped {
         }
     }
 
+    /// Notes how much is missing of the output.
+    pub fn note_missing(&mut self, missing: String) {
+        self.missing = Some(missing);
+    }
+
     /// Prints the places as messages, and fails with the exit code of damage if there are any.
     ///
     /// # Errors
@@ -49,10 +56,11 @@ impl Skipped {
         for place in &self.first {
             let _ = writeln!(std::io::stderr(), "left out: {place}");
         }
+        let missing = self.missing.as_ref().map_or_else(String::new, |missing| format!(", {missing}"));
         match self.all.len() as u64 {
             0 => Ok(()),
             places => Err(Failure::damaged(format!(
-                "{}: {}: what cannot be read was left out; restore a backup to have it",
+                "{}: {}: what cannot be read was left out{missing}; restore a backup to have it",
                 path.display(),
                 counted(places, "damaged place", "damaged places")
             ))),

@@ -29,10 +29,40 @@ fn a_truncated_file_is_damaged_and_the_page_is_named() {
             assert!(told.contains("page "), "{verb:?} {part} {told}");
             // `check` does not advise its user to run it.
             assert!(verb[0] != "check" || !told.contains("`fulgurite check`"), "{told}");
-            // A file that was cut off cannot be opened, so the other verbs advise a backup, and not `check`.
-            assert!(verb[0] == "check" || told.contains("; restore a backup: a file that was cut off"), "{told}");
+            // Nothing but the end is found by a check.
+            let advice = "; restore a backup; without one, `fulgurite export --skip-damaged` reads what is left";
+            assert!(verb[0] == "check" || told.contains(advice), "{told}");
         }
+        let message = place.run(&["export", "cut.ful", "t", "--skip-damaged"]).fails(3);
+        assert!(message.ends_with("no table can be found; restore a backup: the file cannot be salvaged"), "{message}");
     }
+}
+
+#[test]
+fn what_is_left_of_a_truncated_file_is_exported_if_its_tables_can_be_found() {
+    let place = TestDirectory::new();
+    let put = |number: usize| place.run(&["put", "a.ful", "t", &format!("a{number}"), "x", "--create"]).ok();
+    // These leave free pages at the beginning of the file, where lists of tables go later.
+    (0..8).for_each(|number| drop(put(number)));
+    let lines: String = (0..10_000).map(|number| format!("b{number:04},{}\n", "x".repeat(40))).collect();
+    for table in ["t", "u"] {
+        let import = ["import", "a.ful", table, "--create", "--format", "csv"];
+        place.run_with_input(&import, format!("key,value\n{lines}").as_bytes()).ok();
+    }
+    let is_salvaged = (0..8).any(|number| {
+        put(number);
+        let whole = place.read("a.ful");
+        place.file("cut.ful", &whole[..whole.len() * 6 / 10]);
+        place.run(&["tables", "cut.ful"]).code == 0
+    });
+    assert!(is_salvaged);
+    let exported = place.run(&["export", "cut.ful", "t", "--skip-damaged"]).ok();
+    assert_eq!(exported.lines().count(), 10_008);
+    let run = place.run(&["export", "cut.ful", "u", "--format", "csv", "--skip-damaged"]);
+    assert!(run.text().lines().skip(1).all(|line| lines.contains(line)));
+    let missing =
+        format!("was left out {} entries; restore a backup to have it\n", 10_001 - run.text().lines().count());
+    assert!(run.code == 3 && run.messages.replace(',', "").ends_with(&missing), "{run:?}");
 }
 
 #[test]
@@ -58,11 +88,10 @@ fn a_damaged_page_is_named_by_whatever_meets_it() {
 
     let run = place.run(&["export", "a.ful", "t", "b.csv", "--skip-damaged"]);
     assert!(run.code == 3 && run.messages.contains(&format!("left out: {page} is damaged: ")), "{run:?}");
-    assert!(
-        run.messages
-            .ends_with("a.ful: 1 damaged place: what cannot be read was left out; restore a backup to have it\n")
-    );
+    assert!(run.messages.contains("a.ful: 1 damaged place: what cannot be read was left out, "));
     let kept = String::from_utf8(place.read("b.csv")).unwrap();
+    let missing = format!(" {} entries; restore a backup to have it\n", 20_001 - kept.lines().count());
+    assert!(run.messages.ends_with(&missing), "{run:?}");
     assert!((before + 1000..20_000).contains(&kept.lines().skip(1).count()), "{before}");
     let lines: HashSet<&str> = lines.lines().collect();
     assert!(kept.lines().skip(1).all(|line| lines.contains(line)));

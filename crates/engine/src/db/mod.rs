@@ -1,10 +1,10 @@
-//! The database: opening, recovery, the catalog, checkpoints, bulk loads, and what users hold of all that.
+//! The database: opening, recovery, the catalog, checkpoints, bulk loads, and the handles of users.
 //!
-//! Rooms, lowest first; a room imports only from those above it in this list, and tidy enforces that:
+//! Submodules, lowest first. Each imports only from those above it in this list, which tidy enforces:
 //!
-//! 1. [`storage`]: what of a database is on disk beside its trees: metas, the catalog, the locks, the file itself.
-//! 2. [`recovery`]: the log above the newest checkpoint, in a form that can be merged or shown.
-//! 3. [`checkpoint`]: how commits come into the trees, and how a new meta makes that durable.
+//! 1. [`storage`]: the parts on disk except trees and log: metas, the catalog, the locks, the file itself.
+//! 2. [`recovery`]: the commits in the log since the newest checkpoint, to be merged or read.
+//! 3. [`checkpoint`]: how commits are merged into the trees, and how a new meta makes this durable.
 //! 4. [`background`]: the thread that checkpoints and merges runs, and how commits wake it and wait for it.
 //! 5. [`handle`]: opening and closing a database, and the handle of users.
 //! 6. [`access`]: typed tables, multimaps, bulk loads and the change feed.

@@ -4,9 +4,9 @@
 //! - [`Disk`] and [`File`] are what the engine requires of storage. Every call can fail, and no call retries a failed
 //!   sync.
 //! - [`RealDisk`] is the operating system, [`MemoryDisk`] keeps everything in memory.
-//! - [`ForwardDisk`] and [`ForwardFile`] change some calls of another disk.
-//! - [`Map`] is a read-only window onto a file: the only way the engine reads without copying. [`File::prepare`]
-//!   makes small writes as cheap.
+//! - [`ForwardDisk`] and [`ForwardFile`] wrap another disk and change some of its calls.
+//! - [`Map`] is a read-only window onto a file: the only way the engine reads without copying. [`File::prepare`] makes
+//!   small writes cheap in the same way.
 //! - `ImageFile` and `ImageWriter` are files over images: databases in compressed blocks.
 //! - [`Compressor`] and [`decompress`] are Zstandard, for one block at a time.
 //! - [`WriterLock`] and [`FileLocks`] keep processes from writing at the same time.

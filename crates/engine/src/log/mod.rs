@@ -1,8 +1,8 @@
 //! The write-ahead log: commits are written here first, in the files `name.ful-log.N` beside the database.
 //!
-//! [`Log`] writes, [`read_back()`] reads after a crash, [`Feed`] reads beside writers. A log is a row of *segments*
-//! with rising numbers; each is a header and then records, one or several per commit, chained by their checksums
-//! (`docs/reference/file-format.md`, "Log").
+//! [`Log`] writes, [`read_back()`] reads after a crash, [`Feed`] reads beside writers. A log is a sequence of
+//! *segments* with rising numbers; each is a header and then records, one or several per commit, chained by their
+//! checksums (`docs/reference/file-format.md`, "Log").
 //!
 //! Invariants:
 //! (1) Commits are in the order of their sequences, without gaps, across segments.
@@ -10,12 +10,12 @@
 //!     segment before, the header before the name.
 //! (3) `synced_up_to` of a record is true: those commits were durable, in the log or in a checkpoint, when it was
 //!     written.
-//! (4) A commit whose write was reported as failed is never replayed, unless the log is poisoned, and then no failure
-//!     was reported: its outcome is in doubt.
-//! (5) A segment is removed, or becomes another one, only when a durable checkpoint holds all of its commits; and the
-//!     meta names the first that is needed.
-//! (6) Each segment has a salt of its own, drawn when it is made: records that its file held before are never taken
-//!     for its own.
+//! (4) A commit whose write was reported as failed is never replayed. If the log was poisoned instead, no failure was
+//!     reported: the outcome of the commit is in doubt, and it may be replayed.
+//! (5) A segment is removed or reused only when a durable checkpoint holds all of its commits; and the meta names the
+//!     first segment that is needed.
+//! (6) Each segment has its own random salt: earlier records of a reused file are never taken for records of the new
+//!     segment.
 //!
 //! What recovery does, when all commits up to L were read and the next record is expected:
 //!
@@ -36,10 +36,10 @@
 //! | segments below the first that the meta names, under any header of this database | left over, or kept | named for removal |
 //! | a spare segment, under the name of none | it waited to be used again | not read; removed with the others |
 //!
-//! What is read back may stay in memory, as [`Images`] in which operations are found again by their places.
+//! Segments that were read back may stay in memory, as [`Images`], in which operations are found again by their places.
 //!
-//! What is replayed may be in the page cache only (after a kill), or neither there nor on the medium any more (after
-//! a failed sync). So the caller writes it into a checkpoint and syncs that, before it shows any commit to a reader.
+//! Replayed commits may be in the page cache only (after a kill), or no longer on the medium either (after a failed
+//! sync). So the caller writes them into a checkpoint and syncs it before any reader sees them.
 
 mod feed;
 mod image;

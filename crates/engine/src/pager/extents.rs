@@ -131,7 +131,8 @@ impl ExtentMap {
             return Err("the extent is of another kind");
         }
         if !is_live(entry, at.slot, pages) {
-            return Err("the extent has no such live pages");
+            let ends_before = entry.first_page.0 + u64::from(at.slot) + u64::from(pages) > self.page_count;
+            return Err(if ends_before { "the file ends before it" } else { "the extent has no such live pages" });
         }
         Ok(entry.first_page.0 + u64::from(at.slot))
     }
@@ -268,6 +269,18 @@ pub fn check_extents(entries: &[ExtentEntry], page_count: u64, newest: Birth) ->
     match runs.windows(2).find(|pair| pair[0].0 + pair[0].1 > pair[1].0) {
         Some(pair) => Err((pair[1].2, "shares pages with another extent")),
         None => Ok(()),
+    }
+}
+
+/// Takes the pages that a file of `file_pages` pages lacks out of the extents. A single extent goes as a whole.
+pub fn leave_out_missing(entries: &mut [ExtentEntry], file_pages: u64) {
+    for entry in entries.iter_mut().filter(|entry| entry.first_page.0 + u64::from(entry.page_count) > file_pages) {
+        let kept = file_pages.saturating_sub(entry.first_page.0) as u32;
+        match (entry.flags.single, kept) {
+            (true, _) => *entry = ExtentEntry::default(),
+            (false, 0) => entry.live = 0,
+            (false, kept) => entry.live &= slots_mask(0, kept),
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Place, Result};
+use crate::error::{CUT_OFF, Error, Place, Result};
 use crate::format::{Identity, PageSize};
 use crate::ids::{Birth, PageNumber};
 use crate::io::{File, Map, memory_bytes};
@@ -89,16 +89,9 @@ impl PageFile {
     /// # Errors
     /// [`Error::Corrupt`] if the file ends before its extents do; [`Error::Io`] if it cannot be mapped.
     pub(super) fn source_of(&self, page_count: u64) -> Result<Source> {
+        self.refuse_cut_off(page_count)?;
         let length = self.length_bytes()?;
         let needed = page_count.saturating_mul(self.page_size.bytes() as u64);
-        if needed > length {
-            let place = Place::Page(PageNumber(length / self.page_size.bytes() as u64));
-            return Err(Error::corrupt(
-                &self.path,
-                place,
-                "the file ends here, before its last page: it was truncated",
-            ));
-        }
         let mut source = self.source.lock();
         let current = match &*source {
             Some(Source::Map(map)) if map.window_bytes() >= needed => Source::Map(Arc::clone(map)),
@@ -154,6 +147,27 @@ impl PageFile {
     /// [`Error::Io`].
     pub fn length_bytes(&self) -> Result<u64> {
         self.file.len().map_err(|source| Error::io("read the length", &self.path, source))
+    }
+
+    /// Number of the pages that the file has whole.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn whole_pages(&self) -> Result<u64> {
+        Ok(self.length_bytes()? / self.page_size.bytes() as u64)
+    }
+
+    /// Refuses a file that has fewer pages.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if it has; [`Error::Io`].
+    pub fn refuse_cut_off(&self, page_count: u64) -> Result<()> {
+        let file_pages = self.whole_pages()?;
+        if page_count <= file_pages {
+            return Ok(());
+        }
+        let what = format!("the file ends here, before its last page: {CUT_OFF}");
+        Err(Error::corrupt(&self.path, Place::Page(PageNumber(file_pages)), what))
     }
 
     /// Makes everything written so far durable.

@@ -1,8 +1,8 @@
-//! Pages to bytes, and which pages are whose.
+//! From page references to verified bytes, and the allocation of pages.
 //!
 //! - [`Pages`] is one snapshot's view of the file: reference → verified bytes, as [`Page`], [`LeafPage`] or [`Value`].
-//! - [`ExtentMap`] says where a snapshot's extents are, and what of them was verified.
-//! - [`Space`] decides which pages are written; [`PageWriter`] writes those of one operation.
+//! - [`ExtentMap`] maps a snapshot's extents to their places, and records which of their pages were verified.
+//! - [`Space`] allocates pages; [`PageWriter`] writes the pages of one operation.
 //! - [`PageFile`] is the file under all of them.
 
 mod compaction;
@@ -18,7 +18,7 @@ mod table;
 mod tests;
 mod writer;
 
-pub use extents::ExtentMap;
+pub use extents::{ExtentMap, leave_out_missing};
 pub use file::{PageFile, ReadOptions};
 pub use read::{LeafPage, MappedFilters, Page, Pages, Value, VerifiedPages};
 pub use space::{Need, Operation, Pins, Placing, Room, Space, SpaceStats, no_room};

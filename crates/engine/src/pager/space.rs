@@ -241,12 +241,9 @@ impl Space {
         last_birth: Birth,
         max_size_bytes: Option<u64>,
     ) -> Result<Self> {
-        let file_pages = file.length_bytes()? / file.page_size().bytes() as u64;
+        let file_pages = file.whole_pages()?;
         let end = page_count.max(META_PAGES);
-        if file_pages < end {
-            let what = "the file ends here, before its last page: it was truncated";
-            return Err(Error::corrupt(file.path(), Place::Page(PageNumber(file_pages)), what));
-        }
+        file.refuse_cut_off(end)?;
         let mut runs: Vec<_> = entries.iter().flat_map(live_runs).collect();
         runs.sort_unstable();
         let (mut pending, mut at) = (Vec::new(), META_PAGES);

@@ -2,7 +2,7 @@
 //!
 //! Callers: `Space` writes it; `db` reads it when it opens a meta.
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, NOTHING_LEFT, Place, Result};
 use crate::format::{ExtentEntry, ExtentTablePage, ExtentTableRef, PageSize, seal_page, verify_page};
 use crate::ids::{Birth, ExtentId, PageNumber};
 
@@ -51,9 +51,9 @@ pub fn read_extent_table(
 ) -> Result<Vec<ExtentEntry>> {
     let page_bytes = file.page_size().bytes();
     let end = table.first_page.0.saturating_add(u64::from(table.page_count));
-    let file_pages = file.length_bytes()? / page_bytes as u64;
-    if end > page_count || page_count > file_pages {
-        let what = "the file ends here, before its extent table or its last page: it was truncated";
+    let file_pages = file.whole_pages()?;
+    if end > page_count.min(file_pages) {
+        let what = format!("the file ends here, before its extent table: {NOTHING_LEFT}");
         return Err(Error::corrupt(file.path(), Place::Page(PageNumber(file_pages)), what));
     }
     if table.page_count != pages_for(file.page_size(), table.entry_count as usize) {

@@ -1,11 +1,11 @@
-//! Locks, atomics and everything else by which threads wait, for the whole engine, from one place so that a model
-//! checker can take std's place: `proofs/loom-models` compiles the engine's concurrent files with a `sync` of its
-//! own.
+//! Locks, atomics and everything else by which threads wait, for the whole engine. They are in one place so that a
+//! model checker can replace std's: `proofs/loom-models` compiles the engine's concurrent files with its own `sync`.
 //!
-//! Built for the test kit, threads can be those of a simulation (`simulation`), and wait by its scheduler.
+//! In builds for the test kit, threads can be those of a simulation (`simulation`), whose scheduler decides which one
+//! runs.
 //!
-//! A poisoned mutex means that a thread panicked while it held one: the guarded value may be half changed, so
-//! [`Mutex::lock`] panics in turn rather than return it.
+//! A mutex is poisoned if a thread panicked while it held it: the guarded value may be half changed, so [`Mutex::lock`]
+//! panics too.
 
 mod cell;
 pub mod memory;

@@ -1,13 +1,13 @@
-//! Immutable trees: reading them, and building new ones that share what did not change.
+//! Immutable trees: reading them, and building new trees that share the unchanged subtrees.
 //!
 //! - [`Root`] names a tree. [`get()`], [`get_many`], [`Cursor`], [`Range`] and [`count()`] read one through a
 //!   [`Pages`].
-//! - [`merge()`] makes a new tree from an old one and a sorted stream of [`Changes`]. It adopts every subtree by
-//!   reference that no change falls into. A bulk load is a merge into an empty tree.
+//! - [`merge()`] makes a new tree from an old one and a sorted stream of [`Changes`]. It adopts every subtree without
+//!   changes by reference. A bulk load is a merge into an empty tree.
 //! - A [`Run`] is a tree of changes above another tree. A [`Stack`] records which runs are above which keys of a
 //!   table. [`build_run`] makes a run; a [`RunMerge`] passes the changes of several runs to a merge.
-//! - [`check()`] walks all of a tree and reports what is wrong; a [`Census`] of all trees proves that no page is lost
-//!   or shared.
+//! - [`check()`] walks a whole tree and reports damage; a [`Census`] of all trees proves that no page is lost or
+//!   shared.
 //! - [`remove()`] frees all pages of a tree.
 //!
 //! [`Pages`]: crate::pager::Pages

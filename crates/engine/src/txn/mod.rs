@@ -1,13 +1,14 @@
 //! Transactions: snapshots to read from, private changes to write, and commits.
 //!
-//! Rooms, lowest first; a room imports only from those above it in this list, and tidy enforces that:
+//! Submodules, lowest first. Each imports only from those above it in this list, which tidy enforces:
 //!
-//! 1. [`coordination`]: what the threads of transactions wait for and share. It knows no table and no state.
+//! 1. [`coordination`]: how threads wait for each other, and the state that they share. Independent of tables and
+//!    snapshots.
 //! 2. [`snapshot`]: one state of the database, and how the next one replaces it.
 //! 3. [`writes`]: the private changes of one write transaction, in memory and spilled.
 //! 4. [`reads`]: every way to read a table through a transaction's changes, the deltas, the runs and the tree.
-//! 5. [`commit`]: what transactions of one database share, and how changes become a commit.
-//! 6. [`transaction`]: read and write transactions, as users have them.
+//! 5. [`commit`]: the shared state of a database's transactions, and how changes become a commit.
+//! 6. [`transaction`]: the read and write transactions of the public API.
 
 pub mod commit;
 pub mod coordination;

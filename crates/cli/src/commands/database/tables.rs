@@ -3,13 +3,14 @@
 use fulgurite::{MergeOperator, Read};
 
 use crate::arguments::Tables;
-use crate::database::reading;
+use crate::database::{reading_as, to_read};
 use crate::failure::Failure;
 use crate::output::{Cell, Printer};
 
 /// Lists the tables.
 pub fn run(arguments: &Tables) -> Result<(), Failure> {
-    reading(&arguments.file.path, |_, txn| {
+    // Of a file that was cut off too, so that its user learns what to export.
+    reading_as(to_read(true), &arguments.file.path, |_, txn| {
         let mut printer =
             Printer::to_standard_output(arguments.format, &["table", "kind", "keys", "values", "merge", "entries"]);
         for table in txn.tables() {

@@ -9,7 +9,7 @@ use crate::arguments::{Export, FileFormat};
 use crate::commands::entries::import::format_of;
 use crate::commands::skipped::{Skipped, with_advice};
 use crate::commands::unfinished::{refuse_packed_name, to_file};
-use crate::database::{reading, table, warn_of_lacking};
+use crate::database::{reading_as, table, to_read, warn_of_lacking};
 use crate::entries::{Bounds, EntryForm};
 use crate::failure::Failure;
 use crate::output::{entries, standard_output};
@@ -23,7 +23,7 @@ pub fn run(arguments: &Export) -> Result<(), Failure> {
         refuse_packed_name(path)?;
     }
     let format = arguments.format.unwrap_or_else(|| format_of(path));
-    reading(&arguments.file.path, |db, txn| {
+    reading_as(to_read(arguments.skip_damaged), &arguments.file.path, |db, txn| {
         warn_of_lacking(db);
         let table = table(txn, &arguments.table)?;
         let form =
@@ -59,10 +59,11 @@ struct Exported<'e> {
 impl Exported<'_> {
     /// Writes them, and returns how many they are. With `skipped`, passes over damage, and notes it there.
     fn write<W: Write>(&self, out: W, skipped: Option<&mut Skipped>, progress: &mut Progress) -> Result<u64, Failure> {
-        let total = match self.txn.estimate_count(self.table, self.bounds.get()) {
+        let estimate = match self.txn.estimate_count(self.table, self.bounds.get()) {
             Err(error) if skipped.is_none() => return Err(error.into()),
-            estimate => estimate.ok().map(|estimate| estimate.entries.max(1)),
+            estimate => estimate.ok(),
         };
+        let total = estimate.map(|estimate| estimate.entries.max(1));
         let mut writer = RecordWriter::new(out, self.format);
         let mut written = 0;
         let mut write = |(key, value): (Value<'_>, Value<'_>)| {
@@ -84,6 +85,10 @@ impl Exported<'_> {
                         Ok(entry) => write(entry)?,
                         Err(error) => skipped.note(error)?,
                     }
+                }
+                if let Some(estimate) = estimate {
+                    let about = if estimate.low == estimate.high { "" } else { "about " };
+                    skipped.note_missing(format!("{about}{}", entries(estimate.entries.saturating_sub(written))));
                 }
             }
         }

@@ -1,11 +1,11 @@
 //! Opening and closing databases with event stores.
 
-use fulgurite::{Database, Error};
+use fulgurite::{Database, Error, Options};
 use fulgurite_events::{EventStore, Position, Snapshot};
 
 use crate::arguments::WriteArguments;
 use crate::arguments::events::StoreArgument;
-use crate::database::{explain, reading, refuse_store, to_write};
+use crate::database::{close_created, explain, reading_as, refuse_store, to_read, to_write};
 use crate::failure::Failure;
 
 /// Opens a store for reading, calls `work` with a snapshot, and closes the database.
@@ -16,7 +16,19 @@ pub fn reading_store(
     argument: &StoreArgument,
     work: impl FnOnce(&Database, &Snapshot) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    reading(&argument.file.path, |db, _| {
+    reading_store_as(to_read(false), argument, work)
+}
+
+/// As [`reading_store`], with options.
+///
+/// # Errors
+/// As [`reading_store`].
+pub fn reading_store_as(
+    options: Options,
+    argument: &StoreArgument,
+    work: impl FnOnce(&Database, &Snapshot) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    reading_as(options, &argument.file.path, |db, _| {
         let opened = EventStore::options().name(&argument.store).open_in(db);
         let store = opened.map_err(|error| located(argument, error))?;
         work(db, &store.snapshot()?)
@@ -84,13 +96,7 @@ pub fn changing_store<T>(
             is_empty = head.is_ok_and(|head| head == Position::START);
         })
     });
-    // The file itself: `path` may be a link to it, which was there before.
-    let file = db.path().to_owned();
-    let closed = db.close();
-    // Closed first: a file that is removed while it is open leaves its log behind.
-    if fresh && is_empty && closed.is_ok() {
-        let _ = std::fs::remove_file(file);
-    }
+    let closed = close_created(db, fresh && is_empty);
     let value = outcome?;
     closed?;
     Ok(value)

@@ -9,16 +9,17 @@ use fulgurite_events::{
 };
 
 use super::event_json::push_event;
-use super::opened::{located, reading_store, refuse_beyond};
+use super::opened::{located, reading_store_as, refuse_beyond};
 use super::salvage;
 use crate::arguments::events::Read;
+use crate::database::to_read;
 use crate::failure::Failure;
 use crate::output::standard_output;
 
 /// Prints one event on each line.
 pub fn run(arguments: &Read) -> Result<(), Failure> {
     let limit = arguments.limit.unwrap_or(u64::MAX);
-    reading_store(&arguments.store, |_, snapshot| {
+    reading_store_as(to_read(arguments.skip_damaged), &arguments.store, |_, snapshot| {
         if arguments.skip_damaged {
             return salvage::print(snapshot, arguments, limit, &mut standard_output());
         }

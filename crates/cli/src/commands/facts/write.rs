@@ -24,9 +24,9 @@ pub fn run(arguments: &Write) -> Result<(), Failure> {
         for (path, input) in arguments.inputs.iter().map(|path| named(path)).zip(inputs) {
             let begun = Instant::now();
             let input = unpacked(input, UNPACKED_BYTES_MAX);
-            let input = input.map_err(|error| Failure::file(path, "cannot be read", &error))?;
+            let (input, is_packed) = input.map_err(|error| Failure::file(path, "cannot be read", &error))?;
             let written = database.write_json(input, arguments.unit.as_deref());
-            let written = written.map_err(|error| nothing_written(path, error))?;
+            let written = written.map_err(|error| nothing_written(path, error, is_packed))?;
             let elapsed = begun.elapsed();
             let _ = writeln!(
                 std::io::stderr(),
@@ -58,16 +58,18 @@ fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
     Ok(Box::new(File::open(path).map_err(failed)?))
 }
 
-/// The bytes of an input that is compressed by gzip, unpacked, and those of others as they are.
-fn unpacked(mut input: impl Read + 'static, bytes_max: u64) -> io::Result<Box<dyn Read>> {
+/// The bytes of an input that is compressed by gzip, unpacked, and those of others as they are; and whether they were
+/// compressed.
+fn unpacked(mut input: impl Read + 'static, bytes_max: u64) -> io::Result<(Box<dyn Read>, bool)> {
     let mut begin = Vec::new();
     input.by_ref().take(GZIP.len() as u64).read_to_end(&mut begin)?;
     let is_packed = begin == GZIP;
     let whole = Cursor::new(begin).chain(input);
-    match is_packed {
-        true => Ok(Box::new(BufReader::new(Bounded { inner: MultiGzDecoder::new(whole), left: bytes_max, bytes_max }))),
-        false => Ok(Box::new(BufReader::new(whole))),
-    }
+    let input: Box<dyn Read> = match is_packed {
+        true => Box::new(BufReader::new(Bounded { inner: MultiGzDecoder::new(whole), left: bytes_max, bytes_max })),
+        false => Box::new(BufReader::new(whole)),
+    };
+    Ok((input, is_packed))
 }
 
 /// Bytes that are refused if there are too many.
@@ -89,13 +91,20 @@ impl<R: Read> Read for Bounded<R> {
 }
 
 /// The failure of a file. Its exit code is that of `error`.
-fn nothing_written(path: &Path, error: fulgurite_facts::Error) -> Failure {
+fn nothing_written(path: &Path, error: fulgurite_facts::Error, is_packed: bool) -> Failure {
+    // Its checksum is at its end.
+    let may_be_damaged = match (&error, is_packed) {
+        (fulgurite_facts::Error::Json { .. }, true) => {
+            "; the input is compressed: if its JSON should be valid, test the file for damage"
+        }
+        _ => "",
+    };
     let failure = Failure::from(error);
     let what = match failure {
         Failure::Engine(fulgurite::Error::Indeterminate { .. }) => "it is not known whether this file was written",
         _ => "nothing of this file was written",
     };
-    let message = format!("{}: {what}: {failure}", path.display());
+    let message = format!("{}: {what}: {failure}{may_be_damaged}", path.display());
     failure.reworded(message)
 }
 
@@ -118,12 +127,26 @@ mod tests {
         let packed = packer.finish().unwrap();
         let read = |bytes: &[u8], bytes_max: u64| {
             let mut text = String::new();
-            let mut input = unpacked(Cursor::new(bytes.to_vec()), bytes_max)?;
+            let (mut input, is_packed) = unpacked(Cursor::new(bytes.to_vec()), bytes_max)?;
+            assert_eq!(is_packed, bytes == packed);
             input.read_to_string(&mut text).map(|_| text)
         };
         assert_eq!(read(&packed, 3).unwrap(), "[ ]");
         assert!(read(&packed, 2).unwrap_err().to_string().contains("more than 2"));
         assert_eq!(read(b"[ ]", 0).unwrap(), "[ ]");
         assert_eq!(read(b"", 0).unwrap(), "");
+    }
+
+    /// Only loads of RDF said that a compressed input may be damaged.
+    #[test]
+    fn json_that_is_wrong_in_a_compressed_input_may_be_damaged() {
+        let failure = |is_packed| {
+            let error = fulgurite_facts::Error::Json { place: "line 1".into(), message: "a comma is missing".into() };
+            nothing_written(Path::new("a.json.gz"), error, is_packed).to_string()
+        };
+        assert!(
+            failure(true).ends_with("; the input is compressed: if its JSON should be valid, test the file for damage")
+        );
+        assert!(!failure(false).contains("compressed"));
     }
 }

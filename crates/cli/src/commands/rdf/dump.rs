@@ -7,11 +7,11 @@ use fulgurite_rdf::oxrdf::TermRef;
 use fulgurite_rdf::{Error, GraphPattern, IdPattern, Quads, RdfFormat, Snapshot, StatementKinds, dump, dump_readable};
 
 use super::load::format_of;
-use super::store::reading;
+use super::store::reading_as;
 use crate::arguments::rdf::Dump;
 use crate::commands::skipped::{Skipped, with_advice};
 use crate::commands::unfinished::{refuse_packed_name, to_file};
-use crate::database::warn_of_lacking;
+use crate::database::{to_read, warn_of_lacking};
 use crate::failure::Failure;
 use crate::output::{counted, standard_output};
 use crate::progress::{Progress, rate, time};
@@ -25,7 +25,7 @@ pub fn run(arguments: &Dump) -> Result<(), Failure> {
         (None, None) => RdfFormat::NQuads,
     };
     let statements = if arguments.inferred { StatementKinds::All } else { StatementKinds::Explicit };
-    reading(&arguments.store.path, |store, snapshot| {
+    reading_as(to_read(arguments.skip_damaged), &arguments.store.path, |store, snapshot| {
         warn_of_lacking(store.database());
         let snapshot = &snapshot.of_kinds(statements);
         let pattern = IdPattern { graph: graphs(arguments, snapshot)?, ..IdPattern::ALL };
@@ -97,10 +97,11 @@ fn write<W: Write>(
     skipped: Option<&mut Skipped>,
     progress: &mut Progress,
 ) -> Result<u64, Failure> {
-    let total = match snapshot.count(pattern) {
+    let count = match snapshot.count(pattern) {
         Err(error) if skipped.is_none() => return Err(error.into()),
-        count => count.ok().map(|count| count.max(1)),
+        count => count.ok(),
     };
+    let total = count.map(|count| count.max(1));
     let told = |written| {
         progress.tell(written, || Some((written as f64 / total? as f64).min(1.0)));
         Ok(())
@@ -114,5 +115,9 @@ fn write<W: Write>(
         Error::Damaged { place, offence, .. } => skipped.note_place(format!("{place}: {offence}")),
         error => skipped.note_place(error.to_string()),
     };
-    Ok(dump_readable(snapshot, pattern, format, out, told, note)?)
+    let written = dump_readable(snapshot, pattern, format, out, told, note)?;
+    if let Some(count) = count {
+        skipped.note_missing(counted(count.saturating_sub(written), "quad", "quads"));
+    }
+    Ok(written)
 }

@@ -4,14 +4,14 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use fulgurite::Database;
+use fulgurite::Options;
 use fulgurite_rdf::sparql::ServiceHandler;
 use fulgurite_rdf::{Quads, Snapshot, Store, StoreOptions};
 use fulgurite_server::ServiceClient;
 
 use crate::arguments::WriteArguments;
 use crate::arguments::rdf::{Services, Text};
-use crate::database::{explain, explain_writing, to_write};
+use crate::database::{close_created, explain, explain_writing, to_read, to_write};
 use crate::failure::Failure;
 
 /// Opens a store for reading, calls `work` with a snapshot of it, and closes it.
@@ -19,7 +19,18 @@ use crate::failure::Failure;
 /// # Errors
 /// If it cannot be opened; the errors of `work`.
 pub fn reading(path: &Path, work: impl FnOnce(&Store, &Snapshot) -> Result<(), Failure>) -> Result<(), Failure> {
-    let options = Database::options().read_only(true);
+    reading_as(to_read(false), path, work)
+}
+
+/// As [`reading`], with options.
+///
+/// # Errors
+/// As [`reading`].
+pub fn reading_as(
+    options: Options,
+    path: &Path,
+    work: impl FnOnce(&Store, &Snapshot) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let store = Store::open_with(options, path, StoreOptions::new());
     let store = store.map_err(|error| explain_store(error, |error| explain(error, false)))?;
     let snapshot = store.snapshot()?;
@@ -48,13 +59,9 @@ pub fn changing<T>(
     let store = store.map_err(|error| explain_store(error, |error| explain_writing(error, may_create, writing)))?;
     let outcome = work(&store);
     let is_useless = fresh && outcome.is_err() && is_empty(&store);
-    // The file itself: `path` may be a link to it, which was there before.
-    let file = store.database().path().to_owned();
-    let closed = store.close();
-    // Closed first: a file that is removed while it is open leaves its log behind.
-    if is_useless && closed.is_ok() {
-        let _ = std::fs::remove_file(file);
-    }
+    let db = store.database().clone();
+    drop(store);
+    let closed = close_created(db, is_useless);
     let value = outcome?;
     closed?;
     Ok(value)

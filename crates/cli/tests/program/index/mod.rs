@@ -408,7 +408,10 @@ fn an_indexer_that_fails_leaves_the_index_as_it_was_and_can_be_skipped() {
     assert_eq!(failed.code, 1, "{failed:?}");
     let expected = "fulgurite: scip-go failed: exit status: 3: half; the index was not changed; `--skip scip-go`";
     assert!(failed.messages.contains(expected), "{}", failed.messages);
+    assert!(failed.messages.contains("index it with --scip "), "{}", failed.messages);
     std::fs::remove_file(project.directory.path("scip-go.fails")).unwrap();
+    // The output of the other one is kept.
+    std::fs::remove_file(project.directory.path("code.ful-scip-python.scip")).unwrap();
     let log_names = |names: Vec<String>| names.into_iter().filter(|name| !name.ends_with(".log")).collect::<Vec<_>>();
     assert_eq!((project.uses(), log_names(project.directory.names())), (before.0, log_names(before.1)));
     // One that writes nothing has failed too.

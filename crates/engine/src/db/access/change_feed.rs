@@ -46,7 +46,7 @@ pub struct Changes {
 pub struct Commit {
     /// Its number.
     pub sequence: Sequence,
-    /// What it did, in the order in which it takes effect. A key is changed once at most, unless its table is dropped
+    /// Its changes, in the order in which they take effect. A key is changed once at most, unless its table is dropped
     /// and created again.
     pub changes: Vec<Change>,
 }

@@ -1,4 +1,4 @@
-//! Further ways to read and write a database: typed tables, multimaps, bulk loads, the change feed.
+//! Other interfaces to a database: typed tables, multimaps, bulk loads, the change feed.
 
 pub mod bulk_load;
 pub mod change_feed;

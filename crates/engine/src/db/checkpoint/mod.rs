@@ -1,4 +1,4 @@
-//! Checkpoints: how commits come into the trees, and how a new meta makes that durable.
+//! Checkpoints: how commits are merged into the trees, and how a new meta makes this durable.
 //!
 //! ```text
 //! run ── rotate ── new trees ── finish pages ── publish ── after the checkpoint
@@ -8,7 +8,7 @@
 //!                  └ catalog
 //! ```
 //!
-//! [`run`] has the steps, [`flush`] the choice between runs and a merge, [`job`] what a checkpoint does beside
+//! [`run`] has the steps, [`flush`] the choice between runs and a merge, [`job`] the work of a checkpoint besides
 //! flushing.
 
 pub mod checkpointer;

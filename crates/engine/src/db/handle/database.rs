@@ -228,7 +228,7 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// What `change` returns, and as [`WriteTxn::commit`].
+    /// Errors of `change`, and as [`WriteTxn::commit`].
     pub fn update<T>(&self, mut change: impl FnMut(&mut WriteTxn) -> Result<T>) -> Result<T> {
         let mut attempt = 0;
         loop {
@@ -356,6 +356,21 @@ impl Database {
             CloseOutcome::Clean => Ok(()),
             CloseOutcome::LogKept => Err(Error::Stopped { path: self.path().to_path_buf() }),
         }
+    }
+
+    /// As [`Database::close`] if this process has no other handle of the database. Otherwise it only drops this handle.
+    /// For a database that was opened and turns out to be another one than expected.
+    ///
+    /// # Errors
+    /// As [`Database::close`].
+    #[doc(hidden)]
+    pub fn close_unless_shared(self) -> Result<()> {
+        let Some(inner) = Arc::into_inner(self.inner) else { return Ok(()) };
+        // Other threads that open the database wait until it is closed.
+        if let Some(registered) = &inner.registered {
+            registered.note_closing();
+        }
+        crate::db::handle::close::close(&inner, &Monitor::new()).map(drop)
     }
 
     /// As [`Database::close`], but the monitor can stop the merge. Commits that are not merged by then remain durable

@@ -1,4 +1,4 @@
-//! Opening and closing a database, and the handle that users hold of it.
+//! Opening and closing a database, and its handle for users.
 
 pub mod close;
 pub mod database;

@@ -67,7 +67,7 @@ impl Options {
 /// Opens the database at `path`; see [`Options::open`].
 pub fn open(mut options: Options, path: &Path) -> Result<Database> {
     crate::format::selected()?;
-    options.read_only |= options.image;
+    options.read_only |= options.image || options.salvage;
     let path = canonical(&*options.disk, path)?;
     let db = Database { inner: open_when_unlocked(&options, &path)? };
     match options.image && !db.is_image() {

@@ -7,12 +7,12 @@ use crate::db::storage::catalog::read_catalog;
 use crate::db::storage::presence::Presence;
 use crate::db::storage::stored::Stored;
 use crate::delta::Delta;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, NOTHING_LEFT, Place, Result};
 use crate::format::{ExtentEntry, Meta};
-use crate::ids::{Sequence, TableId};
+use crate::ids::{PageNumber, Sequence, TableId};
 use crate::io::File;
 use crate::options::Options;
-use crate::pager::{ExtentMap, PageFile, ReadOptions, read_extent_table};
+use crate::pager::{ExtentMap, PageFile, ReadOptions, leave_out_missing, read_extent_table};
 use crate::process::Stamp;
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -48,8 +48,12 @@ pub fn read_tables(
         cache_bytes: usize::try_from(options.cache_bytes).unwrap_or(usize::MAX),
     };
     let file = PageFile::new(path, file, meta.page_size, meta.identity(), read);
-    let entries = read_extent_table(&file, &meta.extent_table, meta.page_count, meta.birth)?;
-    let extents = ExtentMap::new(entries.clone(), meta.page_count, None);
+    if !options.salvage {
+        file.refuse_cut_off(meta.page_count)?;
+    }
+    let page_count = meta.page_count.min(file.whole_pages()?);
+    let entries = read_entries(&file, &meta, page_count)?;
+    let extents = ExtentMap::new(entries.clone(), page_count, None);
     let pages = file.pages(Arc::new(extents))?;
     let catalog = meta.catalog.as_ref().map(|root| Root {
         page: root.page,
@@ -61,7 +65,8 @@ pub fn read_tables(
     if meta.next_table_id > TableId::END {
         return Err(Error::corrupt(path, Place::Meta(None), "the next table has an impossible number"));
     }
-    let stored = read_catalog(&pages, catalog.as_ref(), meta.next_table_id)?;
+    let stored = read_catalog(&pages, catalog.as_ref(), meta.next_table_id)
+        .map_err(|error| if page_count < meta.page_count { lost_catalog(path, page_count, error) } else { error })?;
     let pins = Arc::new(Pins::default());
     let mut state = State {
         instance: next_instance(),
@@ -94,6 +99,24 @@ pub fn read_tables(
         state.tables[id.0 as usize] = Some(Arc::new(view));
     }
     Ok(Opened { file, entries, pins, stored, catalog, state })
+}
+
+/// Reads the extents, without the pages that a file of `page_count` pages lacks.
+fn read_entries(file: &PageFile, meta: &Meta, page_count: u64) -> Result<Vec<ExtentEntry>> {
+    let mut entries = read_extent_table(file, &meta.extent_table, meta.page_count, meta.birth)?;
+    if page_count < meta.page_count {
+        leave_out_missing(&mut entries, page_count);
+    }
+    Ok(entries)
+}
+
+/// The error of a file that was cut off, if its catalog cannot be read.
+fn lost_catalog(path: &Path, file_pages: u64, error: Error) -> Error {
+    if !error.is_corruption() {
+        return error;
+    }
+    let what = format!("the file ends here, before the end of its catalog: {NOTHING_LEFT}");
+    Error::corrupt(path, Place::Page(PageNumber(file_pages)), what)
 }
 
 fn next_instance() -> u64 {

@@ -1,4 +1,4 @@
-//! What administrators do with a database: backups, images, checks, statistics and compaction.
+//! Maintenance of a database: backups, images, checks, statistics and compaction.
 
 pub mod backup;
 pub mod check;

@@ -147,7 +147,7 @@ impl Database {
     /// Returns statistics of the database, with the use of every byte of its file.
     ///
     /// # Errors
-    /// What the disk reports.
+    /// Errors of the disk.
     pub fn stats(&self) -> Result<Stats> {
         check_not_merging()?;
         let snapshot = self.inner.core.snapshot()?;
@@ -204,7 +204,7 @@ impl Database {
     /// is not part of [`Database::stats`].
     ///
     /// # Errors
-    /// What the system reports.
+    /// Errors of the system.
     pub fn map_memory(&self) -> Result<Option<MapMemory>> {
         check_not_merging()?;
         let snapshot = self.inner.core.snapshot()?;

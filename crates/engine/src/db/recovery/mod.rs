@@ -1,4 +1,4 @@
-//! Recovery: what the log holds above the newest checkpoint, in a form that can be merged or shown.
+//! Recovery: the commits in the log since the newest checkpoint, in a form that can be merged or read.
 
 pub mod recover;
 pub mod replayed;

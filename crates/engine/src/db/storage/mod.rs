@@ -1,4 +1,4 @@
-//! What of a database is on disk beside its trees and its log: the file and its names, the metas, the catalog, the
+//! The parts of a database on disk except its trees and its log: the file and its names, the metas, the catalog, the
 //! locks.
 
 pub mod catalog;

@@ -1,6 +1,6 @@
 //! The order of a delta's keys: a B+tree that is read without locks while it grows. `node` is one node and how it is
-//! read beside a writer, `tree` descends, `insert` writes, `cursor` walks, and `changed` finds changed keys for the
-//! validation of a transaction.
+//! read while a writer changes it, `tree` descends, `insert` writes, `cursor` walks, and `changed` finds changed keys
+//! for the validation of a transaction.
 
 mod changed;
 mod cursor;

@@ -1,7 +1,7 @@
 //! Images: files that hold a database in compressed blocks.
 //!
-//! - [`ImageFile`] shows the blocks of an image as the file that they were made of.
-//! - [`ImageWriter`] takes what is written to it as a file, and makes blocks of it.
+//! - [`ImageFile`] presents the blocks of an image as the original file.
+//! - [`ImageWriter`] is written to as a file, and writes its content as compressed blocks.
 //!
 //! `docs/reference/file-format.md` specifies the bytes.
 

@@ -1,4 +1,4 @@
-//! What takes the place of files and maps on platforms that Fulgurite does not support yet.
+//! Stand-ins for files and maps on platforms that Fulgurite does not support yet.
 
 mod map;
 mod real_disk;

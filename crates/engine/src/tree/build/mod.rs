@@ -1,4 +1,4 @@
-//! New trees: built from sorted changes, and sharing with the old tree what did not change.
+//! New trees, which are built from sorted changes and share unchanged subtrees with the old tree.
 
 mod builder;
 mod changes;

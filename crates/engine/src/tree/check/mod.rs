@@ -1,4 +1,4 @@
-//! The proof that trees are sound, and that they share no page.
+//! Checks that trees are sound, and that they share no page.
 
 mod census;
 mod walk;

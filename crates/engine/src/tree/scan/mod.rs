@@ -1,5 +1,5 @@
-//! Scans of a tree: a cursor, the entries between two bounds or with a prefix, their number, and the keys that damage
-//! has left.
+//! Scans of a tree: a cursor, the entries between two bounds or with a prefix, their number, and the keys that are
+//! readable after damage.
 
 mod count;
 mod cursor;

@@ -1,7 +1,7 @@
-//! What the transactions of one open database share, and how their changes become commits.
+//! The state that the transactions of an open database share, and how their changes become commits.
 //!
-//! Begin with [`steps`], which names the steps of a commit; [`check`] says what a conflict is, [`core`] what
-//! transactions share.
+//! Begin with [`steps`], which names the steps of a commit. [`check`] defines a conflict, [`core`] has the shared
+//! state.
 
 pub mod begin;
 pub mod check;

@@ -1,6 +1,7 @@
-//! What the threads of transactions wait for and share: turns, flushes, the newest visible commit, slots, budgets.
+//! How threads with transactions wait for each other, and what they share: turns, flushes, the newest visible commit,
+//! slots, budgets.
 //!
-//! These files know no table and no state of the database, so that each can be explored alone by the model checker.
+//! These files do not depend on tables or snapshots, so that the model checker can explore each of them alone.
 
 pub mod budget;
 pub mod epoch;

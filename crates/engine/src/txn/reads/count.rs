@@ -134,8 +134,8 @@ const CHANGES_SAMPLED: u64 = 256;
 pub struct Estimate {
     /// The best guess.
     pub entries: u64,
-    /// There are at least so many.
+    /// The lower bound.
     pub low: u64,
-    /// There are at most so many.
+    /// The upper bound.
     pub high: u64,
 }

@@ -1,6 +1,6 @@
 //! Every way to read one table as a transaction sees it: its own changes, then the deltas, the runs and the tree.
 //!
-//! [`read_methods`] shows where a get begins; [`layers`] has gets, [`walk`] everything that goes through keys in order.
+//! [`read_methods`] shows where a get begins; [`layers`] has gets, [`walk`] has all walks in the order of keys.
 
 pub mod bounds;
 pub mod count;

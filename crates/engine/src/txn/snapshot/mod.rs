@@ -1,4 +1,4 @@
-//! One state of the database, as snapshots see it, and how the next state replaces it.
+//! One state of the database, which snapshots read, and how the next state replaces it.
 
 pub mod history;
 pub mod large;

@@ -1,6 +1,6 @@
-//! Read and write transactions, as users have them.
+//! The read and write transactions of the public API.
 //!
-//! [`write_txn`] has the write transaction with its puts. What else it does is in a file for each subject.
+//! [`write_txn`] has the write transaction and its puts. Its other methods are in a file for each subject.
 
 pub mod commit;
 pub mod cursor_mut;

@@ -59,7 +59,7 @@ impl WriteTxn {
     /// the transaction can continue. For this, a value that this transaction has written before is copied too.
     ///
     /// # Errors
-    /// What `change` returns; as [`WriteTxn::modify`].
+    /// Errors of `change`, and as [`WriteTxn::modify`].
     pub fn try_modify<R, E: From<Error>>(
         &mut self,
         table: &Table,

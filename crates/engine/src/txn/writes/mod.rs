@@ -1,7 +1,7 @@
 //! The private changes of one write transaction, before its commit.
 //!
-//! Changes are in memory ([`write_set`]) until they take too much of it. Then they are spilled to free space of the
-//! data file ([`spilled`]) as layers of sorted runs.
+//! Changes are in memory ([`write_set`]) until they exceed its budget. Then they are spilled to free space of the data
+//! file ([`spilled`]) as layers of sorted runs.
 
 pub mod join_layers;
 pub mod memory_walk;

@@ -102,3 +102,68 @@ fn entries_beside_damaged_pages_of_all_layers_are_read_and_no_older_ones() {
     drop(txn);
     let _ = db.discard();
 }
+
+/// A file that a broken copy had cut off was refused, whatever was left of it.
+#[test]
+fn what_is_left_of_a_file_that_was_cut_off_is_read_if_its_tables_can_be_found() {
+    let disk = MemoryDisk::new();
+    let options = Database::options().disk(Arc::new(disk.clone())).background(false);
+    let change = |name: &str, number: u64| {
+        let db = options.clone().create(true).open("a.ful").unwrap();
+        let table = db.create_table(name, TableOptions::new()).or_else(|_| db.open_table(name)).unwrap();
+        db.update(|txn| txn.put(&table, key(number), value(name, number))).unwrap();
+        db.close().unwrap();
+    };
+    // Each change leaves free pages at the beginning of the file, where lists of tables go later.
+    let names = ["first", "second", "third"];
+    names.into_iter().cycle().take(9).for_each(|name| change(name, 0));
+    let db = options.clone().open("a.ful").unwrap();
+    for name in names {
+        let table = db.open_table(name).unwrap();
+        db.bulk_load(&table, (1..KEYS / 8).map(|number| (key(number), value(name, number)))).unwrap();
+    }
+    db.close().unwrap();
+
+    let (mut refused, mut partial) = (0, 0);
+    for number in 0..4 {
+        change("second", number);
+        for percent in [90, 50, 25] {
+            cut_copy(&disk, percent);
+            let error = options.clone().read_only(true).open("cut.ful").unwrap_err().to_string();
+            assert!(error.contains("it was cut off; restore a backup; without one, "), "{error}");
+            for map in [true, false] {
+                match options.clone().map(map).salvage(true).open("cut.ful") {
+                    Ok(db) => partial += names.iter().filter(|name| is_partly_salvaged(&db, name)).count(),
+                    Err(error) => {
+                        assert!(error.to_string().ends_with(": the file cannot be salvaged"), "{error}");
+                        assert!(error.is_corruption());
+                        refused += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(refused > 0 && partial > 0, "{refused} {partial}");
+}
+
+/// Puts the first part of the file in the place of `cut.ful`.
+fn cut_copy(disk: &MemoryDisk, percent: u64) {
+    let file = disk.open(Path::new("a.ful"), Access::Read).unwrap();
+    let mut bytes = vec![0; (file.len().unwrap() * percent / 100) as usize];
+    file.read_at(0, &mut bytes).unwrap();
+    let _ = disk.remove(Path::new("cut.ful"));
+    disk.open(Path::new("cut.ful"), Access::CreateNew).unwrap().write_at(0, &bytes).unwrap();
+}
+
+/// Reads what is left of a table. Returns whether there is something, and something is lost.
+fn is_partly_salvaged(db: &Database, name: &str) -> bool {
+    let (txn, table) = (db.read().unwrap(), db.open_table(name).unwrap());
+    let (found, errors): (Vec<_>, Vec<_>) = txn.salvage(&table, ..).unwrap().partition(Result::is_ok);
+    let expected: BTreeMap<_, _> = (0..KEYS / 8).map(|number| (key(number), value(name, number))).collect();
+    for (found, value) in found.iter().flatten() {
+        assert_eq!(expected.get(&**found).map(|value| &**value), Some(&**value));
+    }
+    assert!(errors.iter().all(|entry| matches!(entry, Err(error) if error.is_corruption())));
+    assert!(found.len() == expected.len() || !errors.is_empty());
+    !found.is_empty() && !errors.is_empty()
+}
