@@ -1,6 +1,6 @@
-//! What columns count, and columns of one count as those of another.
+//! The units of columns, and conversion between them.
 
-/// What the columns of a file count. Stored by its position here: never reorder, only append.
+/// The unit of the columns of a file. Stored by its position here: never reorder, only append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Columns {
     /// Bytes of UTF-8.

@@ -26,7 +26,7 @@ pub struct CtagsFile {
 pub const CTAGS_ARGUMENTS: &[&str] =
     &["--output-format=json", "--fields=+neKSZlt-P", "--sort=no", "--excmd=number", "--extras=-F"];
 
-/// What its symbols begin with, before a space.
+/// The first word of its symbols, before a space.
 pub const SCHEME: &str = "ctags";
 
 impl CtagsFile {

@@ -53,6 +53,8 @@ pub enum Error {
         message: String,
         /// Whether another indexer would read the directory without it.
         can_be_skipped: bool,
+        /// The SCIP files of indexers that ran before it, which stay until the next run.
+        kept: Vec<PathBuf>,
     },
     /// The database is one of facts, but not an index of code.
     NotAnIndex {
@@ -87,7 +89,7 @@ pub enum Error {
     },
     /// The source of a new index has no files.
     NoSources,
-    /// What an indexer wrote was changed while it was read.
+    /// The output of an indexer was changed while it was read.
     SourceChanged {
         /// A file of the index that is concerned.
         unit: String,
@@ -106,7 +108,7 @@ pub enum Error {
         /// Names that are like it.
         similar: Vec<String>,
     },
-    /// A path of a file is where a place or a symbol is asked for, without a line that there is.
+    /// The path of a file without a line, where a place or a symbol is expected.
     NotAPlace {
         /// What was looked for.
         text: String,
@@ -157,12 +159,15 @@ impl fmt::Display for Error {
                 "{name} is missing, and the index has files that it found: install it ({install}), or put it on PATH; \
                  the index was not changed; `--skip {name}` indexes without it, and loses the references in its files"
             ),
-            Self::Indexer { name, message, can_be_skipped } => {
+            Self::Indexer { name, message, can_be_skipped, kept } => {
                 write!(out, "{name} failed: {message}; the index was not changed")?;
-                match can_be_skipped {
-                    true => write!(out, "; `--skip {name}` indexes without it"),
-                    false => Ok(()),
+                if *can_be_skipped {
+                    write!(out, "; `--skip {name}` indexes without it")?;
                 }
+                if !kept.is_empty() {
+                    write!(out, "; the output of the others is kept until the next run; index it with")?;
+                }
+                kept.iter().try_for_each(|path| write!(out, " --scip {}", path.display()))
             }
             Self::NotAnIndex { path } => write!(
                 out,

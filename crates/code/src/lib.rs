@@ -1,4 +1,4 @@
-//! Indexes of code: what indexers find in sources, as facts in a Fulgurite database, and answers from it.
+//! Indexes of code: the output of indexers as facts in a Fulgurite database, and answers from it.
 //!
 //! An index is a database of facts with the schemas [`CODE_SCHEMA`] and [`SCIP_SCHEMA`]. [`update_index`] writes it
 //! from SCIP or ctags, and stacks an incremental database on it when files have changed. [`CodeReader`] answers:
@@ -25,7 +25,7 @@
 //! |---|---|
 //! | run the indexers that fit a directory | [`Plan`] |
 //! | read a file of SCIP or of ctags | [`ScipFile`], [`CtagsFile`] |
-//! | write an index, or what has changed in it | [`update_index`], [`IndexLock`] |
+//! | write an index, or update it | [`update_index`], [`IndexLock`] |
 //! | find definitions and references | [`CodeReader`] |
 //! | answer an editor | [`serve_stdio`] |
 

@@ -1,4 +1,4 @@
-//! [`LiveIndex`]: an index that is read as it is on the disk, also after another process has changed it.
+//! [`LiveIndex`]: an index that is reopened after another process has changed it.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};

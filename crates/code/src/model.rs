@@ -1,4 +1,4 @@
-//! What an indexer says of a file, whatever its format: plain data, in an order that does not depend on the indexer's.
+//! The data of an indexer about a file, independent of the indexer's format and order.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ impl Span {
     }
 }
 
-/// What a symbol does at a place. Stored by its position here: never reorder, only append.
+/// The role of a symbol at a place. Stored by its position here: never reorder, only append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// It is defined.
@@ -94,20 +94,20 @@ pub struct Occurrence {
     pub span: Span,
     /// The symbol.
     pub symbol: String,
-    /// What it does there.
+    /// Its role there.
     pub role: Role,
     /// The whole definition, with its body.
     pub extent: Option<Span>,
 }
 
-/// What is known of a symbol.
+/// The data about a symbol.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SymbolInfo {
     /// The symbol.
     pub symbol: String,
     /// Its name for people.
     pub name: String,
-    /// What it is, such as `function`.
+    /// Its kind, such as `function`.
     pub kind: String,
     /// How it is declared.
     pub signature: String,
@@ -119,20 +119,20 @@ pub struct SymbolInfo {
     pub relations: Vec<(RelationKind, String)>,
 }
 
-/// What is known of a file.
+/// The data about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
     /// Its path, from the indexed directory on, with `/`.
     pub path: String,
     /// Its language, such as `rust`.
     pub language: String,
-    /// What columns count.
+    /// The unit of columns.
     pub columns: Columns,
     /// The text of lines on which it matters what columns count.
     pub wide_lines: BTreeMap<u32, String>,
-    /// Where symbols are.
+    /// The occurrences of symbols.
     pub occurrences: Vec<Occurrence>,
-    /// What is known of symbols.
+    /// The data about symbols.
     pub symbols: Vec<SymbolInfo>,
 }
 

@@ -1,14 +1,14 @@
-//! [`Source`]: where the parts of an index come from.
+//! [`Source`]: the source of the parts of an index.
 
 use std::collections::BTreeSet;
 
 use crate::error::Result;
 use crate::model::part::Part;
 
-/// What is called for each part.
+/// The function that receives each part.
 pub type Visit<'v> = dyn FnMut(Part) -> Result<()> + 'v;
 
-/// What an indexer has written. It is read twice: first to find what has changed.
+/// The output of an indexer. It is read twice: first to find the changed files.
 pub trait Source {
     /// Calls `visit` for each part, in an order that does not matter.
     ///

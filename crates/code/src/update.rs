@@ -16,7 +16,7 @@ use crate::stack::{
 };
 use crate::writing::Writer;
 
-/// What an update is doing, for progress.
+/// The current step of an update, for progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It compares; the number of parts read. A file is one part or several.
@@ -27,7 +27,7 @@ pub enum Step {
     Completing,
 }
 
-/// What an update has done.
+/// The result of an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Updated {
     /// The file that was written. None, if nothing has changed but the version or the arguments of the indexer.

@@ -20,11 +20,11 @@ pub struct EventData<'a> {
     pub schema: u32,
     /// Its id, by which a repeated append is recognised.
     pub id: Option<EventId>,
-    /// What happened, in the program's encoding.
+    /// The content, in the program's encoding.
     pub payload: &'a [u8],
-    /// What belongs to the event but not to what happened, such as the user.
+    /// Data about the event that is not part of the content, such as the user.
     pub metadata: &'a [u8],
-    /// What queries may ask for, such as `order:7`. Each has 1 to 65,535 bytes.
+    /// Labels that queries can select, such as `order:7`. Each has 1 to 65,535 bytes.
     pub tags: &'a [&'a str],
 }
 
@@ -78,7 +78,7 @@ pub struct Event<'e> {
     pub time: Timestamp,
     /// The id that the program gave it.
     pub id: Option<&'e EventId>,
-    /// What happened. It begins at an address that is a multiple of 8, so that structures can be read in place.
+    /// The content. It begins at an address that is a multiple of 8, so that structures can be read in place.
     pub payload: &'e [u8],
     /// The metadata.
     pub metadata: &'e [u8],
@@ -137,7 +137,7 @@ pub struct RecordedEvent {
     pub time: Timestamp,
     /// The id that the program gave it.
     pub id: Option<EventId>,
-    /// What happened.
+    /// The content.
     pub payload: Vec<u8>,
     /// The metadata.
     pub metadata: Vec<u8>,
@@ -190,7 +190,7 @@ impl std::fmt::Display for Expected {
     }
 }
 
-/// Where the events of an append are.
+/// The positions of the events of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Appended {

@@ -40,8 +40,8 @@
 //!
 //! - **Positions** of all events are 0, 1, 2, … in the order of commits, and so are the **versions** in each stream.
 //!   No reader sees a position without all positions before it. A failed append uses none.
-//! - **An append** is atomic, and survives what the store's durability says: a power cut by default.
-//! - **A view** folds every event exactly once, also if the process is killed.
+//! - **An append** is atomic, and as durable as the store's options state: by default it survives a power cut.
+//! - **A view** folds every event exactly once, even if the process is killed.
 //! - **A follower** sees every event once, in order, without polling.
 //!
 //! `docs/guide/events.md` in the repository is a guide, `docs/reference/events.md` has the layout and the limits.

@@ -23,17 +23,17 @@
 //!
 //! | you want to | begin at |
 //! |---|---|
-//! | create, open, write and ask a database | [`FactDatabase`], [`FactReader`] |
+//! | create, open, write and query a database | [`FactDatabase`], [`FactReader`] |
 //! | read a schema | [`Schema`], [`Source`] |
 //! | encode a value, or decode one | [`Type`], [`Value`], [`encode()`], [`decode()`] |
 //! | write facts from JSON elsewhere, or print them | [`write_batch`], [`FactSink`], [`Printer`] |
 //! | compile queries for other sources of facts | [`Compiler`], [`Query`], [`Reads`] |
 //! | store facts as bytes, or stack databases | [`Store`], [`StoreOptions`], [`Batch`], [`Snapshot`] |
-//! | store what the schema derives | [`FactDatabase::derive`] |
-//! | end the writing | [`FactDatabase::complete`], [`State`] |
+//! | store derived facts | [`FactDatabase::derive`] |
+//! | complete a database | [`FactDatabase::complete`], [`State`] |
 //! | keep a database in LMDB | [`StoreOptions::backend`], [`Backend`] |
 //! | hide facts of some files | [`Snapshot::slice_of`], [`FactReader::sliced`], [`StoreOptions::hide_units`] |
-//! | know which files own facts | [`Snapshot::unit_facts`], [`Snapshot::owners_of`] |
+//! | find the owners of facts | [`Snapshot::unit_facts`], [`Snapshot::owners_of`] |
 //! | copy facts with their owners | [`Snapshot::claims`], [`Snapshot::each_derivation`] |
 //!
 //! `docs/reference/facts.md` has the guarantees and the bytes, `docs/reference/angle.md` the language.

@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-/// Where a database is in its life.
+/// The state of a database's life cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)] // On disk: never renumber, only append.
 pub enum State {
     /// Facts are added.
     Incomplete = 0,
-    /// [`Store::complete`](crate::Store::complete) has begun. Nothing is added any more; calling it again finishes.
+    /// [`Store::complete`](crate::Store::complete) has begun. No facts can be added; calling it again finishes.
     Finalising = 1,
-    /// Nothing changes any more. Other databases can be stacked on it.
+    /// The database does not change. Other databases can be stacked on it.
     Complete = 2,
-    /// The program has given it up. Nothing is added any more.
+    /// The program has abandoned it. No facts can be added.
     Broken = 3,
 }
 

@@ -1,5 +1,5 @@
 //! Graph state in a Fulgurite database: vertices and edges, versioned or not, lists and maps, and checkpoints that send
-//! only what has changed.
+//! only changes.
 //!
 //! ```
 //! use fulgurite::Database;
@@ -9,7 +9,7 @@
 //! # let directory = tempfile::tempdir().expect("a temporary directory");
 //! # let path = directory.path().join("people.ful");
 //! let db = Database::options().create(true).open(path)?;
-//! // Names of people, their ages, and since when they know each other.
+//! // The names and ages of people, and the years since which they know each other.
 //! let people: Graph<String, u32, u32> = Graph::open(&db, "people", GraphOptions::new())?;
 //! db.update(|txn| {
 //!     people.put_vertex(txn, "ann", 41)?;
@@ -30,7 +30,7 @@
 //! | keep a graph for each version of the data | [`VersionedGraph`] |
 //! | keep a value by key | [`TypedTable`](fulgurite::TypedTable), a table of the engine |
 //! | keep lists or maps by key | [`ListState`], [`MapState`] |
-//! | send the state elsewhere, and get it back | [`Checkpoints`], [`CheckpointStorage`] |
+//! | send the state to a storage, and restore it | [`Checkpoints`], [`CheckpointStorage`] |
 //!
 //! All of these are tables of one database: a transaction can change several graphs, lists, maps and other tables.
 //! Reads take a snapshot or a write transaction, which reads its own changes. `docs/reference/graph.md` has the layout

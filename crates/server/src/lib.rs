@@ -4,9 +4,9 @@
 //! `docs/reference/serve.md` lists the paths, limits and status codes.
 //!
 //! Invariants: (1) Code that reads or writes the store runs on blocking threads, at most [`ServerOptions::queries_max`]
-//! at once, never on the threads that serve connections. (2) An answer is written while it is evaluated, at most a few
-//! chunks ahead of the client. An answer that fails half way is cut off, so that no client takes it for a complete one.
-//! (3) A request that no client waits for is cancelled.
+//! at once, never on the threads that serve connections. (2) A response is written while it is evaluated, at most a few
+//! chunks ahead of the client. A response that fails half way is cut off, so that no client takes it for a complete
+//! one. (3) A request that no client waits for is cancelled.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

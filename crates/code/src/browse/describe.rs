@@ -9,14 +9,14 @@ use crate::error::{Error, Result};
 use crate::model::RelationKind;
 use crate::scip::names::{Package, TYPE_PARAMETER, local, name_and_kind, package};
 
-/// What is known of a symbol.
+/// The description of a symbol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
     /// Its name in the index.
     pub symbol: String,
     /// Its name for people.
     pub name: String,
-    /// What it is, such as `function`.
+    /// Its kind, such as `function`.
     pub kind: String,
     /// How it is declared.
     pub signature: String,
@@ -75,7 +75,7 @@ impl Relative {
 }
 
 impl CodeReader {
-    /// What is known of a symbol.
+    /// The description of a symbol.
     ///
     /// # Errors
     /// Errors of the database; so do all others.

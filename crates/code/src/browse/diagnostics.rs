@@ -10,12 +10,12 @@ use crate::error::Result;
 use crate::model::Span;
 use crate::model::details::{DiagnosticTag, Severity};
 
-/// What a compiler or a linter says of a range.
+/// A message of a compiler or a linter about a range.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FoundDiagnostic {
     /// The path of the file.
     pub path: String,
-    /// Where in the file. Lines and columns begin at 0.
+    /// The range in the file. Lines and columns begin at 0.
     pub span: Span,
     /// How bad it is.
     pub severity: Severity,
@@ -23,11 +23,11 @@ pub struct FoundDiagnostic {
     pub code: String,
     /// The message.
     pub message: String,
-    /// What says so, such as `clippy`.
+    /// The tool, such as `clippy`.
     pub source: String,
-    /// What it is about.
+    /// The tags.
     pub tags: Vec<DiagnosticTag>,
-    /// What columns count: bytes, unless the text of the file was not there when it was indexed.
+    /// The unit of columns: bytes, unless the text of the file was missing when it was indexed.
     pub columns: Columns,
 }
 

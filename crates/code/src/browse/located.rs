@@ -12,9 +12,9 @@ use crate::model::{Role, Span};
 /// A symbol and where it is defined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
-    /// What is known of it.
+    /// The description of the symbol.
     pub what: Description,
-    /// Where it is defined, in the order of files. A symbol of another project has no place.
+    /// The places of its definitions, in the order of files. A symbol of another project has none.
     pub places: Vec<Place>,
 }
 
@@ -40,7 +40,7 @@ impl Located {
 }
 
 impl CodeReader {
-    /// What is known of a symbol, and where it is defined.
+    /// Returns the description and the definitions of a symbol.
     ///
     /// # Errors
     /// Errors of the database.
@@ -48,7 +48,7 @@ impl CodeReader {
         Ok(Located { what: self.describe(symbol)?, places: self.definitions(symbol)? })
     }
 
-    /// What is known of a symbol, where it is defined, and how often it is used.
+    /// Returns the description, the definitions and the number of uses of a symbol.
     ///
     /// # Errors
     /// Errors of the database.

@@ -1,4 +1,4 @@
-//! Answers about indexed code: from typed searches by prefix, without queries in between.
+//! Answers about indexed code, by typed searches by prefix instead of queries.
 
 pub mod asked;
 pub mod describe;

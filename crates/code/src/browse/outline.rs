@@ -15,9 +15,9 @@ use crate::schema::range;
 pub struct Definition {
     /// The symbol that is defined.
     pub symbol: SymbolId,
-    /// What is known of it.
+    /// The description of the symbol.
     pub what: Description,
-    /// Where its name is, and the whole definition, if the indexer says so.
+    /// The place of its name, and the range of the whole definition if the indexer has it.
     pub place: Place,
 }
 

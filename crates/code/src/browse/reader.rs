@@ -24,7 +24,7 @@ pub struct IndexedFile {
     pub path: String,
     /// Its language.
     pub language: String,
-    /// What columns of its facts count.
+    /// The unit of columns in its facts.
     pub columns: Columns,
 }
 
@@ -33,13 +33,13 @@ pub struct IndexedFile {
 pub struct Place {
     /// The path of the file.
     pub path: String,
-    /// Where in the file. Lines and columns begin at 0.
+    /// The range in the file. Lines and columns begin at 0.
     pub span: Span,
-    /// What the symbol does there.
+    /// The role of the symbol there.
     pub role: Role,
     /// The whole definition, if it is one and the indexer says so.
     pub extent: Option<Span>,
-    /// What columns count: bytes, unless the text of the file was not there when it was indexed.
+    /// The unit of columns: bytes, unless the text of the file was missing when it was indexed.
     pub columns: Columns,
 }
 
@@ -50,7 +50,7 @@ pub struct Use {
     pub span: Span,
     /// The symbol.
     pub symbol: SymbolId,
-    /// What it does there.
+    /// Its role there.
     pub role: Role,
 }
 
@@ -200,8 +200,8 @@ impl CodeReader {
         self.uses_from(&[of_fact(file.id)?, number(line)?].concat())
     }
 
-    /// Where a symbol is defined, in the order of files. If it is not, where symbols that it names as its definitions
-    /// are.
+    /// Returns the definitions of a symbol, in the order of files. If there are none, returns those of the symbols that
+    /// it names as its definitions.
     ///
     /// # Errors
     /// Errors of the database.
@@ -244,8 +244,8 @@ impl CodeReader {
         flow.map(|_| first)
     }
 
-    /// Where a symbol is used but not defined, in the order of files. With it come symbols that it overrides, or that
-    /// override it, if the indexer says that they belong together.
+    /// Returns the uses of a symbol, without its definitions, in the order of files. They include uses of symbols that
+    /// it overrides, or that override it, if the indexer relates them.
     ///
     /// # Errors
     /// Errors of the database.

@@ -160,7 +160,7 @@ impl Plan {
         self.scip.iter().map(|job| named_in(job.indexer.name, &job.root)).chain(ctags).collect()
     }
 
-    /// What is missing for a better index, and how to install it.
+    /// The tools that are missing for a better index, and how to install them.
     #[must_use]
     pub fn missing(&self) -> &[String] {
         &self.missing
@@ -173,8 +173,9 @@ impl Plan {
     /// there that it found before, or no other one runs.
     ///
     /// # Errors
-    /// [`Error::MissingIndexer`], if the index has files that an indexer found that is missing now; [`Error::Indexer`];
-    /// [`Error::File`], if an earlier output cannot be removed, or the disk is full.
+    /// [`Error::MissingIndexer`], if the index has files that an indexer found that is missing now; [`Error::Indexer`],
+    /// which names the outputs of others that stay for `--scip`; [`Error::File`], if an earlier output cannot be
+    /// removed, or the disk is full.
     pub fn run(&self, lock: &IndexLock, waiting: &mut dyn FnMut(&str, Duration)) -> Result<Indexed> {
         let is_loss = |job: &&Job| would_lose(lock.path(), &job.root, job.indexer.endings);
         if let Some(Job { indexer, .. }) = self.absent.iter().find(is_loss) {
@@ -219,11 +220,11 @@ impl Plan {
                     indexed.failures.push(error);
                     continue;
                 }
-                return Err(error);
+                return Err(indexed.keeping(error));
             }
             indexed.own_paths.extend(path_within(&self.directory, file.path()));
             let can_be_skipped = self.can_be_skipped(name, &is_available);
-            indexed.outputs.push(Output { name, root: root.to_owned(), can_be_skipped, source, _file: file });
+            indexed.outputs.push(Output { name, root: root.to_owned(), can_be_skipped, source, file });
         }
         match indexed.outputs.is_empty() && !indexed.failures.is_empty() {
             true => Err(indexed.failures.remove(0)),
@@ -244,8 +245,8 @@ impl Plan {
 
     /// The error of an indexer, with whether another one would be left without it.
     fn explained(&self, error: Error, is_available: &dyn Fn(&str) -> bool) -> Error {
-        let Error::Indexer { name, message, .. } = error else { return error };
-        Error::Indexer { name, message, can_be_skipped: self.can_be_skipped(name, is_available) }
+        let Error::Indexer { name, message, kept, .. } = error else { return error };
+        Error::Indexer { name, message, can_be_skipped: self.can_be_skipped(name, is_available), kept }
     }
 
     /// Whether another indexer would be left without this one.
@@ -427,7 +428,8 @@ mod tests {
             let skipped: Vec<String> = skipped.iter().map(|name| (*name).to_owned()).collect();
             let is_available = |program: &str| available.contains(&program);
             let plan = Plan::with(directory.path(), &skipped, &is_available).expect("an indexer is there");
-            let error = Error::Indexer { name, message: "it has a bug".to_owned(), can_be_skipped: false };
+            let message = "it has a bug".to_owned();
+            let error = Error::Indexer { name, message, can_be_skipped: false, kept: Vec::new() };
             plan.explained(error, &is_available).to_string().contains(&format!("`--skip {name}` indexes without it"))
         };
         assert!(!advice("ctags", &[], &["ctags"]));
@@ -492,6 +494,25 @@ mod tests {
             assert!(error.contains("No space left on device"), "{error}");
             assert!(error.ends_with("free space, or choose another disk; the index was not changed"), "{error}");
         }
+    }
+
+    /// The output of hours was removed because another indexer failed.
+    #[cfg(unix)]
+    #[test]
+    fn what_indexers_wrote_stays_if_a_later_one_fails() {
+        static WRITES: Indexer = Indexer { name: "sh", arguments: &["-c", "echo > \"$0\"", "{output}"], ..NONE };
+        static FAILS: Indexer = Indexer { name: "false", ..NONE };
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut plan = Plan::of_one(directory.path(), &WRITES);
+        plan.scip.push(Job { indexer: &WRITES, root: "web".to_owned() });
+        plan.scip.push(Job { indexer: &FAILS, root: String::new() });
+        std::fs::create_dir(directory.path().join("web")).expect("a directory");
+        let lock = IndexLock::take(&directory.path().join("code.ful")).expect("a lock");
+        let error = plan.run(&lock, &mut |_, _| {}).err().expect("the last one fails").to_string();
+        let kept = directory.path().join("code.ful-sh.scip");
+        assert!(error.starts_with("false failed: "), "{error}");
+        assert!(error.ends_with(&format!("; index it with --scip {}", kept.display())), "{error}");
+        assert!(kept.exists() && !directory.path().join("code.ful-sh-1.scip").exists());
     }
 
     #[cfg(unix)]

@@ -11,7 +11,7 @@ use crate::indexers::stamps::Stamps;
 use crate::model::part::Part;
 use crate::source::{Source, Visit};
 
-/// What indexers wrote. The files go when it is dropped.
+/// The output of indexers. The files are removed when it is dropped.
 pub struct Indexed {
     pub(super) outputs: Vec<Output>,
     /// The paths of the outputs from the directory on, if they are in it: an indexer may have read them.
@@ -33,7 +33,7 @@ pub struct Output {
     pub(super) can_be_skipped: bool,
     pub(super) source: Box<dyn Source>,
     /// It goes with this.
-    pub(super) _file: Temporary,
+    pub(super) file: Temporary,
 }
 
 impl Indexed {
@@ -41,6 +41,15 @@ impl Indexed {
     pub(super) fn of(directory: &Path) -> Self {
         let (own_paths, failures, changed) = (HashSet::new(), Vec::new(), RefCell::default());
         Self { outputs: Vec::new(), own_paths, failures, stamps: Stamps::of(directory), changed }
+    }
+
+    /// The error of an indexer that ends the run. What the others wrote stays: some take hours. Only what was written
+    /// for the whole directory can be read by itself.
+    pub(super) fn keeping(self, error: Error) -> Error {
+        let Error::Indexer { name, message, can_be_skipped, .. } = error else { return error };
+        let is_readable = |output: &Output| output.name != "ctags" && output.root.is_empty();
+        let kept = self.outputs.into_iter().filter(is_readable).map(|output| output.file.keep()).collect();
+        Error::Indexer { name, message, can_be_skipped, kept }
     }
 
     /// Which indexers failed in directories below the indexed one, and why. The index is then without what they find
@@ -97,7 +106,8 @@ impl Output {
     fn explained(&self, error: Error) -> Error {
         let Error::Index { place, message, .. } = error else { return error };
         let message = format!("its index is wrong: {place}: {message}");
-        let error = Error::Indexer { name: self.name, message, can_be_skipped: self.can_be_skipped };
+        let (name, can_be_skipped) = (self.name, self.can_be_skipped);
+        let error = Error::Indexer { name, message, can_be_skipped, kept: Vec::new() };
         in_root(error, &self.root)
     }
 }
@@ -105,8 +115,8 @@ impl Output {
 /// The error of an indexer, with the directory in which it ran.
 pub(super) fn in_root(error: Error, root: &str) -> Error {
     match error {
-        Error::Indexer { name, message, can_be_skipped } if !root.is_empty() => {
-            Error::Indexer { name, message: format!("in {root}: {message}"), can_be_skipped }
+        Error::Indexer { name, message, can_be_skipped, kept } if !root.is_empty() => {
+            Error::Indexer { name, message: format!("in {root}: {message}"), can_be_skipped, kept }
         }
         error => error,
     }

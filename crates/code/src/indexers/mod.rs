@@ -1,4 +1,4 @@
-//! Programs that index code: which of them fits a directory, and running it.
+//! Indexers: choosing those that fit a directory, and running them.
 
 pub mod choose;
 mod earlier;

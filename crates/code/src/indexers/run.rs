@@ -47,7 +47,7 @@ pub struct Run<'r> {
 /// known here: the error says no. [`Error::File`], if a disk is full: that is no fault of the indexer.
 pub fn run(run: Run<'_>, waiting: &mut dyn FnMut(Duration)) -> Result<()> {
     let Run { name, mut command, directory, output, log, lock, files } = run;
-    let failed = |message: String| Error::Indexer { name, message, can_be_skipped: false };
+    let failed = |message: String| Error::Indexer { name, message, can_be_skipped: false, kept: Vec::new() };
     let messages = File::create(log).map_err(Error::file(log, "be written"))?;
     let others = messages.try_clone().map_err(Error::file(log, "be written"))?;
     command.current_dir(directory);
@@ -149,6 +149,12 @@ impl Temporary {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// Leaves the file there.
+    pub fn keep(mut self) -> PathBuf {
+        // No file has the empty path, which is dropped.
+        std::mem::take(&mut self.0)
     }
 }
 

@@ -25,7 +25,7 @@ impl Tool {
     }
 }
 
-/// What is said of a file, or of symbols of other projects.
+/// Further data about a file, or about symbols of other projects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Details {
     /// The path of the file. `None`: it is about symbols of other projects.
@@ -34,7 +34,7 @@ pub struct Details {
     pub text: Option<String>,
     /// Further roles of symbols: the place, the symbol and the role.
     pub roles: Vec<(Span, String, SymbolRole)>,
-    /// What ranges are to a syntax highlighter.
+    /// The classes of ranges for a syntax highlighter.
     pub highlights: Vec<(Span, String)>,
     /// The messages of compilers and linters.
     pub diagnostics: Vec<Diagnostic>,
@@ -42,7 +42,7 @@ pub struct Details {
     pub documentation: Vec<(Span, String, Vec<String>)>,
     /// The ranges around symbols that are not defined there.
     pub enclosing: Vec<(Span, String, Span)>,
-    /// What is in signatures.
+    /// The symbols in signatures.
     pub signatures: Vec<Signature>,
 }
 
@@ -146,7 +146,7 @@ impl Severity {
     }
 }
 
-/// What a diagnostic is about. Stored by its position here: never reorder, only append.
+/// A tag of a diagnostic. Stored by its position here: never reorder, only append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DiagnosticTag {
     /// Code that is not needed.
@@ -172,7 +172,7 @@ impl DiagnosticTag {
     }
 }
 
-/// What a compiler or a linter says of a range.
+/// A message of a compiler or a linter about a range.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Diagnostic {
     /// Where.
@@ -183,15 +183,15 @@ pub struct Diagnostic {
     pub code: String,
     /// The message.
     pub message: String,
-    /// What says so, such as `clippy`.
+    /// The tool, such as `clippy`.
     pub source: String,
     /// The symbol at the range.
     pub symbol: Option<String>,
-    /// What it is about.
+    /// The tags.
     pub tags: Vec<DiagnosticTag>,
 }
 
-/// What is in the signature of a symbol.
+/// The symbols in the signature of a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Signature {
     /// The symbol.

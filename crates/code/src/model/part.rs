@@ -12,7 +12,7 @@ pub enum Part {
     Document(Document),
     /// A symbol of another project.
     External(SymbolInfo),
-    /// What is said of a file beside that, or of symbols of other projects.
+    /// Further data about a file, or about symbols of other projects.
     Details(Box<Details>),
     /// An indexer that was run.
     Tool(Tool),

@@ -106,7 +106,7 @@ impl<'b> FlatTable<'b> {
     /// Fields that share a vector or a string, as some builders let them, change together.
     ///
     /// # Errors
-    /// [`Error::Codec`] if the buffer does not have the field, or not so many bytes.
+    /// [`Error::Codec`] if the buffer does not have the field, or is too short for it.
     pub fn vector<const N: usize>(&mut self, field: usize) -> Result<&mut [[u8; N]]> {
         let vector = self.follow(field)?;
         let elements = || {

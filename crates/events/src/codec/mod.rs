@@ -1,4 +1,4 @@
-//! Codecs: how a program's values become payloads, and payloads values again.
+//! Codecs: encoding of a program's values as payloads, and decoding.
 
 mod bytes;
 mod contract;

@@ -38,7 +38,7 @@ pub struct Follower {
     attention: Attention,
 }
 
-/// What a call of [`Follower::poll`] has delivered.
+/// The result of a call of [`Follower::poll`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Delivered {

@@ -13,6 +13,7 @@
 use std::io::{self, ErrorKind, Read};
 
 use crate::ids::Position;
+use crate::layout::keys::CONSUMER_BYTES_MAX;
 use crate::reading::partition::Partition;
 use crate::reading::query::{EventQuery, QueryItem};
 
@@ -117,9 +118,6 @@ pub const AT_END: Position = Position(u64::MAX);
 
 /// The longest query in this form.
 pub const QUERY_BYTES_MAX: u32 = 64 << 10;
-/// The longest name of a consumer: the engine stores keys up to this length in one place.
-pub const CONSUMER_BYTES_MAX: u32 = 1024;
-
 const MAGIC: &[u8; 8] = b"fulgev04";
 const ITEM: u8 = 0;
 const KIND: u8 = 1;

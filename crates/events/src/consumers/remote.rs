@@ -2,16 +2,20 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::consumers::hello::{AT_END, CONSUMER_BYTES_MAX, Hello};
+use fulgurite::Stamp;
+
+use crate::consumers::hello::{AT_END, Hello};
 use crate::consumers::signal::Signal;
 use crate::consumers::wire::{self, Body, Kind};
 use crate::error::{Error, Result};
 use crate::event::{Event, EventType, RecordedEvent};
 use crate::ids::{Position, StreamId, TypeId};
+use crate::layout::keys::CONSUMER_BYTES_MAX;
 use crate::reading::partition::Partition;
 use crate::reading::query::EventQuery;
 
@@ -20,8 +24,14 @@ use crate::reading::query::EventQuery;
 /// does. It does not poll: the other process sends the events.
 ///
 /// Payloads begin at addresses that are multiples of 8, as those that are read from the log.
+///
+/// A child made by `fork` cannot use it ([`fulgurite::Error::Forked`]): both processes would read from one connection.
+/// Dropping it ends the connection, also if a child has inherited it. If the process ends without dropping it, the
+/// connection lasts, and the name of a consumer is taken, until such a child ends too.
 #[derive(Debug)]
 pub struct RemoteFollower {
+    /// The process that has connected. None if the system does not show forks.
+    process: Option<Stamp>,
     path: PathBuf,
     from: BufReader<UnixStream>,
     types: HashMap<TypeId, EventType>,
@@ -144,6 +154,7 @@ impl RemoteFollower {
         let stream = connect().map_err(|source| Error::Socket { path: path.clone(), source, is_server: false })?;
         let from_socket = BufReader::with_capacity(BUFFER_BYTES, stream);
         Ok(Self {
+            process: Stamp::new().ok(),
             path,
             from: from_socket,
             types: HashMap::new(),
@@ -195,6 +206,7 @@ impl RemoteFollower {
     /// [`Error::Invalid`] if it has no name ([`RemoteFollower::connect_consumer`]), or the position is above
     /// [`RemoteFollower::position`]. [`Error::Socket`] if the other process has ended.
     pub fn acknowledge(&mut self, position: Position) -> Result<()> {
+        self.check_process()?;
         let Some(before) = self.acknowledged else { return Err(Error::Invalid { message: NO_NAME.into() }) };
         if position > self.next {
             let next = self.next;
@@ -238,6 +250,7 @@ impl RemoteFollower {
         wait: Duration,
         mut each: impl FnMut(&RemoteEvent<'_>) -> Result<()>,
     ) -> Result<Option<Signal>> {
+        self.check_process()?;
         let deadline = Instant::now().checked_add(wait);
         if !self.is_undelivered && !self.await_bytes(wait).map_err(|source| self.failed(source))? {
             return Ok(None);
@@ -324,12 +337,29 @@ impl RemoteFollower {
         Some(numbers)
     }
 
+    fn is_inherited(&self) -> bool {
+        self.process.is_some_and(|process| process.is_inherited())
+    }
+
+    fn check_process(&self) -> Result<()> {
+        if self.is_inherited() { Err(fulgurite::Error::Forked.into()) } else { Ok(()) }
+    }
+
     fn failed(&self, source: io::Error) -> Error {
         Error::Socket { path: self.path.clone(), source, is_server: false }
     }
 
     fn malformed(&self) -> Error {
         self.failed(ErrorKind::InvalidData.into())
+    }
+}
+
+impl Drop for RemoteFollower {
+    fn drop(&mut self) {
+        if !self.is_inherited() {
+            // Children may have the socket too. It may have failed before.
+            let _ = self.from.get_ref().shutdown(Shutdown::Both);
+        }
     }
 }
 

@@ -52,7 +52,7 @@ pub struct View {
     end: Position,
 }
 
-/// What the function of a view gets beside the transaction and the event.
+/// The arguments of a view's function besides the transaction and the event.
 #[derive(Debug)]
 pub struct ViewContext<'v> {
     tables: &'v [Table],

@@ -4,6 +4,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::ids::{Position, StreamId, TypeId, Version};
 
+/// The longest name of a consumer: the engine stores keys up to this length in one place.
+pub const CONSUMER_BYTES_MAX: u32 = 1024;
+
 /// The key of a chunk, a type, or another number.
 pub fn number(number: u64) -> [u8; 8] {
     number.to_be_bytes()

@@ -1,4 +1,4 @@
-//! Bytes in the tables: chunks of events, keys, parts and records of streams, and the tables themselves.
+//! The bytes in the tables: chunks of events, keys, parts and records of streams, and the tables themselves.
 
 pub mod chunk;
 pub mod keys;

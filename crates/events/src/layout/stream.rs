@@ -36,7 +36,7 @@ pub struct StreamMetadata {
     pub age_us_max: Option<u64>,
     /// Keep this many events at most: the newest.
     pub count_max: Option<u64>,
-    /// What the program wants to store.
+    /// Bytes of the program.
     pub custom: Vec<u8>,
 }
 

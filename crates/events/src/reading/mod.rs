@@ -1,5 +1,4 @@
-//! Reading: snapshots, cursors over events, fast scans, queries, the check of a store, and what can be read of a
-//! damaged one.
+//! Reading: snapshots, cursors over events, fast scans, queries, the check of a store, and salvage of a damaged one.
 
 pub mod check;
 pub mod events;

@@ -67,7 +67,7 @@ impl QueryItem {
         self
     }
 
-    /// Adds a tag: the event has all that were added.
+    /// Adds a tag. Matching events have all added tags.
     #[must_use]
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
         self.tags.push(tag.into());

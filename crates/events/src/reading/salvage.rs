@@ -15,7 +15,7 @@ use crate::layout::keys;
 use crate::reading::locate;
 use crate::reading::snapshot::Snapshot;
 
-/// What [`Snapshot::salvage`] returns.
+/// An item of [`Snapshot::salvage`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Salvaged {

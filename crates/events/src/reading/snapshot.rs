@@ -228,7 +228,7 @@ impl Snapshot {
         locate::stream_of(&self.txn, &self.tables, stream.as_ref())
     }
 
-    /// What is known of a stream, also of a deleted one. None if it never existed.
+    /// Returns the state of a stream, also of a deleted one, or `None` if it never existed.
     ///
     /// # Errors
     /// Errors of the disk; [`Error::Damaged`].

@@ -139,7 +139,8 @@ fn count(db: &Database, tables: &Tables) -> Result<Blocks> {
     Ok(blocks)
 }
 
-fn is_full(error: &fulgurite::Error) -> bool {
+/// Whether there was no room for a commit.
+pub fn is_full(error: &fulgurite::Error) -> bool {
     matches!(error, fulgurite::Error::DiskFull { .. } | fulgurite::Error::QuotaExceeded { .. })
 }
 

@@ -183,9 +183,15 @@ impl EventStore {
     /// ```
     ///
     /// # Errors
-    /// What `change` returns, and those of a commit.
+    /// Errors of `change`, and of a commit.
     pub fn transact<T>(&self, mut change: impl FnMut(&mut Transaction<'_>) -> Result<T>) -> Result<T> {
         self.run(Isolation::Serializable, &mut change)
+    }
+
+    /// Whether this thread is in [`EventStore::transact`] of this store. Calls that commit by themselves, such as
+    /// [`EventStore::apply_retention`], are not part of that transaction.
+    pub fn is_in_transaction(&self) -> bool {
+        self.shared.is_nested()
     }
 
     pub(crate) fn run<T>(

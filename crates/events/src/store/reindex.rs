@@ -26,7 +26,7 @@ use crate::store::options::StoreOptions;
 use crate::store::retention::retry;
 use crate::store::shared::Shared;
 
-/// What [`StoreOptions::rebuild_indexes`] has done.
+/// The result of [`StoreOptions::rebuild_indexes`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexReport {

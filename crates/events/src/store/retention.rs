@@ -10,7 +10,8 @@
 //! index names all chunks with events that the limits of a stream remove. The ids that these events have left are
 //! removed when they leave the window: the store notes up to where that is done. If the window is larger than before,
 //! the note goes back first. Ids that events of a stream have left may stay if it has no limits when they leave the
-//! window.
+//! window. (7) On a full disk the engine accepts commits that free more than they add. So the start of the log is
+//! raised by a commit that removes a chunk, and chunks are removed before others are rewritten.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::PoisonError;
@@ -21,15 +22,16 @@ use fulgurite::{Database, Isolation, Read, ReadTxn, UPDATE_ATTEMPTS, WriteTxn};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::ids::{Position, StreamId, Timestamp, Version};
-use crate::layout::chunk::Kept;
+use crate::layout::chunk::{Chunk, Kept};
 use crate::layout::keys;
 use crate::layout::parts::{self, Entry, Part};
 use crate::layout::stream::StreamRecord;
 use crate::layout::tables::{META_IDS, META_START};
 use crate::reading::locate;
+use crate::store::folding::is_full;
 use crate::store::handle::EventStore;
 
-/// What [`EventStore::apply_retention`] keeps of the log, beside the limits of single streams.
+/// The part of the log that [`EventStore::apply_retention`] keeps, besides the limits of single streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
     /// Keep events of this age at most.
@@ -40,7 +42,7 @@ pub struct Retention {
     pub bytes_max: Option<u64>,
 }
 
-/// What [`EventStore::apply_retention`] has removed.
+/// The result of [`EventStore::apply_retention`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetentionReport {
@@ -114,16 +116,38 @@ impl EventStore {
         let wanted = self.start_by(txn, retention, now)?;
         let wanted = locate::chunk_start(txn, &self.shared.tables, wanted)?;
         let start = wanted.min(last).max(snapshot.start()?);
-        retry(&self.shared.db, |txn| {
-            let start = start.max(locate::start_of_log(txn, &self.shared.tables)?);
-            Ok(txn.put(&self.shared.tables.meta, META_START, keys::number(start.0))?)
-        })?;
+        self.raise_start(txn, start)?;
         let mut report = RetentionReport { start, ..RetentionReport::default() };
         let limits = self.limits(txn, now)?;
         self.remove_chunks(txn, start, &limits, &mut report)?;
         self.remove_parts(txn, start, &limits)?;
         self.remove_lanes(txn, start)?;
         Ok(report)
+    }
+
+    /// Raises the start of the log. The first chunk leaves in the same commit, if it can.
+    fn raise_start(&self, before: &ReadTxn, start: Position) -> Result<()> {
+        let tables = &self.shared.tables;
+        if start <= locate::start_of_log(before, tables)? {
+            return Ok(());
+        }
+        let mut first = None;
+        if let Some((key, value)) = before.first(&tables.log)? {
+            let chunk = locate::parse(tables, &key, &value)?;
+            first = (chunk.first < start && !has_kept_ids(&chunk, self.ids_from(before)?)).then_some(chunk.first);
+        }
+        retry(&self.shared.db, |txn| {
+            if let Some(first) = first {
+                txn.delete(&tables.log, keys::number(first.0))?;
+            }
+            Ok(txn.put(&tables.meta, META_START, keys::number(start.0))?)
+        })
+    }
+
+    /// The first position whose id is recognised.
+    fn ids_from(&self, txn: &ReadTxn) -> Result<Position> {
+        let end = locate::end_of_log(txn, &self.shared.tables)?.0;
+        Ok(Position(end.0.saturating_sub(self.shared.id_window)))
     }
 
     fn damaged(&self, what: &'static str) -> Error {
@@ -227,7 +251,7 @@ impl EventStore {
         report: &mut RetentionReport,
     ) -> Result<()> {
         let tables = &self.shared.tables;
-        let ids_from = Position(locate::end_of_log(txn, tables)?.0.0.saturating_sub(self.shared.id_window));
+        let ids_from = self.ids_from(txn)?;
         let left = locate::chunk_start(txn, tables, ids_from)?.max(start);
         let noted = locate::ids_removed(txn, tables)?;
         let done = noted.clamp(start, left);
@@ -245,7 +269,7 @@ impl EventStore {
         let mut visit = |key: &[u8], value: &[u8]| {
             let chunk = locate::parse(tables, key, value)?;
             let is_below = chunk.first < start;
-            if is_below && (chunk.end() <= ids_from || !chunk.has_ids()) {
+            if is_below && !has_kept_ids(&chunk, ids_from) {
                 removed.push(chunk.first);
             } else {
                 let kept = |event: &Event<'_>| {
@@ -275,7 +299,8 @@ impl EventStore {
         }
         self.change_chunks(&mut removed, &mut rewritten, report)?;
         match !limits.is_empty() && noted < left {
-            true => note(),
+            // Without the note, the next call reads the same chunks again.
+            true => note().or_else(|error| if is_without_room(&error) { Ok(()) } else { Err(error) }),
             false => Ok(()),
         }
     }
@@ -286,13 +311,22 @@ impl EventStore {
         rewritten: &mut Vec<(Position, Vec<u8>)>,
         report: &mut RetentionReport,
     ) -> Result<()> {
-        let log = &self.shared.tables.log;
-        retry(&self.shared.db, |txn| {
-            for chunk in &*removed {
-                txn.delete(log, keys::number(chunk.0))?;
+        let (db, log) = (&self.shared.db, &self.shared.tables.log);
+        let change = |removed: &[Position], rewritten: &[(Position, Vec<u8>)]| {
+            retry(db, |txn| {
+                removed.iter().try_for_each(|chunk| txn.delete(log, keys::number(chunk.0)).map(drop))?;
+                rewritten.iter().try_for_each(|(chunk, value)| Ok(txn.put(log, keys::number(chunk.0), value)?))
+            })
+        };
+        match change(removed, rewritten) {
+            Err(error) if is_without_room(&error) => {
+                change(removed, &[])?;
+                // What was removed makes room.
+                db.checkpoint()?;
+                rewritten.chunks(REWRITTEN_AT_ONCE).try_for_each(|some| change(&[], some))?;
             }
-            rewritten.iter().try_for_each(|(chunk, value)| Ok(txn.put(log, keys::number(chunk.0), value)?))
-        })?;
+            changed => changed?,
+        }
         report.chunks_removed += removed.len() as u64;
         report.chunks_rewritten += rewritten.len() as u64;
         removed.clear();
@@ -347,6 +381,15 @@ impl EventStore {
     }
 }
 
+/// Whether a chunk has ids that are recognised.
+fn has_kept_ids(chunk: &Chunk<'_>, ids_from: Position) -> bool {
+    chunk.end() > ids_from && chunk.has_ids()
+}
+
+fn is_without_room(error: &Error) -> bool {
+    matches!(error, Error::Engine(error) if is_full(error))
+}
+
 /// As [`Database::update`], for changes of keys that no other transaction changes. A transaction that is spilled
 /// conflicts with it nevertheless.
 ///
@@ -370,5 +413,7 @@ pub fn retry<T>(db: &Database, mut change: impl FnMut(&mut WriteTxn) -> Result<T
 
 /// Changes of one transaction.
 const CHANGES_MAX: usize = 1000;
+/// So many chunks are less than an engine without room accepts at once.
+const REWRITTEN_AT_ONCE: usize = 16;
 /// If the index names more chunks, the whole log is read: a list of so many takes about 20 MB.
 const CHUNKS_MAX: usize = 1 << 20;

@@ -157,14 +157,18 @@ impl Shared {
     /// # Errors
     /// [`Error::Nested`] if this thread runs that transaction.
     pub fn begin(&self) -> Result<MutexGuard<'_, Writer>> {
-        let this = this_thread();
-        // Relaxed: only this thread stores this number, and removes it.
-        if self.owner.load(Ordering::Relaxed) == this {
+        if self.is_nested() {
             return Err(Error::Nested);
         }
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        self.owner.store(this, Ordering::Relaxed);
+        self.owner.store(this_thread(), Ordering::Relaxed);
         Ok(writer)
+    }
+
+    /// Whether this thread runs the transaction.
+    pub fn is_nested(&self) -> bool {
+        // Relaxed: only this thread stores this number, and removes it.
+        self.owner.load(Ordering::Relaxed) == this_thread()
     }
 
     /// Folds the blocks of the index of streams, so that readers do not look into them. Does nothing if this thread
@@ -173,8 +177,8 @@ impl Shared {
     /// # Errors
     /// Those of the engine; damage.
     pub fn fold(&self) -> Result<()> {
-        // Relaxed: see `begin`. This stores no owner: nothing of the program is called while the lock is held.
-        if self.owner.load(Ordering::Relaxed) == this_thread() {
+        // This stores no owner: nothing of the program is called while the lock is held.
+        if self.is_nested() {
             return Ok(());
         }
         self.writer.lock().unwrap_or_else(PoisonError::into_inner).fold(&self.db, &self.tables)

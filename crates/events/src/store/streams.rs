@@ -5,7 +5,7 @@ use fulgurite::Read;
 use crate::error::{Error, Result};
 use crate::event::Expected;
 use crate::ids::{Position, Version};
-use crate::layout::keys;
+use crate::layout::keys::{self, CONSUMER_BYTES_MAX};
 use crate::layout::stream::{StreamMetadata, StreamRecord, StreamState};
 use crate::reading::locate;
 use crate::store::heads::{Head, Slot};
@@ -116,11 +116,16 @@ impl Transaction<'_> {
     /// Stores the position of a consumer: the first that it has not processed.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the name is empty, or the position is above that of the next event: the consumer would
-    /// miss events. Errors of the disk.
+    /// [`Error::Invalid`] if the name is empty or has more than 1,024 bytes, or the position is above that of the next
+    /// event: the consumer would miss events. Errors of the disk.
     pub fn set_consumer_position(&mut self, consumer: &str, position: Position) -> Result<()> {
         if consumer.is_empty() {
             return Err(Error::Invalid { message: "the name of a consumer is empty; give it one".into() });
+        }
+        if consumer.len() > CONSUMER_BYTES_MAX as usize {
+            let message =
+                format!("the name of a consumer has at most {CONSUMER_BYTES_MAX} bytes, not {}", consumer.len());
+            return Err(Error::Invalid { message });
         }
         let next = self.batch.next;
         if position > next {

@@ -1,9 +1,16 @@
 //! Truncation, deletion, retention and states of aggregates.
 
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use fulgurite::Read;
-use fulgurite_events::{Error, EventData, Expected, Position, Retention, StreamMetadata, StreamState, Version};
+use fulgurite::io::{Access, Disk, File, ForwardDisk, ForwardFile, FreeSpace, MemoryDisk};
+use fulgurite::{Database, Read};
+use fulgurite_events::{
+    Error, EventData, EventStore, Expected, Position, Retention, StreamMetadata, StreamState, Version,
+};
 
 use crate::support::{all, event, store, texts};
 
@@ -356,4 +363,61 @@ fn noted(store: &fulgurite_events::EventStore) -> u64 {
     let txn = store.database().read().unwrap();
     let meta = txn.open_table("events.meta").unwrap();
     u64::from_be_bytes(txn.get(&meta, "ids").unwrap().unwrap()[..].try_into().unwrap())
+}
+
+/// The first commit of retention was a put alone, which a full disk refuses.
+#[test]
+fn a_full_disk_refuses_appends_and_no_retention() {
+    let disk = FullDisk { inner: MemoryDisk::new(), available_bytes: Arc::new(AtomicU64::new(1 << 30)) };
+    let db = Database::options().disk(Arc::new(disk.clone())).background(false).create(true).open("a.ful").unwrap();
+    let store = EventStore::open_in(&db).unwrap();
+    let append = |stream: &str| store.append(stream, Expected::Any, &vec![EventData::new("x", &[1; 1000]); 5]);
+    for round in 0..100 {
+        append(&format!("s{}", round % 10)).unwrap();
+    }
+    store.truncate_before("s1", Version(48)).unwrap();
+    // No more than the engine keeps for deleting.
+    disk.available_bytes.store(24 << 20, Ordering::SeqCst);
+    db.checkpoint().unwrap();
+    let full = (0..10).find_map(|_| append("late").err()).expect("the disk is full");
+    assert!(matches!(&full, Error::Engine(error) if matches!(**error, fulgurite::Error::DiskFull { .. })), "{full}");
+
+    let mut expected = all(&store.snapshot().unwrap());
+    let report = store.apply_retention(&Retention { count_max: Some(250), ..Retention::default() }).unwrap();
+    assert_eq!(report.start.0 + 250, expected.last().unwrap().position.0 + 1);
+    expected.retain(|event| event.position >= report.start && (*event.stream != *b"s1" || event.version.0 >= 48));
+    let snapshot = store.snapshot().unwrap();
+    assert_eq!(all(&snapshot), expected);
+    assert!(snapshot.check().unwrap().is_sound());
+}
+
+/// A disk in memory whose file system says how many bytes are free.
+#[derive(Clone, Debug)]
+struct FullDisk {
+    inner: MemoryDisk,
+    available_bytes: Arc<AtomicU64>,
+}
+
+impl ForwardDisk for FullDisk {
+    fn inner(&self) -> &dyn Disk {
+        &self.inner
+    }
+
+    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
+        Ok(Arc::new(FullFile(self.inner.open(path, access)?, Arc::clone(&self.available_bytes))))
+    }
+}
+
+#[derive(Debug)]
+struct FullFile(Arc<dyn File>, Arc<AtomicU64>);
+
+impl ForwardFile for FullFile {
+    fn inner(&self) -> &dyn File {
+        &*self.0
+    }
+
+    fn free_space(&self) -> io::Result<Option<FreeSpace>> {
+        let available_bytes = self.1.load(Ordering::SeqCst);
+        Ok(Some(FreeSpace { available_bytes, total_bytes: 1 << 30, file_system: 1 }))
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What is wrong in a schema or a query, where, and what to do.
+/// An error in a schema or a query: the reason, the place, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The file, or `query`.
@@ -13,9 +13,9 @@ pub struct Diagnostic {
     pub column: usize,
     /// The part of the text that is wrong.
     pub token: String,
-    /// What is wrong.
+    /// The reason.
     pub message: String,
-    /// What to do about it. May be empty.
+    /// Advice. May be empty.
     pub hint: String,
 }
 

@@ -19,7 +19,7 @@ pub struct Name {
 /// A query: `head where statements`, or statements alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    /// What the query returns; without it, the value of its last statement.
+    /// The result of the query; without it, the value of its last statement.
     pub head: Option<Pattern>,
     /// At least one.
     pub statements: Vec<Statement>,

@@ -13,7 +13,7 @@ use crate::json::parse::explain_other_value;
 use crate::layout::meta::DERIVED;
 use crate::query::prepared::Stratum;
 
-/// What a derivation wrote.
+/// The result of a derivation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Derived {
     /// The predicate.

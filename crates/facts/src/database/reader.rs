@@ -57,15 +57,15 @@ impl FactReader {
         Self { snapshot: snapshot.sliced(Arc::new(slice)), compiler, plans }
     }
 
-    /// Answers a query.
+    /// Runs a query.
     ///
     /// # Errors
-    /// [`Error::Angle`], with the place of what is wrong; and what [`Query::run`](crate::Query::run) returns.
+    /// [`Error::Angle`], with the place of the error, and as [`Query::run`](crate::Query::run).
     pub fn query(&self, text: &str, limits: &QueryLimits) -> Result<Page> {
         collected(|each| self.query_each(text, limits, None, each))
     }
 
-    /// Answers the rest of a query, from the continuation of a page of it on.
+    /// Returns the next page of a query, from the continuation of the previous one.
     ///
     /// # Errors
     /// [`Error::Continuation`], if it is not of this query; and as [`FactReader::query`].
@@ -73,12 +73,11 @@ impl FactReader {
         collected(|each| self.query_each(text, limits, Some(continuation), each))
     }
 
-    /// Answers a query, or the rest of it, and calls `each` with one result after the other: it can end the page at any
-    /// of them. The time of the limits is for the whole call: to check the query, to find results, and for `each`. The
-    /// page that is returned is without its results.
+    /// Runs a query, or continues it, and calls `each` with each result: `each` can end the page. The time limit is for
+    /// the whole call: to check the query, to find results, and to run `each`. The returned page has no results.
     ///
     /// # Errors
-    /// As [`FactReader::query`] and [`FactReader::continue_query`]; what `each` returns.
+    /// As [`FactReader::query`] and [`FactReader::continue_query`]; errors of `each`.
     pub fn query_each(
         &self,
         text: &str,

@@ -9,7 +9,7 @@ use crate::json::batch::write_batch;
 use crate::json::parse::{FactSink, explain_other_value};
 use crate::store::batch::Batch;
 
-/// What was written.
+/// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// How many facts the input listed.

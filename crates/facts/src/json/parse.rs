@@ -15,7 +15,7 @@ use crate::value::codec::EMPTY_ELEMENTS_MAX;
 use crate::value::nat::put_nat;
 use crate::value::types::{Field, Type};
 
-/// Where facts go.
+/// A receiver of facts.
 pub trait FactSink {
     /// Defines a fact: returns the id of the one with this key, or of a new one.
     ///
@@ -53,7 +53,7 @@ pub(super) struct Parser<'a> {
     pub sink: &'a mut dyn FactSink,
     /// The facts that the batch has given numbers, and their predicates.
     pub named: &'a mut std::collections::HashMap<u64, (PredicateId, FactId)>,
-    /// Where the value is, piece by piece.
+    /// The path of the value.
     pub path: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The bytes of a store's tables: `docs/reference/facts.md` specifies them. No module here decides what is written.
+//! The bytes of a store's tables, which `docs/reference/facts.md` specifies. No module here decides what is written.
 
 pub mod fact;
 pub mod growing;

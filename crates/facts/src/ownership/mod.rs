@@ -1,4 +1,4 @@
-//! Who owns facts: units, sets of owners, and slices. Nothing here reads a file.
+//! Ownership of facts: units, sets of owners, and slices. Nothing here reads a file.
 
 pub mod compute;
 pub mod meanings;

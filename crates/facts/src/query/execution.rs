@@ -36,7 +36,7 @@ pub enum Flow {
     Break,
 }
 
-/// What a query derived: facts that the database does not have.
+/// The facts that a query derived and the database does not have.
 #[derive(Debug, Default)]
 pub struct DerivedFacts {
     by_id: HashMap<FactId, StoredFact>,

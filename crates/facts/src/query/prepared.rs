@@ -135,7 +135,7 @@ impl Compiler {
     ///
     /// # Errors
     ///
-    /// What is wrong in the query, with its place; or if reading the counts fails.
+    /// An error in the query, with its place; errors of reading the counts.
     pub fn query(&self, text: &str, reads: &dyn Reads) -> Result<Query> {
         self.query_within(text, reads, &QueryLimits::default())
     }
@@ -357,7 +357,7 @@ pub struct Query {
     identity: OnceLock<u64>,
 }
 
-/// What a run of a query may use. By default: everything, up to a gigabyte of memory.
+/// The limits of a run of a query. By default only memory is limited, to a gigabyte.
 #[derive(Debug, Clone)]
 pub struct QueryLimits {
     /// How many results a page has at most.
@@ -400,7 +400,7 @@ pub struct Page {
     pub results: Vec<QueryResult>,
     /// The type of results.
     pub ty: Type,
-    /// What to give to [`Query::continue_from`] for the next page, which begins after the last result of this one, or
+    /// The argument of [`Query::continue_from`] for the next page, which begins after the last result of this one, or
     /// with the result before which a visitor ended it. The next page can be empty. `None`: there are no more results.
     pub continuation: Option<Vec<u8>>,
     /// Whether the page ended because the time of its limits was up. A visitor that ends it says so itself.
@@ -444,7 +444,7 @@ impl FoundResult<'_> {
     }
 }
 
-/// What becomes of a page after a result.
+/// Whether a page continues after a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageFlow {
     /// It gets more results.
@@ -456,7 +456,7 @@ pub enum PageFlow {
     EndBefore,
 }
 
-/// What is called with each result of a page.
+/// The function that receives each result of a page.
 pub type EachResult<'e> = dyn FnMut(FoundResult<'_>) -> Result<PageFlow> + 'e;
 
 impl Query {
@@ -497,7 +497,7 @@ impl Query {
         self.page(reads, limits, deadline, from, each)
     }
 
-    /// Where a page begins.
+    /// The beginning of a page.
     fn position(&self, reads: &dyn Reads, continuation: Option<&[u8]>) -> Result<Continuation> {
         let next_id = reads.first_free_id()?;
         let Some(continuation) = continuation else {

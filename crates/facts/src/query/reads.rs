@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::ids::{FactId, PredicateId};
 use crate::value::values::StoredFact;
 
-/// What is called for each fact that a seek finds: its id and its key. It may stop the seek. A fact without a key is
-/// none of the results: it is hidden, and passing it took time.
+/// The function that receives each fact that a seek finds: its id and its key. It may stop the seek. A fact without a
+/// key is hidden and not a result; it is reported because skipping it takes time.
 pub type Visit<'v> = dyn FnMut(FactId, Option<&[u8]>) -> Result<ControlFlow<()>> + 'v;
 
 /// A view of a database that does not change while it is read.

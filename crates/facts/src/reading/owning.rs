@@ -142,7 +142,7 @@ fn each_set(layers: &[Layer], mut each: impl FnMut(SetId, &[u8]) -> Result<()>) 
 /// What a database of a stack records of owners.
 pub(crate) struct Recorded {
     pub owners: OwnerIntervals,
-    /// Units that databases above hide: they own nothing here any more.
+    /// Units that databases above hide: they own nothing here.
     pub hidden: HashSet<UnitId>,
 }
 

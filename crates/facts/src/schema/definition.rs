@@ -53,7 +53,7 @@ pub struct NamedType {
     pub name: String,
     /// The version.
     pub version: u32,
-    /// What it stands for.
+    /// The type that the name stands for.
     pub ty: Type,
 }
 

@@ -58,7 +58,7 @@ impl Store {
         Ok(Snapshot { layers, hiding: self.inner.hiding.clone() })
     }
 
-    /// Where the database is in its life.
+    /// The state of the database's life cycle.
     ///
     /// # Errors
     /// Errors of the engine; [`Error::Damaged`].
@@ -77,7 +77,7 @@ impl Store {
         read_state(&state.unwrap_or_default())
     }
 
-    /// Gives up an incomplete database. Nothing can be added to it any more, and it cannot be completed.
+    /// Abandons an incomplete database. Nothing can be added to it, and it cannot be completed.
     ///
     /// # Errors
     /// [`Error::WrongState`], if it is complete; errors of the engine.
@@ -167,7 +167,7 @@ impl Store {
         }
     }
 
-    /// What stores it.
+    /// The backend that stores it.
     #[must_use]
     pub fn backend(&self) -> Backend {
         match self.database() {

@@ -7,11 +7,11 @@ use std::fmt;
 pub struct ValueError {
     /// Where, in bytes from the beginning of the value.
     pub offset: usize,
-    /// What is wrong.
+    /// The fault.
     pub fault: ValueFault,
 }
 
-/// What is wrong at an offset of a value's bytes.
+/// A fault at an offset of a value's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ValueFault {

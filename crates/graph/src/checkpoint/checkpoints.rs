@@ -99,7 +99,7 @@ struct Written {
     is_whole: bool,
 }
 
-/// What a checkpoint has sent.
+/// The result of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckpointReport {
@@ -128,12 +128,12 @@ impl<S: CheckpointStorage> Checkpoints<S> {
         self
     }
 
-    /// Sets the size of segments: on average about so many bytes, but for larger entries. Default: 4 MiB; at least
-    /// 1 KiB, at most 1 GiB.
+    /// Sets the average size of segments; larger entries make larger segments. Default: 4 MiB; at least 1 KiB, at most
+    /// 1 GiB.
     ///
-    /// A segment is sent again when one of its entries has changed. So with smaller segments less is sent, in more
-    /// files. Changing the size has all segments sent again. Segments with up to twice this size are in memory, one at
-    /// a time, and changes with up to 16 times this size.
+    /// A segment is sent again when one of its entries has changed. So smaller segments send fewer bytes, in more
+    /// files. After a change of the size all segments are sent again. Memory holds one segment of up to twice this
+    /// size, and changes of up to 16 times this size.
     #[must_use]
     pub fn segment_bytes(mut self, bytes: u64) -> Self {
         self.segment_bytes = bytes.clamp(1 << 10, 1 << 30);

@@ -1,4 +1,4 @@
-//! Checkpoints: states of the database in a storage elsewhere. Only changes are sent.
+//! Checkpoints: states of the database in another storage. Only changes are sent.
 
 pub mod checkpoints;
 pub mod compression;

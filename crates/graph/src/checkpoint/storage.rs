@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where checkpoints are kept: a directory, a distributed file system, an object store.
+/// The storage of checkpoints: a directory, a distributed file system, an object store.
 ///
-/// Names consist of letters, digits, `-`, `_`, `.` and `/`. A file that [`CheckpointStorage::store`] has returned for
-/// must be whole and stay, even if the power fails.
+/// Names consist of letters, digits, `-`, `_`, `.` and `/`. Once [`CheckpointStorage::store`] has returned, the file
+/// must be complete and durable, even if the power fails.
 ///
 /// Local files are on the [disk of the database](fulgurite::Options::disk). A storage that opens them by their paths,
 /// as [`DirectoryStorage`] does, needs a disk whose files are files of the operating system.
@@ -15,25 +15,25 @@ pub trait CheckpointStorage {
     /// Stores a local file under a name. Replaces a file of that name. The local file may be moved.
     ///
     /// # Errors
-    /// What the storage reports.
+    /// Errors of the storage.
     fn store(&self, name: &str, file: &Path) -> io::Result<()>;
 
     /// Copies a stored file to a local path.
     ///
     /// # Errors
-    /// What the storage reports; [`io::ErrorKind::NotFound`] if there is no such file.
+    /// Errors of the storage; [`io::ErrorKind::NotFound`] if there is no such file.
     fn fetch(&self, name: &str, path: &Path) -> io::Result<()>;
 
     /// Removes a stored file, which must stay removed even if the power fails. One that does not exist is no error.
     ///
     /// # Errors
-    /// What the storage reports.
+    /// Errors of the storage.
     fn remove(&self, name: &str) -> io::Result<()>;
 
     /// The names of all stored files.
     ///
     /// # Errors
-    /// What the storage reports.
+    /// Errors of the storage.
     fn names(&self) -> io::Result<Vec<String>>;
 }
 

@@ -1,7 +1,7 @@
 //! The server of facts about code: Glean's queries as JSON over HTTP.
 //!
-//! Paths are the names of methods of Glean's service, and fields those of its structures, as `glean.thrift` has them.
-//! Paths that begin with `/code/` are verbs of the command line for indexes of code. It only reads.
+//! Paths are the methods of Glean's service, and fields those of its structures, with the names of `glean.thrift`.
+//! Paths that begin with `/code/` are verbs of the command line for indexes of code. The server is read-only.
 
 pub mod answer;
 mod code;

@@ -8,12 +8,12 @@ use fulgurite_facts::{CancellationToken, FactDatabase};
 use crate::facts::options::FactServerOptions;
 use crate::http::admission::Admission;
 
-/// Where a server gets a database, once for each request.
+/// Provides the database of a server, once for each request.
 pub trait FactSource: Send + Sync {
-    /// The database as it is now.
+    /// Returns the current database.
     ///
     /// # Errors
-    /// Why it cannot be opened. The request gets the answer 500.
+    /// The reason why it cannot be opened. The response then has the status 500.
     fn database(&self) -> Result<FactDatabase, Box<dyn std::error::Error + Send + Sync>>;
 }
 

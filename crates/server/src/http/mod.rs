@@ -1,4 +1,4 @@
-//! HTTP below the protocols: parameters, bodies, pages, answers, refusals, and limits.
+//! HTTP for all protocols: parameters, bodies, pages, responses, refusals, and limits.
 
 pub mod admission;
 pub mod answer;

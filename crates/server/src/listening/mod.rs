@@ -1,4 +1,4 @@
-//! Below every server: its address, its connections, and what surrounds each request.
+//! The part that all servers share: addresses, connections, and the handling around each request.
 
 pub mod bound;
 pub mod connection;

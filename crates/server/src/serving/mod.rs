@@ -1,4 +1,4 @@
-//! The server of RDF: the routes from paths to the protocols.
+//! The RDF server: the routes from paths to the protocols.
 
 pub mod graph_routes;
 #[cfg(test)]

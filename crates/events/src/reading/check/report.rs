@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What [`Snapshot::check`](crate::Snapshot::check) has found.
+/// The result of [`Snapshot::check`](crate::Snapshot::check).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreReport {
@@ -12,7 +12,7 @@ pub struct StoreReport {
     pub chunks: u64,
     /// The number of streams, deleted ones included.
     pub streams: u64,
-    /// What is wrong: the first 100 defects.
+    /// The first 100 defects.
     pub defects: Vec<Defect>,
     /// The number of defects that `defects` does not list.
     pub more_defects: u64,
@@ -28,7 +28,7 @@ pub struct Defect {
     pub table: String,
     /// The place in the table, in words.
     pub place: String,
-    /// What is wrong.
+    /// The defect.
     pub what: &'static str,
     /// Whether the table is an index, which [`StoreOptions::rebuild_indexes`](crate::StoreOptions::rebuild_indexes)
     /// writes again.

@@ -1,4 +1,4 @@
-//! Indexes of code over HTTP: what the verbs of the command line print, as JSON.
+//! Indexes of code over HTTP: the results of the verbs of the command line, as JSON.
 
 mod answers;
 mod asked;

@@ -1,4 +1,4 @@
-//! Transactions that clients begin, use and end by requests of their own.
+//! Transactions that clients begin, use and end by separate requests.
 
 pub mod actions;
 pub mod open;
