@@ -1,6 +1,8 @@
 //! Errors, and how they become Java exceptions.
 
 use std::any::Any;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use fulgurite::Error;
 use fulgurite_graph::CheckpointError;
@@ -76,6 +78,7 @@ fn kind_of_checkpoint(error: &CheckpointError) -> &'static str {
 
 /// The text of an error of the engine. Each class loader has a copy of this library, and takes the lock of another copy
 /// for that of another process. The pid alone proves nothing: processes of different containers can have the same one.
+/// A database that does not exist cannot be opened read-only.
 fn text_of_engine(error: &Error) -> String {
     match error {
         Error::Locked { path, pid: Some(pid), is_here: false } if *pid == std::process::id() => format!(
@@ -83,8 +86,17 @@ fn text_of_engine(error: &Error) -> String {
              another container; close it there, wait for it, or open read-only",
             path.display()
         ),
+        Error::Io { operation: "lock", path, .. } if !database_of(path).exists() => {
+            error.to_string().replace("; or open read-only", "; choose another one")
+        }
         error => error.to_string(),
     }
+}
+
+/// The database of a lock, whose name is that of the database and `-lock`.
+fn database_of(lock: &Path) -> PathBuf {
+    let name = lock.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    lock.with_file_name(name.strip_suffix("-lock").unwrap_or(name))
 }
 
 /// The text of an error of a store, with the names that options have in Java.
@@ -190,5 +202,18 @@ mod tests {
         for pid in [None, Some(own + 1)] {
             assert!(text(pid).contains("another process has this database open"), "{pid:?}");
         }
+    }
+
+    #[test]
+    fn a_new_database_without_a_lock_is_not_to_be_opened_read_only() {
+        let text = |database: &Path| {
+            let source = std::io::ErrorKind::ReadOnlyFilesystem.into();
+            let path = PathBuf::from(format!("{}-lock", database.display()));
+            Failure::from(Error::Io { operation: "lock", path, source }).kind_and_text().1
+        };
+        let existing = std::env::current_exe().unwrap();
+        let remedy = "the directory must be writable, for the lock and the log; ";
+        assert!(text(&existing).ends_with(&format!("{remedy}or open read-only")));
+        assert!(text(&existing.with_extension("ful")).ends_with(&format!("{remedy}choose another one")));
     }
 }

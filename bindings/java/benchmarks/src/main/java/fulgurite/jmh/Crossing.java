@@ -9,10 +9,10 @@ import java.util.List;
 
 /**
  * The reads of a benchmark without Java, on the same file and right after it: the program {@code
- * crates/java/examples/crossing.rs}. What they cost less is the cost of crossing.
+ * crates/java/examples/crossing.rs}. The difference is the cost of crossing between Java and the native library.
  */
 final class Crossing {
-    /** The system property that names the program. JMH hands it on to the processes that it measures in. */
+    /** The system property that names the program. JMH passes it to the processes in which it measures. */
     static final String PROGRAM = "fulgurite.jmh.crossing";
 
     /** The engine of these figures. */

@@ -3,7 +3,7 @@ package fulgurite.jmh;
 import java.nio.file.Path;
 import java.util.List;
 
-/** What is asked of an engine. Keys and values are arrays of Java, as a program has them. */
+/** The operations that are measured. Keys and values are arrays of Java, as a program has them. */
 interface Engine extends AutoCloseable {
     /** The engine of a name, in an empty directory. */
     static Engine open(String name, Path directory) throws Exception {

@@ -20,7 +20,7 @@ public final class Main {
 
     private Main() {}
 
-    /** The entrance. It exits with 1 if a bar is missed or JMH fails, and with 2 if JMH does not know an argument. */
+    /** Runs the benchmarks. Exits with 1 if a bar is missed or JMH fails, with 2 if JMH does not know an argument. */
     public static void main(String[] arguments) throws Exception {
         if (Arrays.stream(arguments).anyMatch(QUESTIONS::contains)) {
             org.openjdk.jmh.Main.main(arguments);

@@ -11,10 +11,10 @@ import org.fulgurite.internal.Native;
 import org.fulgurite.internal.StorageCalls;
 
 /**
- * Creates checkpoints of one database in a storage, and restores them. The first checkpoint has all entries, in segments
- * of some megabytes. Later ones send only what has changed since the one before, as long as the database retains the
- * log of these changes ({@link DatabaseOptions#keepLog}) and they are less than half of the segments. Otherwise they
- * send the segments that no committed checkpoint of the storage has.
+ * Creates checkpoints of one database in a storage, and restores them. The first checkpoint has all entries, in
+ * segments of some megabytes. A later one sends only the changes since the one before, if the database has kept their
+ * log ({@link DatabaseOptions#keepLog}) and they are smaller than half of the segments. Otherwise it sends the segments
+ * that no committed checkpoint of the storage has.
  *
  * <pre>{@code
  * DatabaseOptions options = Database.options().create(true).keepLog(64 << 20);
@@ -28,8 +28,8 @@ import org.fulgurite.internal.StorageCalls;
  * }
  * }</pre>
  *
- * <p>A checkpoint exists as a whole or not at all, whichever step fails or is interrupted by the end of the process.
- * Calls of several threads run one after the other.
+ * <p>A checkpoint exists as a whole or not at all, also if a step fails or the process ends. Threads can share this
+ * object: their calls run one after the other.
  */
 public final class Checkpoints implements AutoCloseable {
     private static final int RETAINED_DEFAULT = 10;
@@ -39,7 +39,7 @@ public final class Checkpoints implements AutoCloseable {
     private final Handle handle;
 
     /**
-     * Keeps the newest ten checkpoints in a storage.
+     * Keeps the newest ten checkpoints in a storage, compressed at level 1 of Zstandard.
      *
      * @param storage the storage
      */
@@ -48,7 +48,7 @@ public final class Checkpoints implements AutoCloseable {
     }
 
     /**
-     * Keeps the newest checkpoints in a storage.
+     * Keeps the newest checkpoints in a storage, compressed at level 1 of Zstandard.
      *
      * @param storage the storage
      * @param retained how many, at least one
@@ -63,7 +63,7 @@ public final class Checkpoints implements AutoCloseable {
      * @param storage the storage
      * @param retained how many, at least one
      * @param compressionLevel from 1, which is fast and the default, to 22, which makes the smallest files; 0 stores
-     *     files as they are. A change of the level does not send files again that the storage has
+     *     files as they are. After a change of the level, files that the storage has are not sent again
      * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link
      *     org.fulgurite.exceptions.ErrorKind#INVALID} if a number is not allowed
      */
@@ -86,7 +86,7 @@ public final class Checkpoints implements AutoCloseable {
         }
 
         /**
-         * Returns the size of what was stored.
+         * Returns the size of what was sent.
          *
          * @return the bytes after compression, without the list of the checkpoint's files; 0 if the storage had all
          *     data
@@ -136,8 +136,8 @@ public final class Checkpoints implements AutoCloseable {
     }
 
     /**
-     * Creates a checkpoint of everything that is committed. A checkpoint with this id is replaced. The newest
-     * checkpoints are retained, and the files that they need.
+     * Creates a checkpoint of everything that is committed, and replaces one with the same id. Then it removes older
+     * checkpoints than those to keep, and files that no checkpoint needs.
      *
      * @param database the database
      * @param id the id, not negative
@@ -160,14 +160,14 @@ public final class Checkpoints implements AutoCloseable {
     }
 
     /**
-     * Restores a checkpoint into a new database, and opens it. The next checkpoint of this database sends what has
-     * changed since then. No file is left at the path after an error.
+     * Restores a checkpoint into a new database, and opens it. The next checkpoint of this database sends only what has
+     * changed since. After an error, no file is left at the path.
      *
      * @param id the id
      * @param path the path of the new file
      * @param options the options of the opening
-     * @return the open database
-     * @throws org.fulgurite.exceptions.CorruptException if a stored file is not what it was
+     * @return the open database; close it
+     * @throws org.fulgurite.exceptions.CorruptException if a stored file is damaged
      * @throws FulguriteException if there is no such checkpoint, there is a file at the path, or the storage fails
      */
     public Database restore(long id, Path path, DatabaseOptions options) {
@@ -179,7 +179,7 @@ public final class Checkpoints implements AutoCloseable {
                 absolute, Native.restoreCheckpoint(raw, id, absolute.toString(), values, names, functions)));
     }
 
-    /** Releases this object. Stored checkpoints are not changed. */
+    /** Releases this object, after running calls have returned. Stored checkpoints stay. A second call does nothing. */
     @Override
     public synchronized void close() {
         handle.close();

@@ -7,6 +7,7 @@ import java.util.Objects;
 import org.fulgurite.buffers.PackedEntries;
 import org.fulgurite.internal.EntryReader;
 import org.fulgurite.internal.Exceptions;
+import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.Native;
 
 /**
@@ -21,7 +22,7 @@ import org.fulgurite.internal.Native;
  * }
  * }</pre>
  *
- * <p>A cursor of a write transaction may or may not see changes that are made during the scan. A cursor is for one
+ * <p>A cursor of a write transaction may or may not see changes that are made during the scan. Use a cursor on one
  * thread at a time.
  */
 public final class Cursor implements AutoCloseable {
@@ -46,6 +47,9 @@ public final class Cursor implements AutoCloseable {
     /** The database of a cursor that has its own snapshot, otherwise null. */
     private final Database database;
 
+    /** What the cursor was made from: the transaction, or the database. If it is closed, the cursor has no entries. */
+    private final Handle origin;
+
     /** What was not fetched before the batch; null if nothing is left. */
     private KeyRange rest;
 
@@ -61,6 +65,7 @@ public final class Cursor implements AutoCloseable {
     Cursor(Database database, Transaction transaction, Table table, KeyRange range, boolean reverse) {
         this.database = database;
         this.transaction = transaction;
+        this.origin = transaction == null ? database.handle : transaction.handle;
         this.table = table;
         this.reverse = reverse;
         this.whole = Objects.requireNonNull(range, "range");
@@ -70,10 +75,14 @@ public final class Cursor implements AutoCloseable {
     /**
      * Moves to the next entry.
      *
-     * @return false if there are no more entries, or the cursor is closed
+     * @return whether there is one; false after the last entry, and if the cursor is closed
+     * @throws org.fulgurite.exceptions.ClosedException if the transaction, or the database of {@link Database#scan}, is
+     *     closed and entries are left
      */
     public boolean next() {
-        if (!entries.hasNext() && !fetch()) {
+        if (entries.hasNext()) {
+            origin.raw();
+        } else if (!fetch()) {
             return false;
         }
         entries.next();
@@ -83,8 +92,8 @@ public final class Cursor implements AutoCloseable {
     /**
      * Copies the entries after the current one into a buffer, as many as fit between its position and its limit, and
      * moves the position past them. {@link PackedEntries} reads them there, and describes the format. Afterwards there
-     * is no current entry. The next call of this method or of {@link #next()} continues after those that were copied,
-     * also if this one throws because the scan fails.
+     * is no current entry. The next call of this method or of {@link #next()} continues after the copied entries, also
+     * if the scan fails and this call throws.
      *
      * <pre>{@code
      * ByteBuffer buffer = ByteBuffer.allocateDirect(1 << 20);
@@ -103,10 +112,15 @@ public final class Cursor implements AutoCloseable {
      * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link
      *     org.fulgurite.exceptions.ErrorKind#INVALID} if the next entry alone does not fit; the next call continues
      *     with it
+     * @throws ReadOnlyBufferException if the buffer is read-only
+     * @throws org.fulgurite.exceptions.ClosedException as {@link #next()}
      */
     public int fill(ByteBuffer buffer) {
         if (buffer.isReadOnly()) {
             throw new ReadOnlyBufferException();
+        }
+        if (entries.hasNext()) {
+            origin.raw();
         }
         int copied = 0;
         do {
@@ -187,8 +201,10 @@ public final class Cursor implements AutoCloseable {
     }
 
     private long scan() {
+        // First: the error names what the program has closed, not the transaction of the cursor.
+        long raw = origin.raw();
         return Native.scan(
-                (transaction == null ? database.handle : transaction.handle).raw(),
+                transaction == null ? raw : transaction.handle.raw(),
                 table.handle.raw(),
                 reverse,
                 rest.lowKind,

@@ -130,9 +130,9 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * Scans a range of committed entries in the order of their keys. The cursor has its own snapshot, which its end or
-     * {@link Cursor#close} releases; if the cursor is abandoned, garbage collection does. Few entries are read with one
-     * native call, which is faster than with a transaction. The cursor cannot seek.
+     * Scans a range of committed entries in the order of their keys, on a snapshot of its own. Reaching the end or
+     * {@link Cursor#close} releases the snapshot; garbage collection releases that of an abandoned cursor. A range of
+     * few entries is read with one native call, which is faster than with a transaction. The cursor cannot seek.
      *
      * @param table the table
      * @param range the range of keys
@@ -164,7 +164,7 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * Begins a read transaction that sees only durable commits.
+     * Begins a read transaction that sees only durable commits: those that survive a power cut.
      *
      * @return the transaction; close it
      */
@@ -215,8 +215,8 @@ public final class Database implements AutoCloseable {
 
     /**
      * Begins an exclusive write transaction: no other transaction commits until it ends, so it never conflicts. Until
-     * then, this thread must write by this transaction. Other changes of the database on this thread would wait for
-     * ever, so they throw {@link IllegalStateException}.
+     * then, this thread must write by this transaction. Other changes of the database on this thread throw {@link
+     * IllegalStateException}, because they would wait for ever.
      *
      * <pre>{@code
      * Optional<WriteTransaction> begun = database.beginExclusive(Duration.ofSeconds(10));
@@ -228,13 +228,13 @@ public final class Database implements AutoCloseable {
      * }
      * }</pre>
      *
-     * @param timeout how long to wait for the previous exclusive transaction or a bulk load
-     * @return the transaction, or nothing if the previous one or the load has not ended in time
-     * @throws IllegalStateException if this thread is in the iterator of {@link #bulkLoad}
+     * @param timeout how long to wait for another exclusive transaction or a bulk load to end
+     * @return the transaction, or nothing if the other one or the load has not ended in time
+     * @throws IllegalStateException as {@link #beginWrite()}
      * @throws InterruptedException if this thread is interrupted before the call or during the wait
      */
     public Optional<WriteTransaction> beginExclusive(Duration timeout) throws InterruptedException {
-        checkNotLoading();
+        checkCanWrite();
         long raw = await(timeout, pause -> Native.beginExclusive(handle.raw(), pause), begun -> begun != 0);
         if (raw == 0) {
             return Optional.empty();
@@ -273,7 +273,7 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * Runs a function in a read transaction.
+     * Runs a function in a read transaction, on the calling thread.
      *
      * @param function the function; it must not keep the transaction
      * @param <T> the type of the result
@@ -312,7 +312,7 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * As {@link #update}, for functions without a result.
+     * Does the same as {@link #update}, for functions without a result.
      *
      * @param function the function; it must not keep the transaction
      * @throws RetryableException if it still conflicts after 64 attempts
@@ -337,25 +337,29 @@ public final class Database implements AutoCloseable {
      * @param name the name
      * @return the table
      * @throws FulguriteException of the kind {@link ErrorKind#TABLE_EXISTS} if there is a table of this name
+     * @throws IllegalStateException as {@link #beginWrite()}
      */
     public Table createTable(String name) {
         return createTable(name, new TableOptions());
     }
 
     /**
-     * Creates a table.
+     * Creates a table. Waits while an exclusive transaction or a bulk load of another thread is running, as all changes
+     * of tables do.
      *
      * @param name the name
      * @param options the options
      * @return the table
-     * @throws FulguriteException of the kind {@link ErrorKind#TABLE_EXISTS} if there is a table of this name
+     * @throws FulguriteException of the kind {@link ErrorKind#TABLE_EXISTS} if there is a table of this name, and of
+     *     the kind {@link ErrorKind#INVALID} if an option is not valid
+     * @throws IllegalStateException as {@link #beginWrite()}
      */
     public Table createTable(String name, TableOptions options) {
         return create(name, options, false);
     }
 
     private Table create(String name, TableOptions options, boolean ifAbsent) {
-        Objects.requireNonNull(name, "name");
+        Table.checkName(name);
         // Opening an existing table does not wait.
         if ((isExclusive() || isLoading()) && !(ifAbsent && tableNames().contains(name))) {
             checkCanWrite();
@@ -380,7 +384,8 @@ public final class Database implements AutoCloseable {
      * @throws FulguriteException of the kind {@link ErrorKind#TABLE_NOT_FOUND} if there is none of this name
      */
     public Table openTable(String name) {
-        return new Table(this, Native.openTable(handle.raw(), Objects.requireNonNull(name, "name")), name);
+        Table.checkName(name);
+        return new Table(this, Native.openTable(handle.raw(), name), name);
     }
 
     /**
@@ -389,6 +394,7 @@ public final class Database implements AutoCloseable {
      * @param name the name
      * @return the table
      * @throws FulguriteException of the kind {@link ErrorKind#TABLE_MISMATCH} if an existing table has other options
+     * @throws IllegalStateException as {@link #beginWrite()}, if the table does not exist
      */
     public Table openOrCreateTable(String name) {
         return openOrCreateTable(name, new TableOptions());
@@ -401,6 +407,7 @@ public final class Database implements AutoCloseable {
      * @param options the options
      * @return the table
      * @throws FulguriteException of the kind {@link ErrorKind#TABLE_MISMATCH} if an existing table has other options
+     * @throws IllegalStateException as {@link #beginWrite()}, if the table does not exist
      */
     public Table openOrCreateTable(String name, TableOptions options) {
         return create(name, options, true);
@@ -410,6 +417,8 @@ public final class Database implements AutoCloseable {
      * Drops a table with all its entries. Existing snapshots still see it.
      *
      * @param table the table
+     * @throws FulguriteException of the kind {@link ErrorKind#TABLE_NOT_FOUND} if it was dropped already
+     * @throws IllegalStateException as {@link #beginWrite()}
      */
     public void dropTable(Table table) {
         checkCanWrite();
@@ -422,9 +431,11 @@ public final class Database implements AutoCloseable {
      * @param table the table
      * @param name the new name
      * @return the table by its new name; the old object still works
+     * @throws FulguriteException of the kind {@link ErrorKind#TABLE_EXISTS} if another table has the new name
+     * @throws IllegalStateException as {@link #beginWrite()}
      */
     public Table renameTable(Table table, String name) {
-        Objects.requireNonNull(name, "name");
+        Table.checkName(name);
         checkCanWrite();
         return new Table(this, Native.renameTable(handle.raw(), table.handle.raw(), name), name);
     }
@@ -440,15 +451,18 @@ public final class Database implements AutoCloseable {
 
     /**
      * Puts entries into a table. Their keys must be in strictly ascending order, as unsigned bytes. A load is several
-     * times faster than transactions, uses constant memory, and is atomic. It is durable when this returns. Commits of
-     * others wait until it ends. So the iterator must not change, checkpoint or close the same database: such calls on
-     * its thread throw {@link IllegalStateException}, and the iterator must not wait for those of other threads.
+     * times faster than transactions, uses constant memory, and is atomic. It is durable when this returns.
+     *
+     * <p>Commits of other transactions wait until the load ends. So the iterator must not change, checkpoint or close
+     * the same database, nor wait for another thread that does. On its thread, such calls throw {@link
+     * IllegalStateException}.
      *
      * @param table the table
      * @param entries the entries
      * @return what was loaded
      * @throws FulguriteException of the kind {@link ErrorKind#OUT_OF_ORDER} if a key is not above the one before;
      *     nothing is loaded then
+     * @throws IllegalStateException as {@link #beginWrite()}
      * @throws RuntimeException what the iterator throws; nothing is loaded then
      */
     public LoadSummary bulkLoad(Table table, Iterator<? extends Entry> entries) {
@@ -456,12 +470,15 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * Puts entries in any order into a table, as {@link #bulkLoad}. They are sorted in at most 256 MiB of memory, and in
-     * temporary files next to the database. If a key occurs more than once, its last value is stored.
+     * Puts entries in any order into a table, as {@link #bulkLoad}. They are sorted in at most 256 MiB of memory, and
+     * in temporary files next to the database. If a key occurs more than once, its last value is stored. The iterator
+     * is read before other commits wait.
      *
      * @param table the table
      * @param entries the entries
      * @return what was loaded
+     * @throws IllegalStateException as {@link #beginWrite()}
+     * @throws RuntimeException what the iterator throws; nothing is loaded then
      */
     public LoadSummary bulkLoadUnsorted(Table table, Iterator<? extends Entry> entries) {
         return load(table, entries, false);
@@ -486,9 +503,9 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * Returns the commits after a given one, in order, up to the newest durable one. The database must keep its log: see
-     * {@link DatabaseOptions#keepLog}. A consumer stores the sequence of the last commit that it has processed, ideally
-     * in the same transaction as its results, and continues after it when it restarts.
+     * Returns the commits after a given one, in order, up to the newest durable one. The database must keep its log:
+     * see {@link DatabaseOptions#keepLog}. A consumer stores the sequence of the last commit that it has processed,
+     * ideally in the same transaction as its results, and continues after it when it restarts.
      *
      * <pre>{@code
      * long seen = 0;
@@ -516,10 +533,11 @@ public final class Database implements AutoCloseable {
     /**
      * Waits for a durable commit after a given one. Commits that are visible but not durable are made durable.
      *
-     * @param after the sequence of a commit, or 0; one above the newest commit is not valid
+     * @param after the sequence of a commit, or 0
      * @param timeout how long to wait
      * @return the sequence of the newest durable commit, which is {@code after} if none followed in time
      * @throws InterruptedException if this thread is interrupted
+     * @throws FulguriteException of the kind {@link ErrorKind#INVALID} if {@code after} is above the newest commit
      */
     public long awaitDurable(long after, Duration timeout) throws InterruptedException {
         return await(timeout, pause -> Native.waitDurable(handle.raw(), after, pause), durable -> durable > after);
@@ -545,7 +563,7 @@ public final class Database implements AutoCloseable {
         }
     }
 
-    /** The milliseconds of a duration: none of a negative one, and at most as many as a number can have. */
+    /** The milliseconds of a duration: 0 for a negative one, at most {@link Long#MAX_VALUE}. */
     static long millisOf(Duration duration) {
         if (duration.isNegative()) {
             return 0;
@@ -563,16 +581,21 @@ public final class Database implements AutoCloseable {
         return Native.sync(handle.raw());
     }
 
-    /** Merges all commits so far into the file, and frees the log. */
+    /**
+     * Merges all commits so far into the file, and frees the log. Readers and writers continue meanwhile.
+     *
+     * @throws IllegalStateException if this thread is in the iterator of {@link #bulkLoad}
+     */
     public void checkpoint() {
         checkNotLoading();
         Native.checkpoint(handle.raw());
     }
 
     /**
-     * Removes unused space from the file. Readers and writers continue meanwhile.
+     * Removes unused space from the file. Readers and writers continue meanwhile. Pages of open snapshots stay.
      *
-     * @return the bytes by which it shrank
+     * @return the number of bytes by which the file shrank
+     * @throws IllegalStateException if this thread is in the iterator of {@link #bulkLoad}
      */
     public long compact() {
         checkNotLoading();
@@ -590,7 +613,7 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * Checks every page of the newest checkpoint.
+     * Checks every page of the newest checkpoint. Commits after it are not checked. Damage does not throw an exception.
      *
      * @return the report, with all damage
      */
@@ -610,7 +633,7 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * Returns whether the database is not closed.
+     * Returns whether the database is open: neither closed nor discarded.
      *
      * @return whether it is open
      */
@@ -631,9 +654,11 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * Closes this object and all its tables and transactions, after running calls have returned. If no other object of
-     * this process has the database open, merges all commits into the file and removes the log. A second call does
-     * nothing.
+     * Closes this object and all its tables, transactions and change feeds, after running calls have returned. If no
+     * other object of this process has the database open, this merges all commits into the file, and removes the log
+     * except for what {@link DatabaseOptions#keepLog} keeps. A second call does nothing.
+     *
+     * @throws IllegalStateException if this thread is in the iterator of {@link #bulkLoad}
      */
     @Override
     public void close() {
@@ -647,6 +672,8 @@ public final class Database implements AutoCloseable {
      * Closes this object as {@link #close} does, for a file that is deleted next: nothing is merged, written or synced.
      * Commits that are not in the file or its log are lost. Waits for a running bulk load. A second call does nothing,
      * and so does {@link #close} after it.
+     *
+     * @throws IllegalStateException if this thread is in the iterator of {@link #bulkLoad}
      */
     public void discard() {
         long released = released();

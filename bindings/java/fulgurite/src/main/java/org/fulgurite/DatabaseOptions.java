@@ -14,8 +14,8 @@ import org.fulgurite.options.MergeFunction;
 
 /**
  * Options for opening a database. {@link Database#options()} returns the defaults; each method changes one option and
- * returns this object. A negative size or duration throws {@link IllegalArgumentException}. Durations are rounded down
- * to milliseconds.
+ * returns this object. A negative size or duration throws {@link IllegalArgumentException}. Other values that are not
+ * allowed are errors of {@link #open}. Durations are rounded down to milliseconds. Use options on one thread at a time.
  */
 public final class DatabaseOptions {
     /** The native library leaves an option with this value at its default. */
@@ -48,8 +48,8 @@ public final class DatabaseOptions {
     }
 
     /**
-     * Sets whether to open the database for reading only. Default: false. If another process writes, reads show its
-     * newest checkpoint.
+     * Sets whether to open the database for reading only. Default: false. If another process has it open for writing,
+     * reads show its newest checkpoint.
      *
      * @param readOnly whether to open it for reading only
      * @return this
@@ -59,7 +59,7 @@ public final class DatabaseOptions {
     }
 
     /**
-     * Sets the page size of a new database. Default: 16,384.
+     * Sets the page size of a new database. Default: 16,384 bytes.
      *
      * @param bytes 8,192 or 16,384
      * @return this
@@ -80,9 +80,9 @@ public final class DatabaseOptions {
 
     /**
      * Sets the memory that commits use before a checkpoint writes them to the file. Default: a 64th of the memory of
-     * the machine, at least 64 MiB and at most 384 MiB.
+     * the machine or of the control group of the process, at least 64 MiB and at most 384 MiB.
      *
-     * @param bytes the memory in bytes, at most 8 GiB
+     * @param bytes the memory in bytes, 64 KiB to 8 GiB
      * @return this
      */
     public DatabaseOptions deltaBytes(long bytes) {
@@ -90,10 +90,10 @@ public final class DatabaseOptions {
     }
 
     /**
-     * Sets the memory for the changes of one write transaction. Further changes are spilled to the file. Default: 64
-     * MiB.
+     * Sets the memory for the changes of one write transaction. Above it, changes are spilled to the file. Default:
+     * half of {@link #deltaBytes}, at least 64 MiB and at most 192 MiB.
      *
-     * @param bytes the memory in bytes
+     * @param bytes the memory in bytes, at least 1 KiB
      * @return this
      */
     public DatabaseOptions writeSetBytes(long bytes) {
@@ -121,7 +121,8 @@ public final class DatabaseOptions {
     }
 
     /**
-     * Limits the size of the data file. Default: no limit.
+     * Limits the size of the data file. Writes above it throw {@link org.fulgurite.exceptions.StorageFullException}.
+     * Default: no limit.
      *
      * @param bytes the limit in bytes
      * @return this
@@ -131,8 +132,8 @@ public final class DatabaseOptions {
     }
 
     /**
-     * Sets whether to map the file and the log into memory. Default: true. Without a map, errors of the disk are
-     * exceptions and not signals that end the virtual machine.
+     * Sets whether to map the file and the log into memory. Default: true. Without a map, the page cache is used
+     * ({@link #cacheBytes}), and errors of the disk are exceptions and not signals that end the virtual machine.
      *
      * @param map whether to map them
      * @return this
@@ -142,7 +143,7 @@ public final class DatabaseOptions {
     }
 
     /**
-     * Sets whether to request huge pages for the map. Default: true.
+     * Sets whether to request huge pages for the map. Default: true. Without them, gets take about twice as long.
      *
      * @param hugePages whether to request them
      * @return this
@@ -152,7 +153,8 @@ public final class DatabaseOptions {
     }
 
     /**
-     * Sets whether a background thread runs checkpoints. Default: true.
+     * Sets whether a background thread runs checkpoints. Default: true. Without it, a checkpoint runs in {@link
+     * Database#checkpoint()}, or in a commit that finds the memory of {@link #deltaBytes} used up.
      *
      * @param background whether to use a background thread
      * @return this
@@ -162,7 +164,8 @@ public final class DatabaseOptions {
     }
 
     /**
-     * Sets how long opening waits if another process has the database open for writing. Default: zero.
+     * Sets how long opening waits if another process has the database open for writing, before it throws {@link
+     * org.fulgurite.exceptions.LockedException}. Default: zero.
      *
      * @param atMost the longest wait
      * @return this
@@ -172,7 +175,8 @@ public final class DatabaseOptions {
     }
 
     /**
-     * Retains so many bytes of log beyond what recovery needs. Default: 0.
+     * Sets how much log is kept beyond what recovery needs, for {@link Database#changes} and {@link Checkpoints}. Set
+     * it at every opening for writing: opening without it removes the kept log. Default: 0.
      *
      * @param bytes the size in bytes
      * @return this
@@ -182,28 +186,30 @@ public final class DatabaseOptions {
     }
 
     /**
-     * Limits the age of commits that no checkpoint has: a background thread then writes them to the file. Another
-     * process, such as one that makes a backup, sees only the newest checkpoint. Default: zero, which sets no limit.
+     * Limits the age of commits that are not in the file: when the oldest is older, the background thread runs a
+     * checkpoint. Another process, such as one that makes a backup, sees only the newest checkpoint. Default: zero,
+     * which sets no limit. A shorter age than a millisecond is rounded up to one.
      *
      * @param interval the greatest age
      * @return this
      */
     public DatabaseOptions checkpointInterval(Duration interval) {
-        return set(14, millis(interval));
+        long millis = millis(interval);
+        return set(14, millis == 0 && !interval.isZero() ? 1 : millis);
     }
 
     /**
-     * Registers a function for {@link WriteTransaction#merge} in tables with {@link TableOptions#mergeFunction} and this
-     * name. Register it at each opening: a table stores the name only. If this process already has the database open,
-     * the function that was registered first stays, and the opening fails with the kind {@code ALREADY_OPEN} if the
-     * first one did not register the name.
+     * Registers a function for {@link WriteTransaction#merge} in tables with {@link TableOptions#mergeFunction} and
+     * this name. Register it at each opening: a table stores the name only. If this process already has the database
+     * open, the functions of its first opening stay, and an opening with a new name fails with the kind {@code
+     * ALREADY_OPEN}.
      *
      * @param name the name, 1 to 255 bytes
      * @param function the function
      * @return this
      */
     public DatabaseOptions mergeFunction(String name, MergeFunction function) {
-        Objects.requireNonNull(name, "name");
+        Table.checkName(name);
         functions.put(name, new MergeCalls(Objects.requireNonNull(function, "function")));
         return this;
     }
@@ -223,15 +229,16 @@ public final class DatabaseOptions {
     }
 
     /**
-     * Opens the database. If this process already has it open with the same options, the result shares it.
+     * Opens the database. If this process already has it open with the same options, the result shares it. Close it.
      *
      * @param path the path of the file
      * @return the open database
      * @throws org.fulgurite.exceptions.LockedException if another process has it open for writing
      * @throws org.fulgurite.exceptions.CorruptException if it is damaged
      * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link
-     *     org.fulgurite.exceptions.ErrorKind#DATABASE_NOT_FOUND} if it does not exist and must not be created; of other
-     *     kinds if it cannot be opened
+     *     org.fulgurite.exceptions.ErrorKind#DATABASE_NOT_FOUND} if it does not exist and {@link #create} is not set,
+     *     of the kind {@code ALREADY_OPEN} if this process has it open with other options, of the kind {@code INVALID}
+     *     if an option is not valid, and of other kinds if it cannot be opened
      */
     public Database open(Path path) {
         Path absolute = Objects.requireNonNull(path, "path").toAbsolutePath();

@@ -1,5 +1,8 @@
 package org.fulgurite;
 
+import java.nio.charset.StandardCharsets;
+import java.util.Objects;
+import org.fulgurite.internal.Exceptions;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.Native;
 
@@ -58,5 +61,15 @@ public final class Table implements AutoCloseable {
     @Override
     public String toString() {
         return "table " + name;
+    }
+
+    /**
+     * Throws if a name has half of a surrogate pair. UTF-8 has no bytes for it, so several names would be the same.
+     */
+    static void checkName(String name) {
+        if (!StandardCharsets.UTF_8.newEncoder().canEncode(Objects.requireNonNull(name, "name"))) {
+            throw Exceptions.invalid("the name \"" + name
+                    + "\" has a surrogate without its partner, so it cannot be encoded as UTF-8; use another one");
+        }
     }
 }

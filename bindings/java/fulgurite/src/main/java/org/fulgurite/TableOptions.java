@@ -3,7 +3,10 @@ package org.fulgurite;
 import java.util.Objects;
 import org.fulgurite.options.MergeOperator;
 
-/** Options of a table, which are fixed when it is created. Each method changes one option and returns this object. */
+/**
+ * Options of a table, which are fixed when it is created. Each method changes one option and returns this object. A
+ * value that is not allowed is an error of the call that creates the table.
+ */
 public final class TableOptions {
     private static final int COUNTED = 1;
     private static final int PACKED = 2;
@@ -24,10 +27,10 @@ public final class TableOptions {
     }
 
     /**
-     * Sets whether exact counts of ranges remain fast while changes wait to be merged. Checkpoints take longer for
-     * that. Default: false.
+     * Sets whether exact counts of ranges stay fast while changes wait for a checkpoint. Checkpoints then take longer.
+     * Default: false.
      *
-     * @param counted whether they remain fast
+     * @param counted whether they stay fast
      * @return this
      */
     public TableOptions counted(boolean counted) {
@@ -35,7 +38,7 @@ public final class TableOptions {
     }
 
     /**
-     * Sets whether only the part of each key is stored that differs from the previous key. Keys with common prefixes
+     * Sets whether a key is stored without the prefix that it shares with the key before it. Keys with common prefixes
      * take a fraction of the space; gets and scans are slower. Default: false.
      *
      * @param packed whether to pack keys
@@ -46,7 +49,8 @@ public final class TableOptions {
     }
 
     /**
-     * Sets the alignment of values in the file. Default: 1.
+     * Sets the alignment of values in the file, in bytes. Default: 1. Values of a {@link #packed} table cannot be
+     * aligned.
      *
      * @param bytes 1, 4, 8 or 16
      * @return this
@@ -57,7 +61,7 @@ public final class TableOptions {
     }
 
     /**
-     * Sets the operator of {@link WriteTransaction#merge}. Default: none.
+     * Sets the operator of {@link WriteTransaction#merge}, instead of a {@link #mergeFunction}. Default: none.
      *
      * @param operator the operator
      * @return this
@@ -70,14 +74,15 @@ public final class TableOptions {
 
     /**
      * Sets a function of the program as the operator of {@link WriteTransaction#merge}, instead of {@link #merge}.
-     * Register the function under this name by {@link DatabaseOptions#mergeFunction} at each opening. Without it, merges
-     * throw an exception of the kind {@code MERGE_FUNCTION_MISSING}, and everything else works.
+     * Register the function under this name by {@link DatabaseOptions#mergeFunction} at each opening. Without it,
+     * merges throw an exception of the kind {@code MERGE_FUNCTION_MISSING}, and everything else works.
      *
      * @param name the name, 1 to 255 bytes
      * @return this
      */
     public TableOptions mergeFunction(String name) {
-        function = Objects.requireNonNull(name, "name");
+        Table.checkName(name);
+        function = name;
         operator = -1;
         return this;
     }
@@ -95,7 +100,7 @@ public final class TableOptions {
     }
 
     /**
-     * Sets the name of the type of the values. {@link MergeOperator}s use the form of numbers that it names. Default:
+     * Sets the name of the type of the values. {@link MergeOperator}s read and write numbers of this type. Default:
      * none.
      *
      * @param name the name, such as {@code i64}

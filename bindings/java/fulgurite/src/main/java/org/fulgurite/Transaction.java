@@ -39,8 +39,8 @@ public abstract class Transaction implements AutoCloseable {
      * @param table the table
      * @param key the key, from the position of the buffer to its limit; both stay as they are
      * @param value the buffer, direct or not
-     * @return the length of the value, which is greater than {@code value.remaining()} was if it does not fit; -1 if the
-     *     key does not exist
+     * @return the length of the value, which is greater than {@code value.remaining()} was if it does not fit; -1 if
+     *     the key does not exist
      */
     public int get(Table table, ByteBuffer key, ByteBuffer value) {
         return Room.get(handle.raw(), table.handle.raw(), key, value);
@@ -127,7 +127,8 @@ public abstract class Transaction implements AutoCloseable {
     }
 
     /**
-     * Returns the entries of a range in ascending order, for loops. An iterator need not be closed.
+     * Returns the entries of a range in ascending order, for loops. Iterators need not be closed. They cannot be used
+     * after the transaction ends.
      *
      * @param table the table
      * @param range the keys
@@ -179,11 +180,11 @@ public abstract class Transaction implements AutoCloseable {
     }
 
     /**
-     * Returns an estimate of the number of entries in a range, in the time of a few gets.
+     * Returns an estimate of the number of entries in a range, which takes the time of a few gets.
      *
      * @param table the table
      * @param range the keys
-     * @return the best guess
+     * @return the estimated number of entries
      */
     public long estimateCount(Table table, KeyRange range) {
         return Native.estimate(
@@ -208,7 +209,10 @@ public abstract class Transaction implements AutoCloseable {
         return handle.isOpen();
     }
 
-    /** Ends the transaction, after running calls of other threads have returned. A second call does nothing. */
+    /**
+     * Ends the transaction, after running calls of other threads have returned. A write transaction that was not
+     * committed discards its changes. A second call does nothing, and so does a call after a commit.
+     */
     @Override
     public void close() {
         handle.close();

@@ -7,8 +7,9 @@ import java.util.Objects;
 import org.fulgurite.internal.Exceptions;
 
 /**
- * A list of changes of one table, for {@link WriteTransaction#apply}. It can be used again after {@link #clear()}. A
- * batch is for one thread at a time.
+ * A list of changes of one table, for {@link WriteTransaction#apply}. It can be used again after {@link #clear()}. Use
+ * a batch on one thread at a time. A change that would make it larger than 2 GiB throws an exception of the kind {@code
+ * INVALID}.
  */
 public final class WriteBatch {
     private static final byte PUT = 0;
@@ -99,7 +100,7 @@ public final class WriteBatch {
         return changes;
     }
 
-    /** Removes all changes, and keeps the buffer. */
+    /** Removes all changes, and keeps the memory for new ones. */
     public void clear() {
         ((java.nio.Buffer) buffer).clear();
         changes = 0;

@@ -46,6 +46,8 @@ public final class WriteTransaction extends Transaction {
      * @param table the table
      * @param key the key, at most 64 MiB
      * @param value the value
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link
+     *     org.fulgurite.exceptions.ErrorKind#KEY_TOO_LONG} if the key is longer
      */
     public void put(Table table, byte[] key, byte[] value) {
         Room.change(handle.raw(), table.handle.raw(), Room.PUT, key, value);
@@ -88,12 +90,16 @@ public final class WriteTransaction extends Transaction {
     }
 
     /**
-     * Merges an operand into the value of a key by the table's {@link TableOptions#merge operator}. The operand is
-     * applied to the value that the key has when this transaction commits, so merges never conflict.
+     * Merges an operand into the value of a key, by the table's {@link TableOptions#merge operator} or {@link
+     * TableOptions#mergeFunction function}. The operand is applied to the value that the key has when this transaction
+     * commits, so merges do not conflict with each other. If that fails, {@link #commit()} throws an exception of the
+     * kind {@code UNMERGEABLE}.
      *
      * @param table the table
      * @param key the key
      * @param operand the operand
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link
+     *     org.fulgurite.exceptions.ErrorKind#INVALID} if the table has no operator, or the operand is not of its type
      */
     public void merge(Table table, byte[] key, byte[] operand) {
         Objects.requireNonNull(operand, "operand");
@@ -112,8 +118,8 @@ public final class WriteTransaction extends Transaction {
     }
 
     /**
-     * Deletes a key: the bytes of a buffer from its position to its limit. The buffer can be direct or not, and stays as
-     * it is.
+     * Deletes a key: the bytes of a buffer from its position to its limit. The buffer can be direct or not, and stays
+     * as it is.
      *
      * @param table the table
      * @param key the key
@@ -170,10 +176,12 @@ public final class WriteTransaction extends Transaction {
     }
 
     /**
-     * Commits with the durability of the database's options. The transaction ends, whatever the outcome.
+     * Commits with the durability of the database's options. The transaction ends, also if the commit fails.
      *
      * @return the sequence of the commit
      * @throws RetryableException if another transaction has committed a conflicting change: run this one again
+     * @throws IllegalStateException if this thread is in the iterator of {@link Database#bulkLoad}; the transaction
+     *     stays open then
      */
     public long commit() {
         database.checkNotLoading();
@@ -181,11 +189,13 @@ public final class WriteTransaction extends Transaction {
     }
 
     /**
-     * Commits with the given durability. The transaction ends, whatever the outcome.
+     * Commits with the given durability. The transaction ends, also if the commit fails.
      *
      * @param durability what the commit survives when this returns
      * @return the sequence of the commit
      * @throws RetryableException if another transaction has committed a conflicting change: run this one again
+     * @throws IllegalStateException if this thread is in the iterator of {@link Database#bulkLoad}; the transaction
+     *     stays open then
      */
     public long commit(Durability durability) {
         Objects.requireNonNull(durability, "durability");

@@ -8,6 +8,10 @@
  * values are copied, so the program can change its arrays after a call.
  *
  * <p>A database reports errors as {@link org.fulgurite.exceptions.FulguriteException}s, which are unchecked. Any method
- * can throw one, such as a {@link org.fulgurite.exceptions.ClosedException} if its object was closed.
+ * can throw one, such as a {@link org.fulgurite.exceptions.ClosedException} if its object was closed. The documentation
+ * of a method names only the kinds that a caller should expect.
+ *
+ * <p>Threads can share databases, tables, transactions and checkpoints. The documentation of other classes says if they
+ * are for one thread at a time.
  */
 package org.fulgurite;

@@ -582,4 +582,51 @@ class DatabaseTest extends WithDatabase {
             logger.removeHandler(handler);
         }
     }
+
+    private static void invalid(Executable call) {
+        FulguriteException thrown = assertThrows(FulguriteException.class, call);
+        assertEquals(ErrorKind.INVALID, thrown.kind());
+        assertTrue(thrown.getMessage().contains("a surrogate without its partner"), thrown.getMessage());
+    }
+
+    @Test
+    void namesWithHalfOfASurrogatePairAreRefused() {
+        String name = "a\ud800b";
+        invalid(() -> database.createTable(name));
+        invalid(() -> database.openOrCreateTable(name));
+        invalid(() -> database.openTable("a\udc00b"));
+        invalid(() -> database.renameTable(table, name));
+        invalid(() -> new TableOptions().mergeFunction(name));
+        invalid(() -> Database.options().mergeFunction(name, (key, value, operands) -> value));
+        assertEquals("\ud83c\udf4e", database.createTable("\ud83c\udf4e").name());
+    }
+
+    @Test
+    void aCursorEndsWithItsTransactionOrDatabaseWhichItsErrorNames() {
+        put("a", "1", "b", "2", "c", "3");
+        ReadTransaction txn = database.beginRead();
+        Cursor ofTransaction = txn.scan(table, KeyRange.all());
+        Cursor filling = txn.scan(table, KeyRange.all());
+        Cursor ofDatabase = database.scan(table, KeyRange.all());
+        assertTrue(ofTransaction.next() && filling.next() && ofDatabase.next());
+        txn.close();
+        for (Executable call : new Executable[] {ofTransaction::next, () -> filling.fill(ByteBuffer.allocate(100))}) {
+            ClosedException closed = assertThrows(ClosedException.class, call);
+            assertEquals("this read transaction is closed", closed.getMessage());
+        }
+        assertTrue(ofDatabase.next());
+        database.close();
+        assertEquals(
+                "this database is closed", assertThrows(ClosedException.class, ofDatabase::next).getMessage());
+        ofDatabase.close();
+        assertFalse(ofDatabase.next());
+    }
+
+    @Test
+    void aCheckpointIntervalBelowAMillisecondIsOneMillisecond() {
+        int position = 14;
+        assertEquals(1, Database.options().checkpointInterval(Duration.ofNanos(1)).values()[position]);
+        assertEquals(0, Database.options().checkpointInterval(Duration.ZERO).values()[position]);
+        assertEquals(2, Database.options().checkpointInterval(Duration.ofNanos(2_900_000)).values()[position]);
+    }
 }

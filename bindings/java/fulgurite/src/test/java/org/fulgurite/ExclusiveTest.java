@@ -27,11 +27,14 @@ class ExclusiveTest extends WithDatabase {
     }
 
     @Test
-    void anExclusiveTransactionNeverConflicts() throws InterruptedException {
+    void anExclusiveTransactionNeverConflicts() throws Exception {
         WriteTransaction exclusive =
                 database.beginExclusive(Duration.ofSeconds(1)).get();
-        assertEquals(Optional.empty(), database.beginExclusive(Duration.ofMillis(1)));
+        FutureTask<Optional<WriteTransaction>> other =
+                start(() -> database.beginExclusive(Duration.ofMillis(1)), new CountDownLatch(1), new Thread[1]);
+        assertEquals(Optional.empty(), other.get(1, TimeUnit.MINUTES));
         // On its thread, other changes would wait for ever.
+        assertThrows(IllegalStateException.class, () -> database.beginExclusive(Duration.ofDays(1)));
         assertThrows(IllegalStateException.class, database::beginWrite);
         assertThrows(IllegalStateException.class, this::put);
         assertThrows(IllegalStateException.class, () -> database.openOrCreateTable("other"));

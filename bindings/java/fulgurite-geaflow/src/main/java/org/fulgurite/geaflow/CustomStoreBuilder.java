@@ -1,6 +1,6 @@
 package org.fulgurite.geaflow;
 
-/** The builder under the name {@code Custom}, one of the names that views of GeaFlow can have as their backend. */
+/** The builder that GeaFlow finds as {@code Custom}, one of the names that views can have as their backend. */
 public final class CustomStoreBuilder extends FulguriteStoreBuilder {
     /** Creates the builder. It does not load the native library. */
     public CustomStoreBuilder() {

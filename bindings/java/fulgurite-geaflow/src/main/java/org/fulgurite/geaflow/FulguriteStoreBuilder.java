@@ -16,8 +16,8 @@ import org.fulgurite.geaflow.internal.keys.KeyMapStore;
 import org.fulgurite.geaflow.internal.keys.KeyValueStore;
 
 /**
- * Builds stores of GeaFlow's states: values, lists and maps for each key, graphs, and graphs with versions. GeaFlow
- * finds it as a service, under the name {@code FULGURITE}.
+ * Builds stores for states of GeaFlow: values, lists and maps for each key, static graphs, and dynamic graphs, which
+ * have versions. GeaFlow finds the builder as a service, under the name {@code FULGURITE}.
  */
 public class FulguriteStoreBuilder implements IStoreBuilder {
     private static final List<DataModel> MODELS = Collections.unmodifiableList(Arrays.asList(

@@ -8,10 +8,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The builder under the name {@code ROCKSDB}, if the system property {@code fulgurite.geaflow.rocksdb} is {@code true}.
- * Jobs that name RocksDB then use Fulgurite without a change of their configuration. GeaFlow takes the first builder of
- * a name on the class path, so put this module before geaflow-store-rocksdb. Sources of GeaFlow's DSL need its classes.
- * Stores of values can be cast to its {@code KVRocksdbStoreBase}.
+ * The builder that GeaFlow finds as {@code ROCKSDB}, if the system property {@code fulgurite.geaflow.rocksdb} is {@code
+ * true}. Jobs that name RocksDB then use Fulgurite without a change of their configuration.
+ *
+ * <p>GeaFlow uses the first builder of a name on the class path, so put this module before geaflow-store-rocksdb. Keep
+ * that module: sources of tables in GeaFlow's DSL need its classes. Programs can cast stores of values to its {@code
+ * KVRocksdbStoreBase}.
  */
 public final class RocksdbAliasStoreBuilder extends FulguriteStoreBuilder {
     private static final Logger LOGGER = LoggerFactory.getLogger(RocksdbAliasStoreBuilder.class);
@@ -29,7 +31,7 @@ public final class RocksdbAliasStoreBuilder extends FulguriteStoreBuilder {
                 return new RocksdbKeyValueStore<>();
             } catch (LinkageError noClass) {
                 // No program can then cast the store to that class.
-                LOGGER.debug("KVRocksdbStoreBase cannot be loaded: stores of values are none of its kind", noClass);
+                LOGGER.debug("KVRocksdbStoreBase cannot be loaded: stores of values cannot be cast to it", noClass);
             }
         }
         return super.getStore(model, configuration);

@@ -31,8 +31,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Reads a checkpoint that GeaFlow's RocksDB store has archived, and archives the same state with Fulgurite.
- * RocksDB's Java library must be on the class path; GeaFlow's RocksDB store brings it. {@link RocksdbMigrationCommand}
- * does this from the command line.
+ * RocksDB's Java library must be on the class path; it is a dependency of GeaFlow's RocksDB store. {@link
+ * RocksdbMigrationCommand} does the same from the command line.
  *
  * <pre>{@code
  * RocksdbMigration.migrate(DataModel.KV, from, to, 12);
@@ -67,14 +67,16 @@ public final class RocksdbMigration {
     }
 
     /**
-     * Migrates a checkpoint of a shard. Every record is read again from the new store and compared, and only then is the
-     * checkpoint archived. If anything fails, nothing is archived. Local files of the new state are deleted.
+     * Migrates a checkpoint of a shard. Reads every record again from the new store and compares it, before it archives
+     * the checkpoint. If anything fails, nothing is archived. Deletes local files of the new state.
      *
-     * @param model what the state is
-     * @param from where RocksDB's checkpoint is
-     * @param to where the new checkpoint will be, with the same id
-     * @param checkpointId the id
-     * @return how many records RocksDB had
+     * @param model the model of the state
+     * @param from the context of the state in RocksDB
+     * @param to the context of the new state
+     * @param checkpointId the id of both checkpoints
+     * @return the number of records in RocksDB's checkpoint
+     * @throws GeaflowRuntimeException if there is no such checkpoint, it does not fit the model, or reading, comparing
+     *     or archiving fails
      */
     public static long migrate(DataModel model, StoreContext from, StoreContext to, long checkpointId) {
         return migrate(
@@ -85,7 +87,7 @@ public final class RocksdbMigration {
                 text -> LOGGER.info("{} shard {}: {}", from.getName(), from.getShardId(), text));
     }
 
-    /** As the other method, but passes messages about the progress to {@code progress}. */
+    /** Does the same as the other method, but passes messages about the progress to {@code progress}. */
     static long migrate(
             DataModel model, StoreContext from, StoreContext to, long checkpointId, Consumer<String> progress) {
         ShardStore store = (ShardStore) new FulguriteStoreBuilder().getStore(model, to.getConfig());
@@ -164,7 +166,7 @@ public final class RocksdbMigration {
         }
     }
 
-    /** Another model may read records without an error, and make other ones of them. */
+    /** Checks the model: with a wrong one, records could be read without an error, and become other ones. */
     private void checkModel(List<String> families) {
         // A graph without versions that has a partition of the label "index" has no family of all edges.
         boolean hasVersions = families.contains("e") && families.contains("v_index");

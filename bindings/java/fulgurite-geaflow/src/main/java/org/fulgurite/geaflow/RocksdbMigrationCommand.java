@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.Arrays;
@@ -27,8 +28,8 @@ import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.geaflow.internal.shard.ShardDirectory;
 
 /**
- * {@link RocksdbMigration} as a command: migrates shards of a state, one after the other. The option {@code --help}
- * prints how it is used.
+ * {@link RocksdbMigration} as a command: migrates shards of a state, one after the other. {@code --help} prints its
+ * options.
  */
 public final class RocksdbMigrationCommand {
     static final String HELP = "Usage: java -cp CLASS_PATH org.fulgurite.geaflow.RocksdbMigrationCommand OPTIONS\n"
@@ -272,8 +273,10 @@ public final class RocksdbMigrationCommand {
         Properties properties = new Properties();
         try (InputStream stream = Files.newInputStream(Paths.get(file))) {
             properties.load(stream);
+        } catch (NoSuchFileException missing) {
+            throw new IllegalArgumentException("--properties: there is no file " + file, missing);
         } catch (IOException failed) {
-            throw new IllegalArgumentException("--properties: " + failed, failed);
+            throw new IllegalArgumentException("--properties: " + file + " cannot be read: " + failed, failed);
         }
         Map<String, String> values = new HashMap<>();
         properties.forEach((key, value) -> values.put((String) key, (String) value));

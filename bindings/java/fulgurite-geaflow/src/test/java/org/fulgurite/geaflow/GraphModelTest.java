@@ -38,7 +38,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Random elements of graphs, and every read with random conditions, beside a model that keeps all in lists. */
 class GraphModelTest extends WithRandomJob {
-    private static final int OPERATIONS = 1_500;
+    private static final int OPERATIONS = 1_000;
     private static final List<String> LABELS = Arrays.asList("", "knows", "likes", "\u0000", "x\u0001\bx");
     private static final long START = 1_000;
     private static final long CYCLE = 100;

@@ -3,16 +3,19 @@ package org.fulgurite.geaflow;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.ServiceLoader;
@@ -27,12 +30,15 @@ import org.apache.geaflow.state.DataModel;
 import org.apache.geaflow.store.IStoreBuilder;
 import org.apache.geaflow.store.api.key.IKVStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
+import org.fulgurite.Database;
+import org.fulgurite.exceptions.CorruptException;
 import org.fulgurite.exceptions.ErrorKind;
 import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.geaflow.internal.shard.ShardDirectory;
 import org.junit.jupiter.api.Test;
 
 class LifeCycleTest extends WithJob {
+    private static final int PAGE_BYTES = 16 << 10;
     private static final int CYCLES = Integer.getInteger("fulgurite.geaflow.cycles", 20);
 
     private static void refused(String message, Runnable call) {
@@ -104,8 +110,9 @@ class LifeCycleTest extends WithJob {
         Files.delete(local(0).resolve("state.ful"));
         List<String> before = names(local(0));
         assertTrue(before.stream().anyMatch(name -> name.startsWith("state.ful-log.")), before.toString());
-        FulguriteException thrown = assertThrows(FulguriteException.class, () -> store.init(context(0)));
-        assertEquals(ErrorKind.LOG_WITHOUT_DATABASE, thrown.kind());
+        GeaflowRuntimeException thrown = assertThrows(GeaflowRuntimeException.class, () -> store.init(context(0)));
+        assertEquals(ErrorKind.LOG_WITHOUT_DATABASE, ((FulguriteException) thrown.getCause()).kind());
+        assertTrue(thrown.getMessage().startsWith("cannot open the store state, shard 0: "), thrown.getMessage());
         assertTrue(names(local(0)).containsAll(before), names(local(0)).toString());
         Files.copy(killed.resolve("state.ful"), local(0).resolve("state.ful"));
         store.init(context(0));
@@ -129,6 +136,59 @@ class LifeCycleTest extends WithJob {
             assertEquals(1, store.recoveryLatest());
             assertEquals("archived", store.get("a"));
             store.close();
+        }
+    }
+
+    /** Opening reads few pages, so damage of the others is found later, and reported by any of these calls. */
+    @Test
+    void damageThatIsFoundAfterInitNamesTheShardAndItsDirectoryUntilTheStateIsRecovered() throws IOException {
+        IKVStatefulStore<String, String> store = values();
+        String value = new String(new char[500]).replace('\0', 'v');
+        for (int number = 0; number < 1_000; number++) {
+            store.put("key " + number, value);
+        }
+        store.archive(1);
+        store.close();
+        int damaged = 0;
+        try (RandomAccessFile file = new RandomAccessFile(local(0).resolve("state.ful").toFile(), "rw")) {
+            byte[] leaf = new byte[PAGE_BYTES];
+            for (long at = 2 * PAGE_BYTES; at < file.length(); at += PAGE_BYTES) {
+                file.seek(at);
+                file.readFully(leaf);
+                int place = new String(leaf, StandardCharsets.ISO_8859_1).indexOf(value);
+                if (place >= 0) {
+                    file.seek(at + place);
+                    file.write(new byte[64]);
+                    damaged++;
+                }
+            }
+        }
+        assertTrue(damaged > 10, damaged + " pages have entries");
+        store.init(context(0));
+        String remedy = "delete the directory " + local(0).toAbsolutePath() + ", and recover a checkpoint";
+        GeaflowRuntimeException read = assertThrows(GeaflowRuntimeException.class, () -> store.get("key 500"));
+        assertTrue(read.getMessage().startsWith("the store state, shard 0: "), read.getMessage());
+        assertTrue(read.getMessage().endsWith("; " + remedy), read.getMessage());
+        assertInstanceOf(CorruptException.class, read.getCause());
+        GeaflowRuntimeException archived = assertThrows(GeaflowRuntimeException.class, () -> store.archive(2));
+        assertTrue(archived.getMessage().endsWith("; " + remedy), archived.getMessage());
+        store.recovery(1);
+        assertEquals(value, store.get("key 500"));
+    }
+
+    @Test
+    void aFileThatIsNoneOfAShardIsRefused() throws IOException {
+        Path file = local(0).resolve("state.ful");
+        Files.createDirectories(file);
+        refused("delete the directory " + local(0).toAbsolutePath() + ", and recover", this::values);
+        refused("cannot open the store state, shard 0: ", this::values);
+        Files.delete(file);
+        try (Database other = Database.create(file)) {
+            other.createTable("fruit");
+        }
+        refused("is not the file of a shard: it has the tables [fruit]; ", this::values);
+        try (Database other = Database.create(file)) {
+            assertEquals(Collections.singletonList("fruit"), other.tableNames());
         }
     }
 

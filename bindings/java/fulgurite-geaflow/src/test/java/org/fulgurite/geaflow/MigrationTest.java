@@ -183,6 +183,7 @@ class MigrationTest extends WithJob {
             {"there is no class no.Such", "--model", "KList", "--shards", "0", "--value", "no.Such"},
             {"is not a java.util.function.Supplier", "--model", "STATIC_GRAPH", "--shards", "0", "--schema",
                 "java.lang.String"},
+            {"--properties: there is no file nofile", "--model", "KV", "--shards", "0", "--properties", "nofile"},
         };
         for (String[] options : wrong) {
             String printed = command(Arrays.copyOfRange(options, 1, options.length));

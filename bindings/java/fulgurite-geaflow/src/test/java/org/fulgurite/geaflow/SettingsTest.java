@@ -46,6 +46,14 @@ class SettingsTest extends WithJob {
             refused(prefix + "map.size.warning.threshold", "80", "it must be a number above 0 and up to 1");
             refused(prefix + "sync.mode", "sometimes", "it must be SYNC, META_SYNC or NO_SYNC");
             refused(prefix + "memory.size", "1000", "it must be at least 65536 bytes");
+            // This state has no partitions.
+            refused(prefix + "graph.store.partition.type", "labels", "it must be none, label or dt");
+            refused(
+                    prefix + "graph.store.dt.start",
+                    "2025-01-01",
+                    "it must be a number in the unit of the times, not a date");
+            refused(
+                    prefix + "graph.store.dt.cycle", "0", "it must be a number in the unit of the times, at least 1");
             for (String level : new String[] {"-1", "23", "on"}) {
                 refused(prefix + "checkpoint.compression", level, "it must be a level from 1 to 22, or 0 for none");
             }
@@ -190,6 +198,16 @@ class SettingsTest extends WithJob {
         configuration.put("geaflow.store.fulgurite.mapsize", "100000000");
         assertTrue(logged(this::values).contains("WARN geaflow.store.fulgurite.mapsize is not a key of this store: "
                 + "it is ignored; the nearest key is geaflow.store.fulgurite.map.size"));
+    }
+
+    @Test
+    void partitionsThatReadsCannotUseAreLogged() {
+        String warning = "WARN reads go to all partitions, as conditions are compiled: set "
+                + "geaflow.store.filter.codegen.enable to false to use them";
+        configuration.put("geaflow.store.fulgurite.graph.store.partition.type", "label");
+        assertTrue(logged(() -> graph(Elements.TEXTS).close()).contains(warning));
+        configuration.put("geaflow.store.filter.codegen.enable", "false");
+        assertFalse(logged(() -> graph(Elements.TEXTS).close()).contains(warning));
     }
 
     /** Each state is archived at its own level, and recovered at every level. */

@@ -27,8 +27,8 @@ public final class Change {
         /** The key has this value: from a put, or as the result of a merge. */
         PUT,
         /**
-         * The key got a large value that is no longer stored. A later commit of the same feed replaced it, deleted the
-         * key, dropped the table or reports a bulk load of the table.
+         * The key got a large value that is no longer stored. A later commit of the same feed replaces it, deletes the
+         * key, drops the table, or reports a bulk load of the table.
          */
         SUPERSEDED,
         /** The key was deleted. */

@@ -12,9 +12,9 @@ import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.Native;
 
 /**
- * The commits after a given one, in order, up to the newest commit that was durable when the feed was opened. See {@link
- * org.fulgurite.Database#changes}. A feed is for one thread at a time. It keeps a snapshot and its part of the log until
- * it is closed.
+ * The commits after a given one, in order, up to the newest commit that was durable when the feed was opened. See
+ * {@link org.fulgurite.Database#changes}. Close it: it keeps a snapshot and its part of the log until then. Use a feed
+ * on one thread at a time.
  */
 public final class ChangeFeed implements Iterator<Commit>, AutoCloseable {
     private static final int BATCH_BYTES = 256 << 10;
@@ -30,7 +30,7 @@ public final class ChangeFeed implements Iterator<Commit>, AutoCloseable {
     private ByteBuffer batch = ByteBuffer.allocate(0);
 
     /**
-     * For {@link org.fulgurite.Database#changes}, which opens feeds.
+     * Opens a feed. Programs call {@link org.fulgurite.Database#changes} instead.
      *
      * @param database the database, which stays reachable
      * @param open opens the handle of this object

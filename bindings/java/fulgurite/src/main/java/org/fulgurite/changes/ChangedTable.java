@@ -16,7 +16,7 @@ public final class ChangedTable {
     }
 
     /**
-     * Returns the number of the table, which renaming does not change and which no later table gets.
+     * Returns the number of the table. Renaming does not change it, and no later table gets it.
      *
      * @return the number; nothing for a dropped table that was created before the feed begins
      */

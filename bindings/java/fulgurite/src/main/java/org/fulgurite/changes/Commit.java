@@ -26,7 +26,7 @@ public final class Commit {
      * Returns the changes in the order in which they take effect. A key is changed at most once, unless its table is
      * dropped and created again.
      *
-     * @return the changes
+     * @return the changes, in a list that cannot be modified
      */
     public List<Change> changes() {
         return changes;

@@ -5,14 +5,14 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Where checkpoints are kept: a directory, a distributed file system, an object store. Names consist of letters,
- * digits, {@code -}, {@code _}, {@code .} and {@code /}. A method must not call the {@link org.fulgurite.Checkpoints}
- * that calls it.
+ * A storage of checkpoints, such as a directory, a distributed file system or an object store. Names consist of
+ * letters, digits, {@code -}, {@code _}, {@code .} and {@code /}. Methods are called on the thread that uses the {@link
+ * org.fulgurite.Checkpoints}, one at a time. They must not use that object.
  */
 public interface CheckpointStorage {
     /**
-     * Stores a local file under a name, and replaces a stored file of that name. When this returns, the stored file must
-     * be whole and stay, even if the power fails. The local file may be moved.
+     * Stores a local file under a name, and replaces a stored file of that name. When this returns, the stored file
+     * must be complete and survive a power cut. The method may move the local file.
      *
      * @param name the name
      * @param file the local file
@@ -30,7 +30,7 @@ public interface CheckpointStorage {
     void fetch(String name, Path path) throws IOException;
 
     /**
-     * Removes a stored file, which must stay removed even if the power fails. One that does not exist is no error.
+     * Removes a stored file. The removal must survive a power cut. If there is no such file, this does nothing.
      *
      * @param name the name
      * @throws IOException if it was not removed

@@ -14,7 +14,7 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** A directory in which checkpoints are kept. It is created when the first one is stored. */
+/** A storage of checkpoints in a directory, which is created when the first file is stored. */
 public final class DirectoryStorage implements CheckpointStorage {
     private final Path directory;
 

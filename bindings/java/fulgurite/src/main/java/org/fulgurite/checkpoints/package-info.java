@@ -1,2 +1,2 @@
-/** Where checkpoints of a database are kept: see {@link org.fulgurite.Checkpoints}. */
+/** Storages of checkpoints: see {@link org.fulgurite.Checkpoints}. */
 package org.fulgurite.checkpoints;

@@ -1,6 +1,6 @@
 package org.fulgurite.exceptions;
 
-/** The object was closed. */
+/** The object, or its database, was closed. */
 public class ClosedException extends FulguriteException {
     private static final long serialVersionUID = 1L;
 

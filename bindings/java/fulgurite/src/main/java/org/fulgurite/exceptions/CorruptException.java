@@ -1,6 +1,6 @@
 package org.fulgurite.exceptions;
 
-/** A file of the database is damaged. */
+/** A file is damaged: restore a backup. */
 public class CorruptException extends FulguriteException {
     private static final long serialVersionUID = 1L;
 

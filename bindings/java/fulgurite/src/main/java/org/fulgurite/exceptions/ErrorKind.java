@@ -7,7 +7,7 @@ package org.fulgurite.exceptions;
 public enum ErrorKind {
     /** A system call failed. */
     IO,
-    /** The disk is full. */
+    /** The disk, or the user's disk quota, is full. */
     DISK_FULL,
     /** The database would exceed its maximum size. */
     QUOTA_EXCEEDED,
@@ -17,7 +17,7 @@ public enum ErrorKind {
     DIRECTORY_NOT_FOUND,
     /** The log of a database exists, but its file is missing. */
     LOG_WITHOUT_DATABASE,
-    /** A file already exists at the path of a backup. */
+    /** A file already exists at the path of a backup or of a new database. */
     FILE_EXISTS,
     /** The file is not a Fulgurite database. */
     NOT_A_DATABASE,
@@ -25,11 +25,11 @@ public enum ErrorKind {
     UNSUPPORTED_FORMAT,
     /** A file is damaged. */
     CORRUPT,
-    /** The database is already open for writing. */
+    /** Another process, or this one under another name, has the database open for writing. */
     LOCKED,
     /** The file was renamed, replaced or removed while the database was open. */
     MOVED,
-    /** The database was opened before a fork of the process. */
+    /** A parent process opened the database. */
     FORKED,
     /** A segment of the log is missing. */
     LOG_MISSING,
@@ -43,7 +43,7 @@ public enum ErrorKind {
     INDETERMINATE,
     /** Another transaction has committed a conflicting change. */
     CONFLICT,
-    /** Too much was committed since the transaction began. */
+    /** Too much was committed since the transaction began to check it for conflicts. */
     TRANSACTION_TOO_OLD,
     /** The log no longer contains the requested changes. */
     CHANGES_GONE,
@@ -61,13 +61,13 @@ public enum ErrorKind {
     KEY_TOO_LONG,
     /** A value is longer than 4 GiB − 1. */
     VALUE_TOO_LONG,
-    /** A merge failed. */
+    /** A merge failed, such as by an exception of its function, or by a sum out of range. */
     UNMERGEABLE,
-    /** A merge function failed. */
+    /** A merge function failed. Merges report {@link #UNMERGEABLE} for this reason. */
     MERGE_FUNCTION,
     /** The merge function of the table is not registered. */
     MERGE_FUNCTION_MISSING,
-    /** A sum is out of range. */
+    /** A sum is out of range. Merges report {@link #UNMERGEABLE} for this reason. */
     OVERFLOW,
     /** The keys of a sorted load are not in ascending order. */
     OUT_OF_ORDER,

@@ -1,6 +1,6 @@
 package org.fulgurite.exceptions;
 
-/** Another process, or another handle of this process, has the database open for writing. */
+/** Another process, or this one under another name, has the database open for writing. */
 public class LockedException extends FulguriteException {
     private static final long serialVersionUID = 1L;
 

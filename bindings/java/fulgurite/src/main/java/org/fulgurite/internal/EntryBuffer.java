@@ -8,8 +8,8 @@ import java.util.Objects;
 import org.fulgurite.Entry;
 
 /**
- * Takes entries from an iterator, many in a batch, in the form that {@code crates/java/src/batch.rs} describes. A bulk load
- * calls it.
+ * Packs the entries of an iterator into batches, in the form that {@code crates/java/src/batch.rs} describes. A bulk
+ * load calls it.
  */
 public final class EntryBuffer {
     private static final int BATCH_BYTES = 256 << 10;
@@ -21,7 +21,7 @@ public final class EntryBuffer {
     /** An entry that did not fit into the last batch. */
     private Entry left;
 
-    /** Takes entries from an iterator. */
+    /** Packs the entries of this iterator. */
     public EntryBuffer(Iterator<? extends Entry> entries) {
         this.entries = Objects.requireNonNull(entries, "entries");
     }

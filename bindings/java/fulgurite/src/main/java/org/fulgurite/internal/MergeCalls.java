@@ -32,7 +32,7 @@ public final class MergeCalls {
         while (arguments.hasRemaining()) {
             operands.add(next(arguments));
         }
-        // One may read what another transaction merged, and so call a function.
+        // The function may read a key that another transaction merged into, which calls a function on this thread.
         Boolean before = RUNNING.get();
         RUNNING.set(true);
         try {

@@ -3,19 +3,25 @@ package org.fulgurite.internal;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.UserPrincipal;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.Properties;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Loads the native library: the file that the system property {@code fulgurite.library} names, or a library in
@@ -29,6 +35,17 @@ final class NativeLibrary {
 
     /** The directory for copies of the library. */
     private static final String DIRECTORY_PROPERTY = "fulgurite.directory";
+
+    private static final String REMEDY_FOR_FILE = "; let " + FILE_PROPERTY
+            + " name the file of Fulgurite's native library for this platform, or remove it to use the one in the jar";
+
+    /** A copy that no program has loaded for so long is removed. */
+    private static final Duration KEPT = Duration.ofDays(30);
+
+    /** The names of copies, and of copies that a program has not finished. */
+    private static final Pattern COPY = Pattern.compile(
+            Pattern.quote(System.mapLibraryName(NAME + "-@")).replace("@", "\\E[0-9a-f]{32}(-[0-9]+)?\\Q") + "|" + NAME
+                    + "[0-9]+\\.new");
 
     /** A virtual machine loads a file for one class loader only, so each further one gets a copy. */
     private static final int COPIES_MAX = 1000;
@@ -52,8 +69,14 @@ final class NativeLibrary {
     private NativeLibrary() {}
 
     static void load() {
-        loadFile();
-        String library = Native.version();
+        Path given = loadFile();
+        String library;
+        try {
+            library = Native.version();
+        } catch (UnsatisfiedLinkError foreign) {
+            throw failed("the library " + (given == null ? "in the jar" : given) + " is not the native library of Fulgurite"
+                    + REMEDY_FOR_FILE, foreign);
+        }
         String classes = versionOfClasses();
         if (!library.equals(classes)) {
             throw new UnsatisfiedLinkError("the native library of Fulgurite has version " + library
@@ -62,12 +85,13 @@ final class NativeLibrary {
         }
     }
 
-    private static void loadFile() {
+    /** Loads the library. Returns its file, or null if it is that of a jar. */
+    private static Path loadFile() {
         String file = System.getProperty(FILE_PROPERTY);
         Path found = file != null ? given(file) : inLibraryPath();
         if (found != null) {
             load(found);
-            return;
+            return found;
         }
         String platform = Platform.ofThisMachine();
         String resource = "org/fulgurite/native/" + platform + "/" + System.mapLibraryName(NAME);
@@ -76,6 +100,7 @@ final class NativeLibrary {
                 throw new UnsatisfiedLinkError(Platform.missing(platform, versionOfClasses(), FILE_PROPERTY));
             }
             loadCopy(hash(stream), () -> open(resource));
+            return null;
         } catch (IOException error) {
             throw failed("the native library cannot be read from the jar: " + error, error);
         }
@@ -86,8 +111,7 @@ final class NativeLibrary {
         Path path = Paths.get(file).toAbsolutePath();
         if (file.isEmpty() || !Files.isRegularFile(path)) {
             String offence = file.isEmpty() ? "is empty" : "names " + path + ", which is not a file";
-            throw new UnsatisfiedLinkError("the system property " + FILE_PROPERTY + " " + offence
-                    + "; let it name the file of the native library, or remove it to use the one in the jar");
+            throw new UnsatisfiedLinkError("the system property " + FILE_PROPERTY + " " + offence + REMEDY_FOR_FILE);
         }
         return path;
     }
@@ -110,7 +134,7 @@ final class NativeLibrary {
         } catch (UnsatisfiedLinkError error) {
             if (!isLoadedElsewhere(error)) {
                 throw failed("the native library " + file + ", which " + FILE_PROPERTY
-                        + " or java.library.path names, cannot be loaded: " + error.getMessage(), error);
+                        + " or java.library.path names, cannot be loaded: " + error.getMessage() + REMEDY_FOR_FILE, error);
             }
             try (InputStream stream = Files.newInputStream(file)) {
                 loadCopy(hash(stream), () -> Files.newInputStream(file));
@@ -145,6 +169,7 @@ final class NativeLibrary {
             }
             try {
                 System.load(file.toString());
+                removeOld(directory, FileTime.from(Instant.now().minus(KEPT)));
                 return;
             } catch (UnsatisfiedLinkError error) {
                 if (!isLoadedElsewhere(error)) {
@@ -157,8 +182,35 @@ final class NativeLibrary {
         throw new UnsatisfiedLinkError("more than " + COPIES_MAX + " class loaders use Fulgurite in this process");
     }
 
+    /**
+     * Removes copies of other versions that no program has loaded since a time, as far as that is possible. A process
+     * that has loaded one keeps it: on Linux, what is mapped stays; other systems refuse.
+     */
+    static void removeOld(Path directory, FileTime before) {
+        try (Stream<Path> files = Files.list(directory)) {
+            for (Path file : (Iterable<Path>) files::iterator) {
+                boolean isCopy = COPY.matcher(file.getFileName().toString()).matches();
+                if (isCopy && Files.getLastModifiedTime(file).compareTo(before) < 0) {
+                    Files.deleteIfExists(file);
+                }
+            }
+        } catch (IOException | UncheckedIOException kept) {
+            // The directory may be read-only, or another process removes them too.
+        }
+    }
+
+    /** Notes that a copy is used, if the directory can be written. */
+    static void touch(Path file) {
+        try {
+            Files.setLastModifiedTime(file, FileTime.from(Instant.now()));
+        } catch (IOException readOnly) {
+            // Then nothing is removed from the directory either.
+        }
+    }
+
     private static void write(Path directory, Path file, String hash, Content content) throws IOException {
         if (Files.isRegularFile(file)) {
+            touch(file);
             try (InputStream stream = Files.newInputStream(file)) {
                 if (hash(stream).equals(hash)) {
                     return;
@@ -180,22 +232,37 @@ final class NativeLibrary {
         }
     }
 
-    /** The directory for copies. No other user can replace them, except those who own a directory that is given. */
+    /** The directory for copies. Other users cannot replace them, except the owner and group of a given directory. */
     private static Path directory() {
         String given = System.getProperty(DIRECTORY_PROPERTY);
         if (given != null) {
-            return created(Paths.get(given).toAbsolutePath(), true);
+            return created(givenDirectory(given), true);
         }
-        String cache = System.getenv("XDG_CACHE_HOME");
-        String home = System.getProperty("user.home");
-        if (cache != null && !cache.isEmpty()) {
-            return created(Paths.get(cache, "fulgurite"), false);
+        return created(byDefault(System.getenv("XDG_CACHE_HOME"), System.getProperty("user.home")), false);
+    }
+
+    /** The directory that the system property names. */
+    static Path givenDirectory(String given) {
+        Path path = Paths.get(given).toAbsolutePath();
+        if (given.isEmpty() || Files.exists(path) && !Files.isDirectory(path)) {
+            String offence = given.isEmpty() ? "is empty" : "names " + path + ", which is not a directory";
+            throw new UnsatisfiedLinkError("the system property " + DIRECTORY_PROPERTY + " " + offence
+                    + "; let it name a directory, which need not exist, or remove it");
+        }
+        return path;
+    }
+
+    /** The directory for copies that is used if none is given. */
+    static Path byDefault(String cache, String home) {
+        // The XDG Base Directory Specification ignores relative paths.
+        if (cache != null && Paths.get(cache).isAbsolute()) {
+            return Paths.get(cache, "fulgurite");
         }
         if (home != null && Files.isWritable(Paths.get(home))) {
-            return created(Paths.get(home, ".cache", "fulgurite"), false);
+            return Paths.get(home, ".cache", "fulgurite");
         }
         String name = "fulgurite-" + System.getProperty("user.name");
-        return created(Paths.get(System.getProperty("java.io.tmpdir"), name), false);
+        return Paths.get(System.getProperty("java.io.tmpdir"), name);
     }
 
     static Path created(Path directory, boolean isGiven) {

@@ -9,10 +9,10 @@ import java.nio.LongBuffer;
 import java.util.Objects;
 
 /**
- * Memory of a thread outside of Java's heap. Keys and values go through it to the native library and back, and the
- * first quads of a pattern come through it. The library reads and writes it without a call into the virtual machine.
- * Keys and values that do not fit go as arrays, and so do those of virtual threads, because a program may have millions
- * of these.
+ * Memory of a thread outside of Java's heap, by which keys, values and the first quads of a pattern are passed to and
+ * from the native library. The library reads and writes it without a call into the virtual machine. Keys and values
+ * that do not fit are passed as arrays, and so are those of virtual threads, because a program may have millions of
+ * these.
  */
 public final class Room {
     /** The number of a {@code put}: see {@code crates/java/src/writes.rs}. */
@@ -35,7 +35,7 @@ public final class Room {
     /** {@code Thread.isVirtual}, or null before Java 21. */
     private static final MethodHandle IS_VIRTUAL = isVirtualMethod();
 
-    /** Of threads for which there was no memory: it is always in use, so their keys and values go as arrays. */
+    /** For threads without memory: it is always in use, so their keys and values are passed as arrays. */
     private static final Room NONE = new Room(null, null, 0);
 
     private final ByteBuffer buffer;
@@ -107,8 +107,8 @@ public final class Room {
     }
 
     /**
-     * Returns the length of the value of the key in the buffer, or -1. The value is behind the key if it fits; if it has
-     * at most {@code most} bytes, it is in {@link #large} otherwise.
+     * Returns the length of the value of the key in the buffer, or -1. The value is behind the key if it fits; if it
+     * has at most {@code most} bytes, it is in {@link #large} otherwise.
      */
     private int find(long txn, long table, int most) {
         isUsed = true;

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Paths;
 import org.fulgurite.checkpoints.CheckpointStorage;
 
-/** Calls a storage of checkpoints. Native methods call it, and report that a call has thrown; it keeps the reason. */
+/** Calls a storage of checkpoints for native methods. These report that a call has thrown; this object keeps what. */
 public final class StorageCalls {
     private final CheckpointStorage storage;
     private Throwable failure;
@@ -14,7 +14,7 @@ public final class StorageCalls {
         this.storage = storage;
     }
 
-    /** What the last call has thrown since this was asked last; null if none has. */
+    /** Returns what a call has thrown since the last call of this method; null if none has. */
     public Throwable takeFailure() {
         Throwable taken = failure;
         failure = null;

@@ -1,8 +1,8 @@
 package org.fulgurite.options;
 
-/** What a commit survives when {@code commit} returns. */
+/** What a commit survives after {@code commit} has returned. */
 public enum Durability {
-    /** The log is written later. A crash of the process can lose the newest commits. */
+    /** Nothing: the log is written later, and a crash of the process can lose the newest commits. */
     MEMORY,
     /** The commit is in the page cache of the operating system: it survives a crash of the process. */
     LOG,

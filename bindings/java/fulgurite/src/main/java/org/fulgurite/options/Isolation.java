@@ -1,6 +1,6 @@
 package org.fulgurite.options;
 
-/** The checks of a write transaction when it commits. */
+/** What is checked when a write transaction commits. */
 public enum Isolation {
     /** It commits only if no key that it wrote has changed since its snapshot. Write skew is possible. */
     SNAPSHOT,

@@ -6,11 +6,11 @@ import java.util.List;
  * A function that changes values: see {@link org.fulgurite.DatabaseOptions#mergeFunction}. The commit calls it with the
  * value that the key then has, so transactions that merge into the same key do not conflict.
  *
- * <p>It depends on its arguments only and is quick: other commits may wait while it runs. It must not use the
- * transaction that calls it, nor write to a database, open or close one: such a call throws an exception of the kind
- * {@code INVALID}. Several threads call it at the same time, and it may be called several times for one merge. If it
- * throws, the call that needs the value fails with the kind {@code UNMERGEABLE} and changes nothing: {@code get} or
- * another read, {@code merge} or {@code commit}.
+ * <p>The result must depend on the arguments only: the function may be called several times for one merge, and several
+ * threads may call it at the same time. It must be quick, because other commits may wait while it runs. It must not use
+ * the transaction that calls it, nor write to a database, open or close one: such a call throws an exception of the
+ * kind {@code INVALID}. If it throws, the call that needs the value fails with the kind {@code UNMERGEABLE} and changes
+ * nothing: {@code get} or another read, {@code merge} or {@code commit}.
  */
 @FunctionalInterface
 public interface MergeFunction {

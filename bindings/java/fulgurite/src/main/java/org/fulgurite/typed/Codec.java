@@ -4,9 +4,8 @@ import java.util.Objects;
 import java.util.function.Function;
 
 /**
- * A type of keys and values, and their encodings. The encodings of keys, compared as unsigned bytes, have the order of
- * the keys. {@link Codecs} has the codecs; {@link #map} makes one for a class of your own. Codecs have no state: threads
- * can share them.
+ * Encodes and decodes keys and values of a type. Encoded keys, compared as unsigned bytes, sort as the keys do. {@link
+ * Codecs} has the codecs; {@link #map} makes one for a class of your own. Codecs have no state: threads can share them.
  *
  * @param <T> the Java class
  */
@@ -50,6 +49,7 @@ public abstract class Codec<T> {
      *
      * @param key the key
      * @return the bytes
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@code INVALID} if it is outside of the type
      */
     public final byte[] encodeKey(T key) {
         return encode(key, true);
@@ -60,7 +60,8 @@ public abstract class Codec<T> {
      *
      * @param bytes the stored bytes
      * @return the key
-     * @throws org.fulgurite.exceptions.FulguriteException if no key of this type has these bytes
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@code DECODE} if no key of this type has these
+     *     bytes
      */
     public final T decodeKey(byte[] bytes) {
         return decode(bytes, true);
@@ -71,6 +72,7 @@ public abstract class Codec<T> {
      *
      * @param value the value
      * @return the bytes
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@code INVALID} if it is outside of the type
      */
     public final byte[] encodeValue(T value) {
         return encode(value, false);
@@ -81,7 +83,8 @@ public abstract class Codec<T> {
      *
      * @param bytes the stored bytes
      * @return the value
-     * @throws org.fulgurite.exceptions.FulguriteException if no value of this type has these bytes
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@code DECODE} if no value of this type has these
+     *     bytes
      */
     public final T decodeValue(byte[] bytes) {
         return decode(bytes, false);

@@ -11,7 +11,8 @@ import java.util.UUID;
 import org.fulgurite.internal.Exceptions;
 
 /**
- * The codecs. The encodings are those of Fulgurite's typed tables in all languages.
+ * The codecs of all types. The encodings are those of Fulgurite's typed tables in all languages. A value that is not in
+ * the range of the type is an error of the kind {@code INVALID}.
  *
  * <table>
  * <caption>Types</caption>
@@ -195,7 +196,7 @@ public final class Codecs {
                     .array());
 
     /**
-     * Returns the type {@code bytes[N]}: exactly this many bytes.
+     * Returns the codec of {@code bytes[N]}: exactly this many bytes.
      *
      * @param length the number of bytes, at most 64 MiB
      * @return the codec
@@ -215,7 +216,7 @@ public final class Codecs {
     }
 
     /**
-     * Returns the type {@code option<T>}: a value, or nothing.
+     * Returns the codec of {@code option<T>}: a value, or nothing.
      *
      * @param codec the type of the value
      * @param <T> the class of the value
@@ -239,7 +240,7 @@ public final class Codecs {
     }
 
     /**
-     * Returns a type of pairs.
+     * Returns a codec of pairs.
      *
      * @param first the type of the first element
      * @param second the type of the second element
@@ -252,7 +253,8 @@ public final class Codecs {
     }
 
     /**
-     * Returns a type of lists. Use {@link Codec#map} to convert them to a class of your own.
+     * Returns a codec of lists with elements of these types. Use {@link Codec#map} to convert the lists to a class of
+     * your own.
      *
      * @param elements the types of the elements, one to eight
      * @return the codec

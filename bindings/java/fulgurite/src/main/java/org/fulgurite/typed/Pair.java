@@ -3,7 +3,7 @@ package org.fulgurite.typed;
 import java.util.Objects;
 
 /**
- * Two objects, of which neither is null.
+ * Two objects. Neither is null.
  *
  * @param <A> the class of the first
  * @param <B> the class of the second

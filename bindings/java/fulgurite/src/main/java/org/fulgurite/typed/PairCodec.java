@@ -4,7 +4,7 @@ import java.util.Objects;
 import org.fulgurite.KeyRange;
 
 /**
- * A type of pairs, which are ordered by the first element, then by the second.
+ * A codec of pairs. They are ordered by the first element, then by the second.
  *
  * @param <A> the class of the first element
  * @param <B> the class of the second element

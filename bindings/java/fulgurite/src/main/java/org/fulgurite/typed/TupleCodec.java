@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
 import org.fulgurite.KeyRange;
 import org.fulgurite.internal.Exceptions;
 
-/** A type of lists with one to eight elements of given types. Lists are ordered by the first element that differs. */
+/** A codec of lists with one to eight elements of given types. They are ordered by the first element that differs. */
 public final class TupleCodec extends Codec<List<Object>> {
     private static final int ELEMENTS_MAX = 8;
 
@@ -62,6 +62,8 @@ public final class TupleCodec extends Codec<List<Object>> {
      *
      * @param values the first elements, fewer than the type has
      * @return the range
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@code INVALID} if there are as many elements as
+     *     the type has, or one is not of its type
      */
     public KeyRange startingWith(Object... values) {
         if (values.length >= elements.size()) {

@@ -18,7 +18,7 @@ import org.fulgurite.internal.Exceptions;
 
 /**
  * A table of typed keys and values. The database records their types, and refuses to open the table with others. Keys
- * sort in the order of their type.
+ * sort in the order of their type. Threads can share a table.
  *
  * <pre>{@code
  * PairCodec<String, Long> userAndTime = Codecs.pair(Codecs.STRING, Codecs.I64);
@@ -58,6 +58,8 @@ public final class TypedTable<K, V> implements AutoCloseable {
      * @param <K> the class of the keys
      * @param <V> the class of the values
      * @return the table
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link ErrorKind#TABLE_MISMATCH} if an existing
+     *     table has other types or options
      */
     public static <K, V> TypedTable<K, V> openOrCreate(
             Database database, String name, Codec<K> keys, Codec<V> values) {
@@ -71,10 +73,12 @@ public final class TypedTable<K, V> implements AutoCloseable {
      * @param name the name of the table
      * @param keys the type of the keys
      * @param values the type of the values
-     * @param options the options; their types are set
+     * @param options the options; this call sets their key type and value type
      * @param <K> the class of the keys
      * @param <V> the class of the values
      * @return the table
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link ErrorKind#TABLE_MISMATCH} if an existing
+     *     table has other types or options
      */
     public static <K, V> TypedTable<K, V> openOrCreate(
             Database database, String name, Codec<K> keys, Codec<V> values, TableOptions options) {
@@ -92,8 +96,8 @@ public final class TypedTable<K, V> implements AutoCloseable {
      * @param <K> the class of the keys
      * @param <V> the class of the values
      * @return the table
-     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link ErrorKind#TABLE_MISMATCH} if the types of
-     *     the table are others
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@link ErrorKind#TABLE_NOT_FOUND} if there is no
+     *     such table, and of the kind {@link ErrorKind#TABLE_MISMATCH} if it has other types
      */
     public static <K, V> TypedTable<K, V> open(Database database, String name, Codec<K> keys, Codec<V> values) {
         Table table = database.openTable(name);
@@ -113,9 +117,9 @@ public final class TypedTable<K, V> implements AutoCloseable {
     }
 
     /**
-     * Returns the table, for calls that take bytes.
+     * Returns the table of bytes, for calls with encoded keys and values.
      *
-     * @return the table
+     * @return the table; closing it closes this object
      */
     public Table table() {
         return table;
@@ -269,9 +273,9 @@ public final class TypedTable<K, V> implements AutoCloseable {
     }
 
     /**
-     * Returns the range of a key and all that sort after it.
+     * Returns the range of all keys from a key on.
      *
-     * @param key the least key
+     * @param key the lower bound, inclusive
      * @return the range
      */
     public KeyRange atLeast(K key) {
@@ -279,9 +283,9 @@ public final class TypedTable<K, V> implements AutoCloseable {
     }
 
     /**
-     * Returns the range of all keys that sort before a key.
+     * Returns the range of all keys before a key.
      *
-     * @param key the key
+     * @param key the upper bound, exclusive
      * @return the range
      */
     public KeyRange lessThan(K key) {
@@ -289,10 +293,10 @@ public final class TypedTable<K, V> implements AutoCloseable {
     }
 
     /**
-     * Returns the range from a key to before another one.
+     * Returns the range of all keys from {@code low} up to, but not including, {@code high}.
      *
-     * @param low the least key
-     * @param high the key after the range
+     * @param low the lower bound, inclusive
+     * @param high the upper bound, exclusive
      * @return the range
      */
     public KeyRange between(K low, K high) {

@@ -15,6 +15,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
 import java.util.List;
@@ -76,6 +77,49 @@ class NativeLibraryTest {
             Error error = assertThrows(UnsatisfiedLinkError.class, () -> NativeLibrary.given(wrong));
             assertTrue(error.getMessage().contains("the system property fulgurite.library"), error.getMessage());
             assertTrue(error.getMessage().contains(wrong.isEmpty() ? "is empty" : wrong), error.getMessage());
+        }
+    }
+
+    @Test
+    void aDirectoryForCopiesIsAbsoluteAndAPropertyThatNamesNoneIsAnError() throws Exception {
+        String home = directory.toString();
+        Path ofHome = directory.resolve(".cache").resolve("fulgurite");
+        assertEquals(directory.resolve("fulgurite"), NativeLibrary.byDefault(home, home));
+        for (String ignored : new String[] {null, "", "relative"}) {
+            assertEquals(ofHome, NativeLibrary.byDefault(ignored, home));
+        }
+        Path file = Files.createFile(directory.resolve("a file"));
+        for (String wrong : new String[] {"", file.toString()}) {
+            String message = assertThrows(UnsatisfiedLinkError.class, () -> NativeLibrary.givenDirectory(wrong))
+                    .getMessage();
+            assertTrue(message.contains("fulgurite.directory " + (wrong.isEmpty() ? "is empty" : "names ")), message);
+            assertTrue(message.endsWith("; let it name a directory, which need not exist, or remove it"), message);
+        }
+        assertEquals(directory.resolve("new"), NativeLibrary.givenDirectory(directory.resolve("new").toString()));
+    }
+
+    @Test
+    void copiesThatAreNotUsedForLongAreRemoved() throws Exception {
+        String hash = "0123456789abcdef0123456789abcdef";
+        FileTime old = FileTime.fromMillis(1_000_000);
+        List<String> copies = Arrays.asList(
+                System.mapLibraryName("fulgurite_java-" + hash),
+                System.mapLibraryName("fulgurite_java-" + hash + "-2"),
+                "fulgurite_java123.new");
+        String used = System.mapLibraryName("fulgurite_java-" + hash + "-1");
+        List<String> others = Arrays.asList("notes.txt", System.mapLibraryName("fulgurite_java"), used);
+        for (List<String> names : Arrays.asList(copies, others)) {
+            for (String name : names) {
+                Files.setLastModifiedTime(Files.createFile(directory.resolve(name)), old);
+            }
+        }
+        NativeLibrary.touch(directory.resolve(used));
+        NativeLibrary.removeOld(directory, FileTime.fromMillis(2_000_000));
+        for (String name : copies) {
+            assertFalse(Files.exists(directory.resolve(name)), name);
+        }
+        for (String name : others) {
+            assertTrue(Files.exists(directory.resolve(name)), name);
         }
     }
 
@@ -157,6 +201,32 @@ class NativeLibraryTest {
             assertTrue(
                     message.contains("with the classifier " + platform) || message.contains("no such jar"), message);
         }
+    }
+
+    /** What loading the classes in a class loader of their own throws, with this file as the library. */
+    private String thrownWith(Path library) throws Exception {
+        URL[] classes = {classesWithoutNatives().toUri().toURL()};
+        System.setProperty("fulgurite.library", library.toString());
+        try (URLClassLoader loader = new URLClassLoader(classes, null)) {
+            Class<?> type = loader.loadClass("org.fulgurite.Database");
+            Throwable thrown = assertThrows(
+                    InvocationTargetException.class,
+                    () -> type.getMethod("create", Path.class).invoke(null, directory.resolve("a.ful")));
+            return thrown.getCause().getMessage();
+        } finally {
+            System.clearProperty("fulgurite.library");
+        }
+    }
+
+    @Test
+    void anotherLibraryIsRefusedWithARemedy() throws Exception {
+        String remedy = "; let fulgurite.library name the file of Fulgurite's native library for this platform, or remove it "
+                + "to use the one in the jar";
+        Path ofJava = Paths.get(System.getProperty("java.home"), "lib", System.mapLibraryName("prefs"));
+        assumeTrue(Files.exists(ofJava), "this Java has its libraries elsewhere");
+        Path foreign = Files.copy(ofJava, directory.resolve("foreign.so"));
+        assertEquals(
+                "the library " + foreign + " is not the native library of Fulgurite" + remedy, thrownWith(foreign));
     }
 
     private static Path classes() throws URISyntaxException {

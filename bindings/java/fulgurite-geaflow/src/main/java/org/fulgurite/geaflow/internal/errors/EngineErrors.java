@@ -1,5 +1,6 @@
 package org.fulgurite.geaflow.internal.errors;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.fulgurite.exceptions.ErrorKind;
@@ -7,7 +8,7 @@ import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.exceptions.StorageFullException;
 
 /**
- * Errors of the engine with remedies that fit a store of GeaFlow. The engine advises its direct callers: its remedies
+ * Errors of the engine, with remedies that fit a store of GeaFlow. The engine advises its direct callers: its remedies
  * name other settings, and assume that the caller still has the changes.
  */
 public final class EngineErrors {
@@ -25,6 +26,69 @@ public final class EngineErrors {
         int afterDirectories = Math.max(0, message.indexOf(".ful"));
         int end = message.indexOf("; ", afterDirectories);
         return end < 0 ? message : message.substring(0, end);
+    }
+
+    /**
+     * Returns what failed and why. If it is the file of a shard, a remedy for a job takes the place of the engine's: a
+     * job has no backup, and cannot open a shard read-only.
+     *
+     * @param file the file of the shard
+     */
+    public static String text(Throwable error, Path file) {
+        String remedy = remedy(error, file);
+        return remedy == null ? error.getMessage() : reason(error) + "; " + remedy;
+    }
+
+    /** Returns what a job can do about an error of the file of a shard; null for other errors. */
+    private static String remedy(Throwable error, Path file) {
+        String message = error.getMessage();
+        if (!(error instanceof FulguriteException) || message == null || !message.contains(file.toString())) {
+            return null;
+        }
+        Path directory = file.toAbsolutePath().getParent();
+        String recovery = "delete the directory " + directory + ", and recover a checkpoint";
+        switch (((FulguriteException) error).kind()) {
+            case CORRUPT:
+            case NOT_A_DATABASE:
+                return recovery;
+            case LOG_WITHOUT_DATABASE:
+            case LOG_MISSING:
+                return "put the missing file back; or " + recovery;
+            case UNSUPPORTED_FORMAT:
+                return "use the version of Fulgurite that wrote it; or " + recovery;
+            case LOCKED:
+                return "end that process, or set geaflow.work.path to another directory";
+            case IO:
+                return Files.isDirectory(file)
+                        ? recovery
+                        : "check the directory " + directory + " and its permissions, or set geaflow.work.path to another";
+            default:
+                return null;
+        }
+    }
+
+    /**
+     * Returns the error of a shard whose file cannot be opened. If there is no room for it, that is the error itself.
+     *
+     * @param store the names of the store and the shard
+     * @param file the file of the shard
+     */
+    public static RuntimeException notOpened(FulguriteException refused, String store, Path file) {
+        return refused instanceof StorageFullException
+                ? refused
+                : new GeaflowRuntimeException("cannot open " + store + ": " + text(refused, file), refused);
+    }
+
+    /**
+     * Returns the error of a shard that is open. If a job can do nothing about its file, that is the error itself.
+     *
+     * @param store the names of the store and the shard
+     * @param file the file of the shard
+     */
+    public static RuntimeException ofOpen(FulguriteException failed, String store, Path file) {
+        return remedy(failed, file) == null
+                ? failed
+                : new GeaflowRuntimeException(store + ": " + text(failed, file), failed);
     }
 
     /**

@@ -95,7 +95,7 @@ public final class DynamicGraphStore<K, VV, EV> extends GraphStore<K, VV, EV>
         Shard shard = shard();
         ReadTransaction snapshot = shard.snapshot();
         Cursor cursor = snapshot.scan(shard.table(VERSIONS), KeyRange.all());
-        return new Iteration<K>(snapshot) {
+        return new Iteration<K>(shard, snapshot) {
             private byte[] last = Bytes.NONE;
 
             @Override

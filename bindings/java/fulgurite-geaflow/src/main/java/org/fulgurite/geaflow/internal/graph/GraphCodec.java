@@ -88,7 +88,7 @@ final class GraphCodec<K, VV, EV> {
         return Tuple.of(edgeKey(edge.getSrcId(), encoded.f0), encoded.f1);
     }
 
-    /** GeaFlow's encoder keeps lengths in two bytes. What is longer would be read as something else. */
+    /** GeaFlow's encoder keeps lengths in two bytes, so a longer field would be read back wrong. */
     private static void checkReadable(Supplier<Tuple<byte[], byte[]>> again, Tuple<byte[], byte[]> encoded) {
         boolean isSame;
         try {

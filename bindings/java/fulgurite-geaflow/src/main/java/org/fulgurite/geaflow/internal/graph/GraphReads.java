@@ -16,6 +16,7 @@ import org.apache.geaflow.state.pushdown.filter.inner.IGraphFilter;
 import org.fulgurite.KeyRange;
 import org.fulgurite.ReadTransaction;
 import org.fulgurite.Transaction;
+import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.geaflow.internal.shard.Shard;
 import org.fulgurite.geaflow.internal.slices.Bytes;
 import org.fulgurite.geaflow.internal.slices.Entries;
@@ -97,7 +98,7 @@ final class GraphReads<K, VV, EV> {
     /** Returns an iterator over a list. */
     static <T> CloseableIterator<T> iterator(List<T> list) {
         Iterator<T> elements = list.iterator();
-        return new Iteration<T>(null) {
+        return new Iteration<T>() {
             @Override
             T fetch() {
                 return elements.hasNext() ? elements.next() : null;
@@ -120,7 +121,7 @@ final class GraphReads<K, VV, EV> {
         IGraphFilter filter = pushDown.filter();
         boolean keepsAll = filter.getFilterType() == FilterType.EMPTY;
         Entries entries = entries(snapshot, Slices.VERTICES, slices.vertices(filter), Bytes.NONE);
-        return new Iteration<K>(snapshot) {
+        return new Iteration<K>(shard, snapshot) {
             private byte[] last = Bytes.NONE;
 
             @Override
@@ -144,7 +145,7 @@ final class GraphReads<K, VV, EV> {
         ReadTransaction snapshot = shard.snapshot();
         IGraphFilter filter = pushDown.filter();
         Entries entries = entries(snapshot, Slices.VERTICES, slices.vertices(filter), Bytes.NONE);
-        return new Iteration<IVertex<K, VV>>(snapshot) {
+        return new Iteration<IVertex<K, VV>>(shard, snapshot) {
             @Override
             IVertex<K, VV> fetch() {
                 while (entries.next()) {
@@ -162,7 +163,7 @@ final class GraphReads<K, VV, EV> {
     CloseableIterator<IEdge<K, EV>> edges(PushDown<K> pushDown) {
         ReadTransaction snapshot = shard.snapshot();
         EdgesBySource<K, VV, EV> edges = edgesBySource(snapshot, pushDown);
-        return new Iteration<IEdge<K, EV>>(snapshot) {
+        return new Iteration<IEdge<K, EV>>(shard, snapshot) {
             @Override
             IEdge<K, EV> fetch() {
                 IEdge<K, EV> edge = edges.nextOfSource();
@@ -184,7 +185,11 @@ final class GraphReads<K, VV, EV> {
         ReadTransaction snapshot = shard.snapshot();
         IGraphFilter filter = pushDown.filter();
         Entries vertices = entries(snapshot, Slices.VERTICES, slices.vertices(filter), Bytes.NONE);
-        return new OneDegreeGraphs<>(snapshot, vertices, edgesBySource(snapshot, pushDown), codec, filter);
+        try {
+            return new OneDegreeGraphs<>(shard, snapshot, vertices, edgesBySource(snapshot, pushDown), codec, filter);
+        } catch (FulguriteException failed) {
+            throw shard.ofJob(failed);
+        }
     }
 
     /** The number of edges of each source that has any that the condition keeps. */
@@ -198,6 +203,8 @@ final class GraphReads<K, VV, EV> {
                     counts.put(edges.source(), count);
                 }
             }
+        } catch (FulguriteException failed) {
+            throw shard.ofJob(failed);
         }
         return counts;
     }
@@ -229,7 +236,7 @@ final class GraphReads<K, VV, EV> {
     /** What a read returns for each of some ids, without nulls. */
     <R> CloseableIterator<R> forEach(List<K> ids, BiFunction<K, PushDown<K>, R> read, PushDown<K> pushDown) {
         Iterator<K> rest = ids.iterator();
-        return new Iteration<R>(null) {
+        return new Iteration<R>() {
             @Override
             R fetch() {
                 R found = null;
@@ -244,7 +251,7 @@ final class GraphReads<K, VV, EV> {
     /** The edges of some sources. */
     CloseableIterator<IEdge<K, EV>> edges(List<K> sources, PushDown<K> pushDown) {
         Iterator<K> rest = sources.iterator();
-        return new Iteration<IEdge<K, EV>>(null) {
+        return new Iteration<IEdge<K, EV>>() {
             private Iterator<IEdge<K, EV>> edges = new ArrayList<IEdge<K, EV>>().iterator();
 
             @Override

@@ -60,7 +60,7 @@ abstract class GraphStore<K, VV, EV> extends ShardStore implements IPushDownStor
         return filterConverter;
     }
 
-    /** Graphs are below their name, whichever job they are of. */
+    /** Checkpoints of graphs are below the name of the state, without that of the job. */
     @Override
     protected String remoteDirectory(String job, String name, int id) {
         return name + "/" + id;

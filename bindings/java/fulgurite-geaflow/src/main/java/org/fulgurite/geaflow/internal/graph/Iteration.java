@@ -3,6 +3,8 @@ package org.fulgurite.geaflow.internal.graph;
 import java.util.NoSuchElementException;
 import org.apache.geaflow.common.iterator.CloseableIterator;
 import org.fulgurite.ReadTransaction;
+import org.fulgurite.exceptions.FulguriteException;
+import org.fulgurite.geaflow.internal.shard.Shard;
 
 /**
  * An iterator over elements of a snapshot. Closing it, or its end, releases the snapshot. If it is abandoned, the
@@ -11,14 +13,23 @@ import org.fulgurite.ReadTransaction;
  * @param <T> the type of elements
  */
 abstract class Iteration<T> implements CloseableIterator<T> {
+    /** The shard of the snapshot; null if there is none. */
+    private final Shard shard;
+
     /** Null if the snapshot is released, or if there is none. */
     private ReadTransaction snapshot;
 
     private T next;
     private boolean hasEnded;
 
-    /** An iterator that releases this snapshot at its end; it may be null. */
-    Iteration(ReadTransaction snapshot) {
+    /** An iterator without a snapshot. */
+    Iteration() {
+        this(null, null);
+    }
+
+    /** An iterator that releases this snapshot of a shard at its end. */
+    Iteration(Shard shard, ReadTransaction snapshot) {
+        this.shard = shard;
         this.snapshot = snapshot;
     }
 
@@ -28,12 +39,20 @@ abstract class Iteration<T> implements CloseableIterator<T> {
     @Override
     public final boolean hasNext() {
         if (next == null && !hasEnded) {
-            next = fetch();
+            next = fetched();
             if (next == null) {
                 close();
             }
         }
         return next != null;
+    }
+
+    private T fetched() {
+        try {
+            return fetch();
+        } catch (FulguriteException failed) {
+            throw shard == null ? failed : shard.ofJob(failed);
+        }
     }
 
     @Override

@@ -7,6 +7,7 @@ import org.apache.geaflow.model.graph.vertex.IVertex;
 import org.apache.geaflow.state.data.OneDegreeGraph;
 import org.apache.geaflow.state.pushdown.filter.inner.IGraphFilter;
 import org.fulgurite.ReadTransaction;
+import org.fulgurite.geaflow.internal.shard.Shard;
 import org.fulgurite.geaflow.internal.slices.Bytes;
 import org.fulgurite.geaflow.internal.slices.Entries;
 
@@ -24,12 +25,13 @@ final class OneDegreeGraphs<K, VV, EV> extends Iteration<OneDegreeGraph<K, VV, E
     private boolean hasSource;
 
     OneDegreeGraphs(
+            Shard shard,
             ReadTransaction snapshot,
             Entries vertices,
             EdgesBySource<K, VV, EV> edges,
             GraphCodec<K, VV, EV> codec,
             IGraphFilter filter) {
-        super(snapshot);
+        super(shard, snapshot);
         this.vertices = vertices;
         this.edges = edges;
         this.codec = codec;
@@ -62,7 +64,7 @@ final class OneDegreeGraphs<K, VV, EV> extends Iteration<OneDegreeGraph<K, VV, E
         return null;
     }
 
-    /** Returns the graph of the smaller one of the next vertex and the next source; null if it has nothing. */
+    /** Returns the graph of the lesser of the ids of the next vertex and the next source; null if it is empty. */
     private OneDegreeGraph<K, VV, EV> nextGraph() {
         int order = vertex == null ? -1 : hasSource ? edges.compareSource(vertexKey) : 1;
         IVertex<K, VV> ofGraph = order >= 0 ? vertex : null;

@@ -13,7 +13,7 @@ import org.apache.geaflow.state.pushdown.filter.inner.GraphFilter;
 import org.apache.geaflow.state.pushdown.filter.inner.IGraphFilter;
 import org.apache.geaflow.state.pushdown.limit.IEdgeLimit;
 
-/** What GeaFlow wants to be done while elements are read: conditions, and the largest number of edges of a source. */
+/** What GeaFlow pushes down to reads: conditions, and the largest number of edges of a source. */
 final class PushDown<K> {
     private static final IGraphFilter KEEP_ALL = EmptyGraphFilter.of();
 
@@ -36,9 +36,9 @@ final class PushDown<K> {
     }
 
     /**
-     * Reads what GeaFlow gives.
+     * Reads GeaFlow's pushdown.
      *
-     * @param given what GeaFlow gives, or null
+     * @param given the pushdown, or null
      * @param order the parts of the keys of edges, in their order
      */
     @SuppressWarnings({"unchecked", "rawtypes"})
@@ -50,7 +50,7 @@ final class PushDown<K> {
         return new PushDown<>(filter(given.getFilter()), given.getFilters(), given.getEdgeLimit());
     }
 
-    /** Edges come in the order of their keys, and in no other. */
+    /** Throws if a read wants another order of edges than that of their keys, the only one that scans have. */
     private static void checkOrder(List<EdgeAtom> wanted, List<EdgeAtom> order) {
         List<EdgeAtom> afterSource = order.subList(1, order.size());
         boolean isOrder = wanted == null
@@ -67,7 +67,7 @@ final class PushDown<K> {
     }
 
     /**
-     * Whether a condition is none, or a combination of none. GeaFlow's combination of no conditions keeps everything,
+     * Whether there is no condition, or a combination of none. GeaFlow's combination of no conditions keeps everything,
      * but its dropAllRemaining ends a read before the first edge.
      */
     private static boolean keepsAll(IGraphFilter filter) {

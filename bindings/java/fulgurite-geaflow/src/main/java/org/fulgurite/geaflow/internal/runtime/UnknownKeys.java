@@ -9,7 +9,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Warns of keys of the configuration that look like ones of this store and are none. */
+/** Warns of keys of the configuration that have the prefix of this store and are not known. */
 public final class UnknownKeys {
     private static final Logger LOGGER = LoggerFactory.getLogger(UnknownKeys.class);
 
@@ -47,7 +47,7 @@ public final class UnknownKeys {
                 .orElse("");
     }
 
-    /** The number of letters to insert, delete or replace that make one text of another. */
+    /** The edit distance: the number of letters to insert, delete or replace to turn one text into the other. */
     private static int distance(String from, String to) {
         int[] row = new int[to.length() + 1];
         for (int at = 0; at <= to.length(); at++) {

@@ -13,8 +13,8 @@ import org.slf4j.LoggerFactory;
  * thread that lives keeps this class and its class loader in memory.
  *
  * <p>Each shard waits at most once in the queue of the threads, and gets one buffer applied at its turn: a shard that
- * is written fast does not keep others waiting. Nothing relies on the threads: a call that finds no room, or that needs
- * a change, applies it itself.
+ * is written fast does not delay others. Nothing relies on the threads: a call that finds no room, or that needs a
+ * change, applies it itself.
  */
 final class BackgroundWrites {
     static final String THREAD_NAME = "fulgurite-geaflow-write-";

@@ -1,13 +1,17 @@
 package org.fulgurite.geaflow.internal.shard;
 
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
+import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.fulgurite.Database;
 import org.fulgurite.Table;
 
 /** The open file of a shard. Calls without the shard's lock are counted, so that the file is closed between them. */
 final class OpenFile {
+    private static final String LAYOUTS = "layout";
+
     final Database database;
     final List<Table> tables;
     final Table layouts;
@@ -19,8 +23,18 @@ final class OpenFile {
 
     OpenFile(Database database, List<String> tables) {
         this.database = database;
+        checkOwn(tables);
         this.tables = tables.stream().map(database::openOrCreateTable).collect(Collectors.toList());
-        layouts = database.openOrCreateTable("layout");
+        layouts = database.openOrCreateTable(LAYOUTS);
+    }
+
+    /** Refuses a database of something else, in which the shard would begin empty. */
+    private void checkOwn(List<String> tables) {
+        List<String> found = database.tableNames();
+        if (!found.isEmpty() && !found.contains(LAYOUTS) && Collections.disjoint(found, tables)) {
+            throw new GeaflowRuntimeException(database.path() + " is not the file of a shard: it has the tables " + found
+                    + "; put it elsewhere, or set geaflow.work.path to another directory");
+        }
     }
 
     /** Keeps the file open until {@link #leave}, if the shard still has it afterwards. */

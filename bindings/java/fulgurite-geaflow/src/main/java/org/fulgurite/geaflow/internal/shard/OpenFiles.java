@@ -4,8 +4,8 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Bounds how many files of shards the process has open, and with that its file descriptors. Files that were not used
- * for the longest time are closed. Their shards open them again when they are used.
+ * Bounds how many files of shards the process has open, and with that its file descriptors. The least recently used
+ * files are closed. Their shards open them again when they are used.
  */
 final class OpenFiles {
     /** The shards whose files are open, and some whose files were closed; the next one to look at is the first. */

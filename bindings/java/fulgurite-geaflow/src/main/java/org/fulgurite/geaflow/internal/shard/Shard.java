@@ -16,6 +16,7 @@ import org.fulgurite.ReadTransaction;
 import org.fulgurite.Table;
 import org.fulgurite.Transaction;
 import org.fulgurite.WriteTransaction;
+import org.fulgurite.exceptions.CorruptException;
 import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.exceptions.StorageFullException;
 import org.fulgurite.geaflow.internal.errors.EngineErrors;
@@ -31,7 +32,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class Shard {
     private static final Logger LOGGER = LoggerFactory.getLogger(Shard.class);
-    private static final String FILE = "state.ful";
+
+    /** The name of the file in the directory of the shard. */
+    static final String FILE = "state.ful";
 
     /** Whether {@link BackgroundWrites} will look at this shard. */
     final AtomicBoolean isRequested = new AtomicBoolean();
@@ -51,10 +54,13 @@ public final class Shard {
     /** Whether the next read finds a second instance into which nothing was recovered. */
     private volatile boolean hasUnrecoveredReads;
 
+    /** Whether a call has found damage. */
+    private volatile boolean isDamaged;
+
     private Shard(StoreSettings settings, ShardDirectory directory, Database database, List<String> tables) {
         this.settings = settings;
         this.directory = directory;
-        file = new ShardFile(this, settings, database, tables, lock);
+        file = new ShardFile(this, settings, directory.store(), database, tables, lock);
         sizes = new ShardSizes(settings, file);
         changes = new PendingChanges(this, settings, tables.size(), file, sizes, lock);
         queue = changes.queue;
@@ -185,6 +191,14 @@ public final class Shard {
     /** Returns the value of a key, or null. */
     public byte[] get(int table, byte[] key) {
         noteRead();
+        try {
+            return newest(table, key);
+        } catch (FulguriteException failed) {
+            throw ofJob(failed);
+        }
+    }
+
+    private byte[] newest(int table, byte[] key) {
         if (queue.hasChanges()) {
             lock.lock();
             try {
@@ -207,6 +221,12 @@ public final class Shard {
         }
     }
 
+    /** Returns an error of the engine as the store throws it: with a remedy for a job, if there is one. */
+    public RuntimeException ofJob(FulguriteException failed) {
+        isDamaged |= failed instanceof CorruptException;
+        return file.ofJob(failed);
+    }
+
     public void put(int table, byte[] key, byte[] value) {
         checkWritable();
         changes.change(Collections.singletonList(new ShardEntry(table, key, value)));
@@ -227,7 +247,11 @@ public final class Shard {
 
     public void deleteRange(int table, KeyRange range) {
         checkWritable();
-        changes.deleteRange(table, range);
+        try {
+            changes.deleteRange(table, range);
+        } catch (FulguriteException failed) {
+            throw ofJob(failed);
+        }
     }
 
     /** Reads the entries of a range, which should be few. */
@@ -253,6 +277,14 @@ public final class Shard {
     /** Reads with the transaction of the changes; if there are none, reads what is committed. */
     private <T> T read(Function<Transaction, T> changed, Function<OpenFile, T> committed) {
         noteRead();
+        try {
+            return readNewest(changed, committed);
+        } catch (FulguriteException failed) {
+            throw ofJob(failed);
+        }
+    }
+
+    private <T> T readNewest(Function<Transaction, T> changed, Function<OpenFile, T> committed) {
         if (queue.hasChanges()) {
             lock.lock();
             try {
@@ -380,6 +412,10 @@ public final class Shard {
             return report;
         } catch (StorageFullException full) {
             throw EngineErrors.refused(full, settings.quotaKey);
+        } catch (CorruptException damage) {
+            // The caller names the shard and the remedy.
+            isDamaged = true;
+            throw damage;
         } finally {
             open.leave();
         }
@@ -402,14 +438,16 @@ public final class Shard {
             file.use().database.compact();
         } catch (StorageFullException full) {
             throw EngineErrors.refused(full, settings.quotaKey);
+        } catch (FulguriteException failed) {
+            throw ofJob(failed);
         } finally {
             lock.unlock();
         }
     }
 
-    /** Whether a commit has failed. */
+    /** Whether a commit has failed, or a call has found damage. */
     boolean hasFailed() {
-        return changes.hasFailed();
+        return isDamaged || changes.hasFailed();
     }
 
     /** Whether the file is open, and was not closed because it is not used. */

@@ -23,18 +23,23 @@ public final class ShardDirectory {
     private static final Set<Path> TAKEN = ConcurrentHashMap.newKeySet();
 
     private final Path path;
+
+    /** The directory that the shard wants: it is named after the shard, and the one above it after the state. */
+    private final Path wanted;
+
     private final boolean isTemporary;
 
-    private ShardDirectory(Path path, boolean isTemporary) {
+    private ShardDirectory(Path path, Path wanted, boolean isTemporary) {
         this.path = path;
+        this.wanted = wanted;
         this.isTemporary = isTemporary;
     }
 
     /** Takes a directory, or a temporary one beside it. It is created if it does not exist. */
     static ShardDirectory take(Path wanted) {
-        ShardDirectory taken = new ShardDirectory(wanted, false);
+        ShardDirectory taken = new ShardDirectory(wanted, wanted, false);
         for (int number = 2; !TAKEN.add(taken.path); number++) {
-            taken = new ShardDirectory(wanted.resolveSibling(wanted.getFileName() + "." + number), true);
+            taken = new ShardDirectory(wanted.resolveSibling(wanted.getFileName() + "." + number), wanted, true);
         }
         try {
             if (taken.isTemporary) {
@@ -56,12 +61,17 @@ public final class ShardDirectory {
     /** Deletes a directory, unless a shard has it. */
     static void deleteIfFree(Path path) {
         if (TAKEN.add(path)) {
-            new ShardDirectory(path, false).delete();
+            new ShardDirectory(path, path, false).delete();
         }
     }
 
     Path path() {
         return path;
+    }
+
+    /** The names of the store and the shard, for messages. */
+    String store() {
+        return "the store " + wanted.toAbsolutePath().getParent().getFileName() + ", shard " + wanted.getFileName();
     }
 
     boolean isTemporary() {

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.fulgurite.Database;
+import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.exceptions.StorageFullException;
 import org.fulgurite.geaflow.internal.errors.EngineErrors;
 import org.slf4j.Logger;
@@ -23,6 +24,9 @@ final class ShardFile {
 
     final Path path;
 
+    /** The names of the store and the shard, for messages. */
+    private final String store;
+
     private final Shard shard;
     private final StoreSettings settings;
     private final List<String> tables;
@@ -36,8 +40,15 @@ final class ShardFile {
     private boolean isEnded;
 
     /** The file of a shard, which is open as this database. */
-    ShardFile(Shard shard, StoreSettings settings, Database database, List<String> tables, ReentrantLock lock) {
+    ShardFile(
+            Shard shard,
+            StoreSettings settings,
+            String store,
+            Database database,
+            List<String> tables,
+            ReentrantLock lock) {
         this.shard = shard;
+        this.store = store;
         this.settings = settings;
         this.tables = tables;
         this.lock = lock;
@@ -105,7 +116,14 @@ final class ShardFile {
             return settings.databaseOptions().open(path);
         } catch (StorageFullException full) {
             throw EngineErrors.refused(full, settings.quotaKey);
+        } catch (FulguriteException refused) {
+            throw EngineErrors.notOpened(refused, store, path);
         }
+    }
+
+    /** Returns an error of the open file as the store throws it. */
+    RuntimeException ofJob(FulguriteException failed) {
+        return EngineErrors.ofOpen(failed, store, path);
     }
 
     /**

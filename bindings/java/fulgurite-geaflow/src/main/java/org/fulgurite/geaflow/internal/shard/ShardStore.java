@@ -17,7 +17,6 @@ import org.apache.geaflow.state.serializer.IKVSerializer;
 import org.apache.geaflow.store.IStatefulStore;
 import org.apache.geaflow.store.context.StoreContext;
 import org.fulgurite.Checkpoints;
-import org.fulgurite.exceptions.ErrorKind;
 import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.geaflow.internal.errors.EngineErrors;
 import org.fulgurite.geaflow.internal.runtime.RemoteStorage;
@@ -86,26 +85,16 @@ public abstract class ShardStore implements IStatefulStore {
         recovered = -1;
         hasArchived = false;
         use(storeContext.getShardId());
-        Shard open = openLocal();
-        opened(open);
-        if (open.lastingDirectory() == null) {
-            open.warnOfReads();
-        }
-    }
-
-    private Shard openLocal() {
         Path local = localDirectory(context, shardId);
         try {
-            return Shard.open(settings, local, tables);
-        } catch (FulguriteException refused) {
-            if (refused.kind() != ErrorKind.NOT_A_DATABASE && refused.kind() != ErrorKind.CORRUPT) {
-                throw refused;
+            Shard open = Shard.open(settings, local, tables);
+            opened(open);
+            if (open.lastingDirectory() == null) {
+                open.warnOfReads();
             }
-            throw new GeaflowRuntimeException(
-                    "cannot open the store " + context.getName() + ", shard " + shardId + ": "
-                            + EngineErrors.reason(refused) + "; delete the directory " + local.toAbsolutePath()
-                            + ", and recover a checkpoint",
-                    refused);
+        } catch (FulguriteException refused) {
+            String store = "the store " + context.getName() + ", shard " + shardId;
+            throw EngineErrors.notOpened(refused, store, local.resolve(Shard.FILE));
         }
     }
 
@@ -356,9 +345,11 @@ public abstract class ShardStore implements IStatefulStore {
     }
 
     private GeaflowRuntimeException failure(String action, long checkpointId, Exception cause) {
+        // It is another shard if GeaFlow scales a job.
+        Path file = localDirectory(context, context.getShardId()).resolve(Shard.FILE);
         return new GeaflowRuntimeException(
                 "cannot " + action + " checkpoint " + checkpointId + " of the store " + context.getName() + ", shard "
-                        + shardId + ": " + cause.getMessage(),
+                        + shardId + ": " + EngineErrors.text(cause, file),
                 cause);
     }
 

@@ -45,6 +45,8 @@ public final class StoreSettings {
     private static final long LOG_BYTES_DEFAULT = 64L << 20;
     private static final long MEMORY_BYTES_DEFAULT = 512L << 20;
     private static final int OPEN_FILES_DEFAULT = 256;
+    private static final long PARTITION_START_DEFAULT = 1_735_660_800L;
+    private static final long PARTITION_CYCLE_DEFAULT = 2_592_000L;
     private static final long DELTA_BYTES_MAX = 64 << 20;
     private static final int COMPRESSION_LEVEL_DEFAULT = 1;
     private static final int COMPRESSION_LEVEL_MAX = 22;
@@ -95,6 +97,15 @@ public final class StoreSettings {
     /** How many changes a buffer has at most. */
     final int bufferChangesMax;
 
+    /** What partitions of static graphs are made of: {@code none}, {@code label} or {@code dt}. */
+    public final String partitionType;
+
+    /** Where the first cycle of partitions by time begins. */
+    public final long partitionStart;
+
+    /** The length of a cycle. */
+    public final long partitionCycle;
+
     /** Reads the settings. A value that is not allowed throws an exception. */
     public StoreSettings(Configuration configuration) {
         values = configuration.getConfigMap();
@@ -108,6 +119,10 @@ public final class StoreSettings {
         checksClasses = value("classes.check", true, StoreSettings::flag);
         openFilesMax = value("open.shards.max", OPEN_FILES_DEFAULT, StoreSettings::count);
         compressionLevel = value("checkpoint.compression", COMPRESSION_LEVEL_DEFAULT, StoreSettings::compressionLevel);
+        // States without partitions check these too.
+        partitionType = value("graph.store.partition.type", "none", StoreSettings::partitionType);
+        partitionStart = value("graph.store.dt.start", PARTITION_START_DEFAULT, StoreSettings::time);
+        partitionCycle = value("graph.store.dt.cycle", PARTITION_CYCLE_DEFAULT, StoreSettings::length);
         long batches = ofGeaFlow(
                 configuration, FrameworkConfigKeys.BATCH_NUMBER_PER_CHECKPOINT, StoreSettings::countFromZero);
         long versions =
@@ -184,7 +199,7 @@ public final class StoreSettings {
      * @param byDefault the value if the key is absent
      * @param parse reads the text, and throws an {@link IllegalArgumentException} if it is wrong
      */
-    public <T> T value(String key, T byDefault, Function<String, T> parse) {
+    private <T> T value(String key, T byDefault, Function<String, T> parse) {
         String found = find(key);
         if (found == null) {
             return byDefault;
@@ -222,6 +237,22 @@ public final class StoreSettings {
 
     private static Long countFromZero(String text) {
         return number(text, 0, Long.MAX_VALUE, "it must be a number, at least 0");
+    }
+
+    private static String partitionType(String text) {
+        String type = text.toLowerCase(Locale.ROOT);
+        if (!Arrays.asList("none", "label", "dt").contains(type)) {
+            throw new IllegalArgumentException("it must be none, label or dt");
+        }
+        return type;
+    }
+
+    private static Long time(String text) {
+        return number(text, Long.MIN_VALUE, Long.MAX_VALUE, "it must be a number in the unit of the times, not a date");
+    }
+
+    private static Long length(String text) {
+        return number(text, 1, Long.MAX_VALUE, "it must be a number in the unit of the times, at least 1");
     }
 
     private static Integer compressionLevel(String text) {

@@ -63,6 +63,37 @@ class EngineErrorsTest {
                 "recover a checkpoint: java.lang.IllegalStateException: one; two");
     }
 
+    private static void notOpened(ErrorKind kind, String message, String expected) {
+        RuntimeException thrown = EngineErrors.notOpened(new FulguriteException(kind, message), "the store s, shard 3", FILE);
+        String directory = FILE.toAbsolutePath().getParent().toString();
+        assertEquals(
+                "cannot open the store s, shard 3: " + expected.replace("DIRECTORY", directory), thrown.getMessage());
+    }
+
+    @Test
+    void aFileThatCannotBeOpenedHasARemedyForAJob() {
+        notOpened(
+                ErrorKind.LOCKED,
+                "work/state.ful: another process has this database open for writing (pid 7); close it, wait for it, or "
+                        + "open read-only",
+                "work/state.ful: another process has this database open for writing (pid 7); end that process, or set "
+                        + "geaflow.work.path to another directory");
+        notOpened(
+                ErrorKind.IO,
+                "work/state.ful-lock: lock failed: Permission denied (os error 13); or open read-only",
+                "work/state.ful-lock: lock failed: Permission denied (os error 13); check the directory DIRECTORY and its "
+                        + "permissions, or set geaflow.work.path to another");
+        notOpened(
+                ErrorKind.UNSUPPORTED_FORMAT,
+                "work/state.ful: was written by a newer version; upgrade",
+                "work/state.ful: was written by a newer version; use the version of Fulgurite that wrote it; or delete the "
+                        + "directory DIRECTORY, and recover a checkpoint");
+        // An error of another file keeps its remedy.
+        notOpened(ErrorKind.CORRUPT, "data/segment-1 is damaged; try another", "data/segment-1 is damaged; try another");
+        assertSame(DISK, EngineErrors.notOpened(DISK, "the store s, shard 3", FILE));
+        assertSame(DISK, EngineErrors.ofOpen(DISK, "the store s, shard 3", FILE));
+    }
+
     @Test
     void aQuotaThatRefusesACallIsNamedByItsKey() {
         StorageFullException refused = EngineErrors.refused(QUOTA, KEY);
