@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What went wrong, where, and what to do about it.
+/// The errors of this crate: what failed, where, and what to do about it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -229,7 +229,7 @@ pub enum Error {
     },
 }
 
-/// What an evaluation has a limit of.
+/// The limits of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LimitKind {
@@ -257,7 +257,7 @@ impl fmt::Display for LimitKind {
     }
 }
 
-/// What this crate's functions return.
+/// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {

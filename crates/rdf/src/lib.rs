@@ -31,9 +31,9 @@
 //! | read quads without SPARQL | [`Store::snapshot`], [`Quads`] |
 //! | write files | [`dump`], [`sparql::QueryResults::write`] |
 //!
-//! Terms are 64-bit numbers whose order follows the values of their terms. Quads are in counted tables, one for each
-//! order. Transactions, snapshots and durability are the engine's. This crate uses no network: `fulgurite-server`
-//! serves a store over HTTP. `docs/reference/rdf.md` and `docs/reference/sparql.md` are the reference.
+//! Terms have 64-bit ids, whose order follows the values of the terms. Quads are in counted tables, one for each order.
+//! Transactions, snapshots and durability are the engine's. This crate uses no network: `fulgurite-server` serves a
+//! store over HTTP. `docs/reference/rdf.md` and `docs/reference/sparql.md` are the reference.
 
 mod dictionary;
 mod error;

@@ -75,6 +75,11 @@ impl Values {
             return Err(damaged(self.places.path(), format!("the value {id}: it is missing")));
         }
         let place = u64::from_be_bytes(self.places.array(id * PLACE_BYTES)?);
+        if place >= self.data.length_bytes() {
+            // Either file may be the damaged one.
+            let offence = format!("the value {id}: values.id has it at byte {place}, where the file has ended");
+            return Err(damaged(self.data.path(), offence));
+        }
         let length = i32::from_be_bytes(self.data.array(place)?);
         let length = usize::try_from(length).map_err(|_| self.offence(id, "its length is negative"))?;
         let begin = place.checked_add(4).ok_or_else(|| self.offence(id, TOO_SHORT))?;

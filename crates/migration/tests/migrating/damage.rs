@@ -101,6 +101,8 @@ fn values_of_a_native_store_that_are_of_a_wrong_kind_or_length_are_damage() {
         bytes[at] = 0xff;
     });
     assert!(wrong.ends_with("it is not UTF-8"), "{wrong}");
+    let wrong = native_offence("values.id", |bytes| bytes[16..24].fill(0xff));
+    assert!(wrong.ends_with("values.id has it at byte 18446744073709551615, where the file has ended"), "{wrong}");
     let wrong = native_offence("values.id", |bytes| bytes.truncate(80));
     assert!(wrong.ends_with("it is missing"), "{wrong}");
 }

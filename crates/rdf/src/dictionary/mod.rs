@@ -1,10 +1,10 @@
-//! The dictionary: terms that are longer than a number, and their numbers.
+//! The dictionary: terms that are not inline in their ids, and their ids.
 //!
-//! (1) A term is found by its hash, and verified: chains hold the numbers of terms with one hash. (2) A number that was
-//! committed stands for its term until a sweep takes that away because no quad uses it, and never stands for another.
-//! Who refers to a term that it has found guards its row of `terms` ([`guard`]), so that it is in conflict with such a
-//! sweep. (3) Numbers are reserved in blocks, in transactions of their own, so that transactions which add different
-//! terms are in no conflict; two that add the same term are, by its hash.
+//! (1) A term is found by its hash, and verified: chains have the ids of terms with the same hash. (2) A committed id
+//! identifies its term until a sweep removes the term because no quad uses it, and never identifies another term. A
+//! transaction that refers to an existing term guards its row of `terms` ([`guard`]), so that it conflicts with such a
+//! sweep. (3) Ids are reserved in blocks, in separate transactions, so that transactions that add different terms do
+//! not conflict. Transactions that add the same term conflict, by its hash.
 
 pub mod bytes;
 mod namespaces;

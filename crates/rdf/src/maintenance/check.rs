@@ -24,7 +24,7 @@ use crate::tables::{Tables, next_number};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreCheck {
-    /// What the engine says of the pages below.
+    /// The engine's report on the pages.
     pub pages: CheckReport,
     /// Quads, of all graphs, explicit and inferred.
     pub quads: u64,
@@ -34,7 +34,7 @@ pub struct StoreCheck {
     pub terms: u64,
     /// Those of them that no quad has and no graph is named by. They are sound: a term stays when its last quad goes.
     pub unused_terms: u64,
-    /// What is wrong, in words: the table, the entry and the offence. Of each kind of offence the first few.
+    /// Descriptions of defects: the table, the entry and the defect. The first few of each kind.
     pub defects: Vec<String>,
     /// Offences that are not in `defects`.
     pub more_defects: u64,

@@ -1,4 +1,4 @@
-//! Care for a store: checks, counts, sweeps of unused terms, dumps.
+//! Maintenance of a store: checks, counts, sweeps of unused terms, dumps.
 
 pub(crate) mod check;
 pub(crate) mod dump;

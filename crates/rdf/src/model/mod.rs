@@ -1,4 +1,4 @@
-//! What quads are made of: ids of terms, patterns, IRIs.
+//! The parts of quads: ids of terms, patterns, IRIs.
 
 pub(crate) mod base_iri;
 pub(crate) mod id;

@@ -54,7 +54,7 @@ impl JoinPattern {
     }
 }
 
-/// What [`Joined::advance`] found.
+/// The result of [`Joined::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinStep {
     /// A row: see [`Joined::row`].

@@ -99,7 +99,7 @@ pub(crate) enum Reached {
     Key(IdKey),
 }
 
-/// What [`QuadIds::advance`] found.
+/// The result of [`QuadIds::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuadStep {
     /// A quad.

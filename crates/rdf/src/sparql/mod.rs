@@ -1,5 +1,4 @@
-//! SPARQL queries and updates over [`Quads`](crate::Quads): `docs/reference/sparql.md` says what there is, and what
-//! bounds it.
+//! SPARQL queries and updates over [`Quads`](crate::Quads). `docs/reference/sparql.md` lists the features and limits.
 //!
 //! ```
 //! use fulgurite_rdf::sparql::{Limits, Query, QueryResults, Update};

@@ -124,8 +124,9 @@ impl Store {
         let database = engine.open(path)?;
         let opened = Self::of_database(database.clone(), &options);
         if opened.is_err() {
-            // Dropping it would leave its lock file; the first error says more than another one.
-            let _ = database.close();
+            // Dropping it would leave its lock file; the first error says more than another one. What others in the
+            // process have open stays open.
+            let _ = database.close_unless_shared();
         }
         opened
     }

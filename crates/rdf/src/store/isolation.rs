@@ -10,11 +10,11 @@ use fulgurite::Isolation;
 /// and its own changes, it is always atomic, and if two transactions change the same quad, the second one conflicts. So
 /// there are two kinds of levels:
 ///
-/// | level | nobody sees what is not committed | what was read stays | reads are checked at the commit |
+/// | level | no dirty reads | repeatable reads | reads are checked at the commit |
 /// |---|---|---|---|
-/// | `NONE`, `READ_UNCOMMITTED` | yes (not asked for) | yes (not asked for) | no |
-/// | `READ_COMMITTED` | yes | yes (not asked for) | no |
-/// | `SNAPSHOT_READ` | yes | yes (asked for within one result) | no |
+/// | `NONE`, `READ_UNCOMMITTED` | yes (not required) | yes (not required) | no |
+/// | `READ_COMMITTED` | yes | yes (not required) | no |
+/// | `SNAPSHOT_READ` | yes | yes (required only within one result) | no |
 /// | `SNAPSHOT` | yes | yes | no |
 /// | `SERIALIZABLE` | yes | yes | yes |
 ///

@@ -1,4 +1,4 @@
-//! A store: opening it, its snapshots and transactions, and what all of them share.
+//! A store: opening it, its snapshots and transactions, and the state that they share.
 
 pub(crate) mod database;
 pub(crate) mod isolation;

@@ -89,7 +89,7 @@ impl<C> RecordedTransaction<C> {
         self.changes.is_some()
     }
 
-    /// Keeps no changes any more, because one cannot be made again: the transaction is not repeated.
+    /// Discards the recorded changes, because one of them cannot be repeated: so the transaction is not repeated.
     pub fn forget_changes(&mut self) {
         self.changes = None;
     }

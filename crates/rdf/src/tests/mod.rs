@@ -141,6 +141,12 @@ fn a_database_of_something_else_is_no_store() {
     for opened in [Store::open(&path), Store::open_or_create(&path, StoreOptions::new())] {
         assert!(matches!(opened, Err(crate::Error::NotAStore { is_empty: false, .. })));
     }
+    // The database stays open for its other handle.
+    database.create_table("vegetables", fulgurite::TableOptions::new()).expect("a table");
+    database.close().expect("it closes");
+    // Alone, it is closed: no log and no lock file stay.
+    assert!(Store::open_or_create(&path, StoreOptions::new()).is_err());
+    assert_eq!(std::fs::read_dir(directory.path()).expect("a directory").count(), 1);
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! Terms written in the forms of RDF and of results.
+//! Terms in the formats of RDF and of results.
 //!
-//! RDF/XML, and the XML and CSV of results, have writers of their own: a form escapes what it can, and what it cannot
-//! say is [`Error::Unwritable`], which names the term. Callers that can read what they write twice ask [`check`]
-//! before; others write into a [`Spool`]. A term that no form of RDF has is [`Error::MalformedTerm`].
+//! RDF/XML, and results in XML and CSV, have their own writers. Each escapes what its format can escape; a term that
+//! the format cannot express is [`Error::Unwritable`], which names the term. Callers that can read their input twice
+//! call [`check`] first; others write into a [`Spool`]. A term that no format of RDF can express is
+//! [`Error::MalformedTerm`].
 
 mod check;
 mod csv;

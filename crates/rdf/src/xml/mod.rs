@@ -1,13 +1,13 @@
 //! XML 1.0 (fifth edition) with namespaces (third edition): a streaming reader that does not validate, and never reads
 //! another file.
 //!
-//! Reading order: [`decoding`] (bytes become characters), [`input`] and [`cursor`] (what the grammar is matched
-//! against), [`reader`] (the document), [`tag`] (start tags), [`namespaces`], [`doctype`] and [`entities`] (the
-//! internal subset, and what it declares).
+//! Reading order: [`decoding`] (bytes become characters), [`input`] and [`cursor`] (the input that the grammar is
+//! matched against), [`reader`] (the document), [`tag`] (start tags), [`namespaces`], [`doctype`] and [`entities`] (the
+//! internal subset and its declarations).
 //!
 //! (1) A document that is not well-formed, or not namespace-well-formed, is an error with line and column. (2) Memory
-//! is bounded by the longest tag, comment or declaration, by [`limits`], and by what is declared. (3) Nothing here
-//! knows RDF.
+//! is bounded by the longest tag, comment or declaration, by [`limits`], and by the declarations. (3) Nothing here
+//! depends on RDF.
 
 mod characters;
 mod cursor;

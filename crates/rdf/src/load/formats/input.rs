@@ -93,6 +93,9 @@ pub fn open(mut document: Document, source: Source, bytes_read: &Arc<BytesRead>)
 
 /// The format of a file by its name, without the extension of a compression.
 fn format_of(path: &Path) -> Result<RdfFormat> {
+    if path.is_dir() {
+        return Err(Error::Invalid { message: format!("{}: it is a directory; name the files in it", path.display()) });
+    }
     let (name, _) = plain_name(path);
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
     match extension {
@@ -307,5 +310,7 @@ mod tests {
         assert_eq!(format("a.owl"), Some(RdfFormat::RdfXml));
         assert!(matches!(format("a.jsonld"), Some(RdfFormat::JsonLd { .. })));
         assert_eq!((format("a.gz"), format("a"), format("a.csv")), (None, None, None));
+        let directory = format_of(Path::new("src")).map_err(|error| error.to_string());
+        assert_eq!(directory, Err("src: it is a directory; name the files in it".to_owned()));
     }
 }

@@ -1,14 +1,14 @@
-//! [`Store::sweep`]: terms that no quad uses are taken out of the dictionary.
+//! [`Store::sweep`]: removes terms that no quad uses from the dictionary.
 //!
 //! One snapshot shows which terms may be unused. They are removed by transactions of some hundreds each. Such a
 //! transaction first looks up each term in the indexes that begin with each place of a quad. These are reads, so it
-//! conflicts with every transaction that has inserted a quad of such a term since. A transaction that inserts one later
-//! has guarded the term (`dictionary::guard`), and conflicts with the sweep. So neither waits for the other, and no
-//! quad loses a term.
+//! conflicts with every transaction that has inserted a quad of such a term since. A transaction that inserts such a
+//! quad later has guarded the term (`dictionary::guard`), and conflicts with the sweep. So neither waits for the other,
+//! and no quad loses a term.
 //!
-//! (1) A term goes in both directions at once, or stays. (2) Numbers are not given again. (3) Snapshots read what they
-//! did. (4) Where a store has not the indexes to look into, and for namespaces, to which no index leads, all is done in
-//! one transaction beside which nobody commits.
+//! (1) A term is removed from both directions of the dictionary at once, or stays. (2) Ids are not reused. (3) The
+//! results of snapshots do not change. (4) If a store lacks the indexes for the look-ups, and for namespaces, which no
+//! index has, one exclusive transaction does everything.
 
 mod census;
 mod namespaces;

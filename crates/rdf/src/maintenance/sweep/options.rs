@@ -46,7 +46,7 @@ impl fmt::Debug for SweepOptions {
 /// The progress of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SweepProgress {
-    /// What it is doing, in words: `reading quads`, `removing terms`, `reading namespaces`, in this order.
+    /// The current step: `reading quads`, `removing terms`, `reading namespaces`, in this order.
     pub stage: &'static str,
     /// Quads, terms or namespaces that were looked at in this stage.
     pub done: u64,

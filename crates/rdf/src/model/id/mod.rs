@@ -1,9 +1,8 @@
-//! Numbers of terms, and the terms that are stored within their number.
+//! Ids of terms, and the terms that are stored inline in their id.
 //!
-//! Invariants: (1) A term has one number. A literal is inline only if decoding its number returns exactly its form.
-//! (2) Numbers of one tag order as the values of their inline terms do, and forms of one value by their lengths.
-//! (3) Tags are stored: see [`Tag`]. A number from a damaged file may represent no term: then
-//! [`TermId::inline_term`] returns none.
+//! Invariants: (1) A term has one id. A literal is inline only if decoding its id returns exactly its form. (2) Ids of
+//! one tag sort as the values of their inline terms do, and forms of one value by their lengths. (3) Tags are stored:
+//! see [`Tag`]. An id from a damaged file may represent no term: then [`TermId::inline_term`] returns `None`.
 
 mod key;
 mod number;

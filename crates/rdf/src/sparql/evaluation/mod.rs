@@ -1,4 +1,4 @@
-//! What an evaluation reads, holds and is limited by.
+//! The data, state and limits of an evaluation.
 
 pub(crate) mod best_rows;
 pub(crate) mod dataset;

@@ -1,4 +1,4 @@
-//! How a query was evaluated, in the words of its text.
+//! Explanations: how a query was evaluated, with the names of its text.
 
 pub(crate) mod explanation;
 pub(crate) mod plan_node;

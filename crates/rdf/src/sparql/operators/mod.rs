@@ -1,4 +1,4 @@
-//! An evaluator of common queries whose rows are ids of terms. All other queries go to the library.
+//! An evaluator of common queries whose rows are ids of terms. The library (`spareval`) evaluates all other queries.
 //!
 //! [`recognise`](recognition::recognise) turns the algebra of a query into a tree of
 //! [operators](tree::operator::Operator), or leaves the query to the library. Rows stay ids up to the results
@@ -6,21 +6,21 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `recognition` | the forms of queries, and what is above the `WHERE` |
-//! | `fragment` | what the text says about the form of the `WHERE` |
-//! | `groups` | what is within the `WHERE` |
+//! | `recognition` | the forms of queries, and the clauses above the `WHERE` |
+//! | `fragment` | the check of the `WHERE` by its text |
+//! | `groups` | the parts of the `WHERE` |
 //! | `join_order` | the order of the patterns of a group |
 //! | `condition` | filters |
-//! | `scope` | which variables have which places |
+//! | `scope` | the places of variables |
 //! | `tree` | the operators |
 //! | `row_table` | sets of rows |
-//! | `context` | what operators share: limits, terms |
+//! | `context` | the state that operators share: limits, terms |
 //! | `rows` | an evaluation, and its rows as terms |
 //!
-//! Invariants: (1) An evaluation has the solutions that the library's has. (2) Operators share one row, in which each
+//! Invariants: (1) An evaluation has the same solutions as the library's. (2) Operators share one row, in which each
 //! variable has a place. An operator changes only the places of variables that it binds, and sets those that it leaves
-//! unbound. (3) Each operator returns after it has looked at so many keys of indexes as it may, with or without a row.
-//! (4) Operators can be sent to other threads; what ends an evaluation is lent for each call.
+//! unbound. (3) Each operator returns, with or without a row, after it has read the allowed number of index keys. (4)
+//! Operators can be sent to other threads; the monitor that ends an evaluation is borrowed for each call.
 
 mod condition;
 mod context;

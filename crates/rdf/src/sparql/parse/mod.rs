@@ -1,4 +1,4 @@
-//! From text to algebra, with errors that name the token.
+//! Parsing: from text to algebra, with errors that name the token.
 
 pub(crate) mod outline;
 mod paths;

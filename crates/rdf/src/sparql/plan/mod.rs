@@ -1,4 +1,5 @@
-//! Planning: joins in a good order, and expressions in the form in which the evaluator computes what SPARQL says.
+//! Planning: joins in a good order, and expressions rewritten so that the evaluator computes the values that SPARQL
+//! specifies.
 
 pub(crate) mod counts;
 mod estimate;

@@ -1,4 +1,4 @@
-//! `SERVICE`: patterns that other endpoints are asked for, by a handler of the program.
+//! `SERVICE`: patterns that other endpoints evaluate, through a handler of the program.
 
 mod answer;
 mod clause;

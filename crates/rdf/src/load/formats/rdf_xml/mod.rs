@@ -1,7 +1,8 @@
-//! RDF/XML: documents become triples (RDF 1.1 XML Syntax; of RDF 1.2 triple terms, annotations and text directions).
+//! RDF/XML: documents become triples (RDF 1.1 XML Syntax, and triple terms, annotations and text directions of RDF
+//! 1.2).
 //!
-//! Reading order: [`parser`] (the iterator), [`scope`] (bases, languages, versions), [`attributes`] (what a tag says),
-//! [`elements`] (nodes and properties), [`literal`] (XML literals).
+//! Reading order: [`parser`] (the iterator), [`scope`] (bases, languages, versions), [`attributes`] (the attributes of
+//! a tag), [`elements`] (nodes and properties), [`literal`] (XML literals).
 
 mod attributes;
 mod elements;

@@ -1,6 +1,6 @@
 //! The total order of RDF terms by which SPARQL sorts (SPARQL 1.1, 15.1): pure, without a store or an evaluation.
 //!
-//! Terms order by their kind first, then by value. The kinds, lowest first:
+//! Terms sort by their kind first, then by value. The kinds, lowest first:
 //!
 //! | kind | order within the kind |
 //! |---|---|
@@ -14,9 +14,9 @@
 //! | triple terms | subject, predicate, object |
 //!
 //! Invariants: (1) [`Key::compare_values`] is a total preorder, and wherever the operator `<` is defined for two terms,
-//! the lesser comes first. (2) [`compare_forms`] orders different terms of one value, so that with it only equal terms
-//! are equal. (3) No step rounds. (4) Dates whose years, and durations whose forms, have more than [`DIGITS_MAX`]
-//! characters are other literals: what they stand for is not computed.
+//! the smaller one comes first. (2) [`compare_forms`] orders different terms of one value, so that with it only equal
+//! terms are equal. (3) No step rounds. (4) Dates whose years, and durations whose forms, have more than [`DIGITS_MAX`]
+//! characters are other literals: their values are not computed.
 
 mod duration;
 pub(crate) mod id_order;

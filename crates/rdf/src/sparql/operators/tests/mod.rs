@@ -1,4 +1,4 @@
-//! Evaluations on ids: compared with the library's, and ended by limits.
+//! Evaluations on ids, compared with the library's, and ended by limits.
 
 mod compared;
 mod ended;

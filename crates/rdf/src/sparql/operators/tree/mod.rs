@@ -1,4 +1,4 @@
-//! The operators of a query on ids: each makes rows of those of its inputs.
+//! The operators of a query on ids: each produces rows from the rows of its inputs.
 
 pub mod aggregate;
 pub mod group;

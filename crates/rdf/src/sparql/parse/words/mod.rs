@@ -1,10 +1,10 @@
-//! What is wrong with a text that the parser has refused, in words.
+//! Error messages for texts that the parser has refused.
 //!
-//! The parser reports the furthest place that its grammar has tried, white space included, and what it has tried there.
-//! So the tokens of the text are followed through a [grammar](grammar) that decides by one token: the first that does
-//! not fit is the one to name. A text that fits breaks a rule that is no matter of grammar: [`meaning`] looks for that.
-//! What neither finds is reported in the parser's words. All of this runs after a failure alone, and decides nothing:
-//! the parser has. But [`aggregates`] also looks at texts that the parser takes.
+//! The parser reports the furthest place that its grammar has tried, white space included, and the rules that it has
+//! tried there. So this module follows the tokens of the text through a [grammar](grammar) that decides by one token,
+//! and names the first token that does not fit. A text that fits breaks a rule outside the grammar, which [`meaning`]
+//! searches for. If neither finds a fault, the parser's message is reported. All of this runs only after a failure and
+//! does not change the parser's decision, except that [`aggregates`] also checks texts that the parser accepts.
 
 mod advice;
 mod aggregates;

@@ -1,4 +1,4 @@
-//! Expressions in the form in which the evaluator computes what SPARQL says of them.
+//! Expressions, rewritten so that the evaluator computes the values that SPARQL specifies.
 
 pub(crate) mod exact;
 pub(crate) mod forms;

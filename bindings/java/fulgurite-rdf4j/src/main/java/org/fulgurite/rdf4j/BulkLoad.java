@@ -16,7 +16,7 @@ import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.internal.SailErrors;
 
 /**
- * A bulk load of files: the fastest way to fill a store. It parses the files by all processors and inserts everything
+ * A bulk load of files: the fastest way to fill a store. It parses the files on all processors, and inserts everything
  * or nothing. While it builds the indexes, commits of connections wait.
  *
  * <pre>{@code
@@ -25,10 +25,10 @@ import org.fulgurite.rdf4j.internal.SailErrors;
  *
  * <p>The extension gives the format: {@code .nt}, {@code .nq}, {@code .ttl}, {@code .trig}, {@code .rdf} and
  * {@code .jsonld}; compressed files (gzip, bzip2, xz, zstd) have a second one, such as {@code .nt.gz}. An interrupt of
- * the thread cancels the load, and the thread stays interrupted.
+ * the thread that loads cancels the load, and the thread stays interrupted.
  *
  * <p>Connection listeners are not notified. Sails above the store, such as an inferencer, ShaclSail and LuceneSail, do
- * not see the statements.
+ * not see the statements. Use a load on one thread.
  */
 public final class BulkLoad {
     private static final Logger LOGGER = Logger.getLogger("org.fulgurite");
@@ -48,9 +48,9 @@ public final class BulkLoad {
     }
 
     /**
-     * Receives the progress of a load: about every 100 ms on a thread of its own, and at the end of the load on the
-     * thread that loads. The calls do not overlap, and {@link #run} waits for their end. If one throws an exception, it
-     * is logged, the load continues, and the listener is not called again.
+     * Receives the progress of a load: about every 100 ms on a separate thread, and at the end on the thread that
+     * loads. The calls do not overlap, and {@link #run} waits for their end. If a call throws an exception, the
+     * exception is logged, the load continues, and the listener is not called again.
      */
     @FunctionalInterface
     public interface Listener {
@@ -60,7 +60,7 @@ public final class BulkLoad {
          * @param stage the current step of the load
          * @param bytesRead bytes of the files that were read
          * @param bytesTotal bytes of all files
-         * @param statements statements so far
+         * @param statements statements that the step has processed
          */
         void progress(String stage, long bytesRead, long bytesTotal, long statements);
     }
@@ -74,7 +74,7 @@ public final class BulkLoad {
         }
 
         /**
-         * Returns the number of statements in the files.
+         * Returns the number of statements in the files, with repeated ones.
          *
          * @return the statements
          */
@@ -101,7 +101,7 @@ public final class BulkLoad {
         }
 
         /**
-         * Returns the number of wrong statements that a lenient load has skipped.
+         * Returns the number of malformed statements that a lenient load has skipped.
          *
          * @return the skipped statements
          */
@@ -137,9 +137,9 @@ public final class BulkLoad {
     }
 
     /**
-     * Loads statements without a graph into this one, instead of the default graph.
+     * Loads statements that have no graph into a named graph, instead of the default graph.
      *
-     * @param context the graph
+     * @param context the named graph
      * @return this load
      */
     public BulkLoad into(IRI context) {
@@ -148,7 +148,7 @@ public final class BulkLoad {
     }
 
     /**
-     * Skips wrong statements. Without this, the first one is an error, and nothing is loaded.
+     * Skips malformed statements. Without this, the first one is an error, and nothing is loaded.
      *
      * @return this load
      */
@@ -172,7 +172,8 @@ public final class BulkLoad {
      * Loads the files.
      *
      * @return what was loaded
-     * @throws SailException if a file cannot be read or is wrong, or the thread was interrupted; nothing is loaded then
+     * @throws SailException if a file cannot be read or is malformed, or the thread is interrupted; nothing is loaded
+     *     then
      */
     public Report run() {
         long[] counts = new long[5];

@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.rdf4j.common.transaction.IsolationLevels;
 import org.eclipse.rdf4j.model.ValueFactory;
 import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
@@ -44,11 +45,12 @@ import org.fulgurite.rdf4j.values.ValueCache;
  * repository.shutDown();
  * }</pre>
  *
- * <p>The file is {@code store.ful} in the data directory. It has no maximum size, and any number of threads read it at
- * once. Commits survive a power cut by default ({@link FulguriteStoreConfig#setDurability}).
+ * <p>The file is {@code store.ful} in the data directory. It has no maximum size. Threads can share a store; a
+ * connection is for one thread at a time. Commits survive a power cut by default ({@link
+ * FulguriteStoreConfig#setDurability}).
  *
- * <p>Below {@code SERIALIZABLE}, a transaction whose commit conflicts with another one is repeated. A transaction keeps
- * up to 256 MiB of changes for this. With more, a conflict is a {@code SailConflictException}.
+ * <p>Below {@code SERIALIZABLE}, a transaction whose commit conflicts with another one is repeated. For this, it keeps
+ * up to 256 MiB of changes in memory. With more, a conflict throws a {@code SailConflictException}.
  */
 public class FulguriteStore extends AbstractNotifyingSail implements FederatedServiceResolverClient {
     /** The name of the file in the data directory. */
@@ -59,10 +61,11 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
             "org.eclipse.rdf4j.query.algebra.evaluation.impl.DefaultEvaluationStrategyFactory",
             "org.eclipse.rdf4j.query.algebra.evaluation.impl.StrictEvaluationStrategyFactory");
 
-    private static final int OPTIONS = 14;
+    private static final int OPTIONS = 15;
     private static final int OPTION_CREATE = 0;
     private static final int OPTION_CACHE_BYTES = 3;
     private static final int OPTION_DURABILITY = 6;
+    private static final int OPTION_CHECKPOINT_MILLIS = 14;
     private static final long OPTION_DEFAULT = Long.MIN_VALUE;
 
     private final FulguriteStoreConfig config;
@@ -143,12 +146,18 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         try {
             Files.createDirectories(directory.toPath());
         } catch (IOException error) {
-            throw new SailException("the data directory " + directory + " cannot be created", error);
+            throw new SailException(
+                    directory.isFile()
+                            ? "the data directory " + directory + " is a file; name a directory"
+                            : "the data directory " + directory + " cannot be created; check the permissions of the "
+                                    + "directories above it, or name another directory",
+                    error);
         }
         long[] options = new long[OPTIONS];
         Arrays.fill(options, OPTION_DEFAULT);
         options[OPTION_CREATE] = 1;
         options[OPTION_DURABILITY] = config.getDurability().ordinal();
+        options[OPTION_CHECKPOINT_MILLIS] = TimeUnit.SECONDS.toMillis(config.getCheckpointInterval());
         if (config.getCacheBytes() > 0) {
             options[OPTION_CACHE_BYTES] = config.getCacheBytes();
         }
@@ -166,15 +175,15 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         } catch (LockedException error) {
             throw new StoreLockedException(path, error);
         } catch (FulguriteException error) {
-            throw SailErrors.of(error);
+            throw SailErrors.ofOpening(error);
         } catch (SailConfigException error) {
             throw new SailException(error.getMessage(), error);
         }
     }
 
     /**
-     * Refuses a data directory that has the data of another store of RDF4J, and none of a Fulgurite store. A program
-     * that copies this data into a new store of the same directory overrides it.
+     * Refuses a data directory that has the data of another store of RDF4J, and none of a Fulgurite store. Override
+     * this in a program that copies the data into a new store in the same directory.
      *
      * @param directory the data directory
      * @param file the file of the store in it, which may not exist
@@ -203,6 +212,8 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
             view.close();
         }
         try {
+            // Programs may use the values of results after this.
+            committed.unread().readAll();
             SailErrors.run(handle::close);
         } finally {
             handle = null;
@@ -227,7 +238,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     }
 
     /**
-     * Returns a bulk load: add files, then call {@link BulkLoad#run}. The store must be initialized by then.
+     * Returns a new bulk load. Add files, then call {@link BulkLoad#run}; the store must be initialized before that.
      *
      * @return the load
      */
@@ -251,7 +262,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
      * Pages that open results and transactions read stay, so close these before. If large values do not fit into free
      * pages, the file may grow to twice its size before it shrinks.
      *
-     * @return the bytes by which it shrank
+     * @return the number of bytes by which the file shrank
      * @throws SailException if the file cannot be read or written
      */
     public long compact() {
@@ -284,7 +295,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     private StoreView openSnapshot() {
         synchronized (snapshotLock) {
             if (snapshot == null) {
-                snapshot = StoreView.snapshot(handle(), views, committed.scope(), values);
+                snapshot = StoreView.snapshot(handle(), views, committed);
             }
             return snapshot;
         }
@@ -389,7 +400,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     }
 
     /**
-     * Returns how queries are evaluated.
+     * Returns the factory of RDF4J's evaluation of queries.
      *
      * @return the factory
      */
@@ -401,7 +412,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     }
 
     /**
-     * Sets how queries are evaluated.
+     * Sets the factory of RDF4J's evaluation of queries.
      *
      * @param factory the factory
      */
@@ -410,7 +421,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     }
 
     /**
-     * Returns what sends {@code SERVICE} clauses to other endpoints.
+     * Returns the resolver, which sends {@code SERVICE} clauses to other endpoints.
      *
      * @return the resolver
      */

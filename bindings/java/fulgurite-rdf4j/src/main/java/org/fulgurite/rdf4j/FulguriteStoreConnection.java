@@ -29,6 +29,7 @@ import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
 import org.eclipse.rdf4j.query.BindingSet;
 import org.eclipse.rdf4j.query.Dataset;
 import org.eclipse.rdf4j.query.Query;
+import org.eclipse.rdf4j.query.QueryInterruptedException;
 import org.eclipse.rdf4j.query.QueryLanguage;
 import org.eclipse.rdf4j.query.algebra.TupleExpr;
 import org.eclipse.rdf4j.query.explanation.Explanation;
@@ -39,6 +40,7 @@ import org.eclipse.rdf4j.sail.helpers.AbstractNotifyingSailConnection;
 import org.eclipse.rdf4j.sail.helpers.DefaultSailChangedEvent;
 import org.eclipse.rdf4j.sail.inferencer.InferencerConnection;
 import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.internal.InterruptibleIteration;
 import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.internal.StatementSpill;
 import org.fulgurite.rdf4j.queries.StoreQuery;
@@ -93,28 +95,42 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         CloseableIteration<? extends T> from(StoreView view);
     }
 
-    private <T> CloseableIteration<T> read(Read<T> read) {
+    private <T> CloseableIteration<T> read(boolean isOfQuery, Read<T> read) {
         synchronized (lock) {
             if (readsTransaction()) {
                 flushPending();
-                ResultIteration<T> result = result(read, transaction.forRead());
+                ResultIteration<T> result = result(isOfQuery, read, transaction.forRead());
                 open.add(result);
                 return result;
             }
         }
-        return result(read, SailErrors.convert(store::snapshot));
+        return result(isOfQuery, read, SailErrors.convert(store::snapshot));
     }
 
-    private <T> ResultIteration<T> result(Read<T> read, StoreView view) {
+    private <T> ResultIteration<T> result(boolean isOfQuery, Read<T> read, StoreView view) {
         try {
             CloseableIteration<? extends T> source = read.from(view);
             AtomicReference<ResultIteration<T>> result = new AtomicReference<>();
-            result.set(new ResultIteration<>(source, view, () -> open.remove(result.get())));
+            result.set(new ResultIteration<>(source, view, isOfQuery, () -> open.remove(result.get())));
             return result.get();
         } catch (RuntimeException error) {
             view.close();
             throw error;
         }
+    }
+
+    @Override
+    protected <T, E extends Exception> CloseableIteration<T> registerIteration(CloseableIteration<T> iteration) {
+        return new InterruptibleIteration<>(super.registerIteration(iteration), whenInterrupted(iteration));
+    }
+
+    private static Function<String, ? extends RuntimeException> whenInterrupted(CloseableIteration<?> iteration) {
+        if (iteration instanceof ResultIteration) {
+            return ((ResultIteration<?>) iteration).whenInterrupted();
+        }
+        // RDF4J may have wrapped the rows of a query. It does not wrap others before.
+        boolean isRead = iteration instanceof SnapshotStatements || iteration instanceof CloseableIteratorIteration;
+        return isRead ? InterruptedSailException::new : QueryInterruptedException::new;
     }
 
     /** Computes a result that does not remain open. */
@@ -172,7 +188,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         if (order == null && contexts.length <= 1 && !hasTransaction()) {
             return SnapshotStatements.find(store, subject, predicate, object, kinds, contexts);
         }
-        return read(view -> SailErrors.convert(() -> statements(
+        return read(false, view -> SailErrors.convert(() -> statements(
                 new QuadPattern(view, subject, predicate, object, kinds, contexts), order)));
     }
 
@@ -254,7 +270,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     private CloseableIteration<? extends BindingSet> evaluateByRdf4j(
             TupleExpr query, Dataset dataset, BindingSet bindings, int kinds) {
         QueryEvaluationMode mode = evaluationMode;
-        return read(view -> evaluation.evaluate(view, query, dataset, bindings, kinds, mode));
+        return read(true, view -> evaluation.evaluate(view, query, dataset, bindings, kinds, mode));
     }
 
     @Override
@@ -553,7 +569,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         int kinds = inferred ? QuadPattern.INFERRED : QuadPattern.EXPLICIT;
         flushPending();
         prepareChange();
-        try (CloseableIteration<Statement> found = read(view -> SailErrors.convert(() -> statements(
+        try (CloseableIteration<Statement> found = read(false, view -> SailErrors.convert(() -> statements(
                 new QuadPattern(view, subject, predicate, object, kinds, contexts), null)))) {
             while (found.hasNext()) {
                 use.accept(found.next());

@@ -4,7 +4,11 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.NoSuchElementException;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import org.eclipse.rdf4j.common.iteration.CloseableIteration;
+import org.eclipse.rdf4j.query.QueryInterruptedException;
+import org.eclipse.rdf4j.sail.InterruptedSailException;
+import org.fulgurite.rdf4j.internal.Interrupts;
 
 /**
  * A result that reads a view, and closes it at its end.
@@ -18,6 +22,7 @@ import org.eclipse.rdf4j.common.iteration.CloseableIteration;
 final class ResultIteration<T> implements CloseableIteration<T> {
     private final CloseableIteration<? extends T> source;
     private final StoreView view;
+    private final boolean isOfQuery;
     private final Runnable whenClosed;
     private final ReentrantLock reading = new ReentrantLock();
     private volatile boolean isClosed;
@@ -30,10 +35,17 @@ final class ResultIteration<T> implements CloseableIteration<T> {
 
     private boolean isSourceClosed;
 
-    ResultIteration(CloseableIteration<? extends T> source, StoreView view, Runnable whenClosed) {
+    ResultIteration(
+            CloseableIteration<? extends T> source, StoreView view, boolean isOfQuery, Runnable whenClosed) {
         this.source = source;
         this.view = view;
+        this.isOfQuery = isOfQuery;
         this.whenClosed = whenClosed;
+    }
+
+    /** Returns what makes the exception that ends the result if its thread is interrupted. */
+    Function<String, ? extends RuntimeException> whenInterrupted() {
+        return isOfQuery ? QueryInterruptedException::new : InterruptedSailException::new;
     }
 
     @Override
@@ -115,6 +127,8 @@ final class ResultIteration<T> implements CloseableIteration<T> {
                 while (source.hasNext()) {
                     read.addLast(source.next());
                 }
+                // Then RDF4J's iterations may have ended early.
+                Interrupts.check(whenInterrupted());
             } catch (RuntimeException error) {
                 failure = error;
             }

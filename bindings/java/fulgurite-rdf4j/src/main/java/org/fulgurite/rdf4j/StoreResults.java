@@ -32,7 +32,7 @@ import org.fulgurite.rdf4j.values.TermSource;
  * it. Another thread may close it, for example after a time-out, which ends the evaluation.
  *
  * <p>Rows come as terms, or as ids whose terms are read when they are needed, also after the result is closed: ids of
- * committed terms keep their meaning as long as the store is open.
+ * committed terms keep their meaning as long as the store is open, and the store reads the rest before it is closed.
  */
 final class StoreResults implements CloseableIteration<BindingSet> {
     /** In the first byte of a batch: it is the last one. */
@@ -128,7 +128,7 @@ final class StoreResults implements CloseableIteration<BindingSet> {
     private void fetch() {
         byte[] batch = null;
         while (batch == null) {
-            if (Thread.interrupted()) {
+            if (Thread.currentThread().isInterrupted()) {
                 close();
                 throw new QueryInterruptedException("the thread that reads the results was interrupted");
             }

@@ -17,6 +17,7 @@ import org.fulgurite.internal.Native;
 import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.internal.Room;
 import org.fulgurite.rdf4j.internal.IdRows;
+import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.internal.TermPositions;
 import org.fulgurite.rdf4j.values.IdScope;
 import org.fulgurite.rdf4j.values.StoredValue;
@@ -24,6 +25,7 @@ import org.fulgurite.rdf4j.values.TermBytes;
 import org.fulgurite.rdf4j.values.TermReader;
 import org.fulgurite.rdf4j.values.TermSource;
 import org.fulgurite.rdf4j.values.ValueCache;
+import org.fulgurite.rdf4j.values.ValueGroup;
 
 /** One state of a store: a snapshot, or a transaction with its own changes. */
 final class StoreView implements AutoCloseable, TermSource {
@@ -38,8 +40,8 @@ final class StoreView implements AutoCloseable, TermSource {
     private final boolean isSerializable;
     private final IdScope scope;
 
-    /** Values of committed terms; null for a transaction, whose ids are its own. */
-    private final ValueCache cache;
+    /** The committed terms; null for a transaction, whose ids are its own. */
+    private final TermSource committed;
 
     /** The view that has the handle; null if it is this one. */
     private final StoreView parent;
@@ -64,12 +66,12 @@ final class StoreView implements AutoCloseable, TermSource {
     }
 
     private StoreView(
-            Handle store, Set<Handle> siblings, long raw, boolean isSerializable, IdScope scope, ValueCache cache) {
+            Handle store, Set<Handle> siblings, long raw, boolean isSerializable, IdScope scope, TermSource committed) {
         this.store = store;
         this.siblings = siblings;
         this.isSerializable = isSerializable;
         this.scope = scope;
-        this.cache = cache;
+        this.committed = committed;
         this.parent = null;
         this.cachedIds = new AtomicReferenceArray<>(CACHED_IDS);
         this.handle = new Handle(this, raw, isTransaction() ? "transaction" : "snapshot", false, siblings);
@@ -81,7 +83,7 @@ final class StoreView implements AutoCloseable, TermSource {
         this.siblings = parent.siblings;
         this.isSerializable = parent.isSerializable;
         this.scope = parent.scope;
-        this.cache = parent.cache;
+        this.committed = parent.committed;
         this.parent = parent;
         this.cachedIds = parent.cachedIds;
         this.handle = parent.handle;
@@ -96,9 +98,10 @@ final class StoreView implements AutoCloseable, TermSource {
         return new StoreView(this);
     }
 
-    /** Returns a view of the newest state. The cache is null if no values are kept. */
-    static StoreView snapshot(Handle store, Set<Handle> siblings, IdScope committed, ValueCache cache) {
-        return new StoreView(store, siblings, NativeQuads.snapshot(store.raw()), false, committed, cache);
+    /** Returns a view of the newest state. */
+    static StoreView snapshot(Handle store, Set<Handle> siblings, TermSource committed) {
+        return new StoreView(
+                store, siblings, NativeQuads.snapshot(store.raw()), false, committed.scope(), committed);
     }
 
     static StoreView transaction(Handle store, Set<Handle> siblings, IdScope committed, IsolationLevels level) {
@@ -185,17 +188,29 @@ final class StoreView implements AutoCloseable, TermSource {
 
     @Override
     public ValueCache cache() {
-        return cache;
+        return committed == null ? null : committed.cache();
+    }
+
+    @Override
+    public ValueGroup.Unread unread() {
+        return committed == null ? null : committed.unread();
     }
 
     @Override
     public TermReader terms(long[] ids, int count) {
-        try {
-            return new TermReader(NativeQuads.terms(handle.raw(), ids, count));
-        } catch (ClosedException closed) {
-            // Ids of committed terms keep their meaning.
-            return new TermReader(NativeQuads.currentTerms(store.raw(), ids, count));
+        return SailErrors.convert(() -> new TermReader(termBytes(ids, count)));
+    }
+
+    private byte[] termBytes(long[] ids, int count) {
+        if (handle.isOpen()) {
+            try {
+                return NativeQuads.terms(handle.raw(), ids, count);
+            } catch (ClosedException closed) {
+                // Another thread has closed it.
+            }
         }
+        // Ids of committed terms keep their meaning.
+        return NativeQuads.currentTerms(store.raw(), ids, count);
     }
 
     /**

@@ -103,6 +103,7 @@ class KillTest {
 
     @Test
     void everyAcknowledgedCommitSurvives() throws Exception {
+        String program = ServedRepository.program();
         Random random = new Random(1);
         for (int kill = 0; kill < KILLS; kill++) {
             long[] acknowledged = runAndKill(random);
@@ -126,13 +127,13 @@ class KillTest {
                 assertTrue(report.isSound(), () -> report.damages().toString());
             }
         }
-        checkQuads();
+        checkQuads(program);
     }
 
     /** Checks that the indexes have the same statements, and that each has its terms. */
-    private void checkQuads() throws Exception {
+    private void checkQuads(String program) throws Exception {
         String file = directory.resolve(FulguriteStore.FILE_NAME).toString();
-        Process check = new ProcessBuilder(ServedRepository.program(), "rdf", "check", file)
+        Process check = new ProcessBuilder(program, "rdf", "check", file)
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .start();

@@ -1,6 +1,7 @@
 package org.fulgurite.rdf4j;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -54,6 +55,8 @@ class LockedTest {
             FulguriteStore store = new FulguriteStore(directory.toFile());
             SailLockedException locked = assertThrows(SailLockedException.class, store::init);
             assertTrue(locked.getMessage().contains("another process"), locked.getMessage());
+            assertTrue(locked.getMessage().contains("; shut it down there, "), locked.getMessage());
+            assertFalse(locked.getMessage().contains("read-only"), locked.getMessage());
             holder.getOutputStream().close();
             assertTrue(holder.waitFor(60, TimeUnit.SECONDS));
             store.init();

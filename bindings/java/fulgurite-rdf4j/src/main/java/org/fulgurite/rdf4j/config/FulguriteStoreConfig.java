@@ -18,16 +18,19 @@ import org.fulgurite.options.Durability;
 
 /**
  * The configuration of a store. A configuration of an {@code LmdbStore} can be used after its type is changed: its
- * indexes, {@code forceSync} and {@code valueCacheSize} are applied, and its other sizes are accepted and not needed.
+ * indexes, {@code forceSync} and {@code valueCacheSize} are applied, and its other sizes are accepted without effect.
  */
 public class FulguriteStoreConfig extends BaseSailConfig {
     /** How many values are kept in memory by default. */
     public static final int VALUE_CACHE_SIZE = 1 << 14;
 
-    /** The most memory of a query that the store evaluates, by default: 1 GiB. */
+    /** The default limit of the memory of a query that the store evaluates: 1 GiB. */
     public static final long QUERY_MEMORY = 1 << 30;
 
-    /** What the size of the cache of values is, in errors. */
+    /** After how many seconds a commit starts a checkpoint by default. */
+    public static final long CHECKPOINT_INTERVAL = 10;
+
+    /** The allowed values of a cache size, for errors. */
     private static final String INT = "a whole number up to " + Integer.MAX_VALUE;
 
     /** The indexes of the store, or empty for the default. */
@@ -41,8 +44,9 @@ public class FulguriteStoreConfig extends BaseSailConfig {
 
     private QueryEngine queryEngine = QueryEngine.RDF4J;
     private long queryMemory = QUERY_MEMORY;
+    private long checkpointInterval = CHECKPOINT_INTERVAL;
 
-    // What an LmdbStore needs, and this store does not. Programs can set it and read it.
+    // Settings of an LmdbStore that have no effect here. Programs can set and read them.
     private long tripleDBSize;
     private long valueDBSize;
     private int valueIDCacheSize;
@@ -128,7 +132,7 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     }
 
     /**
-     * Sets whether commits survive a power cut, as for an {@code LmdbStore}. Otherwise they survive the end of the
+     * Sets whether commits survive a power cut, as for an {@code LmdbStore}. Otherwise they survive only a crash of the
      * process.
      *
      * @param forceSync true for {@link Durability#DISK}, false for {@link Durability#LOG}
@@ -139,18 +143,18 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     }
 
     /**
-     * Returns the memory for pages that are not read through the map.
+     * Returns the memory for pages that are not read through the memory map.
      *
-     * @return the bytes, or 0 for the default
+     * @return the bytes, or 0 for the default, 64 MiB
      */
     public long getCacheBytes() {
         return cacheBytes;
     }
 
     /**
-     * Sets the memory for pages that are not read through the map.
+     * Sets the memory for pages that are not read through the memory map.
      *
-     * @param bytes the bytes, or 0 for the default
+     * @param bytes the bytes, or 0 for the default, 64 MiB
      * @return this configuration
      * @throws IllegalArgumentException if it is negative
      */
@@ -205,7 +209,7 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     }
 
     /**
-     * Returns the most memory of a query that the store evaluates.
+     * Returns the limit of the memory of a query that the store evaluates.
      *
      * @return the bytes, or 0 for no limit
      */
@@ -214,9 +218,9 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     }
 
     /**
-     * Sets the most memory of a query that the store evaluates ({@link QueryEngine#STORE}). A query that needs more
-     * ends with an exception. Several may run at once. The memory is not in Java's heap. The default is
-     * {@link #QUERY_MEMORY}.
+     * Limits the memory of a query that the store evaluates ({@link QueryEngine#STORE}). A query that needs more ends
+     * with an exception. The memory is outside of Java's heap, and each concurrent query may use as much. The default
+     * is {@link #QUERY_MEMORY}.
      *
      * @param bytes the bytes, or 0 for no limit
      * @return this configuration
@@ -227,6 +231,33 @@ public class FulguriteStoreConfig extends BaseSailConfig {
             throw new IllegalArgumentException("queryMemory is " + bytes + "; it must not be negative");
         }
         queryMemory = bytes;
+        return this;
+    }
+
+    /**
+     * Returns after how many seconds a commit starts a checkpoint.
+     *
+     * @return the seconds, or 0 for no limit
+     */
+    public long getCheckpointInterval() {
+        return checkpointInterval;
+    }
+
+    /**
+     * Sets after how many seconds a commit that is in no checkpoint starts one. Programs that read the file while the
+     * store is open, such as {@code fulgurite rdf query}, see the newest checkpoint. While nothing is committed, nothing
+     * is written. The default is {@link #CHECKPOINT_INTERVAL}. Without a limit, a checkpoint starts when commits fill
+     * the memory for them, and when the store is shut down.
+     *
+     * @param seconds the seconds, or 0 for no limit
+     * @return this configuration
+     * @throws IllegalArgumentException if it is negative
+     */
+    public FulguriteStoreConfig setCheckpointInterval(long seconds) {
+        if (seconds < 0) {
+            throw new IllegalArgumentException("checkpointInterval is " + seconds + "; it must not be negative");
+        }
+        checkpointInterval = seconds;
         return this;
     }
 
@@ -425,6 +456,9 @@ public class FulguriteStoreConfig extends BaseSailConfig {
         if (queryMemory != QUERY_MEMORY) {
             model.add(node, FulguriteStoreSchema.QUERY_MEMORY, Values.literal(queryMemory));
         }
+        if (checkpointInterval != CHECKPOINT_INTERVAL) {
+            model.add(node, FulguriteStoreSchema.CHECKPOINT_INTERVAL, Values.literal(checkpointInterval));
+        }
         return node;
     }
 
@@ -456,21 +490,36 @@ public class FulguriteStoreConfig extends BaseSailConfig {
                 FulguriteStoreSchema.QUERY_MEMORY,
                 "a number of bytes, at least 0 (0 for no limit)",
                 value -> setQueryMemory(value.longValue()));
+        literal(
+                model,
+                node,
+                FulguriteStoreSchema.CHECKPOINT_INTERVAL,
+                "a whole number of seconds, at least 0 (0 for no limit)",
+                value -> setCheckpointInterval(value.longValue()));
         literal(model, node, FulguriteStoreSchema.DURABILITY, names(Durability.values()), value ->
                 setDurability(Durability.valueOf(value.getLabel().toUpperCase(Locale.ROOT))));
         literal(model, node, FulguriteStoreSchema.QUERY_ENGINE, names(QueryEngine.values()), value ->
                 setQueryEngine(QueryEngine.valueOf(value.getLabel().toUpperCase(Locale.ROOT))));
     }
 
-    /** Throws an exception for an unknown key in this store's namespace, such as a misspelled one. */
+    /**
+     * Throws an exception for an unknown key in this store's namespace, such as a misspelled one, and for one with
+     * several values.
+     */
     private static void refuseUnknown(Model model, Resource node) {
         for (Statement statement : model.getStatements(node, null, null)) {
             IRI key = statement.getPredicate();
-            if (key.stringValue().startsWith(FulguriteStoreSchema.NAMESPACE)
-                    && !FulguriteStoreSchema.KEYS.contains(key)) {
+            if (!key.stringValue().startsWith(FulguriteStoreSchema.NAMESPACE)) {
+                continue;
+            }
+            if (!FulguriteStoreSchema.KEYS.contains(key)) {
                 String known =
                         FulguriteStoreSchema.KEYS.stream().map(IRI::getLocalName).collect(Collectors.joining(", "));
                 throw new SailConfigException(key + " is not a key of a FulguriteStore; its keys are " + known);
+            }
+            int count = model.filter(node, key, null).objects().size();
+            if (count > 1) {
+                throw new SailConfigException("<" + key + "> has " + count + " values; it must have one");
             }
         }
     }

@@ -16,7 +16,7 @@ public final class FulguriteStoreSchema {
     /** What commits survive: {@code "memory"}, {@code "log"} or {@code "disk"}. */
     public static final IRI DURABILITY = Values.iri(NAMESPACE, "durability");
 
-    /** The memory for pages that are not read through the map, in bytes. */
+    /** The memory for pages that are not read through the memory map, in bytes. */
     public static final IRI CACHE_BYTES = Values.iri(NAMESPACE, "cacheBytes");
 
     /** How many values are kept in memory for queries that RDF4J evaluates. */
@@ -25,12 +25,21 @@ public final class FulguriteStoreSchema {
     /** What evaluates queries: {@code "rdf4j"} or {@code "store"}. */
     public static final IRI QUERY_ENGINE = Values.iri(NAMESPACE, "queryEngine");
 
-    /** The most memory of a query that the store evaluates, in bytes; 0 for no limit. */
+    /** The limit of the memory of a query that the store evaluates, in bytes; 0 for no limit. */
     public static final IRI QUERY_MEMORY = Values.iri(NAMESPACE, "queryMemory");
 
+    /** After how many seconds a commit starts a checkpoint; 0 for no limit. */
+    public static final IRI CHECKPOINT_INTERVAL = Values.iri(NAMESPACE, "checkpointInterval");
+
     /** The keys of {@link #NAMESPACE}. */
-    static final List<IRI> KEYS =
-            List.of(TRIPLE_INDEXES, DURABILITY, CACHE_BYTES, VALUE_CACHE_SIZE, QUERY_ENGINE, QUERY_MEMORY);
+    static final List<IRI> KEYS = List.of(
+            TRIPLE_INDEXES,
+            DURABILITY,
+            CACHE_BYTES,
+            VALUE_CACHE_SIZE,
+            QUERY_ENGINE,
+            QUERY_MEMORY,
+            CHECKPOINT_INTERVAL);
 
     private static final String LMDB = "http://rdf4j.org/config/sail/lmdb#";
 

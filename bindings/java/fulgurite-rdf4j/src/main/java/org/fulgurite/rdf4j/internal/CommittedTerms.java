@@ -6,12 +6,14 @@ import org.fulgurite.rdf4j.values.IdScope;
 import org.fulgurite.rdf4j.values.TermReader;
 import org.fulgurite.rdf4j.values.TermSource;
 import org.fulgurite.rdf4j.values.ValueCache;
+import org.fulgurite.rdf4j.values.ValueGroup;
 
 /** The committed terms of a store. Their ids keep their meaning as long as the store is open. */
 public final class CommittedTerms implements TermSource {
     private final Handle store;
     private final ValueCache cache;
     private final IdScope scope = IdScope.ofStore();
+    private final ValueGroup.Unread unread = new ValueGroup.Unread();
 
     /** The cache is null if no values are kept. */
     public CommittedTerms(Handle store, ValueCache cache) {
@@ -21,7 +23,7 @@ public final class CommittedTerms implements TermSource {
 
     @Override
     public TermReader terms(long[] ids, int count) {
-        return new TermReader(NativeQuads.currentTerms(store.raw(), ids, count));
+        return SailErrors.convert(() -> new TermReader(NativeQuads.currentTerms(store.raw(), ids, count)));
     }
 
     @Override
@@ -32,5 +34,10 @@ public final class CommittedTerms implements TermSource {
     @Override
     public ValueCache cache() {
         return cache;
+    }
+
+    @Override
+    public ValueGroup.Unread unread() {
+        return unread;
     }
 }

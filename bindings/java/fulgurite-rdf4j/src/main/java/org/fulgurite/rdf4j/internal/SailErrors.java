@@ -27,6 +27,11 @@ public final class SailErrors {
         });
     }
 
+    /** As {@link #of}, without the remedy of the engine that a store does not have: a database that is only read. */
+    public static SailException ofOpening(FulguriteException error) {
+        return new SailException(error.getMessage().replace("; or open read-only", ""), error);
+    }
+
     public static SailException of(FulguriteException error) {
         if (error instanceof RetryableException) {
             return new SailConflictException(error.getMessage(), error);

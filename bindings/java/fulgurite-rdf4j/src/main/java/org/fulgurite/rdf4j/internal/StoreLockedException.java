@@ -9,6 +9,8 @@ import org.fulgurite.exceptions.LockedException;
  */
 public final class StoreLockedException extends SailLockedException {
     private static final long serialVersionUID = 1L;
+    private static final String REMEDY =
+            "; shut it down there, or let both programs use a server (`fulgurite rdf serve`)";
 
     /**
      * Creates the exception.
@@ -23,6 +25,9 @@ public final class StoreLockedException extends SailLockedException {
 
     @Override
     public String getMessage() {
-        return getCause().getMessage();
+        String message = getCause().getMessage();
+        // The engine's remedies come last. A store has others: it does not wait, and is not opened to be read only.
+        int remedies = message.lastIndexOf("; ");
+        return (remedies < 0 ? message : message.substring(0, remedies)) + REMEDY;
     }
 }

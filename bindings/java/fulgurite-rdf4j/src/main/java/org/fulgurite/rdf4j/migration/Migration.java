@@ -13,8 +13,8 @@ import org.eclipse.rdf4j.sail.inferencer.InferencerConnection;
 import org.fulgurite.rdf4j.FulguriteStore;
 
 /**
- * Copies all statements and namespaces of a Sail into an empty {@link FulguriteStore}, reads them back, and compares
- * their number and their hashes. Inferred statements stay inferred. The source is only read.
+ * Copies all statements and namespaces of a Sail into an empty {@link FulguriteStore}, reads the statements back, and
+ * compares their number and the sum of their hashes. Inferred statements stay inferred. The source is only read.
  *
  * <pre>{@code
  * Migration.Report report = new Migration(source).run(target);
@@ -117,11 +117,12 @@ public final class Migration {
     }
 
     /**
-     * Copies and verifies.
+     * Copies and verifies, on the calling thread.
      *
      * @param target the store to fill, initialized and empty
      * @return what was copied
-     * @throws SailException if the target is not empty, a store fails, or the copy differs; the target is incomplete then
+     * @throws SailException if the target is not empty, a store fails, or the copy differs; the target is incomplete
+     *     then
      */
     public Report run(FulguriteStore target) {
         try (SailConnection from = source.getConnection(); SailConnection to = target.getConnection()) {
@@ -178,7 +179,7 @@ public final class Migration {
         return copied.count() - explicit;
     }
 
-    /** Reports a copied statement, and begins another transaction after many. */
+    /** Reports a copied statement. After many statements, commits them and begins another transaction. */
     private void goOn(SailConnection to, StatementSum copied) {
         report("copying", copied);
         if (copied.count() % STATEMENTS_OF_A_TRANSACTION == 0) {

@@ -26,4 +26,13 @@ public interface TermSource {
     default ValueCache cache() {
         return null;
     }
+
+    /**
+     * Returns what knows the values whose terms were not read.
+     *
+     * @return the values, or null if nothing needs them
+     */
+    default ValueGroup.Unread unread() {
+        return null;
+    }
 }

@@ -1,6 +1,10 @@
 package org.fulgurite.rdf4j.values;
 
+import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * Values of one column, or few values that are read in one call ({@link #whole}). The first value of a column whose
@@ -13,12 +17,122 @@ public final class ValueGroup {
     private static final int WINDOW_MIN = 8;
     private static final int WINDOW_MAX = 512;
 
+    /**
+     * The groups of a store that have values whose terms were not read. The store reads them before it is closed, so
+     * that programs can use values after that. Groups whose values the program has dropped are garbage. A query may
+     * create a group for each of its rows, so threads seldom share a list.
+     */
+    public static final class Unread {
+        private static final int LISTS = 16;
+
+        private final Groups[] lists = new Groups[LISTS];
+
+        /** Creates an empty set. */
+        public Unread() {
+            for (int index = 0; index < LISTS; index++) {
+                lists[index] = new Groups();
+            }
+        }
+
+        private Known add(ValueGroup group) {
+            return lists[(int) Thread.currentThread().getId() & LISTS - 1].add(group);
+        }
+
+        /** Returns the number of groups, with those that are garbage and were not removed yet. */
+        int count() {
+            int count = 0;
+            for (Groups list : lists) {
+                count += list.all().size();
+            }
+            return count;
+        }
+
+        /** Reads all terms. A value whose term cannot be read throws an exception when it is used. */
+        public void readAll() {
+            for (Groups list : lists) {
+                for (Known known : list.all()) {
+                    ValueGroup group = known.get();
+                    try {
+                        if (group != null) {
+                            group.readAll();
+                        }
+                    } catch (RuntimeException unreadable) {
+                        // The store is closed nevertheless.
+                    }
+                }
+            }
+        }
+    }
+
+    /** A group in a list, which does not keep it from being garbage. */
+    private static final class Known extends WeakReference<ValueGroup> {
+        private final Groups list;
+        private Known previous;
+        private Known next;
+
+        Known(ValueGroup group, Groups list) {
+            super(group, list.collected);
+            this.list = list;
+        }
+    }
+
+    /** A list of groups. */
+    private static final class Groups {
+        private final ReferenceQueue<ValueGroup> collected = new ReferenceQueue<>();
+        private Known first;
+
+        synchronized Known add(ValueGroup group) {
+            for (Object old = collected.poll(); old != null; old = collected.poll()) {
+                unlink((Known) old);
+            }
+            Known added = new Known(group, this);
+            added.next = first;
+            if (first != null) {
+                first.previous = added;
+            }
+            first = added;
+            return added;
+        }
+
+        /** Removes a group that is not garbage. */
+        synchronized void remove(Known known) {
+            // Then it does not get into the queue.
+            known.clear();
+            unlink(known);
+        }
+
+        private void unlink(Known known) {
+            if (known.previous == null) {
+                first = known.next;
+            } else {
+                known.previous.next = known.next;
+            }
+            if (known.next != null) {
+                known.next.previous = known.previous;
+            }
+        }
+
+        synchronized List<Known> all() {
+            List<Known> all = new ArrayList<>();
+            for (Known known = first; known != null; known = known.next) {
+                all.add(known);
+            }
+            return all;
+        }
+    }
+
     private final TermSource source;
 
     /** In their order; null where the term was read. */
     private StoredValue[] values = NONE;
 
     private int count;
+
+    /** How many terms were not read. */
+    private int unread;
+
+    /** What the values that were not read are known by; null if there are none, or if nothing knows them. */
+    private Known known;
 
     /** How many values the next read has; 0 for all. */
     private int window;
@@ -84,6 +198,9 @@ public final class ValueGroup {
             values = Arrays.copyOf(values, Math.max(FIRST_VALUES, 2 * count));
         }
         values[count++] = value;
+        if (unread++ == 0 && source.unread() != null) {
+            known = source.unread().add(this);
+        }
         return value;
     }
 
@@ -125,26 +242,31 @@ public final class ValueGroup {
 
     private void read(int from, int to) {
         long[] ids = new long[to - from];
-        int unread = 0;
+        int needed = 0;
         for (int index = from; index < to; index++) {
             if (values[index] != null) {
-                ids[unread++] = values[index].id();
+                ids[needed++] = values[index].id();
             }
         }
-        if (unread == 0) {
+        if (needed == 0) {
             return;
         }
-        TermReader terms = source.terms(ids, unread);
+        TermReader terms = source.terms(ids, needed);
         ValueCache cache = source.cache();
         for (int index = from; index < to; index++) {
             StoredValue value = values[index];
             if (value != null) {
                 value.read(terms);
                 values[index] = null;
+                unread--;
                 if (cache != null) {
                     cache.add(value);
                 }
             }
+        }
+        if (unread == 0 && known != null) {
+            known.list.remove(known);
+            known = null;
         }
     }
 }

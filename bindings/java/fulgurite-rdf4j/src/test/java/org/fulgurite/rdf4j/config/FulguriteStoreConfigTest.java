@@ -52,7 +52,7 @@ class FulguriteStoreConfigTest {
     @Test
     void aConfigurationIsParsedAsItWasExported() throws Exception {
         FulguriteStoreConfig config = parse("; ful:tripleIndexes \"spoc,posc\"; ful:durability \"log\"; ful:cacheBytes 1000;"
-                + " ful:valueCacheSize 0; ful:queryEngine \"store\"; ful:queryMemory 0");
+                + " ful:valueCacheSize 0; ful:queryEngine \"store\"; ful:queryMemory 0; ful:checkpointInterval 0");
         Model exported = new LinkedHashModel();
         Resource node = config.export(exported);
         FulguriteStoreConfig again = new FulguriteStoreConfig();
@@ -63,6 +63,8 @@ class FulguriteStoreConfigTest {
         assertEquals(0, again.getValueCacheSize());
         assertEquals(QueryEngine.STORE, again.getQueryEngine());
         assertEquals(0, again.getQueryMemory());
+        assertEquals(0, again.getCheckpointInterval());
+        assertEquals(FulguriteStoreConfig.CHECKPOINT_INTERVAL, parse("").getCheckpointInterval());
         assertEquals("posg,pos,spog,spo".length(), again.nativeIndexes().length());
     }
 
@@ -126,6 +128,8 @@ class FulguriteStoreConfigTest {
             {"ful:valueCacheSize 3000000000", "valueCacheSize", "3000000000", "a whole number up to 2147483647"},
             {"lmdb:valueCacheSize 3000000000", "lmdb#valueCacheSize", "3000000000", "a whole number up to 2147483647"},
             {"ful:queryMemory -5", "queryMemory", "-5", "a number of bytes, at least 0"},
+            {"ful:checkpointInterval \"often\"", "checkpointInterval", "often", "a whole number of seconds"},
+            {"ful:durability \"log\", \"disk\"", "durability", "has 2 values; it must have one"},
             {"ful:queryEngine \"fast\"", "queryEngine", "fast", "\"rdf4j\" or \"store\""},
             {"lmdb:forceSync \"often\"", "lmdb#forceSync", "often", "true or false"},
             {"ful:quryEngine \"store\"", "quryEngine", "its keys are tripleIndexes", "queryEngine"},

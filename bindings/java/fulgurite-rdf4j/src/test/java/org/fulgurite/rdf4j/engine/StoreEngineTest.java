@@ -184,6 +184,7 @@ class StoreEngineTest {
         interrupter.start();
         try (TupleQueryResult interrupted = connection.prepareTupleQuery(ENDLESS).evaluate()) {
             assertThrows(QueryInterruptedException.class, interrupted::hasNext);
+            assertTrue(Thread.interrupted());
         }
         interrupter.join();
     }

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Queries with joins, compared with those of a MemoryStore. */
 class JoinsTest {
-    private static final int GRAPHS = 40;
+    private static final int GRAPHS = 16;
 
     private static final List<String> QUERIES = Stream.of(
                     "{ ?a :p ?b . ?b :p ?c }",

@@ -26,6 +26,7 @@ class ValueGroupTest {
         private final List<Integer> reads = new ArrayList<>();
         private final IdScope scope;
         private final ValueCache cache;
+        private final ValueGroup.Unread unread = new ValueGroup.Unread();
 
         Source(IdScope scope, ValueCache cache) {
             this.scope = scope;
@@ -51,6 +52,11 @@ class ValueGroupTest {
         public ValueCache cache() {
             return cache;
         }
+
+        @Override
+        public ValueGroup.Unread unread() {
+            return unread;
+        }
     }
 
     private static Value term(long id) {
@@ -73,6 +79,24 @@ class ValueGroupTest {
             values.add(group.add(first + index));
         }
         return values;
+    }
+
+    @Test
+    void groupsAreKnownUntilAllTheirValuesAreRead() {
+        Source source = new Source(IdScope.ofStore(), null);
+        List<StoredValue> values = add(new ValueGroup(source, null), IRI, 12);
+        ValueGroup whole = ValueGroup.whole(source);
+        add(whole, IRI, 2);
+        values.get(0).stringValue();
+        assertEquals(2, source.unread.count());
+        values.get(8).stringValue();
+        assertEquals(1, source.unread.count());
+        StoredValue later = whole.add(IRI + 5);
+        source.unread.readAll();
+        assertTrue(later.isRead());
+        assertEquals(0, source.unread.count());
+        add(whole, IRI, 1);
+        assertEquals(1, source.unread.count());
     }
 
     @Test
