@@ -36,6 +36,24 @@ class EventsMisuseTest(StoreCase):
         store.append("s", (NewEvent("x", data) for data in (bytearray(b"1"), memoryview(b"2"))))
         self.assertEqual([event.data for event in store.read()], [b"1", b"2"])
 
+    def test_within_a_transaction_calls_of_the_store_that_commit_raise(self) -> None:
+        self.fill(3)
+        view = events.View("v").table("t", key=str, value=int)
+        for use in (
+            lambda: self.store.apply_retention(max_count=1),
+            lambda: self.store.run_view(view, lambda txn, event: None),
+            lambda: self.store.rebuild_view(view, lambda txn, event: None),
+            lambda: self.store.drop_view(view),
+        ):
+            with self.assertRaises(fulgurite.errors.NestedError):
+                self.store.transact(lambda txn, use=use: use())
+        self.assertEqual((self.store.start, self.store.consumers()), (0, {}))
+
+    def test_the_name_of_a_consumer_has_a_limit(self) -> None:
+        self.store.set_consumer_position("x" * 1024, 0)
+        with self.assertRaisesRegex(fulgurite.InvalidError, "1024 bytes"):
+            self.store.set_consumer_position("x" * 1025, 0)
+
     def test_arguments_of_wrong_types(self) -> None:
         store: Any = self.store
         for use in (
@@ -47,8 +65,15 @@ class EventsMisuseTest(StoreCase):
             lambda: store.append("a", NewEvent("x", tags=[7])),  # type: ignore[list-item]
             lambda: store.read(query=Query(types="x")),
             lambda: store.read("a"),
+            lambda: store.append("a", NewEvent("x"), unless="x"),
+            lambda: store.append("a", NewEvent("x"), expected=True),
+            lambda: store.read(query="x"),
+            lambda: Query() | 1,  # type: ignore[operator]
+            lambda: store.position_at(None),
+            lambda: events.open_in(None),  # type: ignore[arg-type]
+            lambda: store.transact(lambda txn: txn.bind(None)),
         ):
-            with self.assertRaises((TypeError, AttributeError)):
+            with self.assertRaises(TypeError):
                 use()
         for use in (
             lambda: store.append("a", NewEvent("x"), expected="none"),

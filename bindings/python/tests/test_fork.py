@@ -113,6 +113,32 @@ class ForkTest(unittest.TestCase):
         store.append("s", NewEvent("z"))
         self.assertEqual([event.type for event in store.read_stream("s")], ["x", "z"])
 
+    def test_a_child_harms_neither_a_server_nor_a_connection_of_its_parent(self) -> None:
+        store = events.open(self.path.with_name("log.ful"))
+        self.addCleanup(store.close)
+        socket = self.path.with_name("socket")
+        with store.serve(socket) as server, events.connect(socket, consumer="c") as follower:
+            store.append("s", [NewEvent("x"), NewEvent("y")])
+            self.assertEqual(len(follower.poll(60, limit=1)), 1)
+
+            def use() -> None:
+                for call in (
+                    lambda: follower.poll(0),
+                    lambda: next(follower),
+                    follower.acknowledge,
+                    lambda: server.followers,
+                    server.close,
+                ):
+                    with self.assertRaises(fulgurite.Error) as caught:
+                        call()
+                    self.assertEqual(caught.exception.kind, "FORKED")
+                # As if the child ended normally.
+                server._server = follower._follower = None  # noqa: SLF001
+
+            self.assertEqual(in_child(use), "")
+            self.assertTrue(socket.exists())
+            self.assertEqual([event.type for event in follower.poll(60)], ["y"])
+
     def test_a_child_opens_the_database_after_the_parent_has_closed_it(self) -> None:
         def use() -> None:
             # The child still has the inherited object, but does not count it: this close merges the log.

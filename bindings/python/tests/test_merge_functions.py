@@ -33,6 +33,17 @@ class MergeFunctionsTest(unittest.TestCase):
         self.addCleanup(db.close)
         return db, db.table("t", merge_function="f")
 
+    def test_an_exception_that_is_no_error_is_raised_itself(self) -> None:
+        def interrupted(*_: object) -> bytes:
+            raise KeyboardInterrupt
+
+        db, table = self.opened(interrupted)
+        with self.assertRaises(KeyboardInterrupt):
+            table.merge(b"k", b"v")
+        with self.assertRaises(KeyboardInterrupt), db.write() as txn:
+            txn["t"].merge(b"k", b"v")
+        self.assertEqual(len(table), 0)
+
     def test_a_function_computes_values_from_the_operands_of_a_transaction(self) -> None:
         seen = []
 

@@ -103,6 +103,28 @@ class MisuseTest(unittest.TestCase):
         self.assertEqual(bytes(kept), b"value" * 100)
         kept.release()
 
+    def test_finished_objects_do_not_keep_the_database_open(self) -> None:
+        path = self.path.with_name("finished.ful")
+        db = fulgurite.open(path, durability="log", keep_log_bytes=1 << 20)
+        t = db.table("t")
+        t.update({b"%d" % n: bytes(300) for n in range(50)})
+        store = events.open_in(db)
+        store.append("s", events.NewEvent("x"))
+        read = db.read()
+        value = read["t"].view(b"1")
+        assert value is not None
+        memoryview(value).release()
+        read.end()
+        with self.assertRaises(fulgurite.ClosedError):
+            bytes(value)
+        finished = [iter(t.items()), t.scan_keys(), db.changes(), store.read(), store.read_stream("s"), store.streams()]
+        for iterator in finished:
+            self.assertGreater(sum(1 for _ in iterator), 0)
+            self.assertEqual(list(iterator), [])
+        store.close()
+        db.close()
+        fulgurite.open(path).close()
+
     def test_a_view_of_a_write_transaction_or_image_is_a_copy(self) -> None:
         self.t[b"k"] = b"1"
         with self.db.write() as txn:

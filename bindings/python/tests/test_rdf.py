@@ -1,9 +1,11 @@
 """The RDF store."""
 
+import signal
 import tempfile
 import threading
 import time
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 
 import fulgurite
@@ -15,6 +17,8 @@ PEOPLE = b"""
 :bob :age 39 ; :height 1.83 ; :score 1e3 ; :is true ; :name "Bob" .
 """
 PREFIX = "PREFIX : <http://example.org/> "
+# A pattern without solutions, which takes very long.
+LONG = " ".join(f"?a{n} ?b{n} ?c{n} ." for n in range(12)) + "FILTER(CONCAT(STR(?a0), STR(?a6), STR(?a11)) = '')"
 
 
 _TASKS = Path("/proc/self/task")
@@ -53,10 +57,26 @@ class RdfTest(unittest.TestCase):
         [triple] = self.store.construct(PREFIX + "CONSTRUCT { ?x :old ?a } { ?x :age ?a FILTER(?a > 30) }")
         self.assertEqual((triple.subject, triple.object.to_python()), ("http://example.org/bob", 40))
         self.assertEqual(len(self.store), 9)
-        with self.assertRaises(ValueError):
-            self.store.select("ASK {}")
-        with self.assertRaises(ValueError):
-            self.store.ask("SELECT * {}")
+        for method, text in (
+            (self.store.select, "ASK {}"),
+            (self.store.select, "CONSTRUCT WHERE { ?a ?b ?c }"),
+            (self.store.ask, "SELECT * {}"),
+            (self.store.construct, "SELECT * {}"),
+        ):
+            with self.assertRaisesRegex(ValueError, "the query is a .*; use Store"):
+                method(text)
+        with self.assertRaisesRegex(fulgurite.errors.SyntaxInputError, "use Store.select"):
+            self.store.update("SELECT * {}")
+
+    def test_a_literal_whose_text_is_not_of_its_datatype_is_a_text(self) -> None:
+        xsd = "http://www.w3.org/2001/XMLSchema#"
+        for text, kind in (("abc", "integer"), ("zz", "decimal"), ("TRUE", "boolean"), ("9" * 6000, "integer")):
+            self.assertEqual(rdf.Literal(text, xsd + kind).to_python(), text)
+        self.assertIs(rdf.Literal("0", xsd + "boolean").to_python(), False)
+
+    def test_an_empty_store_is_true(self) -> None:
+        self.store.update("CLEAR ALL")
+        self.assertEqual((bool(self.store), len(self.store)), (True, 0))
 
     def test_files_and_graphs(self) -> None:
         file = Path(self.directory.name) / "more.nt"
@@ -89,10 +109,46 @@ class RdfTest(unittest.TestCase):
         solutions = self.store.select("SELECT * { ?s ?p ?o }")
         self.store.close()
         self.store.close()
-        self.assertEqual(len(list(solutions)), 9)
-        for use in (lambda: self.store.ask("ASK {}"), lambda: len(self.store), lambda: self.store.update("CLEAR ALL")):
+        for use in (
+            lambda: list(solutions),
+            lambda: self.store.ask("ASK {}"), lambda: len(self.store), lambda: self.store.update("CLEAR ALL")):
             with self.assertRaises(fulgurite.ClosedError):
                 use()
+
+    def test_a_query_ends_with_its_result_or_the_store(self) -> None:
+        text = f"SELECT * {{ {LONG} }}"
+        with self.store.select(text) as rows:
+            pass
+        with self.assertRaises(fulgurite.ClosedError):
+            next(iter(rows))
+        dropped, rows = self.store.select(text), self.store.select(text)
+        del dropped
+        self.store.close()
+        with self.assertRaises(fulgurite.ClosedError):
+            next(iter(rows))
+        # Nothing of the queries keeps the database open.
+        with rdf.open(self.path) as store:
+            self.assertEqual(len(store), 9)
+
+    @unittest.skipUnless(hasattr(signal, "setitimer"), "needs timers that send signals")
+    def test_an_interrupt_cancels_queries_updates_and_loads(self) -> None:
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGALRM, interrupt)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        document = b"".join(b"<http://a/%d> <http://a/p> <http://a/o> .\n" % n for n in range(100_000))
+        uses: list[Callable[[], object]] = [
+            lambda: self.store.ask(f"ASK {{ {LONG} }}"),
+            lambda: list(self.store.select(f"SELECT * {{ {LONG} }}")),
+            lambda: self.store.update(f"INSERT {{ ?a0 ?b0 ?c0, 1 }} WHERE {{ {LONG} }}"),
+            lambda: self.store.load_bytes(document, "nt"),
+        ]
+        for use in uses:
+            with self.assertRaises(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, 0.02)
+                use()
+        self.assertEqual(len(self.store), 9)
 
     def test_results_that_are_not_read_stop_their_query(self) -> None:
         if not _TASKS.exists():

@@ -10,11 +10,18 @@ use pyo3::types::{PyBytes, PyTuple};
 use crate::error::{Failure, Result};
 use crate::kinds::OpenDatabase;
 
+enum Feed {
+    /// It keeps its part of the log.
+    Open(Box<Changes>),
+    /// All commits were returned.
+    Ended,
+    Closed,
+}
+
 /// A feed of commits.
 #[pyclass(frozen, module = "fulgurite._native")]
 pub struct ChangeFeed {
-    /// None after closing.
-    changes: Mutex<Option<Changes>>,
+    feed: Mutex<Feed>,
     open: Arc<OpenDatabase>,
 }
 
@@ -25,7 +32,7 @@ impl ChangeFeed {
     /// Those of the engine.
     pub fn open(open: Arc<OpenDatabase>, after: u64) -> Result<Self> {
         let changes = open.get()?.changes(Sequence(after))?;
-        Ok(Self { changes: Mutex::new(Some(changes)), open })
+        Ok(Self { feed: Mutex::new(Feed::Open(Box::new(changes))), open })
     }
 }
 
@@ -34,13 +41,20 @@ type Commit<'py> = (u64, Vec<Bound<'py, PyTuple>>);
 
 #[pymethods]
 impl ChangeFeed {
-    /// The next commit, or None at the end.
+    /// The next commit, or None at the end, which releases the log.
     fn next_commit<'py>(&self, py: Python<'py>) -> Result<Option<Commit<'py>>> {
         let commit = py.detach(|| {
             self.open.get()?;
-            let mut changes = self.changes.lock().map_err(|_| Failure::broken())?;
-            let changes = changes.as_mut().ok_or_else(|| Failure::closed("change feed"))?;
-            changes.next().transpose().map_err(Failure::from)
+            let mut feed = self.feed.lock().map_err(|_| Failure::broken())?;
+            let commit = match &mut *feed {
+                Feed::Open(changes) => changes.next().transpose().map_err(Failure::from)?,
+                Feed::Ended => None,
+                Feed::Closed => return Err(Failure::closed("change feed")),
+            };
+            if commit.is_none() {
+                *feed = Feed::Ended;
+            }
+            Ok(commit)
         })?;
         let Some(commit) = commit else { return Ok(None) };
         let changes: Result<Vec<_>> = commit.changes.iter().map(|change| tuple_of(py, change)).collect();
@@ -50,8 +64,7 @@ impl ChangeFeed {
     /// Releases the log. Does nothing the second time.
     fn close(&self, py: Python<'_>) {
         py.detach(|| {
-            let mut changes = self.changes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            drop(changes.take());
+            *self.feed.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Feed::Closed;
         });
     }
 }

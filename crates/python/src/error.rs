@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fulgurite_events::Expected;
 use fulgurite_handles::kind;
-use pyo3::exceptions::{PyAttributeError, PyImportError, PyRuntimeError};
+use pyo3::exceptions::{PyAttributeError, PyException, PyImportError, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::merging::raised;
@@ -17,7 +17,8 @@ pub enum Failure {
     Kind(&'static str, String),
     /// As `Kind`, with attributes of the exception.
     Detailed(&'static str, String, Vec<(&'static str, Detail)>),
-    /// As `Kind`, because of an exception of a merge function.
+    /// As `Kind`, because of an exception of a merge function. An exception that is no `Exception`, such as that of an
+    /// interrupt, is raised itself.
     Caused(&'static str, String, Arc<PyErr>),
     /// An exception of Python.
     Python(PyErr),
@@ -156,6 +157,9 @@ impl From<Failure> for PyErr {
             Failure::Caused(kind, text, cause) => (kind, text, Vec::new(), Some(cause)),
         };
         Python::attach(|py| {
+            if let Some(cause) = cause.as_ref().filter(|cause| !cause.is_instance_of::<PyException>(py)) {
+                return cause.clone_ref(py);
+            }
             let make = || {
                 let made = py.import("fulgurite.errors")?.call_method1("make", (kind, &text))?;
                 for (name, detail) in &details {

@@ -1,13 +1,12 @@
 //! What a source of entries is: a database, a read transaction or a write transaction.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError, Weak};
 use std::thread::{self, ThreadId, sleep};
 use std::time::{Duration, Instant};
 
-use fulgurite::{Database, ReadTxn, Savepoint, WriteTxn};
-use fulgurite_handles::Opening;
+use fulgurite::{Database, ReadTxn, Savepoint, Table, WriteTxn};
+use fulgurite_handles::{HeldValue, Opening};
 use pyo3::Python;
 
 use crate::error::{Failure, Result};
@@ -185,25 +184,44 @@ impl Drop for Noted<'_> {
     }
 }
 
-/// An opening that waits tries so often whether the database is still locked.
+/// The interval at which a waiting opening tries whether the database is still locked.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// A read transaction.
 pub struct Reading {
     txn: RwLock<Option<Arc<ReadTxn>>>,
-    /// Set when it ends, for its values.
-    pub has_ended: Arc<AtomicBool>,
+    /// Its values, which end with it. None after the end.
+    values: Mutex<Option<Vec<Weak<Lease>>>>,
+}
+
+/// A value of a read transaction, until the transaction ends. Readers of the value have references of their own.
+pub struct Lease(Mutex<Option<Arc<HeldValue>>>);
+
+impl Lease {
+    /// The value.
+    ///
+    /// # Errors
+    /// If its transaction has ended.
+    pub fn get(&self) -> Result<Arc<HeldValue>> {
+        let value = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        value.ok_or_else(|| Failure::closed("transaction"))
+    }
+
+    fn end(&self) {
+        let value = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(value);
+    }
 }
 
 impl Reading {
     /// A running transaction.
     pub fn new(txn: ReadTxn) -> Self {
-        Self { txn: RwLock::new(Some(Arc::new(txn))), has_ended: Arc::default() }
+        Self::of(Arc::new(txn))
     }
 
     /// A running transaction that shares its snapshot with another one, and ends by itself.
     pub fn of(txn: Arc<ReadTxn>) -> Self {
-        Self { txn: RwLock::new(Some(txn)), has_ended: Arc::default() }
+        Self { txn: RwLock::new(Some(txn)), values: Mutex::new(Some(Vec::new())) }
     }
 
     /// The transaction.
@@ -216,14 +234,31 @@ impl Reading {
         txn.clone().ok_or_else(|| Failure::closed("transaction"))
     }
 
-    /// Ends it. Its snapshot remains while values of it are in use.
+    /// The value of a key, if it has one.
+    ///
+    /// # Errors
+    /// If it has ended; those of the engine.
+    pub fn lease(&self, table: &Table, key: &[u8]) -> Result<Option<Arc<Lease>>> {
+        let Some(value) = HeldValue::get(&self.get()?, table, key)? else { return Ok(None) };
+        let lease = Arc::new(Lease(Mutex::new(Some(Arc::new(value)))));
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let values = values.as_mut().ok_or_else(|| Failure::closed("transaction"))?;
+        if values.len() == values.capacity() {
+            values.retain(|lease| lease.strong_count() > 0);
+        }
+        values.push(Arc::downgrade(&lease));
+        Ok(Some(lease))
+    }
+
+    /// Ends it. Its snapshot remains while views of its values are in use.
     ///
     /// # Errors
     /// In a merge function.
     pub fn end(&self) -> Result<()> {
         check_not_merging()?;
-        self.has_ended.store(true, Ordering::SeqCst);
         self.txn.write().unwrap_or_else(PoisonError::into_inner).take();
+        let values = self.values.lock().unwrap_or_else(PoisonError::into_inner).take();
+        values.iter().flatten().filter_map(Weak::upgrade).for_each(|lease| lease.end());
         Ok(())
     }
 }
@@ -250,7 +285,7 @@ impl Writing {
         Self { changes, loading: Arc::clone(&open.loading) }
     }
 
-    /// Whether it has not ended. While another thread uses it, it has not.
+    /// Whether it has not ended. A transaction that another thread uses has not ended.
     fn is_open(&self) -> bool {
         match self.changes.try_lock() {
             Ok(changes) => changes.is_some(),

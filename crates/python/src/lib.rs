@@ -4,7 +4,8 @@
 //! errors. Nothing that Python code does wrong may end the process:
 //!
 //! - Objects of an ended transaction or closed database raise `ClosedError`.
-//! - A `Value` exports memory of a snapshot, and keeps the snapshot as long as it or a view of it lives.
+//! - A `Value` exports memory of a snapshot. It keeps the snapshot until its transaction ends, and a view of it as long
+//!   as the view lives.
 //! - The interpreter's lock is released in calls that may wait, for the disk or for other transactions. A lock of this
 //!   crate that is held while a function of Python runs, as a merge function or an upcaster, is never awaited with the
 //!   interpreter's lock held.
@@ -38,10 +39,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scans::Scan>()?;
     module.add_class::<arrow::ArrowStream>()?;
     module.add_class::<change_feed::ChangeFeed>()?;
-    module.add_class::<rdf::Store>()?;
-    module.add_class::<rdf::Rows>()?;
+    module.add_class::<rdf::store::Store>()?;
+    module.add_class::<rdf::rows::Rows>()?;
     module.add_function(wrap_pyfunction!(keys::check_type, module)?)?;
     module.add_function(wrap_pyfunction!(source::open, module)?)?;
-    module.add_function(wrap_pyfunction!(rdf::open_store, module)?)?;
+    module.add_function(wrap_pyfunction!(rdf::store::open_store, module)?)?;
     events::add_to(module)
 }

@@ -11,6 +11,7 @@ use crate::bounds::Bounds;
 use crate::error::{Failure, Result};
 use crate::kinds::{Kind, Reading, reading};
 use crate::lent::Loan;
+use crate::merging::running::check_not_merging;
 use crate::tables::Table;
 
 /// A key and its value.
@@ -95,6 +96,8 @@ pub struct Scan {
     what: What,
     /// The loan of a lent transaction, with which the iterator ends.
     loan: Option<Loan>,
+    /// Whether it has a snapshot of its own, which it releases when all entries are read.
+    owns_snapshot: bool,
     state: Mutex<State>,
 }
 
@@ -106,7 +109,8 @@ impl Scan {
     pub fn new(kind: &Kind, table: Py<Table>, rest: Rest, what: What) -> Result<Self> {
         let state = Mutex::new(State { rest, entries: VecDeque::new() });
         let loan = if let Kind::Lent(lent) = kind { Some(lent.loan()?) } else { None };
-        Ok(Self { kind: snapshot_of(kind)?, table, what, loan, state })
+        let owns_snapshot = matches!(kind, Kind::Database(_));
+        Ok(Self { kind: snapshot_of(kind)?, table, what, loan, owns_snapshot, state })
     }
 }
 
@@ -135,10 +139,15 @@ impl Scan {
             if let (Kind::Lent(lent), Some(loan)) = (&self.kind, self.loan) {
                 lent.check(loan)?;
             }
-            if entries.is_empty() {
+            if self.owns_snapshot && rest.has_ended {
+                check_not_merging()?;
+            } else if entries.is_empty() {
                 let batch = rest.batch;
                 entries.extend(rest.read(&self.kind, &table.table, batch)?);
                 rest.batch = (2 * batch).min(BATCH_MAX);
+                if let (true, true, Kind::Read(reading)) = (self.owns_snapshot, rest.has_ended, &self.kind) {
+                    reading.end()?;
+                }
             } else if let Kind::Read(reading) = &self.kind {
                 reading.get()?;
             } else if let Kind::Write(writing) = &self.kind {

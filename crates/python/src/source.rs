@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fulgurite::{Database, Durability, ImageOptions, Isolation, Options, Read};
-use fulgurite_handles::HeldValue;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -184,7 +183,7 @@ impl Source {
         Ok(Table::new(table?))
     }
 
-    /// The number of the newest commit that it sees.
+    /// The sequence of the newest commit that it sees.
     fn sequence(&self, py: Python<'_>) -> Result<u64> {
         self.kind.released(py, || match &self.kind {
             Kind::Database(open) => Ok(open.get()?.read()?.sequence().0),
@@ -214,10 +213,7 @@ impl Source {
     fn view(&self, py: Python<'_>, table: &Table, key: &Bound<'_, PyAny>) -> Result<Option<Value>> {
         let key = table.keys.encode(key)?;
         match &self.kind {
-            Kind::Read(reading) => {
-                let value = py.detach(|| Ok::<_, Failure>(HeldValue::get(&reading.get()?, &table.table, &key)?))?;
-                Ok(value.map(|value| Value::held(value, Arc::clone(&reading.has_ended))))
-            }
+            Kind::Read(reading) => Ok(py.detach(|| reading.lease(&table.table, &key))?.map(Value::leased)),
             kind => Ok(kind.released(py, || copied(kind, table, &key))?.map(Value::owned)),
         }
     }
@@ -260,7 +256,7 @@ impl Source {
         self.kind.released(py, || reading!(&self.kind, txn => Ok(txn.count(&table.table, bounds.as_slices())?)))
     }
 
-    /// An iterator: what is 0 for items, 1 for keys, 2 for values.
+    /// An iterator: `what` is 0 for items, 1 for keys, 2 for values.
     #[pyo3(signature = (table, start=None, stop=None, prefix=None, reverse=false, what=0))]
     fn scan(
         &self,
@@ -417,7 +413,7 @@ impl Source {
         self.kind.released(py, || self.kind.change(|txn| txn.put(&table.table, &key, &value)))
     }
 
-    /// Stores a value if the key has none. Returns whether it did.
+    /// Stores a value if the key has none. Returns whether the value was stored.
     fn insert(&self, py: Python<'_>, table: &Table, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Result<bool> {
         let (key, value) = (table.keys.encode(key)?, table.values.encode(value)?);
         self.kind.released(py, || self.kind.change(|txn| txn.insert(&table.table, &key, &value)))
@@ -513,7 +509,7 @@ impl Source {
         })
     }
 
-    /// Undoes the changes after a savepoint.
+    /// Undoes the changes after a savepoint, which can be used again.
     fn rollback_to(&self, py: Python<'_>, number: usize) -> Result<()> {
         let Kind::Write(writing) = &self.kind else { return Err(Failure::read_only()) };
         py.detach(|| {
@@ -527,7 +523,7 @@ impl Source {
         })
     }
 
-    /// Commits a write transaction, and returns the number of the commit.
+    /// Commits a write transaction, and returns the sequence of the commit.
     #[pyo3(signature = (durability=None))]
     fn commit(&self, py: Python<'_>, durability: Option<&str>) -> Result<u64> {
         let Kind::Write(writing) = &self.kind else { return Err(Failure::read_only()) };
@@ -551,7 +547,7 @@ impl Source {
         })
     }
 
-    /// Makes all commits durable, and returns the number of the newest one.
+    /// Makes all commits durable, and returns the sequence of the newest one.
     fn sync(&self, py: Python<'_>) -> Result<u64> {
         let database = self.kind.database()?;
         Ok(py.detach(|| database.sync())?.0)
@@ -563,19 +559,19 @@ impl Source {
         Ok(py.detach(|| database.checkpoint())?)
     }
 
-    /// Makes the file smaller, and returns by how many bytes.
+    /// Removes unused space from the file, and returns by how many bytes it shrank.
     fn compact(&self, py: Python<'_>) -> Result<u64> {
         let database = self.kind.database_after_loads()?;
         Ok(py.detach(|| database.compact())?)
     }
 
-    /// Copies the database to a new file.
+    /// Copies the newest committed state to a new file.
     fn backup(&self, py: Python<'_>, path: PathBuf) -> Result<()> {
         let database = self.kind.database()?;
         Ok(py.detach(|| database.backup_to(path))?)
     }
 
-    /// Copies the database to a new compressed file.
+    /// Copies the newest committed state to a new compressed file.
     #[pyo3(signature = (path, level=None))]
     fn write_image(&self, py: Python<'_>, path: PathBuf, level: Option<i32>) -> Result<()> {
         let database = self.kind.database()?;
@@ -583,7 +579,7 @@ impl Source {
         Ok(py.detach(|| database.write_image(path, &options))?)
     }
 
-    /// Reads the whole database, and returns the texts of damages.
+    /// Checks every page of the newest checkpoint, and returns the texts of damages.
     fn check(&self, py: Python<'_>) -> Result<Vec<String>> {
         let database = self.kind.database()?;
         let report = py.detach(|| database.check())?;

@@ -20,7 +20,7 @@ class Change:
 
     - ``"put"``: the key has this value, from a put or as the result of a merge.
     - ``"superseded"``: the key got a large value that is no longer stored. A later commit of the
-      feed replaced it, deleted the key, dropped the table or reports a bulk load of the table.
+      feed replaces it, deletes the key, drops the table, or reports a bulk load of the table.
     - ``"delete"``: the key was deleted.
     - ``"table created"``, ``"table dropped"``, ``"table renamed"``.
     - ``"bulk loaded"``: a bulk load, or a transaction that was too large for memory, may have
@@ -30,8 +30,9 @@ class Change:
     that was created before the feed begins. ``table_name`` is None for a table that a
     later commit of the feed drops.
 
-    ``key`` and ``value`` are the stored bytes. ``Table.decode_key`` and ``decode_value`` return
-    what they mean in a table with types.
+    ``key`` and ``value`` are the stored bytes. ``Table.decode_key`` and ``decode_value`` decode those
+    of a table with types. ``value_length`` is the length of the value in bytes, also of a superseded
+    one. ``previous_name`` is the name that a renamed table had.
     """
 
     kind: Literal["put", "superseded", "delete", "table created", "table dropped", "table renamed", "bulk loaded"]
@@ -52,9 +53,10 @@ class Commit:
 
 
 class ChangeFeed(Iterator[Commit]):
-    """The commits after a given one, in order, up to the newest that was durable at the beginning.
+    """The commits after a given one, in order, up to the newest that was durable when it was opened.
 
-    Use it as a context manager, or close it: it keeps its part of the log until then.
+    Use it as a context manager, or close it: it keeps its part of the log until then, or until its
+    end.
     """
 
     __slots__ = ("_feed",)

@@ -32,7 +32,7 @@ _YIELDS = 4
 
 
 def type_name(kind: Any) -> str:
-    """The name of a type that is given as a Python type, a tuple of them, or a name. It is empty for bytes.
+    """Return the name of a type: a Python type, a tuple of types, or a name. It is empty for bytes.
 
     Raises ``InvalidError`` for a name that is not a type.
     """
@@ -78,18 +78,21 @@ class Source:
 
     def bind(self, table: Table) -> Table:
         """Return the same table, read and changed by this transaction or database."""
+        if not isinstance(table, Table):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"table must be a Table, not {type(table).__name__}; use db[name]")
         return Table(self._source, table._table)  # pyright: ignore[reportPrivateUsage]
 
     @property
     def sequence(self) -> int:
-        """The number of the newest commit that it sees."""
+        """The sequence of the newest commit that it sees."""
         return self._source.sequence()
 
 
 class ReadTransaction(Source):
     """A snapshot: one state of the database, whatever others commit.
 
-    Use it as a context manager. Any number of threads may use it at once.
+    Use it as a context manager, or end it: until then, the file cannot reuse the pages of the
+    snapshot. Any number of threads may use it at once.
     """
 
     __slots__ = ()
@@ -110,7 +113,8 @@ class ReadTransaction(Source):
 class WriteTransaction(Source):
     """Changes that are committed together or not at all.
 
-    As a context manager, it commits at the end, and aborts if there is an exception.
+    As a context manager, it commits at the end, and aborts if there is an exception. Threads may
+    share it: their calls run one after the other.
     """
 
     __slots__ = ("_has_ended",)
@@ -155,13 +159,14 @@ class WriteTransaction(Source):
         return self._source.savepoint()
 
     def rollback_to(self, savepoint: int) -> None:
-        """Undo all changes after a savepoint, which remains."""
+        """Undo all changes after a savepoint. It can be used again; later ones become invalid."""
         self._source.rollback_to(savepoint)
 
     def commit(self, durability: Durability | None = None) -> int:
-        """Commit, and return the number of the commit. The transaction has ended after it.
+        """Commit, and return the sequence of the commit. The transaction ends, also after an error.
 
-        Raises ``ConflictError`` if another transaction has changed what this one used.
+        ``durability`` is that of ``open`` by default. Raises ``ConflictError`` if another transaction
+        has changed what this one used.
         """
         self._has_ended = True
         return self._source.commit(durability)
@@ -212,17 +217,22 @@ class Database(Source):
         return ReadTransaction(self._source.read(durable))
 
     def write(self, *, isolation: Isolation | None = None) -> WriteTransaction:
-        """Begin a write transaction. Any number of them may run at once."""
+        """Begin a write transaction. Any number of them may run at once.
+
+        It waits while an exclusive transaction or a bulk load of another thread runs. ``isolation`` is
+        that of ``open`` by default.
+        """
         return WriteTransaction(self._source.write(isolation))
 
     def exclusive(self, timeout: float = 60.0) -> WriteTransaction:
-        """Begin a write transaction beside which no other one commits.
+        """Begin an exclusive write transaction: no other one commits until it ends, so it never conflicts.
 
-        Until it ends, its thread must write by it only, such as ``txn["t"][key] = value``. Other
-        writes (``db["t"][key] = value``) and write transactions wait until it ends. On the same
-        thread they raise ``NestedError``, and ``db.close()`` aborts the transaction.
+        Until then, its thread must write by it only, such as ``txn["t"][key] = value``. Other writes
+        (``db["t"][key] = value``) and write transactions wait until it ends. On the same thread they
+        raise ``NestedError``, and ``db.close()`` aborts the transaction.
 
-        Raises ``TimeoutError`` if another exclusive transaction has not ended in time.
+        Raises ``TimeoutError`` if another exclusive transaction or a bulk load has not ended within
+        ``timeout`` seconds.
         """
         source = self._source.exclusive(timeout)
         if source is None:
@@ -232,8 +242,9 @@ class Database(Source):
     def update(self, change: Callable[[WriteTransaction], _T]) -> _T:
         """Call ``change`` with a write transaction, commit, and return its result.
 
-        After a conflict it is called again, in a new transaction. So it should have no other
-        effects. If it raises an exception, nothing is committed.
+        After a conflict it is called again, in a new transaction, so it should have no other effects.
+        After 100 attempts, ``ConflictError`` is raised. If ``change`` raises an exception, nothing is
+        committed.
         """
         for attempt in range(1, _ATTEMPTS + 1):
             try:
@@ -261,9 +272,12 @@ class Database(Source):
         """Return a table, and create it if it does not exist.
 
         ``key`` and ``value`` are types: ``int``, ``float``, ``str``, ``bytes``, ``bool``, tuples of
-        these, or names such as ``"(u32,string)"``; another name raises ``InvalidError``. An existing
-        table must have the same types and options, if any is given. ``merge`` is a merge operator, such as ``"add"``;
-        ``merge_function`` is the name of a function of ``open``.
+        these, or names such as ``"(u32,string)"``; another name raises ``InvalidError``. If any type or
+        option is given, an existing table must have all of them: otherwise an ``Error`` of the kind
+        ``TABLE_MISMATCH`` is raised. ``counted`` keeps exact counts of ranges fast while changes wait
+        for a checkpoint. ``packed`` stores only the part of a key that differs from the key before it.
+        ``merge`` is a merge operator, such as ``"add"``; ``merge_function`` is the name of a function of
+        ``open``.
         """
         if key is None and value is None and merge is None and merge_function is None and not counted and not packed:
             try:
@@ -285,7 +299,10 @@ class Database(Source):
         merge: str | None = None,
         merge_function: str | None = None,
     ) -> Table:
-        """Create a table, which must not exist. The options are those of ``table``."""
+        """Create a table. The options are those of ``table``.
+
+        Raises an ``Error`` of the kind ``TABLE_EXISTS`` if a table has the name.
+        """
         names = (type_name(key), type_name(value))
         made = self._source.create_table(name, *names, counted, packed, merge, merge_function)
         return Table(self._source, made)
@@ -303,10 +320,13 @@ class Database(Source):
     ) -> tuple[int, int]:
         """Load entries, all of them or none. Return the numbers of inserted and replaced keys.
 
-        It is faster than transactions and takes constant memory. With ``is_sorted``, keys must
-        ascend. Commits of others wait until it ends, so the iterable must not change, checkpoint or
-        close the database: on the same thread, such calls raise ``NestedError``. Without
-        ``is_sorted``, the iterable is read before the others wait.
+        It is faster than transactions, takes constant memory, and is durable when it returns. With
+        ``is_sorted``, keys must ascend: otherwise ``InvalidError`` is raised. Other commits wait until
+        the load ends, so the iterable must not change, checkpoint or close the database: on the same
+        thread, such calls raise ``NestedError``.
+
+        Without ``is_sorted``, the iterable is read before others wait. Its entries are sorted in at
+        most 256 MiB of memory and in temporary files beside the database.
         """
         if not isinstance(table, Table):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"table must be a Table, not {type(table).__name__}; use db[name]")
@@ -335,7 +355,7 @@ class Database(Source):
         return self._source.wait_durable(after, timeout)
 
     def sync(self) -> int:
-        """Make all commits so far durable, and return the number of the newest one."""
+        """Make all commits so far durable, and return the sequence of the newest one."""
         return self._source.sync()
 
     def checkpoint(self) -> None:
@@ -343,23 +363,29 @@ class Database(Source):
         self._source.checkpoint()
 
     def compact(self) -> int:
-        """Make the file smaller, and return by how many bytes."""
+        """Remove unused space from the file, and return by how many bytes it shrank."""
         return self._source.compact()
 
     def backup(self, path: FilePath) -> None:
-        """Copy the database, as it is now, to a new file."""
+        """Copy the newest committed state to a new file. There must be no file at the path."""
         self._source.backup(os.fsdecode(path))
 
     def write_image(self, path: FilePath, *, level: int | None = None) -> None:
-        """Copy the database, as it is now, to a new compressed file (``open(path, image=True)``)."""
+        """Copy the newest committed state to a new compressed file (``open(path, image=True)``).
+
+        ``level`` is that of Zstandard, from 1 to 22; 8 by default.
+        """
         self._source.write_image(os.fsdecode(path), level)
 
     def check(self) -> list[str]:
-        """Read and check the whole database, and return the damages."""
+        """Check every page of the newest checkpoint, and return the damages.
+
+        Commits after the checkpoint are not checked.
+        """
         return self._source.check()
 
     def stats(self) -> dict[str, int]:
-        """Return sizes in bytes and numbers of commits."""
+        """Return statistics: sizes in bytes, the number of tables, and sequences of commits."""
         return self._source.stats()
 
 
@@ -388,16 +414,30 @@ def open(
 
     Use the result as a context manager, or close it. ``read_only`` opens it for reading only,
     ``image`` opens an image. ``durability`` says what a commit survives: "memory" nothing, "log" a
-    crash of the process, "disk" a power cut (the default). ``wait_for_lock`` is how many seconds
-    opening waits for another process that has the database open for writing. If
-    ``checkpoint_interval`` is above 0, a commit that is older than so many seconds is written to the
-    file, where other processes see it.
+    crash of the process, "disk" a power cut (the default). ``isolation`` says what a commit checks:
+    "serializable" all that the transaction read and wrote (the default), "snapshot" what it wrote.
 
-    ``merge_functions`` has functions by the names that tables have (``merge_function``). Each gets
-    the key, the value or None, and a list of operands, as bytes, and returns the new value. It must
-    depend on nothing else and use no database. If it raises an exception, the call that needs the
-    value, such as a commit, raises an ``Error`` with the exception as its ``__cause__``. A database
-    that is open in this process keeps the functions of its first opening.
+    - ``map=False`` does not map the file into memory, so that errors of the disk are exceptions and
+      not signals (SIGBUS). ``cache_bytes`` is the page cache then: 64 MiB by default.
+    - ``background=False`` runs no checkpoints in the background.
+    - ``page_size_bytes`` of a new database is 8192 or 16384, the default.
+    - ``delta_bytes`` is the memory for commits before a checkpoint writes them to the file: by
+      default a 64th of the memory of the machine, at least 64 MiB and at most 384 MiB.
+    - ``write_set_bytes`` is the memory for the changes of one transaction, which are spilled to the
+      file above it: by default half of ``delta_bytes``, at least 64 MiB and at most 192 MiB.
+    - ``max_size_bytes`` limits the size of the file. There is no limit by default.
+    - ``keep_log_bytes`` is how much log is kept for ``changes``. Opening without it removes that log.
+    - ``wait_for_lock`` is how many seconds opening waits for another process that has the database
+      open for writing, before it raises ``LockedError``.
+    - With a ``checkpoint_interval`` above 0, a background checkpoint runs when the oldest commit that
+      is not in the file is older than so many seconds, so that other processes see the commit.
+
+    ``merge_functions`` has functions by the names that tables store (``merge_function``). Each gets
+    the key, the value or None, and a list of operands, as bytes, and returns the new value. The
+    result must depend on these only, and the function must use no database. If it raises an
+    exception, the call that needs the value, such as a commit, raises an ``Error`` with the exception
+    as its ``__cause__``, or the exception itself if it is no ``Exception``. A database that is open in this process keeps the functions of its first
+    opening.
     """
     path = os.fsdecode(path)
     source = _native.open(

@@ -1,4 +1,4 @@
-"""Parts of events: values that are converted, and small classes."""
+"""Conversions of values of events, and small classes of the event store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 Expected: TypeAlias = int | Literal["any", "no stream", "stream exists"]
-"""What must be true of a stream for an append: its last version, or one of the words."""
+"""What a stream must be for an append: at this last version, or as one of the words says."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
@@ -39,6 +39,8 @@ def id_of(data: bytes) -> uuid.UUID:
 
 def microseconds_at(time: datetime) -> int:
     """The number by which a time is stored."""
+    if not isinstance(time, datetime):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"a time is a datetime, not {type(time).__name__}")
     if time.tzinfo is None:
         raise ValueError("the time has no time zone; use datetime.now(timezone.utc) or .astimezone()")
     return max(0, (time - _EPOCH) // _MICROSECOND)
@@ -79,7 +81,7 @@ class NewEvent:
         metadata: bytes = b"",
         tags: Sequence[str] = (),
     ) -> Self:
-        """Make an event of which the data is a value as JSON. ``Event.json`` decodes it."""
+        """Make an event whose data is a value as JSON. ``Event.json`` decodes it."""
         data = json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
         return cls(type, data, id, schema, metadata, tags)
 
@@ -166,6 +168,8 @@ class Query:
         object.__setattr__(self, "_items", (item,))
 
     def __or__(self, other: Query) -> Query:
+        if not isinstance(other, Query):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return NotImplemented
         joined = Query()
         object.__setattr__(joined, "_items", (*self._items, *other._items))
         return joined
@@ -173,6 +177,13 @@ class Query:
     def items(self) -> list[tuple[list[str], list[str], list[str | bytes]]]:
         """The parts as the native module takes them."""
         return [(item.types, item.tags, item.streams) for item in self._items]
+
+
+def items_of(name: str, query: Query) -> list[tuple[list[str], list[str], list[str | bytes]]]:
+    """The parts of the query that is the argument with this name."""
+    if not isinstance(query, Query):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"{name} is a Query, not {type(query).__name__}")
+    return query.items()
 
 
 class Appended(NamedTuple):
@@ -222,7 +233,7 @@ class RetentionReport(NamedTuple):
 class ViewProgress(NamedTuple):
     """How far a view is: the events of this call, the next position, and missed positions.
 
-    Positions are missed if retention had removed their events before the view came to them.
+    Positions are missed if retention removed their events before the view read them.
     """
 
     events: int

@@ -72,9 +72,10 @@ class Follower:
         return self._follower.behind
 
     def acknowledge(self) -> None:
-        """Say that all events that were returned are processed. Only a consumer can do so (see ``connect``).
+        """Say that all events that were returned are processed. Only for consumers (see ``connect``).
 
-        Returns before the position is stored.
+        It returns before the position is stored: if one of the processes ends then, the consumer may
+        receive these events again.
         """
         self._follower.acknowledge()
 

@@ -9,7 +9,7 @@ from fulgurite import _native
 
 __all__ = ["Table"]
 
-# What a key without a value has. ``None`` may be a value.
+# Stands for a missing value: ``None`` may be a default of the caller.
 _MISSING = object()
 _ITEMS, _KEYS, _VALUES = 0, 1, 2
 
@@ -17,9 +17,9 @@ _ITEMS, _KEYS, _VALUES = 0, 1, 2
 class Table(MutableMapping[Any, Any]):
     """A sorted table of keys and values.
 
-    It belongs to a database or to a transaction. Of a database, every call is a transaction of its
-    own, and every iteration shows the state when it began. Of a transaction, calls show its
-    snapshot and its changes.
+    It belongs to a database or to a transaction. Each call of a table of a database is a transaction
+    of its own, and each iteration shows the state when it began. A table of a transaction shows the
+    snapshot and the changes of the transaction. Threads may share a table.
 
     Keys and values are bytes, unless the table was created with types: then they are ``str``,
     ``int``, ``float``, ``bool``, ``bytes``, or tuples of these.
@@ -147,7 +147,7 @@ class Table(MutableMapping[Any, Any]):
         return self._source.scan(self._table, start, stop, prefix, reverse, _VALUES)
 
     def count(self, start: Any = None, stop: Any = None, *, prefix: Any = None) -> int:
-        """Count entries without reading them, within the bounds of ``scan``."""
+        """Return the exact number of entries within the bounds of ``scan``."""
         return self._source.count(self._table, start, stop, prefix)
 
     def arrow(
@@ -161,9 +161,9 @@ class Table(MutableMapping[Any, Any]):
     ) -> _native.ArrowStream:
         """Return the entries as a stream of Arrow record batches with columns key and value.
 
-        Any reader of the capsule interface reads it once, such as
-        ``pyarrow.RecordBatchReader.from_stream`` and ``polars.from_arrow``. Texts and numbers of up
-        to 64 bits are columns of these types, all others of their stored bytes.
+        A reader of the Arrow PyCapsule interface can read it once, such as
+        ``pyarrow.RecordBatchReader.from_stream`` and ``polars.from_arrow``. Strings and numbers of up
+        to 64 bits become columns of Arrow's types, all others columns of their stored bytes.
         """
         return self._source.arrow(self._table, start, stop, prefix, reverse, batch_rows)
 
@@ -173,17 +173,18 @@ class Table(MutableMapping[Any, Any]):
         self._source.put_many(self._table, cast("Iterable[tuple[Any, Any]]", items))
 
     def insert(self, key: Any, value: Any) -> bool:
-        """Store a value if the key has none. Return whether it did."""
+        """Store a value if the key has none. Return whether the value was stored."""
         return self._source.insert(self._table, key, value)
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
-        """Return the value of a key, after storing ``default`` if it has none."""
+        """Store ``default`` if the key has no value. Return the value of the key."""
         return default if self._source.insert(self._table, key, default) else self[key]
 
     def merge(self, key: Any, operand: Any) -> None:
         """Merge an operand into a value by the table's merge operator or function.
 
-        Transactions that merge into the same keys do not conflict.
+        Transactions that merge into the same keys do not conflict. Raises ``InvalidError`` if the
+        table has no operator.
         """
         self._source.merge(self._table, key, operand)
 
@@ -206,14 +207,17 @@ class Table(MutableMapping[Any, Any]):
     def pop(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, key: Any, /, default: Any = ...
     ) -> Any:
-        """Remove a key and return its value; without one, return ``default`` or raise KeyError."""
+        """Remove a key and return its value. If it has none, return ``default``, or raise KeyError."""
         value = self._source.remove(self._table, key, _MISSING if default is ... else default)
         if value is _MISSING:
             raise KeyError(key)
         return value
 
     def popitem(self, last: bool = True) -> tuple[Any, Any]:
-        """Remove and return the last entry, or the first one."""
+        """Remove and return the last entry, or with ``last=False`` the first one.
+
+        Raises KeyError if the table is empty.
+        """
         entry = self._source.pop(self._table, last)
         if entry is None:
             raise KeyError("the table is empty")

@@ -15,8 +15,8 @@ __all__ = ["Fold", "View", "ViewTransaction"]
 class ViewTransaction(Source):
     """The transaction of a view, while its function runs.
 
-    ``transaction["name"]`` is a table of the view, or another one of the same database. It has the
-    names that the view declares, also while the view is rebuilt in tables beside.
+    ``transaction["name"]`` is a table of the view, or another one of the same database. Tables of the
+    view have the names that it declares, also while it is rebuilt into new tables.
     """
 
     __slots__ = ("_names",)

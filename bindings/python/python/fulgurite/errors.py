@@ -1,6 +1,6 @@
 """Exceptions of Fulgurite.
 
-Every exception has ``kind``, the name of the error in all bindings, such as ``CONFLICT``.
+Every exception has ``kind``, the name of the error in all bindings, such as ``"CONFLICT"``.
 """
 
 from __future__ import annotations
@@ -122,15 +122,15 @@ class TombstoneError(Error):
 
 
 class NestedError(Error, RuntimeError):
-    """A change by the store within ``EventStore.transact``, or by the database beside an exclusive transaction.
+    """A change would wait for ever for a transaction or bulk load of the same thread.
 
-    It would wait for this transaction, which this thread has begun. Write by the transaction. In the
-    iterable of a sorted bulk load, a change by the database would wait for the load.
+    Within ``EventStore.transact`` and beside an exclusive transaction, write by the transaction, not
+    by the store or the database. In the iterable of a sorted bulk load, do not write to the database.
     """
 
 
 class SocketError(Error, OSError):
-    """A socket of an event store failed."""
+    """A socket of an event store failed: no process serves there, or it ended, or the path is not free."""
 
 
 _CLASSES: dict[str, type[Error]] = {

@@ -28,6 +28,7 @@ from fulgurite._event_parts import (
     RetentionReport,
     StreamInfo,
     ViewProgress,
+    items_of,
     microseconds_at,
     microseconds_of,
     parts_of,
@@ -114,7 +115,7 @@ class _Reads:
         if until is not None:
             end = snapshot.position_at(microseconds_at(until))
             stop = end if stop is None else min(stop, end)
-        return snapshot.read(None if query is None else query.items(), start, stop, reverse)
+        return snapshot.read(None if query is None else items_of("query", query), start, stop, reverse)
 
     def read_stream(
         self, stream: str | bytes, start: int = 0, stop: int | None = None, *, reverse: bool = False
@@ -205,7 +206,7 @@ class Transaction(Source):
 
     def require(self, unless: Query, *, after: int | None = None) -> None:
         """Raise ``ConditionFailedError`` if an event after a position matches a query."""
-        self._transaction.require(unless.items(), after)
+        self._transaction.require(items_of("unless", unless), after)
 
     def truncate_before(self, stream: str | bytes, version: int) -> None:
         """Hide the events of a stream before a version. Retention removes them from the log."""
@@ -225,7 +226,7 @@ class Transaction(Source):
         max_count: int | None = None,
         custom: bytes = b"",
     ) -> None:
-        """Set what retention keeps of a stream, and bytes of the program. Creates the stream."""
+        """Set what retention keeps of a stream, and bytes of the program. Creates a missing stream."""
         self._transaction.set_stream_metadata(stream, microseconds_of(max_age), max_count, custom)
 
     def put_aggregate_state(self, stream: str | bytes, version: int, state: bytes, *, schema: int = 0) -> None:
@@ -314,7 +315,7 @@ class EventStore(_Reads):
         """
         if unless is None and after is not None:
             raise ValueError("after needs unless: it is the position after which events are checked")
-        condition = None if unless is None else unless.items()
+        condition = None if unless is None else items_of("unless", unless)
         return Appended(*self._store.append(stream, parts_of(events), expected, condition, after))
 
     def transact(self, change: Callable[[Transaction], _T]) -> _T:
@@ -322,7 +323,8 @@ class EventStore(_Reads):
 
         If another transaction has changed what it read of tables, it is called again, so it should
         have no other effects. If it raises an exception, nothing is committed. Other appends wait
-        meanwhile. Within ``change``, use the transaction and not the store.
+        meanwhile. Within ``change``, use the transaction and not the store: calls that change the store
+        raise ``NestedError``.
         """
         result: list[_T] = []
 
@@ -353,7 +355,7 @@ class EventStore(_Reads):
         max_count: int | None = None,
         custom: bytes = b"",
     ) -> None:
-        """Set what retention keeps of a stream, and bytes of the program. Creates the stream."""
+        """Set what retention keeps of a stream, and bytes of the program. Creates a missing stream."""
         self.transact(
             lambda txn: txn.set_stream_metadata(stream, max_age=max_age, max_count=max_count, custom=custom)
         )
@@ -373,7 +375,7 @@ class EventStore(_Reads):
         max_count: int | None = None,
         max_bytes: int | None = None,
     ) -> RetentionReport:
-        """Remove truncated and deleted events, those beyond limits of streams, and old ones of the log."""
+        """Remove truncated and deleted events, and those beyond the limits of streams and of this call."""
         return RetentionReport(*self._store.apply_retention(microseconds_of(max_age), max_count, max_bytes))
 
     def run_view(self, view: View, fold: Fold) -> ViewProgress:
@@ -417,10 +419,10 @@ class EventStore(_Reads):
                 on_fell_behind(behind)
 
     def rebuild_view(self, view: View, fold: Fold) -> ViewProgress:
-        """Fold all events again into tables beside, and exchange the tables in one transaction.
+        """Fold all events again into new tables, and replace the old ones in one transaction.
 
-        The new tables have the types and options of the view.
-        Tables that were opened before are invalid then: open them by name.
+        The new tables have the types and options of the view. Tables that were opened before are
+        invalid then: open them again by name.
         """
         return ViewProgress(*_native.rebuild_view(self._store, view.parts(), fold))
 
@@ -445,7 +447,7 @@ class EventStore(_Reads):
         a member of a group, such as ``(0, 4)``: it gets only the events of its streams. With
         ``query``, it gets only events that match. A position above ``head`` raises ``InvalidError``.
         """
-        items = None if query is None else query.items()
+        items = None if query is None else items_of("query", query)
         native = _native.follow(self._store, start, batch_events, behind_max, partition, items)
         return Follower(native, timeout)
 
@@ -475,8 +477,9 @@ def open(
     and a missing store an ``Error`` of the kind ``NOT_A_DATABASE``.
 
     ``durability`` says what an append survives: "memory" nothing, "log" a crash of the process,
-    "disk" a power cut. Ids are recognised in the newest ``id_window`` events. ``upcasters`` has
-    functions that turn data of a type and schema version into the next version, when it is read.
+    "disk" a power cut. Ids are recognised in the newest ``id_window`` events. ``states_kept`` is how
+    many stored states of an aggregate are kept. ``upcasters`` has functions that turn data of a type
+    and schema version into the next version, when it is read. ``wait_for_lock`` is in seconds.
     """
     options = {
         "name": name,
@@ -501,8 +504,10 @@ def open_in(
 ) -> EventStore:
     """Open the event store of an open database, and create it if there is none. See ``open``.
 
-    A database can have several stores, with different names. The store ends with the database.
+    A database can have several stores, with different names. Closing the database closes the store.
     """
+    if not isinstance(database, Database):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"database must be a Database, not {type(database).__name__}")
     options = {
         "name": name,
         "durability": durability,
@@ -535,5 +540,5 @@ def connect(
     least once. A name has one connection at a time.
     """
     functions = None if upcasters is None else dict(upcasters)
-    items = None if query is None else query.items()
+    items = None if query is None else items_of("query", query)
     return Follower(_native.connect(os.fsdecode(socket), start, functions, partition, items, consumer), timeout)

@@ -5,6 +5,7 @@
 ...     store.load_bytes(b"<http://a/ann> <http://a/age> 39 .", "ttl")
 ...     for row in store.select("SELECT ?age { ?who <http://a/age> ?age }"):
 ...         row["age"].to_python()
+1
 39
 """
 
@@ -41,6 +42,7 @@ _INTEGERS = frozenset(
         "unsignedByte",
     )
 )
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
 class IRI(str):
@@ -73,15 +75,22 @@ class Literal:
         return self.value
 
     def to_python(self) -> Any:
-        """Return a number or truth value of Python for datatypes that have one, else the text."""
-        if self.datatype in _INTEGERS:
-            return int(self.value)
-        if self.datatype == _XSD + "decimal":
-            return Decimal(self.value)
-        if self.datatype in (_XSD + "double", _XSD + "float"):
-            return float(self.value)
-        if self.datatype == _XSD + "boolean":
-            return self.value in ("true", "1")
+        """Return a number or Boolean of Python for datatypes that have one, else the text.
+
+        A text that is not of its datatype is returned as it is, such as ``"abc"`` of an integer, and so
+        is an integer with more digits than ``sys.get_int_max_str_digits()``.
+        """
+        try:
+            if self.datatype in _INTEGERS:
+                return int(self.value)
+            if self.datatype == _XSD + "decimal":
+                return Decimal(self.value)
+            if self.datatype in (_XSD + "double", _XSD + "float"):
+                return float(self.value)
+            if self.datatype == _XSD + "boolean":
+                return _BOOLEANS.get(self.value, self.value)
+        except (ValueError, ArithmeticError):
+            pass
         return self.value
 
 
@@ -109,13 +118,29 @@ def _term(parts: tuple[Any, ...]) -> Term:
 
 
 class Solutions:
-    """The rows of a SELECT, each a dict of the variables that are bound. They are read once."""
+    """The rows of a SELECT, each a dict of the variables that are bound. They are read once.
+
+    A thread of the store evaluates the query until all rows are read. Use the solutions as a context
+    manager, close them or drop them, to end it before.
+    """
 
     __slots__ = ("_rows",)
 
     def __init__(self, rows: _native.Rows) -> None:
         """``Store.select`` makes solutions; programs do not."""
         self._rows = rows
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the query. Reading its rows raises ``ClosedError`` then. Does nothing the second time."""
+        self._rows.close()
 
     @property
     def variables(self) -> list[str]:
@@ -155,8 +180,12 @@ class Store:
     def __len__(self) -> int:
         return self._store.count()
 
+    def __bool__(self) -> bool:
+        """Whether this is a store, which it is, also if it is empty."""
+        return True
+
     def close(self) -> None:
-        """Close the store. Does nothing the second time."""
+        """Close the store, and end its queries. Does nothing the second time."""
         self._store.close()
 
     def load(
@@ -168,10 +197,12 @@ class Store:
         base: str | None = None,
         lenient: bool = False,
     ) -> int:
-        """Load a file, and return the number of new statements.
+        """Load a file, all of it or nothing, and return the number of new statements.
 
-        The extension says the format, unless ``format`` does: nt, ttl, nq, trig, rdf or jsonld. Files
-        may be compressed. ``lenient`` skips statements with errors.
+        The format is ``format``, or that of the extension: nt, ttl, nq, trig, rdf or jsonld. Files may
+        be compressed. ``graph`` is the IRI of the graph for statements without one, ``base`` that for
+        relative IRIs. ``lenient`` skips statements with errors; without it, they raise
+        ``SyntaxInputError``.
         """
         return self._store.load(os.fsdecode(path), True, format, graph, base, lenient)[1]
 
@@ -187,28 +218,22 @@ class Store:
         """Load a document from memory, and return the number of new statements."""
         return self._store.load(document, False, format, graph, base, lenient)[1]
 
-    def _rows(self, text: str, base: str | None, timeout: float | None) -> _native.Rows:
-        answer = self._store.query(text, base, timeout)
-        if isinstance(answer, bool):
-            raise ValueError("the query is an ASK; use Store.ask")
-        return answer
-
     def select(self, text: str, *, base: str | None = None, timeout: float | None = None) -> Solutions:
-        """Evaluate a SELECT while its rows are read. ``timeout`` is in seconds."""
-        return Solutions(self._rows(text, base, timeout))
+        """Evaluate a SELECT while its rows are read.
+
+        ``timeout`` is in seconds: after it, ``StoppedError`` is raised. There is none by default.
+        """
+        return Solutions(self._store.query(text, "select", base, timeout))
 
     def ask(self, text: str, *, base: str | None = None, timeout: float | None = None) -> bool:
         """Evaluate an ASK."""
-        answer = self._store.query(text, base, timeout)
-        if not isinstance(answer, bool):
-            raise ValueError("the query is not an ASK; use Store.select or Store.construct")
-        return answer
+        return self._store.query(text, "ask", base, timeout)
 
     def construct(
         self, text: str, *, base: str | None = None, timeout: float | None = None
     ) -> Iterator[Triple]:
         """Evaluate a CONSTRUCT or DESCRIBE while its triples are read."""
-        rows = self._rows(text, base, timeout)
+        rows = self._store.query(text, "construct", base, timeout)
         return (Triple(*(_term(part) for part in row)) for row in rows)
 
     def update(self, text: str, *, base: str | None = None, timeout: float | None = None) -> None:
@@ -219,7 +244,11 @@ class Store:
 def open(
     path: FilePath, *, create: bool = True, read_only: bool = False, wait_for_lock: float = 0.0
 ) -> Store:
-    """Open a store, and create it if it does not exist (unless ``create`` is false)."""
+    """Open a store, and create it if it does not exist (unless ``create`` is false). Close it.
+
+    ``wait_for_lock`` is how many seconds opening waits for another process that has the store open for
+    writing.
+    """
     created = create and not read_only
     store = _native.open_store(
         os.fsdecode(path), create=created, read_only=read_only, wait_for_lock=wait_for_lock

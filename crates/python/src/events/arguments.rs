@@ -6,8 +6,9 @@ use fulgurite_events::{
     AppendCondition, EventData, EventId, EventQuery, Expected, Partition, Position, QueryItem, Timestamp, Upcasters,
     Version,
 };
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyTuple};
 
 use crate::error::{Failure, Result};
 use crate::keys::bytes_of;
@@ -69,6 +70,10 @@ pub fn with_events<R>(events: &[NewEvent], run: impl FnOnce(&[EventData<'_>]) ->
 /// # Errors
 /// For other objects.
 pub fn expected(given: &Bound<'_, PyAny>) -> Result<Expected> {
+    if given.is_instance_of::<PyBool>() {
+        let text = format!("expected is a version, \"any\", \"no stream\" or \"stream exists\", not {}", given.repr()?);
+        return Err(PyTypeError::new_err(text).into());
+    }
     if let Ok(version) = given.extract::<u64>() {
         return Ok(Expected::Exact(Version(version)));
     }

@@ -11,6 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use fulgurite::Stamp;
 #[cfg(unix)]
 use fulgurite_events::Upcasters;
 use fulgurite_events::{Position, Signal};
@@ -147,9 +148,18 @@ struct Taken {
     moved: bool,
 }
 
+/// Fails in a child, made by `fork`, of the process that has drawn a stamp. Called before any lock: a thread that the
+/// child does not have may hold it.
+fn check_process(process: Option<Stamp>) -> Result<()> {
+    if process.is_some_and(|process| process.is_inherited()) { Err(fulgurite::Error::Forked.into()) } else { Ok(()) }
+}
+
 /// A follower.
 #[pyclass(frozen, module = "fulgurite._native")]
 pub struct Follower {
+    /// The process that follows. A child made by `fork` would return events that its parent gets too. None if the
+    /// system does not show forks.
+    process: Option<Stamp>,
     /// None after closing.
     state: Exclusive<Option<State>>,
     position: AtomicU64,
@@ -162,6 +172,7 @@ pub struct Follower {
 impl Follower {
     fn new(feed: Feed) -> Self {
         Self {
+            process: Stamp::new().ok(),
             position: AtomicU64::new(feed.position()),
             state: Exclusive::new(Some(State { feed, queue: VecDeque::new(), signal: None, failure: None })),
             missed: AtomicU64::new(0),
@@ -173,6 +184,7 @@ impl Follower {
 
     /// Takes at most `most` events, and waits at most `wait` for the first.
     fn take(&self, wait: Duration, most: usize) -> Result<Taken> {
+        check_process(self.process)?;
         self.state.with("follower", |state| {
             if self.is_closed.load(Ordering::SeqCst) {
                 *state = None;
@@ -273,6 +285,7 @@ impl Follower {
 
     /// Says that all events that were returned are processed.
     fn acknowledge(&self, py: Python<'_>) -> Result<()> {
+        check_process(self.process)?;
         py.detach(|| {
             self.state.with("follower", |state| {
                 let state = state.as_mut().filter(|_| !self.is_closed.load(Ordering::SeqCst));
@@ -313,8 +326,8 @@ pub fn follow(
 #[cfg(unix)]
 #[pyfunction]
 pub fn serve(py: Python<'_>, store: &EventStore, socket: PathBuf) -> Result<Server> {
-    let store = store.get()?;
-    Ok(Server(Mutex::new(Some(py.detach(|| store.serve(socket))?))))
+    let (store, process) = (store.get()?, Stamp::new().ok());
+    Ok(Server { process, server: Mutex::new(Some(py.detach(|| store.serve(socket))?)) })
 }
 
 /// Serves the events of a store at a Unix socket.
@@ -378,7 +391,15 @@ fn no_sockets(socket: &std::path::Path) -> Failure {
 
 /// Serves the events of a store.
 #[pyclass(frozen, module = "fulgurite._native")]
-pub struct Server(#[cfg(unix)] Mutex<Option<fulgurite_events::Server>>);
+pub struct Server {
+    /// The process that serves. A child made by `fork` has no thread of the server, and must not remove the socket of
+    /// its parent. None if the system does not show forks.
+    #[cfg(unix)]
+    process: Option<Stamp>,
+    /// None after closing.
+    #[cfg(unix)]
+    server: Mutex<Option<fulgurite_events::Server>>,
+}
 
 #[cfg(unix)]
 #[pymethods]
@@ -386,17 +407,29 @@ impl Server {
     /// How many followers are connected.
     #[getter]
     fn followers(&self) -> Result<usize> {
-        let server = self.0.lock().map_err(|_| Failure::broken())?;
+        check_process(self.process)?;
+        let server = self.server.lock().map_err(|_| Failure::broken())?;
         Ok(server.as_ref().ok_or_else(|| Failure::closed("server"))?.followers())
     }
 
     /// Ends the server. Does nothing the second time.
     fn close(&self, py: Python<'_>) -> Result<()> {
+        check_process(self.process)?;
         py.detach(|| {
-            let server = self.0.lock().map_err(|_| Failure::broken())?.take();
+            let server = self.server.lock().map_err(|_| Failure::broken())?.take();
             drop(server);
             Ok(())
         })
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Server {
+    fn drop(&mut self) {
+        if check_process(self.process).is_err() {
+            // Dropping it would remove the socket of the parent.
+            std::mem::forget(self.server.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner).take());
+        }
     }
 }
 

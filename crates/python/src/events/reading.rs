@@ -25,22 +25,22 @@ enum Selection {
 
 /// Events that were not read yet.
 struct Rest {
-    snapshot: Snapshot,
+    /// None when all events are read.
+    snapshot: Option<Snapshot>,
     selection: Selection,
     /// The first position, or version of a stream, that is still to come.
     start: u64,
     /// The one after the last.
     stop: u64,
     is_reverse: bool,
-    has_ended: bool,
     /// An error at the next event. The events before it are returned first.
     failure: Option<Failure>,
     names: StreamNames,
 }
 
 impl Rest {
-    fn cursor(&self) -> fulgurite_events::Result<Events<'_>> {
-        let (snapshot, start, stop) = (&self.snapshot, self.start, self.stop);
+    fn cursor<'s>(&'s self, snapshot: &'s Snapshot) -> fulgurite_events::Result<Events<'s>> {
+        let (start, stop) = (self.start, self.stop);
         match (&self.selection, self.is_reverse) {
             (Selection::All, false) => snapshot.read_all(Position(start)),
             (Selection::All, true) => snapshot.read_all_backwards(Position(stop)),
@@ -58,18 +58,22 @@ impl Rest {
             return Err(failure);
         }
         let mut recorded = Vec::new();
-        if self.has_ended || self.start >= self.stop {
+        let Some(snapshot) = self.snapshot.take_if(|_| self.start < self.stop) else {
+            self.snapshot = None;
             return Ok(recorded);
-        }
+        };
         let mut names = std::mem::take(&mut self.names);
-        let outcome = self.read_into(&mut recorded, &mut names, most);
+        let outcome = self.read_into(&snapshot, &mut recorded, &mut names, most);
         self.names = names;
         if let Some(last) = recorded.last() {
             let number = if let Selection::Stream(_) = self.selection { last.version } else { last.position };
             if self.is_reverse { self.stop = number } else { self.start = number + 1 }
         }
+        if !matches!(outcome, Ok(true)) {
+            self.snapshot = Some(snapshot);
+        }
         match outcome {
-            Ok(has_ended) => self.has_ended = has_ended,
+            Ok(_) => {}
             Err(failure) if recorded.is_empty() => return Err(failure),
             Err(failure) => self.failure = Some(failure),
         }
@@ -77,9 +81,15 @@ impl Rest {
     }
 
     /// Reads events, and returns whether there are no more.
-    fn read_into(&self, recorded: &mut Vec<Recorded>, names: &mut StreamNames, most: usize) -> Result<bool> {
+    fn read_into(
+        &self,
+        snapshot: &Snapshot,
+        recorded: &mut Vec<Recorded>,
+        names: &mut StreamNames,
+        most: usize,
+    ) -> Result<bool> {
         let mut bytes = 0;
-        let mut cursor = self.cursor()?;
+        let mut cursor = self.cursor(snapshot)?;
         loop {
             if recorded.len() >= most || bytes > BATCH_BYTES_MAX {
                 return Ok(false);
@@ -89,7 +99,7 @@ impl Rest {
             if !(self.start..self.stop).contains(&number) {
                 return Ok(true);
             }
-            let event = names.record(&self.snapshot, &event)?;
+            let event = names.record(snapshot, &event)?;
             bytes += event.bytes();
             recorded.push(event);
         }
@@ -168,21 +178,23 @@ impl EventScan {
 
 /// Streams that were not read yet, and some that were.
 struct RestOfStreams {
-    snapshot: Snapshot,
+    /// None when all streams are read.
+    snapshot: Option<Snapshot>,
     prefix: Vec<u8>,
     /// The name of the last stream that was read.
     after: Vec<u8>,
     batch: usize,
     infos: VecDeque<StreamInfo>,
-    has_ended: bool,
 }
 
 impl RestOfStreams {
     fn next(&mut self) -> Result<Option<StreamInfo>> {
-        if self.infos.is_empty() && !self.has_ended {
-            let infos = self.snapshot.streams_after(&self.prefix, &self.after)?.take(self.batch);
+        if let Some(snapshot) = self.snapshot.as_ref().filter(|_| self.infos.is_empty()) {
+            let infos = snapshot.streams_after(&self.prefix, &self.after)?.take(self.batch);
             self.infos = infos.collect::<fulgurite_events::Result<_>>()?;
-            self.has_ended = self.infos.len() < self.batch;
+            if self.infos.len() < self.batch {
+                self.snapshot = None;
+            }
             self.batch = (2 * self.batch).min(STREAMS_MAX);
             if let Some(last) = self.infos.back() {
                 self.after.clone_from(&last.name);
@@ -226,8 +238,8 @@ impl EventSnapshot {
 
     fn scan(&self, selection: Selection, start: u64, stop: Option<u64>, is_reverse: bool) -> Result<EventScan> {
         let (snapshot, stop) = (self.get()?, stop.unwrap_or(u64::MAX));
-        let (has_ended, failure, names) = (false, None, StreamNames::default());
-        let rest = Rest { snapshot, selection, start, stop, is_reverse, has_ended, failure, names };
+        let (snapshot, failure, names) = (Some(snapshot), None, StreamNames::default());
+        let rest = Rest { snapshot, selection, start, stop, is_reverse, failure, names };
         Ok(EventScan(Arc::new(Exclusive::new(State { rest, batch: FIRST_BATCH, events: VecDeque::new() }))))
     }
 }
@@ -300,9 +312,9 @@ impl EventSnapshot {
 
     /// An iterator over the streams whose names begin with a prefix.
     fn streams(&self, prefix: &Bound<'_, PyAny>) -> Result<StreamScan> {
-        let (snapshot, prefix) = (self.get()?, names::bytes_of(prefix)?);
-        let (after, batch, infos, has_ended) = (Vec::new(), FIRST_BATCH, VecDeque::new(), false);
-        Ok(StreamScan(Exclusive::new(RestOfStreams { snapshot, prefix, after, batch, infos, has_ended })))
+        let (snapshot, prefix) = (Some(self.get()?), names::bytes_of(prefix)?);
+        let (after, batch, infos) = (Vec::new(), FIRST_BATCH, VecDeque::new());
+        Ok(StreamScan(Exclusive::new(RestOfStreams { snapshot, prefix, after, batch, infos })))
     }
 
     /// The newest stored state of an aggregate at a version or before it: its version, schema and bytes.

@@ -41,6 +41,15 @@ impl EventStore {
         Ok(store)
     }
 
+    /// The store, for calls that commit by themselves.
+    ///
+    /// # Errors
+    /// As [`EventStore::get`]. Also within a transaction of the store, to which the call would not belong.
+    pub fn get_outside(&self) -> Result<fulgurite_events::EventStore> {
+        let store = self.get()?;
+        if store.is_in_transaction() { Err(Error::Nested.into()) } else { Ok(store) }
+    }
+
     /// The open database, for objects that end with it.
     pub fn open(&self) -> Arc<OpenDatabase> {
         Arc::clone(&self.open)
@@ -187,7 +196,7 @@ impl EventStore {
         count_max: Option<u64>,
         bytes_max: Option<u64>,
     ) -> Result<(u64, u64, u64)> {
-        let store = self.get()?;
+        let store = self.get_outside()?;
         let retention = Retention { age_max: age_us_max.map(Duration::from_micros), count_max, bytes_max };
         let report = py.detach(|| store.apply_retention(&retention))?;
         Ok((report.start.0, report.chunks_removed, report.chunks_rewritten))

@@ -91,7 +91,7 @@ impl Fold {
 /// Folds all events that there are.
 #[pyfunction]
 pub fn run_view(py: Python<'_>, store: &EventStore, view: ViewTuple, function: Py<PyAny>) -> Result<ProgressTuple> {
-    let (store, tables) = (store.get()?, names_of(&view));
+    let (store, tables) = (store.get_outside()?, names_of(&view));
     let view = view_of(view)?;
     let progress = py.detach(|| {
         let fold = Fold::new(function, tables);
@@ -103,7 +103,7 @@ pub fn run_view(py: Python<'_>, store: &EventStore, view: ViewTuple, function: P
 /// Folds all events again into other tables, and exchanges the tables.
 #[pyfunction]
 pub fn rebuild_view(py: Python<'_>, store: &EventStore, view: ViewTuple, function: Py<PyAny>) -> Result<ProgressTuple> {
-    let (store, tables) = (store.get()?, names_of(&view));
+    let (store, tables) = (store.get_outside()?, names_of(&view));
     let view = view_of(view)?;
     let progress = py.detach(|| {
         let fold = Fold::new(function, tables);
@@ -115,7 +115,7 @@ pub fn rebuild_view(py: Python<'_>, store: &EventStore, view: ViewTuple, functio
 /// Drops the tables and the position of a view.
 #[pyfunction]
 pub fn drop_view(py: Python<'_>, store: &EventStore, view: ViewTuple) -> Result<()> {
-    let (store, view) = (store.get()?, view_of(view)?);
+    let (store, view) = (store.get_outside()?, view_of(view)?);
     Ok(py.detach(|| store.drop_view(&view))?)
 }
 

@@ -1,0 +1,5 @@
+//! RDF stores: loads, queries and updates.
+
+pub mod interrupts;
+pub mod rows;
+pub mod store;
