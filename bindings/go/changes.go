@@ -62,7 +62,7 @@ type Commit struct {
 }
 
 // Changes is the commits after a given one, in order, up to the newest that was durable when the feed was
-// opened. It keeps its part of the log until it is closed.
+// opened. It keeps its part of the log until it is closed. Close it.
 type Changes struct {
 	handle *handle
 	mutex  sync.Mutex
@@ -188,7 +188,7 @@ func (c *Changes) fail(err error) {
 	c.err = err
 }
 
-// waitSlice is how long the library waits before the context is looked at again.
+// waitSlice is how long the library waits before the context is checked again.
 const waitSlice = 20 * time.Millisecond
 
 // WaitDurable waits for a durable commit after the one with this sequence, and returns the sequence of the

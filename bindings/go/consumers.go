@@ -147,18 +147,8 @@ func (s *EventStore) FollowQuery(query Query, from uint64) (*Follower, error) {
 // power cut has lost events. They return ErrSocket if the other process ends: connect again at Position.
 // Both processes must have the same version of the library.
 func ConnectFollower(ctx context.Context, socket string, query Query, from uint64) (*Follower, error) {
-	packed := packQuery(query)
-	return connect(ctx, func() (*Follower, error) {
-		path, err := cText(socket)
-		if err != nil {
-			return nil, err
-		}
-		defer free(path)
-		return newFollower(nil, func(c *C.fulgurite_follower) C.int {
-			return packed.with(func(items *C.fulgurite_query_item, count C.size_t) C.int {
-				return C.fulgurite_connect_follower(path, items, count, C.uint64_t(from), c)
-			})
-		})
+	return connect(ctx, socket, "", query, func(to remote, c *C.fulgurite_follower) C.int {
+		return C.fulgurite_connect_follower(to.socket, to.items, to.count, C.uint64_t(from), c)
 	})
 }
 
@@ -166,23 +156,8 @@ func ConnectFollower(ctx context.Context, socket string, query Query, from uint6
 // name, or from the first event. Acknowledge raises this position, so the consumer receives each event at
 // least once. The error is ErrInvalid if another connection has the name. Do not use the name of a view.
 func ConnectConsumer(ctx context.Context, socket, consumer string, query Query) (*Follower, error) {
-	packed := packQuery(query)
-	return connect(ctx, func() (*Follower, error) {
-		path, err := cText(socket)
-		if err != nil {
-			return nil, err
-		}
-		defer free(path)
-		name, err := cText(consumer)
-		if err != nil {
-			return nil, err
-		}
-		defer free(name)
-		return newFollower(nil, func(c *C.fulgurite_follower) C.int {
-			return packed.with(func(items *C.fulgurite_query_item, count C.size_t) C.int {
-				return C.fulgurite_connect_consumer(path, name, items, count, c)
-			})
-		})
+	return connect(ctx, socket, consumer, query, func(to remote, c *C.fulgurite_follower) C.int {
+		return C.fulgurite_connect_consumer(to.socket, to.consumer, to.items, to.count, c)
 	})
 }
 
@@ -199,9 +174,18 @@ func newFollower(store *EventStore, open func(*C.fulgurite_follower) C.int) (*Fo
 	return follower, nil
 }
 
-// connect opens a follower on a goroutine. If the context ends first, the follower is closed when it has
-// connected: the name of a consumer is free again then.
-func connect(ctx context.Context, open func() (*Follower, error)) (*Follower, error) {
+// remote is what a follower of another process connects to, as C has it.
+type remote struct {
+	socket, consumer *C.char
+	items            *C.fulgurite_query_item
+	count            C.size_t
+}
+
+// connect opens a follower of another process on a goroutine. If the context ends first, the follower is closed
+// when it has connected: the name of a consumer is free again then.
+func connect(
+	ctx context.Context, socket, consumer string, query Query, open func(remote, *C.fulgurite_follower) C.int,
+) (*Follower, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -209,9 +193,10 @@ func connect(ctx context.Context, open func() (*Follower, error)) (*Follower, er
 		follower *Follower
 		err      error
 	}
+	packed := packQuery(query)
 	done := make(chan opened, 1)
 	go func() {
-		follower, err := open()
+		follower, err := openRemote(socket, consumer, packed, open)
 		done <- opened{follower, err}
 	}()
 	select {
@@ -221,6 +206,26 @@ func connect(ctx context.Context, open func() (*Follower, error)) (*Follower, er
 		go func() { _ = (<-done).follower.Close() }()
 		return nil, ctx.Err()
 	}
+}
+
+func openRemote(
+	socket, consumer string, packed *packedQuery, open func(remote, *C.fulgurite_follower) C.int,
+) (*Follower, error) {
+	path, err := cText(socket)
+	if err != nil {
+		return nil, err
+	}
+	defer free(path)
+	name, err := cText(consumer)
+	if err != nil {
+		return nil, err
+	}
+	defer free(name)
+	return newFollower(nil, func(c *C.fulgurite_follower) C.int {
+		return packed.with(func(items *C.fulgurite_query_item, count C.size_t) C.int {
+			return open(remote{path, name, items, count}, c)
+		})
+	})
 }
 
 func (f *Follower) isMissing() bool {
@@ -279,8 +284,8 @@ func (f *Follower) poll() ([]Event, error) {
 }
 
 // All iterates over the next events, and waits for further ones until the context ends. An error is the
-// last pair, such as that of the context. If the loop is left, the next call continues with the event
-// after it.
+// last pair, such as that of the context. If the loop is left, also by a panic, the next call continues with
+// the event after it.
 func (f *Follower) All(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
@@ -289,21 +294,31 @@ func (f *Follower) All(ctx context.Context) iter.Seq2[Event, error] {
 				yield(Event{}, err)
 				return
 			}
-			for i, event := range events {
-				if !yield(event, nil) {
-					f.keep(events[i+1:])
-					return
-				}
+			if !f.pass(events, yield) {
+				return
 			}
 		}
 	}
 }
 
-// keep keeps events for the next call.
-func (f *Follower) keep(events []Event) {
-	f.handle.reading.Lock()
-	defer f.handle.reading.Unlock()
-	f.rest = append(events, f.rest...)
+// pass passes events to a loop, and reports whether the loop continues. If the loop is left, also by a panic, the
+// events that it has not received are kept for the next call.
+func (f *Follower) pass(events []Event, yield func(Event, error) bool) bool {
+	passed := 0
+	defer func() {
+		if passed < len(events) {
+			f.handle.reading.Lock()
+			defer f.handle.reading.Unlock()
+			f.rest = append(events[passed:], f.rest...)
+		}
+	}()
+	for _, event := range events {
+		passed++
+		if !yield(event, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // Position returns the position of the next event, to continue there later, and how many positions were
@@ -340,6 +355,10 @@ func (f *Follower) Acknowledge(position uint64) error {
 	if f.handle.closed.Load() {
 		return ErrClosed
 	}
+	if f.store != nil {
+		return invalid("only a follower of ConnectConsumer can acknowledge; to store the position of a consumer of " +
+			"this process, use SetConsumerPosition")
+	}
 	return call(func() C.int { return C.fulgurite_acknowledge_events(f.c(), C.uint64_t(position)) })
 }
 
@@ -351,8 +370,8 @@ type Server struct {
 }
 
 // Serve serves the events of the store at a Unix socket. Other processes follow by ConnectFollower, or in
-// other languages. The socket's file is created, and removed by Close; beside it stays an empty file whose
-// name ends in .lock. The error is ErrSocket if the path has a file that is not a socket, or another process
+// other languages. The socket's file is created, and removed by Close. An empty file beside it, whose name
+// ends in .lock, stays. The error is ErrSocket if the path has a file that is not a socket, or another process
 // serves there.
 //
 // Every process that may open the socket's file can read all events, and raise the positions of all

@@ -1,8 +1,8 @@
 // Package fulgurite is an embedded, transactional key-value store in one memory-mapped file.
 //
-// A database has named, sorted tables of keys and values. Read transactions are snapshots that
-// block nobody; write transactions run concurrently and are serializable. An EventStore keeps streams of
-// events in a database.
+// A database has named, sorted tables of keys and values. Read transactions are snapshots that block no
+// writer; write transactions run concurrently and are serializable. An EventStore keeps streams of events
+// in a database.
 //
 //	db, err := fulgurite.Open("people.ful", fulgurite.Options{Create: true})
 //	if err != nil {
@@ -25,12 +25,12 @@
 //		return scan.Err()
 //	})
 //
-// A call into the library costs tens of nanoseconds more than a call of Go. So the calls for many
-// entries, GetMany, PutMany and Scan, are the normal way: each crosses once for a batch.
+// A call into the library costs tens of nanoseconds more than a call of Go. For more than a few entries,
+// use GetMany, PutMany and Scan: each calls the library once for a batch.
 //
 // Keys and values are copied between Go and the library. All handles are safe to use from any
-// goroutine; a closed handle returns ErrClosed, and so does a nil one. A handle that is collected
-// without having been closed is closed then; the changes of a write transaction are dropped.
+// goroutine. Methods of a closed or nil handle return ErrClosed. The garbage collector closes handles that
+// are still open; the changes of a write transaction are dropped.
 //
 // The package needs cgo and the C library: docs/guide/go.md says how to build both.
 package fulgurite
@@ -74,37 +74,43 @@ const (
 type Options struct {
 	// Create creates the database if it does not exist.
 	Create bool
-	// ReadOnly opens it for reading only.
+	// ReadOnly opens it for reading only. If another process writes, reads show its newest checkpoint.
 	ReadOnly bool
 	// Image requires an image (WriteImage), and opens it for reading only.
 	Image bool
-	// NoMap does not map the file into memory.
+	// NoMap does not map the file into memory, so that errors of the disk are errors and not signals (SIGBUS).
 	NoMap bool
-	// NoBackground runs no checkpoints on a thread of the library.
+	// NoBackground runs no checkpoints in the background: a checkpoint runs in Checkpoint, or in a commit that
+	// finds DeltaBytes used up.
 	NoBackground bool
 	// Durability of commits.
 	Durability Durability
 	// Isolation of write transactions.
 	Isolation Isolation
-	// PageSizeBytes is the size of a page of a new database: 8192 or 16384.
+	// PageSizeBytes is the size of a page of a new database: 8192 or 16384, the default.
 	PageSizeBytes uint32
-	// CacheBytes is the page cache without a map, and for large images.
+	// CacheBytes is the size of the page cache, which is used without a map and for large images. The default is
+	// 64 MiB.
 	CacheBytes uint64
-	// DeltaBytes is the memory of commits before a checkpoint writes them to the file.
+	// DeltaBytes is the memory for commits before a checkpoint writes them to the file, at most 8 GiB. The default
+	// is a 64th of the memory of the machine or control group, at least 64 MiB and at most 384 MiB.
 	DeltaBytes uint64
-	// WriteSetBytes is the memory for the changes of one transaction.
+	// WriteSetBytes is the memory for the changes of one transaction; above it they are spilled to the file. The
+	// default is half of DeltaBytes, at least 64 MiB and at most 192 MiB.
 	WriteSetBytes uint64
-	// MaxSizeBytes is the largest size of the file.
+	// MaxSizeBytes is the largest size of the file. Zero sets no limit.
 	MaxSizeBytes uint64
-	// KeepLogBytes is how much of the log stays readable for Changes after it was merged into the file.
+	// KeepLogBytes is how much of the log is kept for Changes beyond what recovery needs. Set it at every opening
+	// for writing: zero keeps none, and removes what an earlier opening kept.
 	KeepLogBytes uint64
-	// WaitForLock is how long Open waits for another process that writes.
+	// WaitForLock is how long Open waits for another process that has the database open for writing, before it
+	// returns ErrLocked. It is rounded down to milliseconds.
 	WaitForLock time.Duration
-	// CheckpointInterval is how old a commit becomes before a checkpoint writes it to the file, where other
-	// processes see it, rounded up to milliseconds. Zero sets no limit.
+	// CheckpointInterval is at what age of its oldest commit that is not in the file a background checkpoint runs,
+	// so that other processes see the commit. It is rounded up to milliseconds. Zero sets no limit.
 	CheckpointInterval time.Duration
-	// MergeFunctions are functions by the names that tables have (TableOptions.MergeFunction). A database
-	// that is open in this process keeps those of its first opening, and a new name is an error.
+	// MergeFunctions are functions by the names that tables store (TableOptions.MergeFunction). A database that is
+	// open in this process keeps those of its first opening; a new name is an error.
 	MergeFunctions map[string]MergeFunction
 }
 
@@ -113,13 +119,18 @@ type DB struct {
 	handle *handle
 }
 
-// Open opens a database. A process may open one several times; the last Close closes it.
+// Open opens a database. Close it. A process may open a database several times, with the same options; the
+// last Close closes it. The error is ErrDatabaseNotFound if there is none and Create is false, and ErrLocked if
+// another process has it open for writing.
 func Open(path string, options Options) (*DB, error) {
 	text, err := cText(path)
 	if err != nil {
 		return nil, err
 	}
 	defer free(text)
+	if options.Create && (options.ReadOnly || options.Image) {
+		return nil, invalid("a database cannot be created read-only; leave out Create, or ReadOnly and Image")
+	}
 	functions, err := newMergeFunctions(options.MergeFunctions)
 	if err != nil {
 		return nil, err
@@ -200,14 +211,14 @@ func (db *DB) Checkpoint(ctx context.Context) error {
 	})
 }
 
-// Compact makes the file smaller.
+// Compact removes unused space from the file. Readers and writers continue meanwhile.
 func (db *DB) Compact(ctx context.Context) error {
 	return inBackground(ctx, func() error {
 		return db.do(func(c C.fulgurite_database) C.int { return C.fulgurite_compact(c, nil) })
 	})
 }
 
-// Backup copies the database, as it is now, to a new file.
+// Backup copies the newest committed state to a new file. There must be no file at the path.
 func (db *DB) Backup(ctx context.Context, path string) error {
 	return inBackground(ctx, func() error {
 		text, err := cText(path)
@@ -219,8 +230,8 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	})
 }
 
-// WriteImage copies the database, as it is now, to a new compressed file. Level is that of Zstandard,
-// from 1 to 22; 0 is the default.
+// WriteImage copies the newest committed state to a new compressed file. Level is that of Zstandard, from 1
+// to 22; 0 is the default, 8. There must be no file at the path.
 func (db *DB) WriteImage(ctx context.Context, path string, level int) error {
 	return inBackground(ctx, func() error {
 		text, err := cText(path)
@@ -234,21 +245,23 @@ func (db *DB) WriteImage(ctx context.Context, path string, level int) error {
 	})
 }
 
-// Check reads and checks the whole database. Damage is ErrCorrupt.
+// Check checks every page of the newest checkpoint. Commits after it are not checked. The error is ErrCorrupt
+// if there is damage.
 func (db *DB) Check(ctx context.Context) error {
 	return inBackground(ctx, func() error {
 		return db.do(func(c C.fulgurite_database) C.int { return C.fulgurite_check(c, nil) })
 	})
 }
 
-// Stats has sizes of a database's files, in bytes, and numbers of commits.
+// Stats has sizes of a database's files, in bytes, and sequences of commits. PinnedBytes is the size of pages
+// that only open snapshots use, DeltaBytes the memory of commits that are not in the file yet.
 type Stats struct {
 	FileBytes, LogBytes, FreeBytes, PinnedBytes, DeltaBytes uint64
 	Sequence, DurableSequence                               uint64
 	Tables                                                  uint64
 }
 
-// Stats returns sizes and numbers.
+// Stats returns statistics.
 func (db *DB) Stats() (Stats, error) {
 	var c C.fulgurite_stats
 	err := db.do(func(d C.fulgurite_database) C.int {

@@ -17,7 +17,7 @@ type Entry struct {
 	Key, Value []byte
 }
 
-// Range is the keys from Low (included) to High (excluded). A bound that is nil does not bound.
+// Range is the keys from Low (included) to High (excluded). A bound that is nil sets no limit.
 type Range struct {
 	Low, High []byte
 }
@@ -77,7 +77,7 @@ func (txn *Txn) GetMany(table *Table, keys [][]byte) ([][]byte, error) {
 	return values, nil
 }
 
-// Count returns the number of entries in a range, without reading them.
+// Count returns the exact number of entries in a range.
 func (txn *Txn) Count(table *Table, r Range) (uint64, error) {
 	var count C.uint64_t
 	err := txn.with(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
@@ -122,7 +122,7 @@ func (txn *Txn) PutMany(table *Table, entries []Entry) error {
 	})
 }
 
-// Insert stores a value under a key that has none. It reports whether it did.
+// Insert stores a value under a key that has none. It reports whether the value was stored.
 func (txn *Txn) Insert(table *Table, key, value []byte) (bool, error) {
 	err := txn.change(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
 		return C.fulgurite_insert(c, t, pointer(key), size(key), pointer(value), size(value))
@@ -153,8 +153,8 @@ func (txn *Txn) DeleteRange(table *Table, r Range) (uint64, error) {
 	return uint64(count), err
 }
 
-// Merge merges an operand into the value of a key, by the table's merge operator. Transactions that
-// merge into the same keys do not conflict.
+// Merge merges an operand into the value of a key, by the table's merge operator or function. Transactions
+// that merge into the same keys do not conflict. The error is ErrInvalid if the table has no operator.
 func (txn *Txn) Merge(table *Table, key, operand []byte) error {
 	return txn.change(table, func(c C.fulgurite_txn, t C.fulgurite_table) C.int {
 		return C.fulgurite_merge(c, t, pointer(key), size(key), pointer(operand), size(operand))
@@ -168,7 +168,7 @@ func (txn *Txn) Add(table *Table, key []byte, amount uint64) error {
 	})
 }
 
-// Scan is the entries of a range, which it reads in batches.
+// Scan is the entries of a range, which it reads in batches of 16 to 1,024 entries. It need not be closed.
 type Scan struct {
 	txn     *Txn
 	table   *Table

@@ -17,13 +17,14 @@ var (
 	// ErrClosed says that a database, table, transaction, feed, event store, follower or server is closed, has
 	// ended or is nil.
 	ErrClosed = &Error{Code: int(C.FULGURITE_CLOSED), message: "it is closed, or was not opened"}
-	// ErrConflict says that another transaction changed what this one used. Run it again.
+	// ErrConflict says that another transaction changed what this one used. Run the transaction again.
 	ErrConflict = &Error{Code: int(C.FULGURITE_CONFLICT), message: "the transaction conflicts with another one"}
-	// ErrTransactionTooOld says that too much was committed since the transaction began. Run it again.
+	// ErrTransactionTooOld says that too much was committed since the transaction began. Run the transaction
+	// again.
 	ErrTransactionTooOld = &Error{Code: int(C.FULGURITE_TRANSACTION_TOO_OLD), message: "the transaction is too old"}
 	// ErrReadOnly says that the database or transaction only reads.
 	ErrReadOnly = &Error{Code: int(C.FULGURITE_READ_ONLY), message: "it only reads"}
-	// ErrLocked says that the database is open for writing elsewhere.
+	// ErrLocked says that another process, or this one under another name, has the database open for writing.
 	ErrLocked = &Error{Code: int(C.FULGURITE_LOCKED), message: "the database is open for writing elsewhere"}
 	// ErrTableNotFound says that no table has the name.
 	ErrTableNotFound = &Error{Code: int(C.FULGURITE_TABLE_NOT_FOUND), message: "there is no such table"}
@@ -85,7 +86,7 @@ func (e *Error) Is(target error) bool {
 	return ok && other.Code == e.Code
 }
 
-// IsRetryable reports whether a transaction that failed with the error succeeds if it is run again.
+// IsRetryable reports whether a transaction that failed with the error may succeed if it is run again.
 func IsRetryable(err error) bool {
 	return errors.Is(err, ErrConflict) || errors.Is(err, ErrTransactionTooOld)
 }

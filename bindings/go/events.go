@@ -27,6 +27,13 @@ const (
 	StreamExists Expected = C.FULGURITE_STREAM_EXISTS
 )
 
+func (e Expected) check() error {
+	if e < StreamExists {
+		return invalid("%d is neither a version nor AnyVersion, NoStream or StreamExists", int64(e))
+	}
+	return nil
+}
+
 // NewEvent is an event to append.
 type NewEvent struct {
 	// Type is the name of its type: 1 to 255 bytes.
@@ -43,7 +50,7 @@ type NewEvent struct {
 	Tags []string
 }
 
-// StreamAppend is the events to append to one stream.
+// StreamAppend has the events to append to one stream.
 type StreamAppend struct {
 	Stream   string
 	Expected Expected
@@ -101,8 +108,8 @@ type EventStore struct {
 	db *DB
 }
 
-// Events opens an event store of the database, and creates it if there is none of the name. Several
-// openings of a store must have the same options.
+// Events opens an event store of the database, and creates it if the database has no store of the name.
+// Several openings of a store must have the same options.
 func (db *DB) Events(options EventStoreOptions) (*EventStore, error) {
 	given := C.fulgurite_event_store_options{
 		size:       C.sizeof_fulgurite_event_store_options,
@@ -173,6 +180,11 @@ func (s *EventStore) Append(
 
 // AppendAll is Append for several streams in one transaction: all events or none.
 func (s *EventStore) AppendAll(ctx context.Context, appends ...StreamAppend) ([]Appended, error) {
+	for _, a := range appends {
+		if err := a.Expected.check(); err != nil {
+			return nil, err
+		}
+	}
 	packed := packAppends(appends)
 	if err := inBackground(ctx, func() error { return s.append(packed) }); err != nil {
 		return nil, err
@@ -188,6 +200,9 @@ func (s *EventStore) AppendAll(ctx context.Context, appends ...StreamAppend) ([]
 // ErrConditionFailed then. From is the first position that the caller had not read when it decided, such
 // as the one after the last event of ReadQuery. A repeated append is recognised before the query is tried.
 func (s *EventStore) AppendIf(ctx context.Context, unless Query, from uint64, events StreamAppend) (Appended, error) {
+	if err := events.Expected.check(); err != nil {
+		return Appended{}, err
+	}
 	packed, query := packAppends([]StreamAppend{events}), packQuery(unless)
 	if err := inBackground(ctx, func() error { return s.appendIf(query, from, packed) }); err != nil {
 		return Appended{}, err

@@ -110,8 +110,12 @@ func (db *DB) load(
 	if loader.panicked != nil {
 		panic(loader.panicked)
 	}
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
 		err = ctx.Err()
+	case loader.hasExited:
+		err = &Error{Code: int(C.FULGURITE_INPUT), message: "the iterator has ended its goroutine"}
 	}
 	return LoadSummary{Inserted: uint64(summary.inserted), Replaced: uint64(summary.replaced)}, err
 }
@@ -122,17 +126,27 @@ type loader struct {
 	batches chan []byte
 	// stopped is closed when the library wants no more batches.
 	stopped chan struct{}
-	// These are set before batches is closed: whether the iterator has returned, and what it has panicked
-	// with. Neither is set if it has ended its goroutine.
-	isComplete bool
-	panicked   any
+	// These are set before batches is closed: whether all entries were passed on, whether the iterator has ended its
+	// goroutine, and what it has panicked with.
+	isComplete, hasExited bool
+	panicked              any
 }
 
 // batchBytes is the size from which on a batch is passed to the library.
 const batchBytes = 256 << 10
 
 func (l *loader) produce(entries iter.Seq2[[]byte, []byte]) {
-	defer func() { l.panicked = recover() }()
+	hasReturned := false
+	defer func() {
+		l.panicked = recover()
+		l.hasExited = !hasReturned && l.panicked == nil
+	}()
+	l.isComplete = l.passAll(entries)
+	hasReturned = true
+}
+
+// passAll packs and passes on all entries. It reports whether all were wanted.
+func (l *loader) passAll(entries iter.Seq2[[]byte, []byte]) bool {
 	var batch []byte
 	for key, value := range entries {
 		batch = binary.NativeEndian.AppendUint64(batch, uint64(len(key)))
@@ -140,15 +154,12 @@ func (l *loader) produce(entries iter.Seq2[[]byte, []byte]) {
 		batch = append(append(batch, key...), value...)
 		if len(batch) >= batchBytes {
 			if !l.send(batch) {
-				return
+				return false
 			}
 			batch = nil
 		}
 	}
-	if len(batch) > 0 {
-		l.send(batch)
-	}
-	l.isComplete = true
+	return len(batch) == 0 || l.send(batch)
 }
 
 // send passes a batch on. It reports whether more are wanted.

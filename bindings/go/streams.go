@@ -14,9 +14,9 @@ import (
 // StreamMetadata has the limits of a stream, which ApplyRetention applies, and bytes that the program
 // stores with it.
 type StreamMetadata struct {
-	// MaxAge is the age up to which events are kept. 0 is any age.
+	// MaxAge is the age up to which events are kept. 0 sets no limit.
 	MaxAge time.Duration
-	// MaxCount is the number of newest events that are kept. 0 is any number.
+	// MaxCount is the number of newest events that are kept. 0 sets no limit.
 	MaxCount uint64
 	// Custom is what the program wants to store.
 	Custom []byte
@@ -25,9 +25,9 @@ type StreamMetadata struct {
 // Retention says what ApplyRetention keeps of the log, beside the limits of streams. The zero value limits
 // nothing.
 type Retention struct {
-	// MaxAge is the age up to which events are kept. 0 is any age.
+	// MaxAge is the age up to which events are kept. 0 sets no limit.
 	MaxAge time.Duration
-	// MaxCount is the number of newest events that are kept, and MaxBytes about their bytes. 0 is any number.
+	// MaxCount is the number of newest events that are kept, and MaxBytes roughly their size. 0 sets no limit.
 	MaxCount, MaxBytes uint64
 }
 
@@ -64,6 +64,9 @@ func (s *EventStore) DeleteStreamForever(ctx context.Context, stream string, exp
 }
 
 func (s *EventStore) deleteStream(ctx context.Context, stream string, expected Expected, forever bool) error {
+	if err := expected.check(); err != nil {
+		return err
+	}
 	return inBackground(ctx, func() error {
 		name := []byte(stream)
 		return s.do(func(c C.fulgurite_event_store) C.int {

@@ -22,7 +22,9 @@ static void fulgurite_go_set_function(fulgurite_merge_function *functions, size_
 import "C"
 
 import (
+	"errors"
 	"fmt"
+	"iter"
 	"runtime"
 	"runtime/cgo"
 	"strings"
@@ -40,9 +42,9 @@ const (
 	MergeMax MergeOperator = 2
 	// MergeAppend appends the operand.
 	MergeAppend MergeOperator = 3
-	// MergeAddSaturating is MergeAdd with the nearest number in range.
+	// MergeAddSaturating is MergeAdd, but stores the nearest number in range.
 	MergeAddSaturating MergeOperator = 4
-	// MergeAddChecked is MergeAdd, and fails if the sum is out of range.
+	// MergeAddChecked is MergeAdd, but fails with ErrUnmergeable if the sum is out of range.
 	MergeAddChecked MergeOperator = 5
 	// MergeMin keeps the lesser value.
 	MergeMin MergeOperator = 6
@@ -56,15 +58,16 @@ const (
 
 // TableOptions are those of a new table.
 type TableOptions struct {
-	// Counted keeps exact counts of ranges fast.
+	// Counted keeps exact counts of ranges fast while changes wait for a checkpoint. Checkpoints take longer.
 	Counted bool
-	// Packed stores only the part of a key that differs from the key before it.
+	// Packed stores only the part of a key that differs from the key before it. Gets and scans are slower.
 	Packed bool
 	// Merge is the merge operator.
 	Merge MergeOperator
 	// MergeFunction is the name of a function of Options.MergeFunctions, in place of an operator.
 	MergeFunction string
-	// KeyType and ValueType are types such as "(u32,string)", for tools; empty for bytes.
+	// KeyType and ValueType are types such as "(u32,string)", for tools and other languages; empty for bytes. The
+	// names must be those of types. Keys and values are not checked against them.
 	KeyType, ValueType string
 }
 
@@ -74,7 +77,7 @@ type Table struct {
 }
 
 // Table opens a table, and creates it if it does not exist. An existing table must have the same
-// options.
+// options (code TABLE_MISMATCH).
 func (db *DB) Table(name string, options TableOptions) (*Table, error) {
 	text, err := cText(name)
 	if err != nil {
@@ -109,7 +112,8 @@ func (db *DB) Table(name string, options TableOptions) (*Table, error) {
 	}))
 }
 
-// OpenTable opens a table that exists, whatever its options are.
+// OpenTable opens a table that exists, whatever its options are. The error is ErrTableNotFound if there is
+// none.
 func (db *DB) OpenTable(name string) (*Table, error) {
 	text, err := cText(name)
 	if err != nil {
@@ -147,7 +151,7 @@ func (t *Table) Close() error {
 	return call(func() C.int { return C.fulgurite_close_table(t.c()) })
 }
 
-// DropTable removes a table and its entries.
+// DropTable removes a table and its entries. Existing snapshots still show it.
 func (db *DB) DropTable(table *Table) error {
 	if table.isMissing() {
 		return ErrClosed
@@ -187,9 +191,10 @@ func (db *DB) Tables() ([]string, error) {
 // MergeFunction returns the new value of a key. value is the one that the key has; nil if it has none.
 // operands are those that one transaction merges into the key, in the order of its calls, at least one.
 //
-// The result must depend on nothing else. The function may be called several times for one merge, and by
+// The result must depend on the arguments only: the function may be called several times for one merge, and by
 // several threads at once. Other commits may wait for it. It must not use the database or a transaction.
-// After an error or a panic, the call that needs the value, such as Get or Commit, fails with ErrUnmergeable.
+// After an error, a panic or runtime.Goexit (as by t.FailNow), the call that needs the value, such as Get or
+// Commit, fails with ErrUnmergeable. A call of runtime.LockOSThread must be undone before the function returns.
 type MergeFunction func(key, value []byte, operands [][]byte) ([]byte, error)
 
 // mergeFunctions are functions as the library takes them.
@@ -238,20 +243,34 @@ func (f *mergeFunctions) free() {
 	C.free(unsafe.Pointer(f.place))
 }
 
-// merged calls a function with copies.
+var errMergeExited = errors.New("it ended its goroutine (runtime.Goexit)")
+
+// merged calls a function with copies, in a coroutine. If the function ends its goroutine, such as by t.FailNow, it
+// ends only the coroutine, and not the goroutine that must return to the library. A coroutine runs on the thread of
+// its caller, where the library refuses calls of a merge function.
 func merged(
 	function MergeFunction, key, value C.fulgurite_slice, operands []C.fulgurite_slice,
-) (result []byte, err error) {
-	defer func() {
-		if panicked := recover(); panicked != nil {
-			err = fmt.Errorf("it panicked: %v", panicked)
-		}
-	}()
+) ([]byte, error) {
 	given := make([][]byte, len(operands))
 	for i, operand := range operands {
 		given[i] = copied(operand)
 	}
-	return function(copied(key), copied(value), given)
+	next, stop := iter.Pull2(func(yield func([]byte, error) bool) {
+		result, err := []byte(nil), errMergeExited
+		defer func() {
+			if panicked := recover(); panicked != nil {
+				err = fmt.Errorf("it panicked: %v", panicked)
+			}
+			yield(result, err)
+		}()
+		result, err = function(copied(key), copied(value), given)
+	})
+	result, err, _ := next()
+	if err != errMergeExited {
+		stop()
+	}
+	// Otherwise the coroutine stays where it is: a coroutine that ends by Goexit ends its caller, too.
+	return result, err
 }
 
 // cMessage returns the message of an error as a text of C, which the caller frees.

@@ -34,13 +34,14 @@ func newTxn(db *DB, c *C.fulgurite_txn, err error) (*Txn, error) {
 	return txn, nil
 }
 
-// Read begins a read transaction: a snapshot of everything committed so far. End it.
+// Read begins a read transaction: a snapshot of everything committed so far. End it: the file cannot reuse
+// the pages of its snapshot before.
 func (db *DB) Read() (*Txn, error) {
 	var txn C.fulgurite_txn
 	return newTxn(db, &txn, db.do(func(c C.fulgurite_database) C.int { return C.fulgurite_begin_read(c, &txn) }))
 }
 
-// ReadDurable is Read, of commits that survive a power cut.
+// ReadDurable is Read, but shows only commits that survive a power cut.
 func (db *DB) ReadDurable() (*Txn, error) {
 	var txn C.fulgurite_txn
 	return newTxn(db, &txn, db.do(func(c C.fulgurite_database) C.int {
@@ -48,10 +49,10 @@ func (db *DB) ReadDurable() (*Txn, error) {
 	}))
 }
 
-// Write begins a write transaction. Any number of them may run at once. Commit or End it. It waits while
-// an exclusive transaction runs, until the context ends.
+// Write begins a write transaction. Any number of them may run at once. Commit or End it. Write waits while
+// an exclusive transaction or a bulk load runs, until the context ends.
 func (db *DB) Write(ctx context.Context) (*Txn, error) {
-	// A call of the library that waits keeps a thread, whatever becomes of the context. So nothing waits there.
+	// A call of the library that waits keeps a thread even after the context has ended, so this one does not wait.
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -71,8 +72,9 @@ func (db *DB) Write(ctx context.Context) (*Txn, error) {
 	}
 }
 
-// Exclusive begins a write transaction beside which no other one commits. The goroutine must not write
-// otherwise, nor close the database, before it ends. It waits for the previous one until the context ends.
+// Exclusive begins an exclusive write transaction: no other transaction commits until it ends, so it never
+// conflicts. Until then, the goroutine must not write by another transaction, nor close the database: it would
+// wait for itself. Exclusive waits for other exclusive transactions and bulk loads until the context ends.
 func (db *DB) Exclusive(ctx context.Context) (*Txn, error) {
 	const step = 50 * time.Millisecond
 	for {
@@ -100,9 +102,9 @@ func (db *DB) View(read func(*Txn) error) error {
 }
 
 // Update calls change with a write transaction, and commits it. If change returns an error or panics,
-// nothing is committed. After a conflict, change is called again in a new transaction, until the context
-// ends, and at most 100 times in all; so it should have no other effects. After that it returns the last
-// conflict, for which IsRetryable is true.
+// nothing is committed. After a conflict, change is called again in a new transaction, so it should have no
+// other effects. After 100 attempts, Update returns the last conflict, for which IsRetryable is true. If the
+// context ends first, the error is that of the context.
 func (db *DB) Update(ctx context.Context, change func(*Txn) error) error {
 	for attempt := 1; ; attempt++ {
 		err := db.try(ctx, change)
@@ -158,8 +160,8 @@ func (txn *Txn) with(table *Table, run func(C.fulgurite_txn, C.fulgurite_table) 
 	return txn.do(func(c C.fulgurite_txn) C.int { return run(c, table.c()) })
 }
 
-// Commit commits a write transaction, which has ended after it. ErrConflict says that another
-// transaction changed what this one used.
+// Commit commits a write transaction with the durability of the options. The transaction ends, whatever the
+// error is. The error is ErrConflict if another transaction changed what this one used.
 func (txn *Txn) Commit() error {
 	return txn.CommitWith(0)
 }
@@ -193,7 +195,7 @@ func (txn *Txn) End() error {
 	return txn.do(func(c C.fulgurite_txn) C.int { return C.fulgurite_end(c) })
 }
 
-// Sequence returns the number of the newest commit that the transaction sees.
+// Sequence returns the sequence of the newest commit that the transaction sees.
 func (txn *Txn) Sequence() (uint64, error) {
 	var sequence C.uint64_t
 	err := txn.do(func(c C.fulgurite_txn) C.int { return C.fulgurite_sequence(c, &sequence) })
@@ -212,7 +214,8 @@ func (txn *Txn) Savepoint() (uint32, error) {
 	return uint32(savepoint), err
 }
 
-// RollbackTo undoes all changes after a savepoint, which remains.
+// RollbackTo undoes all changes after a savepoint. The savepoint can be used again; later ones become
+// invalid.
 func (txn *Txn) RollbackTo(savepoint uint32) error {
 	if txn.isMissing() {
 		return ErrClosed

@@ -23,7 +23,7 @@ static void put(fulgurite_txn txn, fulgurite_table table, const char *key, const
     CHECK(fulgurite_put(txn, table, bytes(key), strlen(key), bytes(value), strlen(value)));
 }
 
-/* Counts a visit. Begins again if another transaction was in conflict. */
+/* Counts a visit. Repeats the transaction after a conflict. */
 static void visit(fulgurite_database db, fulgurite_table visits, const char *page) {
     int code;
     do {

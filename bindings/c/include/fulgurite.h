@@ -44,7 +44,7 @@ typedef enum fulgurite_code {
   FULGURITE_NOT_FOUND = -1,
   // The key has a value already. There is no message.
   FULGURITE_KEY_EXISTS = -2,
-  // The object of the handle is closed, or the handle never was one.
+  // The object of the handle is closed, or the handle was never valid.
   FULGURITE_CLOSED = -3,
   // An argument is not valid.
   FULGURITE_INVALID = -4,
@@ -56,7 +56,7 @@ typedef enum fulgurite_code {
   FULGURITE_TIMEOUT = -7,
   // A system call failed.
   FULGURITE_IO = -8,
-  // The disk is full.
+  // The disk or the user's disk quota is full.
   FULGURITE_DISK_FULL = -9,
   // The database would exceed its largest size.
   FULGURITE_QUOTA_EXCEEDED = -10,
@@ -66,7 +66,7 @@ typedef enum fulgurite_code {
   FULGURITE_DIRECTORY_NOT_FOUND = -12,
   // The log of a missing database is at this path.
   FULGURITE_LOG_WITHOUT_DATABASE = -13,
-  // There is a file at the path of the backup.
+  // There is a file at the path of the backup or image.
   FULGURITE_FILE_EXISTS = -14,
   // The file is not a database, or not an image.
   FULGURITE_NOT_A_DATABASE = -15,
@@ -74,11 +74,12 @@ typedef enum fulgurite_code {
   FULGURITE_UNSUPPORTED_FORMAT = -16,
   // The file is damaged.
   FULGURITE_CORRUPT = -17,
-  // The database is open for writing elsewhere.
+  // Another process, or this one under another name, has the database open for writing. Or a
+  // closed handle of this process still has an open transaction.
   FULGURITE_LOCKED = -18,
   // A file of the database was moved while it was open.
   FULGURITE_MOVED = -19,
-  // The database was opened before a fork.
+  // A parent process opened the database. Open it again in this process.
   FULGURITE_FORKED = -20,
   // A segment of the log is missing.
   FULGURITE_LOG_MISSING = -21,
@@ -102,7 +103,7 @@ typedef enum fulgurite_code {
   FULGURITE_KEY_TOO_LONG = -30,
   // The value is too long.
   FULGURITE_VALUE_TOO_LONG = -31,
-  // A merge failed.
+  // A merge failed, such as by an error of its function or a sum out of range.
   FULGURITE_UNMERGEABLE = -32,
   // The keys of a sorted load do not ascend.
   FULGURITE_OUT_OF_ORDER = -33,
@@ -114,7 +115,7 @@ typedef enum fulgurite_code {
   FULGURITE_OTHER = -36,
   // The log begins after the commit that a change feed was to continue after.
   FULGURITE_CHANGES_GONE = -37,
-  // The result of FULGURITE_MERGE_ADD_CHECKED is out of the range of the values.
+  // A sum is out of range. Merges report this as FULGURITE_UNMERGEABLE.
   FULGURITE_OVERFLOW = -38,
   // The merge function of the table was not registered when the database was opened.
   FULGURITE_MERGE_FUNCTION_MISSING = -39,
@@ -158,7 +159,8 @@ typedef enum fulgurite_isolation {
 typedef enum fulgurite_merge_operator {
   // The table has none.
   FULGURITE_MERGE_NONE = 0,
-  // The sum. Values are unsigned big-endian integers of 8 bytes, or of the table's value type.
+  // The sum, which wraps around. Values are unsigned big-endian integers of 8 bytes, or of the table's
+  // value type.
   FULGURITE_MERGE_ADD = 1,
   // The greater of both.
   FULGURITE_MERGE_MAX = 2,
@@ -166,7 +168,7 @@ typedef enum fulgurite_merge_operator {
   FULGURITE_MERGE_APPEND = 3,
   // The sum, or the nearest number in range.
   FULGURITE_MERGE_ADD_SATURATING = 4,
-  // The sum, which must be in range.
+  // The sum. If it is out of range, the merge fails (FULGURITE_UNMERGEABLE).
   FULGURITE_MERGE_ADD_CHECKED = 5,
   // The lesser of both.
   FULGURITE_MERGE_MIN = 6,
@@ -211,18 +213,18 @@ typedef struct fulgurite_slice {
 //
 // `value` is the value that the key has; its `data` is NULL if the key has none. `operands` are
 // those that one transaction merges into the key, in the order of its calls, at least one. The bytes
-// are valid until the function returns. The result must depend on nothing else, and the function may
-// be called several times for one merge, by several threads at once. Other commits may wait for it.
-// It must return (no longjmp, no exception of C++). It can call no other function with a code of
-// this library: they return FULGURITE_INVALID.
+// are valid until the function returns. The result must depend on the arguments only: the function
+// may be called several times for one merge, and by several threads at once. Other commits may wait
+// for it. It must return (no longjmp, no exception of C++). Within it, all other functions of this
+// library that return a code fail with FULGURITE_INVALID.
 typedef int (*fulgurite_merge_callback)(void *context,
                                         struct fulgurite_slice key,
                                         struct fulgurite_slice value,
                                         const struct fulgurite_slice *operands,
                                         size_t operand_count);
 
-// Releases the context of a merge function. It must return, and can call no function with a code of
-// this library: they return FULGURITE_INVALID.
+// Releases the context of a merge function. It must return. Within it, functions of this library
+// that return a code fail with FULGURITE_INVALID.
 typedef void (*fulgurite_release_callback)(void *context);
 
 // A merge function of the program.
@@ -231,11 +233,11 @@ typedef struct fulgurite_merge_function {
   const char *name;
   // The function.
   fulgurite_merge_callback merge;
-  // Goes to the function.
+  // Passed to the function.
   void *context;
-  // Is called once with the context, after the last call of the function: when the database is
-  // closed and its last transaction has ended, or when fulgurite_open fails, unless that is because
-  // of the size of the options. NULL for nothing.
+  // Called once with the context, after the last call of the function: when the database is closed
+  // and its last transaction has ended, or when fulgurite_open fails for another reason than the
+  // size of the options. May be NULL.
   fulgurite_release_callback release;
 } fulgurite_merge_function;
 
@@ -251,33 +253,39 @@ typedef struct fulgurite_options {
   bool read_only;
   // The file must be an image (fulgurite_write_image), which is opened for reading only.
   bool image;
-  // Does not map the file into memory.
+  // Does not map the file into memory, so that errors of the disk are codes and not signals (SIGBUS).
   bool no_map;
   // Does not request huge pages.
   bool no_huge_pages;
-  // Runs no checkpoints on a thread of its own.
+  // Runs no checkpoints in the background: a checkpoint runs in fulgurite_checkpoint, or in a commit
+  // that finds delta_bytes used up.
   bool no_background;
   // A value of fulgurite_durability.
   uint32_t durability;
   // A value of fulgurite_isolation.
   uint32_t isolation;
-  // The size of a page of a new database: 8192 or 16384 bytes.
+  // The size of a page of a new database: 8192 or 16384 bytes. Default: 16384.
   uint32_t page_size_bytes;
-  // The page cache, which is used without a map and for large images.
+  // The size of the page cache, which is used without a map and for large images. Default: 64 MiB.
   uint64_t cache_bytes;
-  // The memory for commits before a checkpoint writes them to the file.
+  // The memory for commits before a checkpoint writes them to the file, 64 KiB to 8 GiB. Default: a
+  // 64th of the memory of the machine or control group, at least 64 MiB and at most 384 MiB.
   uint64_t delta_bytes;
-  // The memory for the changes of one transaction; above it they are spilled to the file.
+  // The memory for the changes of one transaction; above it they are spilled to the file. Default:
+  // half of delta_bytes, at least 64 MiB and at most 192 MiB.
   uint64_t write_set_bytes;
-  // The largest size of the file.
+  // The largest size of the file. 0 sets no limit.
   uint64_t max_size_bytes;
-  // The log that is kept for the feed of changes.
+  // How many bytes of log are kept for change feeds, beyond what recovery needs. Set it at every
+  // opening for writing: 0 keeps none, and removes what an earlier opening kept.
   uint64_t keep_log_bytes;
-  // How long opening waits for another process that has the database open for writing.
+  // How long opening waits for another process that has the database open for writing, before it
+  // returns FULGURITE_LOCKED.
   uint64_t wait_for_lock_ms;
-  // How old a commit becomes before a checkpoint writes it to the file, for other processes. 0 sets no limit.
+  // At what age of its oldest commit that is not in the file a background checkpoint runs, so that
+  // other processes see the commit. 0 sets no limit.
   uint64_t checkpoint_interval_ms;
-  // Merge functions, which fulgurite_open copies. Tables have their names.
+  // Merge functions, by the names that tables store. fulgurite_open copies the array and the names.
   const struct fulgurite_merge_function *merge_functions;
   // The number of merge functions.
   size_t merge_function_count;
@@ -293,19 +301,20 @@ typedef struct fulgurite_database {
 typedef struct fulgurite_table_options {
   // sizeof(fulgurite_table_options)
   size_t size;
-  // Keeps exact counts of ranges fast.
+  // Keeps exact counts of ranges fast while changes wait for a checkpoint. Checkpoints take longer.
   bool counted;
-  // Stores only the part of a key that differs from the key before it.
+  // Stores only the part of a key that differs from the key before it. Gets and scans are slower.
   bool packed;
-  // The alignment of values: 1, 4, 8 or 16 bytes.
+  // The alignment of values: 1, 4, 8 or 16 bytes. Default: 1. Not with `packed`.
   uint8_t value_align;
   // A value of fulgurite_merge_operator.
   uint32_t merge;
   // The name of a merge function of fulgurite_options, in place of an operator. NULL for none.
   const char *merge_function;
-  // The type of the keys, such as "(u32,string)", for tools. NULL for bytes.
+  // The type of the keys, such as "(u32,string)", for tools and other languages. NULL for bytes. The
+  // name must be that of a type. Keys are not checked against it.
   const char *key_type;
-  // The type of the values. NULL for bytes.
+  // The type of the values, as `key_type`. NULL for bytes.
   const char *value_type;
 } fulgurite_table_options;
 
@@ -329,7 +338,8 @@ typedef struct fulgurite_cursor {
 
 // Returns the next entry of a bulk load: sets `key` and `value`, whose bytes must be valid until
 // the next call, and returns 1; or returns 0 after the last entry, or a negative number to fail. It
-// must not write to the database, and must return (no longjmp, no exception of C++).
+// must return (no longjmp, no exception of C++). In a sorted load it must not change, checkpoint or
+// close the database: such a call would wait for the load for ever.
 typedef int (*fulgurite_entry_source)(void *context,
                                       struct fulgurite_slice *key,
                                       struct fulgurite_slice *value);
@@ -342,7 +352,7 @@ typedef struct fulgurite_load_summary {
   uint64_t replaced;
 } fulgurite_load_summary;
 
-// A handle of a change feed. An id of 0 means no feed.
+// A change feed. 0 is none.
 typedef struct fulgurite_changes {
   // Do not use it.
   uint64_t id;
@@ -376,7 +386,7 @@ typedef struct fulgurite_check_report {
   uint64_t damages;
 } fulgurite_check_report;
 
-// Sizes of a database's files, in bytes, and numbers of commits.
+// Sizes of a database's files, in bytes, and sequences of commits.
 typedef struct fulgurite_stats {
   // The data file.
   uint64_t file_bytes;
@@ -388,9 +398,9 @@ typedef struct fulgurite_stats {
   uint64_t pinned_bytes;
   // The memory of commits that are not in the file yet.
   uint64_t delta_bytes;
-  // The newest visible commit.
+  // The sequence of the newest visible commit.
   uint64_t sequence;
-  // The newest commit that is known to survive a power cut.
+  // The sequence of the newest commit that is known to survive a power cut.
   uint64_t durable_sequence;
   // The number of tables.
   uint64_t tables;
@@ -563,7 +573,7 @@ const char *fulgurite_error_message(void);
 // Returns the name of a code, such as "CONFLICT". Never NULL.
 const char *fulgurite_code_name(int code);
 
-// Whether a transaction that failed with this code succeeds if it is begun again.
+// Whether a transaction that failed with this code may succeed if it is begun again.
 bool fulgurite_is_retryable(int code);
 
 // Sets the new value of the key, in a merge function. The bytes are copied.
@@ -588,9 +598,9 @@ const char *fulgurite_version(void);
 
 // Opens a database. `options` may be NULL: then the database must exist.
 //
-// A process may open a database several times. The last fulgurite_close closes it. Merge functions are
-// those of the first opening; a later one fails if it has one with a new name. A merge function cannot
-// open a database: the call returns FULGURITE_INVALID.
+// A process may open a database several times, with the same options. The last fulgurite_close
+// closes it. Merge functions are those of the first opening; a later opening with a new name fails
+// with FULGURITE_ALREADY_OPEN. A merge function cannot open a database (FULGURITE_INVALID).
 //
 // # Safety
 // `path` ends with a byte 0. Texts of `options` do, too. Its merge functions do what their types say.
@@ -598,14 +608,16 @@ int fulgurite_open(const char *path,
                    const struct fulgurite_options *options,
                    struct fulgurite_database *database);
 
-// Closes a database: merges all commits into the file, removes the log, and returns errors of that.
+// Closes a database: merges all commits into the file, and removes the log except for what
+// `keep_log_bytes` keeps. If that fails, it returns the error.
 //
 // Transactions that are open remain so: they can still read, but no longer commit. Until the last
 // of them has ended, opening the database again returns FULGURITE_LOCKED. The call waits for an
 // exclusive transaction to end. Closing a database twice returns FULGURITE_CLOSED.
 int fulgurite_close(struct fulgurite_database database);
 
-// Creates a table in a transaction of its own. `options` may be NULL.
+// Creates a table in a transaction of its own. `options` may be NULL. FULGURITE_TABLE_EXISTS if a
+// table has the name.
 //
 // # Safety
 // `name` and the texts of `options` end with a byte 0.
@@ -614,7 +626,8 @@ int fulgurite_create_table(struct fulgurite_database database,
                            const struct fulgurite_table_options *options,
                            struct fulgurite_table *table);
 
-// Opens a table, and creates it if it does not exist. An existing table must have the same options.
+// Opens a table, and creates it if it does not exist. FULGURITE_TABLE_MISMATCH if an existing table
+// has other options.
 //
 // # Safety
 // `name` and the texts of `options` end with a byte 0.
@@ -623,7 +636,7 @@ int fulgurite_open_or_create_table(struct fulgurite_database database,
                                    const struct fulgurite_table_options *options,
                                    struct fulgurite_table *table);
 
-// Opens a table that exists.
+// Opens a table, whatever its options. FULGURITE_TABLE_NOT_FOUND if no table has the name.
 //
 // # Safety
 // `name` ends with a byte 0.
@@ -631,14 +644,15 @@ int fulgurite_open_table(struct fulgurite_database database,
                          const char *name,
                          struct fulgurite_table *table);
 
-// Closes the handle of a table. The table and its entries remain. Closing a database closes no
-// tables.
+// Closes the handle of a table. The table and its entries remain. fulgurite_close does not close
+// handles of tables.
 int fulgurite_close_table(struct fulgurite_table table);
 
-// Removes a table and its entries, in a transaction of its own. The handle remains to be closed.
+// Removes a table and its entries, in a transaction of its own. Close the handle afterwards.
 int fulgurite_drop_table(struct fulgurite_database database, struct fulgurite_table table);
 
-// Renames a table, in a transaction of its own.
+// Renames a table, in a transaction of its own. The handle stays valid. FULGURITE_TABLE_EXISTS if
+// another table has the name.
 //
 // # Safety
 // `name` ends with a byte 0.
@@ -648,7 +662,7 @@ int fulgurite_rename_table(struct fulgurite_database database,
 
 // Returns the name of the first table after `after`, in the order of names. An `after` of length 0
 // returns the first table. FULGURITE_NOT_FOUND after the last table. The name is not followed by a
-// byte 0. It is valid as long as values that are not in the mapped file (fulgurite_get).
+// byte 0. It is valid as long as a value of fulgurite_get that is not in the mapped file.
 //
 // # Safety
 // `after` points to as many bytes as it has.
@@ -656,14 +670,17 @@ int fulgurite_next_table(struct fulgurite_txn txn,
                          struct fulgurite_slice after,
                          struct fulgurite_slice *name);
 
-// Begins a read transaction: a snapshot of everything committed so far. It blocks no writer.
+// Begins a read transaction: a snapshot of everything committed so far. It blocks no writer. End it
+// (fulgurite_end): the file cannot reuse the pages of its snapshot before.
 int fulgurite_begin_read(struct fulgurite_database database, struct fulgurite_txn *txn);
 
 // As fulgurite_begin_read, but shows only commits that survive a power cut.
 int fulgurite_begin_read_durable(struct fulgurite_database database, struct fulgurite_txn *txn);
 
 // Begins a write transaction. Any number of them may run at once, on any threads. If another one
-// has committed a conflicting change, the commit returns FULGURITE_CONFLICT.
+// has committed a conflicting change, the commit returns FULGURITE_CONFLICT. End it with
+// fulgurite_commit or fulgurite_end. The call waits while an exclusive transaction or a bulk load
+// runs.
 int fulgurite_begin_write(struct fulgurite_database database, struct fulgurite_txn *txn);
 
 // As fulgurite_begin_write, with a value of fulgurite_isolation.
@@ -671,24 +688,26 @@ int fulgurite_begin_write_with(struct fulgurite_database database,
                                uint32_t isolation,
                                struct fulgurite_txn *txn);
 
-// As fulgurite_begin_write, but returns FULGURITE_TIMEOUT instead of waiting for an exclusive transaction.
+// As fulgurite_begin_write, but returns FULGURITE_TIMEOUT instead of waiting for an exclusive transaction
+// or a bulk load.
 int fulgurite_try_begin_write(struct fulgurite_database database,
                               struct fulgurite_txn *txn);
 
-// Begins a write transaction beside which no other one commits, so that it never conflicts.
-// FULGURITE_TIMEOUT if the previous exclusive transaction has not ended in time. The thread must
-// not write by another transaction, nor close the database, before it ends.
+// Begins an exclusive write transaction: no other transaction commits until it ends, so it never
+// conflicts. FULGURITE_TIMEOUT if another exclusive transaction or a bulk load has not ended in time.
+// Until it ends, the thread must not write by another transaction, nor close the database: such a
+// call would wait for ever.
 int fulgurite_begin_exclusive(struct fulgurite_database database,
                               uint64_t timeout_ms,
                               struct fulgurite_txn *txn);
 
-// Commits a write transaction. Returns the number of the commit if `sequence` is not NULL. The
-// transaction has ended after it, whatever the code is. A handle of another object, such as a read
-// transaction (FULGURITE_READ_ONLY), stays open.
+// Commits a write transaction, with the durability of the database's options. Returns the sequence
+// of the commit if `sequence` is not NULL. The transaction ends, whatever the code is. A handle of
+// another object, such as a read transaction (FULGURITE_READ_ONLY), stays open.
 int fulgurite_commit(struct fulgurite_txn txn, uint64_t *sequence);
 
-// As fulgurite_commit, with a value of fulgurite_durability. With another value nothing is committed,
-// and the transaction has ended.
+// As fulgurite_commit, with a value of fulgurite_durability. With another number nothing is committed,
+// and the transaction ends.
 int fulgurite_commit_with(struct fulgurite_txn txn,
                           uint32_t durability,
                           uint64_t *sequence);
@@ -697,7 +716,7 @@ int fulgurite_commit_with(struct fulgurite_txn txn,
 // a transaction twice returns FULGURITE_CLOSED.
 int fulgurite_end(struct fulgurite_txn txn);
 
-// Returns the number of the newest commit that a transaction sees.
+// Returns the sequence of the newest commit that a transaction sees.
 int fulgurite_sequence(struct fulgurite_txn txn, uint64_t *sequence);
 
 // Makes a savepoint of a write transaction, and returns its number. It is not a change: returned bytes
@@ -705,8 +724,8 @@ int fulgurite_sequence(struct fulgurite_txn txn, uint64_t *sequence);
 int fulgurite_savepoint(struct fulgurite_txn txn,
                         uint32_t *savepoint);
 
-// Undoes all changes after a savepoint, which remains. Later savepoints are gone. This is a change:
-// returned bytes are not valid after it.
+// Undoes all changes after a savepoint. The savepoint can be used again; later ones become invalid.
+// This is a change: returned bytes are not valid after it.
 int fulgurite_rollback_to(struct fulgurite_txn txn, uint32_t savepoint);
 
 // Returns the value of a key, or FULGURITE_NOT_FOUND.
@@ -785,8 +804,8 @@ int fulgurite_count(struct fulgurite_txn txn,
                     size_t high_length,
                     uint64_t *count);
 
-// Returns the counter of a key in a table with FULGURITE_MERGE_ADD and no value type. A key without
-// a value counts 0.
+// Returns the counter of a key in a table with FULGURITE_MERGE_ADD and no value type; 0 if the key
+// has no value. FULGURITE_INVALID if the value does not have 8 bytes.
 //
 // # Safety
 // `key` points to `key_length` bytes.
@@ -800,7 +819,8 @@ int fulgurite_get_counter(struct fulgurite_txn txn,
 // (fulgurite_get). Values that it has returned so far are not valid after it.
 int fulgurite_release_values(struct fulgurite_txn txn);
 
-// Stores a value under a key, and replaces an existing value.
+// Stores a value under a key, and replaces an existing value. Keys have at most 64 MiB, values less
+// than 4 GiB.
 //
 // # Safety
 // `key` and `value` point to as many bytes as their lengths say.
@@ -870,8 +890,12 @@ int fulgurite_delete_range(struct fulgurite_txn txn,
                            size_t high_length,
                            uint64_t *deleted);
 
-// Merges an operand into the value of a key, by the table's merge operator. Transactions that merge
+// Merges an operand into the value of a key, by the table's merge operator or function. The commit
+// computes the new value, and returns FULGURITE_UNMERGEABLE if that fails. Transactions that merge
 // into the same keys do not conflict.
+//
+// FULGURITE_INVALID if the table has no operator, or the operand is not of its type.
+// FULGURITE_MERGE_FUNCTION_MISSING if the table's function is not registered.
 //
 // # Safety
 // `key` and `operand` point to as many bytes as their lengths say.
@@ -953,10 +977,13 @@ int fulgurite_read_entries(struct fulgurite_cursor cursor,
                            size_t *count);
 
 // Loads entries into a table, all of them or none. It is several times faster than transactions,
-// takes constant memory, and is durable when it returns. If `is_sorted`, keys must ascend strictly;
-// otherwise they are sorted first, and the last entry of a key counts. Commits wait meanwhile.
+// takes constant memory, and is durable when it returns. Commits wait meanwhile.
 //
-// `summary` may be NULL. `context` goes to the source.
+// If `is_sorted`, keys must ascend strictly: FULGURITE_OUT_OF_ORDER if they do not. Without it,
+// entries are sorted first, in at most 256 MiB of memory and in temporary files beside the
+// database, and the last entry of a key counts. FULGURITE_INPUT if the source fails.
+//
+// `summary` may be NULL. `context` is passed to the source.
 //
 // # Safety
 // The source does what its type says.
@@ -1006,32 +1033,34 @@ int fulgurite_wait_durable(struct fulgurite_database database,
                            uint64_t timeout_ms,
                            uint64_t *durable);
 
-// Makes all commits so far survive a power cut. Returns the newest durable commit if `sequence` is
-// not NULL.
+// Makes all commits so far survive a power cut. Returns the sequence of the newest durable commit
+// if `sequence` is not NULL.
 int fulgurite_sync(struct fulgurite_database database, uint64_t *sequence);
 
 // Merges all commits so far into the file, and frees the log. Others may read and write meanwhile.
 int fulgurite_checkpoint(struct fulgurite_database database);
 
-// Removes unused space from the file. Returns the bytes that it has shrunk by if `freed_bytes` is
-// not NULL.
+// Removes unused space from the file. Returns the number of bytes by which the file shrank if
+// `freed_bytes` is not NULL. Others may read and write meanwhile. Pages of open snapshots stay.
 int fulgurite_compact(struct fulgurite_database database, uint64_t *freed_bytes);
 
-// Copies the database, as it is now, to a new file. Others may read and write meanwhile.
+// Copies the newest committed state to a new file. Others may read and write meanwhile.
+// FULGURITE_FILE_EXISTS if there is a file at the path.
 //
 // # Safety
 // `path` ends with a byte 0.
 int fulgurite_backup(struct fulgurite_database database, const char *path);
 
-// Copies the database, as it is now, to a new compressed file, which fulgurite_open opens with
-// `image`. `level` is that of Zstandard, from 1 to 22; 0 is the default.
+// Copies the newest committed state to a new compressed file, which fulgurite_open opens with
+// `image`. `level` is that of Zstandard, from 1 to 22; 0 is the default, 8.
+// FULGURITE_FILE_EXISTS if there is a file at the path.
 //
 // # Safety
 // `path` ends with a byte 0.
 int fulgurite_write_image(struct fulgurite_database database, const char *path, int32_t level);
 
-// Reads and checks the whole database. If it is damaged, it returns FULGURITE_CORRUPT with the first
-// damage as its message, and sets the report.
+// Checks every page of the newest checkpoint. Commits after it are not checked. If there is damage,
+// the call returns FULGURITE_CORRUPT with the first damage as its message, and sets the report, too.
 int fulgurite_check(struct fulgurite_database database,
                     struct fulgurite_check_report *report);
 
@@ -1040,8 +1069,8 @@ int fulgurite_get_stats(struct fulgurite_database database,
                         size_t size,
                         struct fulgurite_stats *stats);
 
-// Opens an event store of a database, and creates it if the database has none of the name and is open
-// for writing. `options` may be NULL. A database can have several stores.
+// Opens an event store of a database. Creates it if the database has no store of the name and is
+// open for writing. `options` may be NULL. A database can have several stores.
 //
 // A process may open a store several times, with the same options. Closing the database closes no
 // stores: their calls then return FULGURITE_CLOSED.
@@ -1327,7 +1356,7 @@ int fulgurite_close_follower(struct fulgurite_follower follower);
 
 // Serves the events of a store at a Unix socket, until the server is closed. Other processes follow by
 // fulgurite_connect_follower, or in other languages. The socket's file is created, and removed by
-// fulgurite_close_event_server; beside it stays an empty file whose name ends in `.lock`.
+// fulgurite_close_event_server; an empty file beside it, whose name ends in `.lock`, stays.
 // FULGURITE_SOCKET if the path has a file that is not a socket, or another process serves there.
 //
 // Every process that may open the socket's file can read all events, and raise the positions of all

@@ -1,6 +1,7 @@
 /* Event stores: as they are meant to be used, and what programs do wrong. */
 #include "check.h"
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -504,6 +505,22 @@ static void expect_refused_in_child(fulgurite_follower follower, fulgurite_event
     EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
 }
 
+/* A child that lived on kept the name of its parent's consumer. */
+static void expect_name_free_beside_child(const char *socket) {
+    fulgurite_follower first, second;
+    OK(fulgurite_connect_consumer(socket, "parent", NULL, 0, &first));
+    pid_t child = fork();
+    EXPECT(child >= 0);
+    if (child == 0) {
+        sleep(60);
+        _exit(EXIT_SUCCESS);
+    }
+    OK(fulgurite_close_follower(first));
+    OK(fulgurite_connect_consumer(socket, "parent", NULL, 0, &second));
+    OK(fulgurite_close_follower(second));
+    EXPECT(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
+}
+
 static void expect_refused_arguments(fulgurite_event_store store, const char *socket, fulgurite_follower follower) {
     fulgurite_follower none;
     fulgurite_event_server server;
@@ -569,6 +586,7 @@ static void test_served_stores(fulgurite_database db, const char *socket) {
     OK(fulgurite_close_follower(consumer));
 
     expect_refused_in_child(follower, server);
+    expect_name_free_beside_child(socket);
     OK(append(store, "a", FULGURITE_ANY_VERSION, "paid"));
     expect_followed(follower, "4");
     OK(fulgurite_server_followers(server, &count));

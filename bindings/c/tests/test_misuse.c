@@ -4,6 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static int null_key(void *context, fulgurite_slice *key, fulgurite_slice *value) {
+    (void)context, (void)value;
+    key->length = 5;
+    return 1;
+}
+
 static void test_arguments(const char *path) {
     fulgurite_database db, none = {0};
     fulgurite_options options = {.size = 3};
@@ -19,6 +25,10 @@ static void test_arguments(const char *path) {
     fulgurite_table table;
     FAILS(fulgurite_create_table(db, NULL, NULL, &table), FULGURITE_INVALID, "NULL");
     FAILS(fulgurite_create_table(db, "\xff", NULL, &table), FULGURITE_INVALID, "UTF-8");
+    fulgurite_table_options of_table = {.size = sizeof of_table, .key_type = "u46"};
+    FAILS(fulgurite_create_table(db, "t", &of_table, &table), FULGURITE_INVALID, "key_type: `u46` names no type");
+    of_table = (fulgurite_table_options){.size = sizeof of_table, .key_type = "", .value_type = "(u32,text)"};
+    FAILS(fulgurite_open_or_create_table(db, "t", &of_table, &table), FULGURITE_INVALID, "value_type");
     OK(fulgurite_create_table(db, "t", NULL, &table));
     fulgurite_txn txn;
     OK(fulgurite_begin_write(db, &txn));
@@ -30,6 +40,7 @@ static void test_arguments(const char *path) {
     FAILS(fulgurite_rollback_to(txn, 7), FULGURITE_INVALID, "savepoint");
     OK(fulgurite_end(txn));
     FAILS(fulgurite_bulk_load(db, table, true, NULL, NULL, NULL), FULGURITE_INVALID, "NULL");
+    FAILS(fulgurite_bulk_load(db, table, true, null_key, NULL, NULL), FULGURITE_INPUT, "key of an entry is NULL");
     OK(fulgurite_close_table(table));
     OK(fulgurite_close(db));
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -287,6 +288,26 @@ func TestWrongArguments(t *testing.T) {
 	wantError(t, err, ErrTableNotFound)
 	_, err = db.Table("t\x00", TableOptions{})
 	wantError(t, err, ErrInvalid)
+	_, err = db.Table("typed", TableOptions{KeyType: "u46"})
+	wantError(t, err, ErrInvalid)
+	_, err = db.Table("typed", TableOptions{KeyType: "(u32,string)", ValueType: "text"})
+	wantError(t, err, ErrInvalid)
+}
+
+func TestMessagesHaveTheNamesOfGo(t *testing.T) {
+	db, store := openedStore(t, "s")
+	follower, err := store.Follow(0)
+	must(t, err)
+	_, readOnly := Open("a.ful", Options{Create: true, ReadOnly: true})
+	_, durability := Open("a.ful", Options{Create: true, Durability: 9})
+	_, merge := db.Table("t", TableOptions{Merge: 99})
+	_, version := store.Append(background, "a", -9, NewEvent{Type: "t"})
+	deleting := store.DeleteStream(background, "a", -9)
+	for _, err := range []error{readOnly, durability, merge, version, deleting, follower.Acknowledge(0)} {
+		wantError(t, err, ErrInvalid)
+		text := strings.ToLower(err.Error())
+		want(t, strings.Contains(text, "fulgurite_") || strings.Contains(text, "read_only"), false)
+	}
 }
 
 func TestGoroutinesShareTransactions(t *testing.T) {

@@ -313,6 +313,23 @@ func TestAFollowerSeesEveryEventOnceAcrossLoops(t *testing.T) {
 	wantError(t, follower.Close(), ErrClosed)
 }
 
+func TestAPanicWithinALoopLosesNoEvents(t *testing.T) {
+	_, store := openedStore(t, "s")
+	_, err := store.Append(background, "a", AnyVersion, counted(0, 6)...)
+	must(t, err)
+	follower, err := store.Follow(0)
+	must(t, err)
+	func() {
+		defer func() { want(t, fmt.Sprint(recover()), "planted") }()
+		for event := range follower.All(background) {
+			if event.Position == 2 {
+				panic("planted")
+			}
+		}
+	}()
+	followed(t, follower, "345")
+}
+
 func followed(t testing.TB, follower *Follower, wanted string) {
 	t.Helper()
 	found := ""

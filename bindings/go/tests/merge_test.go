@@ -18,6 +18,8 @@ func longest(key, value []byte, operands [][]byte) ([]byte, error) {
 		return nil, errors.New("no text is \x00 long \xff enough")
 	case "panic":
 		panic("out of cheese")
+	case "exit":
+		runtime.Goexit()
 	}
 	for _, operand := range operands {
 		if value == nil || len(operand) > len(value) {
@@ -57,10 +59,13 @@ func TestMergeFunctionsComputeValues(t *testing.T) {
 		return err
 	}))
 	texts := map[string]string{"fail": `no text is \0 long ? enough`, "panic": "it panicked: out of cheese"}
+	texts["exit"] = "it ended its goroutine"
 	for key, text := range texts {
 		err := mergeInto(db, table, key, "x")
 		wantError(t, err, ErrUnmergeable)
 		want(t, strings.Contains(err.Error(), text), true)
+		// The thread is not in a merge function any more.
+		must(t, mergeInto(db, table, "k", "a"))
 	}
 	must(t, db.Close())
 

@@ -11,7 +11,8 @@ use crate::handles::{database, fulgurite_database, fulgurite_table, table};
 
 /// Returns the next entry of a bulk load: sets `key` and `value`, whose bytes must be valid until
 /// the next call, and returns 1; or returns 0 after the last entry, or a negative number to fail. It
-/// must not write to the database, and must return (no longjmp, no exception of C++).
+/// must return (no longjmp, no exception of C++). In a sorted load it must not change, checkpoint or
+/// close the database: such a call would wait for the load for ever.
 pub type fulgurite_entry_source =
     Option<unsafe extern "C" fn(context: *mut c_void, key: *mut fulgurite_slice, value: *mut fulgurite_slice) -> c_int>;
 
@@ -27,11 +28,19 @@ pub struct fulgurite_load_summary {
 
 /// The caller's function has failed.
 #[derive(Debug)]
-struct SourceFailed(c_int);
+enum SourceFailed {
+    /// It has returned this number.
+    Returned(c_int),
+    /// It has returned an entry that is not valid.
+    Entry(Failure),
+}
 
 impl fmt::Display for SourceFailed {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "the function that returns the entries has returned {}", self.0)
+        match self {
+            Self::Returned(code) => write!(out, "the function that returns the entries has returned {code}"),
+            Self::Entry(failure) => write!(out, "{}", failure.message),
+        }
     }
 }
 
@@ -41,10 +50,13 @@ impl std::error::Error for SourceFailed {}
 const SORT_MEMORY_BYTES: usize = 256 << 20;
 
 /// Loads entries into a table, all of them or none. It is several times faster than transactions,
-/// takes constant memory, and is durable when it returns. If `is_sorted`, keys must ascend strictly;
-/// otherwise they are sorted first, and the last entry of a key counts. Commits wait meanwhile.
+/// takes constant memory, and is durable when it returns. Commits wait meanwhile.
 ///
-/// `summary` may be NULL. `context` goes to the source.
+/// If `is_sorted`, keys must ascend strictly: FULGURITE_OUT_OF_ORDER if they do not. Without it,
+/// entries are sorted first, in at most 256 MiB of memory and in temporary files beside the
+/// database, and the last entry of a key counts. FULGURITE_INPUT if the source fails.
+///
+/// `summary` may be NULL. `context` is passed to the source.
 ///
 /// # Safety
 /// The source does what its type says.
@@ -72,7 +84,7 @@ pub unsafe extern "C" fn fulgurite_bulk_load(
             has_ended = code <= 0;
             match code {
                 0 => return None,
-                ..0 => return Some(Err(SourceFailed(code))),
+                ..0 => return Some(Err(SourceFailed::Returned(code))),
                 _ => {}
             }
             // SAFETY: the promise of the caller.
@@ -82,9 +94,9 @@ pub unsafe extern "C" fn fulgurite_bulk_load(
             match (key, value) {
                 // Copied: the load may hold an entry while it asks for the next one.
                 (Ok(key), Ok(value)) => Some(Ok((key.to_vec(), value.to_vec()))),
-                _ => {
+                (Err(failure), _) | (_, Err(failure)) => {
                     has_ended = true;
-                    Some(Err(SourceFailed(code)))
+                    Some(Err(SourceFailed::Entry(failure)))
                 }
             }
         });

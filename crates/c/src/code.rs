@@ -20,7 +20,7 @@ pub enum fulgurite_code {
     FULGURITE_NOT_FOUND = -1,
     /// The key has a value already. There is no message.
     FULGURITE_KEY_EXISTS = -2,
-    /// The object of the handle is closed, or the handle never was one.
+    /// The object of the handle is closed, or the handle was never valid.
     FULGURITE_CLOSED = -3,
     /// An argument is not valid.
     FULGURITE_INVALID = -4,
@@ -32,7 +32,7 @@ pub enum fulgurite_code {
     FULGURITE_TIMEOUT = -7,
     /// A system call failed.
     FULGURITE_IO = -8,
-    /// The disk is full.
+    /// The disk or the user's disk quota is full.
     FULGURITE_DISK_FULL = -9,
     /// The database would exceed its largest size.
     FULGURITE_QUOTA_EXCEEDED = -10,
@@ -42,7 +42,7 @@ pub enum fulgurite_code {
     FULGURITE_DIRECTORY_NOT_FOUND = -12,
     /// The log of a missing database is at this path.
     FULGURITE_LOG_WITHOUT_DATABASE = -13,
-    /// There is a file at the path of the backup.
+    /// There is a file at the path of the backup or image.
     FULGURITE_FILE_EXISTS = -14,
     /// The file is not a database, or not an image.
     FULGURITE_NOT_A_DATABASE = -15,
@@ -50,11 +50,12 @@ pub enum fulgurite_code {
     FULGURITE_UNSUPPORTED_FORMAT = -16,
     /// The file is damaged.
     FULGURITE_CORRUPT = -17,
-    /// The database is open for writing elsewhere.
+    /// Another process, or this one under another name, has the database open for writing. Or a
+    /// closed handle of this process still has an open transaction.
     FULGURITE_LOCKED = -18,
     /// A file of the database was moved while it was open.
     FULGURITE_MOVED = -19,
-    /// The database was opened before a fork.
+    /// A parent process opened the database. Open it again in this process.
     FULGURITE_FORKED = -20,
     /// A segment of the log is missing.
     FULGURITE_LOG_MISSING = -21,
@@ -78,7 +79,7 @@ pub enum fulgurite_code {
     FULGURITE_KEY_TOO_LONG = -30,
     /// The value is too long.
     FULGURITE_VALUE_TOO_LONG = -31,
-    /// A merge failed.
+    /// A merge failed, such as by an error of its function or a sum out of range.
     FULGURITE_UNMERGEABLE = -32,
     /// The keys of a sorted load do not ascend.
     FULGURITE_OUT_OF_ORDER = -33,
@@ -90,7 +91,7 @@ pub enum fulgurite_code {
     FULGURITE_OTHER = -36,
     /// The log begins after the commit that a change feed was to continue after.
     FULGURITE_CHANGES_GONE = -37,
-    /// The result of FULGURITE_MERGE_ADD_CHECKED is out of the range of the values.
+    /// A sum is out of range. Merges report this as FULGURITE_UNMERGEABLE.
     FULGURITE_OVERFLOW = -38,
     /// The merge function of the table was not registered when the database was opened.
     FULGURITE_MERGE_FUNCTION_MISSING = -39,
@@ -168,7 +169,7 @@ const NAMES: [(Code, &CStr, &str); 46] = {
 pub struct Failure {
     code: Code,
     /// Empty for the codes that are no errors.
-    message: String,
+    pub message: String,
 }
 
 /// The result of a call.
@@ -352,7 +353,7 @@ pub extern "C" fn fulgurite_code_name(code: c_int) -> *const c_char {
     NAMES.iter().find(|(known, _, _)| *known as c_int == code).map_or(c"UNKNOWN", |row| row.1).as_ptr()
 }
 
-/// Whether a transaction that failed with this code succeeds if it is begun again.
+/// Whether a transaction that failed with this code may succeed if it is begun again.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_is_retryable(code: c_int) -> bool {

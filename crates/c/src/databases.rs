@@ -31,9 +31,9 @@ pub extern "C" fn fulgurite_version() -> *const c_char {
 
 /// Opens a database. `options` may be NULL: then the database must exist.
 ///
-/// A process may open a database several times. The last fulgurite_close closes it. Merge functions are
-/// those of the first opening; a later one fails if it has one with a new name. A merge function cannot
-/// open a database: the call returns FULGURITE_INVALID.
+/// A process may open a database several times, with the same options. The last fulgurite_close
+/// closes it. Merge functions are those of the first opening; a later opening with a new name fails
+/// with FULGURITE_ALREADY_OPEN. A merge function cannot open a database (FULGURITE_INVALID).
 ///
 /// # Safety
 /// `path` ends with a byte 0. Texts of `options` do, too. Its merge functions do what their types say.
@@ -61,7 +61,8 @@ pub unsafe extern "C" fn fulgurite_open(
     })
 }
 
-/// Closes a database: merges all commits into the file, removes the log, and returns errors of that.
+/// Closes a database: merges all commits into the file, and removes the log except for what
+/// `keep_log_bytes` keeps. If that fails, it returns the error.
 ///
 /// Transactions that are open remain so: they can still read, but no longer commit. Until the last
 /// of them has ended, opening the database again returns FULGURITE_LOCKED. The call waits for an

@@ -41,7 +41,7 @@ pub struct fulgurite_cursor {
     pub id: u64,
 }
 
-/// A handle of a change feed. An id of 0 means no feed.
+/// A change feed. 0 is none.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct fulgurite_changes {

@@ -10,7 +10,7 @@ use crate::arguments::{check_out, path, set, set_if_wanted};
 use crate::code::{Code, Failure, guarded};
 use crate::handles::{database, fulgurite_database};
 
-/// Sizes of a database's files, in bytes, and numbers of commits.
+/// Sizes of a database's files, in bytes, and sequences of commits.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct fulgurite_stats {
@@ -24,9 +24,9 @@ pub struct fulgurite_stats {
     pub pinned_bytes: u64,
     /// The memory of commits that are not in the file yet.
     pub delta_bytes: u64,
-    /// The newest visible commit.
+    /// The sequence of the newest visible commit.
     pub sequence: u64,
-    /// The newest commit that is known to survive a power cut.
+    /// The sequence of the newest commit that is known to survive a power cut.
     pub durable_sequence: u64,
     /// The number of tables.
     pub tables: u64,
@@ -46,8 +46,8 @@ pub struct fulgurite_check_report {
     pub damages: u64,
 }
 
-/// Makes all commits so far survive a power cut. Returns the newest durable commit if `sequence` is
-/// not NULL.
+/// Makes all commits so far survive a power cut. Returns the sequence of the newest durable commit
+/// if `sequence` is not NULL.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_sync(database: fulgurite_database, sequence: Option<&mut MaybeUninit<u64>>) -> c_int {
@@ -64,8 +64,8 @@ pub extern "C" fn fulgurite_checkpoint(database: fulgurite_database) -> c_int {
     guarded(|| Ok(self::database(database)?.checkpoint()?))
 }
 
-/// Removes unused space from the file. Returns the bytes that it has shrunk by if `freed_bytes` is
-/// not NULL.
+/// Removes unused space from the file. Returns the number of bytes by which the file shrank if
+/// `freed_bytes` is not NULL. Others may read and write meanwhile. Pages of open snapshots stay.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_compact(database: fulgurite_database, freed_bytes: Option<&mut MaybeUninit<u64>>) -> c_int {
@@ -75,7 +75,8 @@ pub extern "C" fn fulgurite_compact(database: fulgurite_database, freed_bytes: O
     })
 }
 
-/// Copies the database, as it is now, to a new file. Others may read and write meanwhile.
+/// Copies the newest committed state to a new file. Others may read and write meanwhile.
+/// FULGURITE_FILE_EXISTS if there is a file at the path.
 ///
 /// # Safety
 /// `path` ends with a byte 0.
@@ -89,8 +90,9 @@ pub unsafe extern "C" fn fulgurite_backup(database: fulgurite_database, path: *c
     })
 }
 
-/// Copies the database, as it is now, to a new compressed file, which fulgurite_open opens with
-/// `image`. `level` is that of Zstandard, from 1 to 22; 0 is the default.
+/// Copies the newest committed state to a new compressed file, which fulgurite_open opens with
+/// `image`. `level` is that of Zstandard, from 1 to 22; 0 is the default, 8.
+/// FULGURITE_FILE_EXISTS if there is a file at the path.
 ///
 /// # Safety
 /// `path` ends with a byte 0.
@@ -106,8 +108,8 @@ pub unsafe extern "C" fn fulgurite_write_image(database: fulgurite_database, pat
     })
 }
 
-/// Reads and checks the whole database. If it is damaged, it returns FULGURITE_CORRUPT with the first
-/// damage as its message, and sets the report.
+/// Checks every page of the newest checkpoint. Commits after it are not checked. If there is damage,
+/// the call returns FULGURITE_CORRUPT with the first damage as its message, and sets the report, too.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_check(

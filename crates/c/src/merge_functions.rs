@@ -17,10 +17,10 @@ use crate::code::{Callback, Code, Failure, Result, calling_back, guarded_in_call
 ///
 /// `value` is the value that the key has; its `data` is NULL if the key has none. `operands` are
 /// those that one transaction merges into the key, in the order of its calls, at least one. The bytes
-/// are valid until the function returns. The result must depend on nothing else, and the function may
-/// be called several times for one merge, by several threads at once. Other commits may wait for it.
-/// It must return (no longjmp, no exception of C++). It can call no other function with a code of
-/// this library: they return FULGURITE_INVALID.
+/// are valid until the function returns. The result must depend on the arguments only: the function
+/// may be called several times for one merge, and by several threads at once. Other commits may wait
+/// for it. It must return (no longjmp, no exception of C++). Within it, all other functions of this
+/// library that return a code fail with FULGURITE_INVALID.
 pub type fulgurite_merge_callback = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
@@ -31,8 +31,8 @@ pub type fulgurite_merge_callback = Option<
     ) -> c_int,
 >;
 
-/// Releases the context of a merge function. It must return, and can call no function with a code of
-/// this library: they return FULGURITE_INVALID.
+/// Releases the context of a merge function. It must return. Within it, functions of this library
+/// that return a code fail with FULGURITE_INVALID.
 pub type fulgurite_release_callback = Option<unsafe extern "C" fn(context: *mut c_void)>;
 
 /// A merge function of the program.
@@ -43,11 +43,11 @@ pub struct fulgurite_merge_function {
     pub name: *const c_char,
     /// The function.
     pub merge: fulgurite_merge_callback,
-    /// Goes to the function.
+    /// Passed to the function.
     pub context: *mut c_void,
-    /// Is called once with the context, after the last call of the function: when the database is
-    /// closed and its last transaction has ended, or when fulgurite_open fails, unless that is because
-    /// of the size of the options. NULL for nothing.
+    /// Called once with the context, after the last call of the function: when the database is closed
+    /// and its last transaction has ended, or when fulgurite_open fails for another reason than the
+    /// size of the options. May be NULL.
     pub release: fulgurite_release_callback,
 }
 

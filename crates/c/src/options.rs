@@ -4,6 +4,7 @@
 use std::ffi::c_char;
 use std::time::Duration;
 
+use fulgurite::keys::Type;
 use fulgurite::{Database, Durability, Isolation, MergeOperator, Options, TableOptions};
 
 use crate::arguments::text;
@@ -42,7 +43,8 @@ pub enum fulgurite_isolation {
 pub enum fulgurite_merge_operator {
     /// The table has none.
     FULGURITE_MERGE_NONE = 0,
-    /// The sum. Values are unsigned big-endian integers of 8 bytes, or of the table's value type.
+    /// The sum, which wraps around. Values are unsigned big-endian integers of 8 bytes, or of the table's
+    /// value type.
     FULGURITE_MERGE_ADD = 1,
     /// The greater of both.
     FULGURITE_MERGE_MAX = 2,
@@ -50,7 +52,7 @@ pub enum fulgurite_merge_operator {
     FULGURITE_MERGE_APPEND = 3,
     /// The sum, or the nearest number in range.
     FULGURITE_MERGE_ADD_SATURATING = 4,
-    /// The sum, which must be in range.
+    /// The sum. If it is out of range, the merge fails (FULGURITE_UNMERGEABLE).
     FULGURITE_MERGE_ADD_CHECKED = 5,
     /// The lesser of both.
     FULGURITE_MERGE_MIN = 6,
@@ -76,33 +78,39 @@ pub struct fulgurite_options {
     pub read_only: bool,
     /// The file must be an image (fulgurite_write_image), which is opened for reading only.
     pub image: bool,
-    /// Does not map the file into memory.
+    /// Does not map the file into memory, so that errors of the disk are codes and not signals (SIGBUS).
     pub no_map: bool,
     /// Does not request huge pages.
     pub no_huge_pages: bool,
-    /// Runs no checkpoints on a thread of its own.
+    /// Runs no checkpoints in the background: a checkpoint runs in fulgurite_checkpoint, or in a commit
+    /// that finds delta_bytes used up.
     pub no_background: bool,
     /// A value of fulgurite_durability.
     pub durability: u32,
     /// A value of fulgurite_isolation.
     pub isolation: u32,
-    /// The size of a page of a new database: 8192 or 16384 bytes.
+    /// The size of a page of a new database: 8192 or 16384 bytes. Default: 16384.
     pub page_size_bytes: u32,
-    /// The page cache, which is used without a map and for large images.
+    /// The size of the page cache, which is used without a map and for large images. Default: 64 MiB.
     pub cache_bytes: u64,
-    /// The memory for commits before a checkpoint writes them to the file.
+    /// The memory for commits before a checkpoint writes them to the file, 64 KiB to 8 GiB. Default: a
+    /// 64th of the memory of the machine or control group, at least 64 MiB and at most 384 MiB.
     pub delta_bytes: u64,
-    /// The memory for the changes of one transaction; above it they are spilled to the file.
+    /// The memory for the changes of one transaction; above it they are spilled to the file. Default:
+    /// half of delta_bytes, at least 64 MiB and at most 192 MiB.
     pub write_set_bytes: u64,
-    /// The largest size of the file.
+    /// The largest size of the file. 0 sets no limit.
     pub max_size_bytes: u64,
-    /// The log that is kept for the feed of changes.
+    /// How many bytes of log are kept for change feeds, beyond what recovery needs. Set it at every
+    /// opening for writing: 0 keeps none, and removes what an earlier opening kept.
     pub keep_log_bytes: u64,
-    /// How long opening waits for another process that has the database open for writing.
+    /// How long opening waits for another process that has the database open for writing, before it
+    /// returns FULGURITE_LOCKED.
     pub wait_for_lock_ms: u64,
-    /// How old a commit becomes before a checkpoint writes it to the file, for other processes. 0 sets no limit.
+    /// At what age of its oldest commit that is not in the file a background checkpoint runs, so that
+    /// other processes see the commit. 0 sets no limit.
     pub checkpoint_interval_ms: u64,
-    /// Merge functions, which fulgurite_open copies. Tables have their names.
+    /// Merge functions, by the names that tables store. fulgurite_open copies the array and the names.
     pub merge_functions: *const fulgurite_merge_function,
     /// The number of merge functions.
     pub merge_function_count: usize,
@@ -114,19 +122,20 @@ pub struct fulgurite_options {
 pub struct fulgurite_table_options {
     /// sizeof(fulgurite_table_options)
     pub size: usize,
-    /// Keeps exact counts of ranges fast.
+    /// Keeps exact counts of ranges fast while changes wait for a checkpoint. Checkpoints take longer.
     pub counted: bool,
-    /// Stores only the part of a key that differs from the key before it.
+    /// Stores only the part of a key that differs from the key before it. Gets and scans are slower.
     pub packed: bool,
-    /// The alignment of values: 1, 4, 8 or 16 bytes.
+    /// The alignment of values: 1, 4, 8 or 16 bytes. Default: 1. Not with `packed`.
     pub value_align: u8,
     /// A value of fulgurite_merge_operator.
     pub merge: u32,
     /// The name of a merge function of fulgurite_options, in place of an operator. NULL for none.
     pub merge_function: *const c_char,
-    /// The type of the keys, such as "(u32,string)", for tools. NULL for bytes.
+    /// The type of the keys, such as "(u32,string)", for tools and other languages. NULL for bytes. The
+    /// name must be that of a type. Keys are not checked against it.
     pub key_type: *const c_char,
-    /// The type of the values. NULL for bytes.
+    /// The type of the values, as `key_type`. NULL for bytes.
     pub value_type: *const c_char,
 }
 
@@ -187,7 +196,7 @@ pub fn durability(number: u32) -> Result<Option<Durability>> {
         1 => Ok(Some(Durability::Memory)),
         2 => Ok(Some(Durability::Log)),
         3 => Ok(Some(Durability::Disk)),
-        _ => Err(Failure::invalid(format!("{number} is no fulgurite_durability"))),
+        _ => Err(Failure::invalid(format!("there is no durability {number}; use 1 (memory), 2 (log) or 3 (disk)"))),
     }
 }
 
@@ -200,7 +209,7 @@ pub fn isolation(number: u32) -> Result<Option<Isolation>> {
         0 => Ok(None),
         1 => Ok(Some(Isolation::Serializable)),
         2 => Ok(Some(Isolation::Snapshot)),
-        _ => Err(Failure::invalid(format!("{number} is no fulgurite_isolation"))),
+        _ => Err(Failure::invalid(format!("there is no isolation {number}; use 1 (serializable) or 2 (snapshot)"))),
     }
 }
 
@@ -217,8 +226,8 @@ pub unsafe fn table_options(given: Option<&fulgurite_table_options>) -> Result<T
     let mut options = TableOptions::new().counted(given.counted).packed(given.packed).value_align(given.value_align);
     if given.merge != 0 {
         let operator = u8::try_from(given.merge).ok().and_then(MergeOperator::from_number);
-        let operator =
-            operator.ok_or_else(|| Failure::invalid(format!("{} is no fulgurite_merge_operator", given.merge)))?;
+        let unknown = || Failure::invalid(format!("there is no merge operator {}; use 1 to 9", given.merge));
+        let operator = operator.ok_or_else(unknown)?;
         options = options.merge(operator);
     }
     if !given.merge_function.is_null() {
@@ -231,13 +240,26 @@ pub unsafe fn table_options(given: Option<&fulgurite_table_options>) -> Result<T
     }
     if !given.key_type.is_null() {
         // SAFETY: the caller's promise.
-        options = options.key_type(unsafe { text(given.key_type, "key_type") }?);
+        options = options.key_type(checked_type(unsafe { text(given.key_type, "key_type") }?, "key_type")?);
     }
     if !given.value_type.is_null() {
         // SAFETY: the caller's promise.
-        options = options.value_type(unsafe { text(given.value_type, "value_type") }?);
+        options = options.value_type(checked_type(unsafe { text(given.value_type, "value_type") }?, "value_type")?);
     }
     Ok(options)
+}
+
+/// Returns the name of a type. An empty name is that of bytes, as tables store it.
+///
+/// # Errors
+/// If no type has the name: tools and other languages could not read the table.
+fn checked_type<'n>(name: &'n str, member: &str) -> Result<&'n str> {
+    if !name.is_empty()
+        && let Err(error) = name.parse::<Type>()
+    {
+        return Err(Failure::invalid(format!("{member}: {error}; the types are {}", Type::NAMES)));
+    }
+    Ok(name)
 }
 
 #[cfg(test)]

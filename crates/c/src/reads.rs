@@ -221,8 +221,8 @@ pub unsafe extern "C" fn fulgurite_count(
     })
 }
 
-/// Returns the counter of a key in a table with FULGURITE_MERGE_ADD and no value type. A key without
-/// a value counts 0.
+/// Returns the counter of a key in a table with FULGURITE_MERGE_ADD and no value type; 0 if the key
+/// has no value. FULGURITE_INVALID if the value does not have 8 bytes.
 ///
 /// # Safety
 /// `key` points to `key_length` bytes.

@@ -19,7 +19,8 @@ fn opened(place: Option<&mut MaybeUninit<fulgurite_table>>, open: impl FnOnce() 
     set(place, fulgurite_table { id: add(Object::Table(open()?)) })
 }
 
-/// Creates a table in a transaction of its own. `options` may be NULL.
+/// Creates a table in a transaction of its own. `options` may be NULL. FULGURITE_TABLE_EXISTS if a
+/// table has the name.
 ///
 /// # Safety
 /// `name` and the texts of `options` end with a byte 0.
@@ -40,7 +41,8 @@ pub unsafe extern "C" fn fulgurite_create_table(
     })
 }
 
-/// Opens a table, and creates it if it does not exist. An existing table must have the same options.
+/// Opens a table, and creates it if it does not exist. FULGURITE_TABLE_MISMATCH if an existing table
+/// has other options.
 ///
 /// # Safety
 /// `name` and the texts of `options` end with a byte 0.
@@ -61,7 +63,7 @@ pub unsafe extern "C" fn fulgurite_open_or_create_table(
     })
 }
 
-/// Opens a table that exists.
+/// Opens a table, whatever its options. FULGURITE_TABLE_NOT_FOUND if no table has the name.
 ///
 /// # Safety
 /// `name` ends with a byte 0.
@@ -79,8 +81,8 @@ pub unsafe extern "C" fn fulgurite_open_table(
     })
 }
 
-/// Closes the handle of a table. The table and its entries remain. Closing a database closes no
-/// tables.
+/// Closes the handle of a table. The table and its entries remain. fulgurite_close does not close
+/// handles of tables.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_close_table(table: fulgurite_table) -> c_int {
@@ -90,14 +92,15 @@ pub extern "C" fn fulgurite_close_table(table: fulgurite_table) -> c_int {
     })
 }
 
-/// Removes a table and its entries, in a transaction of its own. The handle remains to be closed.
+/// Removes a table and its entries, in a transaction of its own. Close the handle afterwards.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_drop_table(database: fulgurite_database, table: fulgurite_table) -> c_int {
     guarded(|| Ok(self::database(database)?.drop_table(&self::table(table)?)?))
 }
 
-/// Renames a table, in a transaction of its own.
+/// Renames a table, in a transaction of its own. The handle stays valid. FULGURITE_TABLE_EXISTS if
+/// another table has the name.
 ///
 /// # Safety
 /// `name` ends with a byte 0.
@@ -117,7 +120,7 @@ pub unsafe extern "C" fn fulgurite_rename_table(
 
 /// Returns the name of the first table after `after`, in the order of names. An `after` of length 0
 /// returns the first table. FULGURITE_NOT_FOUND after the last table. The name is not followed by a
-/// byte 0. It is valid as long as values that are not in the mapped file (fulgurite_get).
+/// byte 0. It is valid as long as a value of fulgurite_get that is not in the mapped file.
 ///
 /// # Safety
 /// `after` points to as many bytes as it has.

@@ -33,7 +33,8 @@ fn begin_writing(
     set(place, fulgurite_txn { id: add(writing) })
 }
 
-/// Begins a read transaction: a snapshot of everything committed so far. It blocks no writer.
+/// Begins a read transaction: a snapshot of everything committed so far. It blocks no writer. End it
+/// (fulgurite_end): the file cannot reuse the pages of its snapshot before.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_begin_read(
@@ -54,7 +55,9 @@ pub extern "C" fn fulgurite_begin_read_durable(
 }
 
 /// Begins a write transaction. Any number of them may run at once, on any threads. If another one
-/// has committed a conflicting change, the commit returns FULGURITE_CONFLICT.
+/// has committed a conflicting change, the commit returns FULGURITE_CONFLICT. End it with
+/// fulgurite_commit or fulgurite_end. The call waits while an exclusive transaction or a bulk load
+/// runs.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_begin_write(
@@ -83,7 +86,8 @@ pub extern "C" fn fulgurite_begin_write_with(
     })
 }
 
-/// As fulgurite_begin_write, but returns FULGURITE_TIMEOUT instead of waiting for an exclusive transaction.
+/// As fulgurite_begin_write, but returns FULGURITE_TIMEOUT instead of waiting for an exclusive transaction
+/// or a bulk load.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_try_begin_write(
@@ -99,9 +103,10 @@ pub extern "C" fn fulgurite_try_begin_write(
     })
 }
 
-/// Begins a write transaction beside which no other one commits, so that it never conflicts.
-/// FULGURITE_TIMEOUT if the previous exclusive transaction has not ended in time. The thread must
-/// not write by another transaction, nor close the database, before it ends.
+/// Begins an exclusive write transaction: no other transaction commits until it ends, so it never
+/// conflicts. FULGURITE_TIMEOUT if another exclusive transaction or a bulk load has not ended in time.
+/// Until it ends, the thread must not write by another transaction, nor close the database: such a
+/// call would wait for ever.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_begin_exclusive(
@@ -120,17 +125,17 @@ pub extern "C" fn fulgurite_begin_exclusive(
     })
 }
 
-/// Commits a write transaction. Returns the number of the commit if `sequence` is not NULL. The
-/// transaction has ended after it, whatever the code is. A handle of another object, such as a read
-/// transaction (FULGURITE_READ_ONLY), stays open.
+/// Commits a write transaction, with the durability of the database's options. Returns the sequence
+/// of the commit if `sequence` is not NULL. The transaction ends, whatever the code is. A handle of
+/// another object, such as a read transaction (FULGURITE_READ_ONLY), stays open.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_commit(txn: fulgurite_txn, sequence: Option<&mut MaybeUninit<u64>>) -> c_int {
     fulgurite_commit_with(txn, 0, sequence)
 }
 
-/// As fulgurite_commit, with a value of fulgurite_durability. With another value nothing is committed,
-/// and the transaction has ended.
+/// As fulgurite_commit, with a value of fulgurite_durability. With another number nothing is committed,
+/// and the transaction ends.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_commit_with(
@@ -169,7 +174,7 @@ pub extern "C" fn fulgurite_end(txn: fulgurite_txn) -> c_int {
     })
 }
 
-/// Returns the number of the newest commit that a transaction sees.
+/// Returns the sequence of the newest commit that a transaction sees.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_sequence(txn: fulgurite_txn, sequence: Option<&mut MaybeUninit<u64>>) -> c_int {
@@ -200,8 +205,8 @@ pub extern "C" fn fulgurite_savepoint(txn: fulgurite_txn, savepoint: Option<&mut
     })
 }
 
-/// Undoes all changes after a savepoint, which remains. Later savepoints are gone. This is a change:
-/// returned bytes are not valid after it.
+/// Undoes all changes after a savepoint. The savepoint can be used again; later ones become invalid.
+/// This is a change: returned bytes are not valid after it.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fulgurite_rollback_to(txn: fulgurite_txn, savepoint: u32) -> c_int {

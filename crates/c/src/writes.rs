@@ -19,7 +19,8 @@ fn changing<R>(
     with_both(txn, table, |object, table| run(object.write()?.txn_to_change(), table))
 }
 
-/// Stores a value under a key, and replaces an existing value.
+/// Stores a value under a key, and replaces an existing value. Keys have at most 64 MiB, values less
+/// than 4 GiB.
 ///
 /// # Safety
 /// `key` and `value` point to as many bytes as their lengths say.
@@ -173,8 +174,12 @@ pub unsafe extern "C" fn fulgurite_delete_range(
     })
 }
 
-/// Merges an operand into the value of a key, by the table's merge operator. Transactions that merge
+/// Merges an operand into the value of a key, by the table's merge operator or function. The commit
+/// computes the new value, and returns FULGURITE_UNMERGEABLE if that fails. Transactions that merge
 /// into the same keys do not conflict.
+///
+/// FULGURITE_INVALID if the table has no operator, or the operand is not of its type.
+/// FULGURITE_MERGE_FUNCTION_MISSING if the table's function is not registered.
 ///
 /// # Safety
 /// `key` and `operand` point to as many bytes as their lengths say.

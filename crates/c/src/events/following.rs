@@ -3,6 +3,7 @@
 
 use std::ffi::{c_char, c_int};
 use std::mem::MaybeUninit;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -38,6 +39,22 @@ fn with_server<R>(server: fulgurite_event_server, run: impl FnOnce(&OpenServer) 
 /// Gives a follower to the caller.
 fn opened(follower: OpenFollower, place: Option<&mut MaybeUninit<fulgurite_follower>>) -> Result<()> {
     set(place, fulgurite_follower { id: add(Object::Follower(Box::new(Mutex::new(follower)))) })
+}
+
+/// Reads where another process serves its store, and which of its events match.
+///
+/// # Safety
+/// `socket` ends with a byte 0. `items` points to `item_count` items, whose arrays and slices are as long as they say.
+unsafe fn socket_and_query(
+    socket: *const c_char,
+    items: *const fulgurite_query_item,
+    item_count: usize,
+) -> Result<(PathBuf, EventQuery)> {
+    // SAFETY: the promise of the caller.
+    let socket = unsafe { path(socket) }?;
+    // SAFETY: the promise of the caller.
+    let query = unsafe { query(items, item_count) }?;
+    Ok((socket, query))
 }
 
 /// Follows a store from a position on. A follower returns every event once, in order, as soon as it has
@@ -106,9 +123,7 @@ pub unsafe extern "C" fn fulgurite_connect_follower(
     guarded(|| {
         check_out(&follower)?;
         // SAFETY: the promise of the caller.
-        let socket = unsafe { path(socket) }?;
-        // SAFETY: the promise of the caller.
-        let query = unsafe { query(items, item_count) }?;
+        let (socket, query) = unsafe { socket_and_query(socket, items, item_count) }?;
         opened(OpenFollower::of_socket(&socket, &query, from)?, follower)
     })
 }
@@ -135,11 +150,9 @@ pub unsafe extern "C" fn fulgurite_connect_consumer(
     guarded(|| {
         check_out(&follower)?;
         // SAFETY: the promise of the caller.
-        let socket = unsafe { path(socket) }?;
+        let (socket, query) = unsafe { socket_and_query(socket, items, item_count) }?;
         // SAFETY: the promise of the caller.
         let consumer = unsafe { text(consumer, "the name of the consumer") }?;
-        // SAFETY: the promise of the caller.
-        let query = unsafe { query(items, item_count) }?;
         opened(OpenFollower::of_consumer(&socket, consumer, &query)?, follower)
     })
 }
@@ -217,7 +230,7 @@ pub extern "C" fn fulgurite_close_follower(follower: fulgurite_follower) -> c_in
 
 /// Serves the events of a store at a Unix socket, until the server is closed. Other processes follow by
 /// fulgurite_connect_follower, or in other languages. The socket's file is created, and removed by
-/// fulgurite_close_event_server; beside it stays an empty file whose name ends in `.lock`.
+/// fulgurite_close_event_server; an empty file beside it, whose name ends in `.lock`, stays.
 /// FULGURITE_SOCKET if the path has a file that is not a socket, or another process serves there.
 ///
 /// Every process that may open the socket's file can read all events, and raise the positions of all

@@ -75,8 +75,8 @@ pub fn store_and_consumers(handle: fulgurite_event_store) -> Result<OpenEventSto
     with_store(handle, |opened| Ok(OpenEventStore { store: opened.store.clone(), consumers: opened.consumers.clone() }))
 }
 
-/// Opens an event store of a database, and creates it if the database has none of the name and is open
-/// for writing. `options` may be NULL. A database can have several stores.
+/// Opens an event store of a database. Creates it if the database has no store of the name and is
+/// open for writing. `options` may be NULL. A database can have several stores.
 ///
 /// A process may open a store several times, with the same options. Closing the database closes no
 /// stores: their calls then return FULGURITE_CLOSED.
