@@ -431,7 +431,8 @@ public final class Database implements AutoCloseable {
      * @param table the table
      * @param name the new name
      * @return the table by its new name; the old object still works
-     * @throws FulguriteException of the kind {@link ErrorKind#TABLE_EXISTS} if another table has the new name
+     * @throws FulguriteException of the kind {@link ErrorKind#TABLE_EXISTS} if another table has the new name, and of
+     *     the kind {@link ErrorKind#INVALID} if the new name has half of a surrogate pair
      * @throws IllegalStateException as {@link #beginWrite()}
      */
     public Table renameTable(Table table, String name) {

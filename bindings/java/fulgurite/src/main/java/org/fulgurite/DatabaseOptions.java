@@ -188,7 +188,8 @@ public final class DatabaseOptions {
     /**
      * Limits the age of commits that are not in the file: when the oldest is older, the background thread runs a
      * checkpoint. Another process, such as one that makes a backup, sees only the newest checkpoint. Default: zero,
-     * which sets no limit. A shorter age than a millisecond is rounded up to one.
+     * which sets no limit. A shorter age than a millisecond is rounded up to one. If this process has the database open
+     * already, the age must be the same, or zero.
      *
      * @param interval the greatest age
      * @return this
@@ -207,6 +208,8 @@ public final class DatabaseOptions {
      * @param name the name, 1 to 255 bytes
      * @param function the function
      * @return this
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@code INVALID} if the name has half of a
+     *     surrogate pair
      */
     public DatabaseOptions mergeFunction(String name, MergeFunction function) {
         Table.checkName(name);

@@ -79,6 +79,8 @@ public final class TableOptions {
      *
      * @param name the name, 1 to 255 bytes
      * @return this
+     * @throws org.fulgurite.exceptions.FulguriteException of the kind {@code INVALID} if the name has half of a
+     *     surrogate pair
      */
     public TableOptions mergeFunction(String name) {
         Table.checkName(name);

@@ -214,6 +214,13 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         try {
             // Programs may use the values of results after this.
             committed.unread().readAll();
+        } finally {
+            closeFile();
+        }
+    }
+
+    private void closeFile() {
+        try {
             SailErrors.run(handle::close);
         } finally {
             handle = null;

@@ -43,7 +43,7 @@ final class ResultIteration<T> implements CloseableIteration<T> {
         this.whenClosed = whenClosed;
     }
 
-    /** Returns what makes the exception that ends the result if its thread is interrupted. */
+    /** Returns the constructor of the exception that ends the result if its thread is interrupted. */
     Function<String, ? extends RuntimeException> whenInterrupted() {
         return isOfQuery ? QueryInterruptedException::new : InterruptedSailException::new;
     }
@@ -127,8 +127,10 @@ final class ResultIteration<T> implements CloseableIteration<T> {
                 while (source.hasNext()) {
                     read.addLast(source.next());
                 }
-                // Then RDF4J's iterations may have ended early.
-                Interrupts.check(whenInterrupted());
+                if (isOfQuery) {
+                    // RDF4J's iterations end early if the thread is interrupted. Those of statements do not.
+                    Interrupts.check(whenInterrupted());
+                }
             } catch (RuntimeException error) {
                 failure = error;
             }

@@ -20,6 +20,7 @@ import org.eclipse.rdf4j.sail.SailException;
 import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.internal.Handle;
 import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.internal.Interrupts;
 import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.queries.RowValues;
 import org.fulgurite.rdf4j.queries.StoreQuery;
@@ -128,10 +129,10 @@ final class StoreResults implements CloseableIteration<BindingSet> {
     private void fetch() {
         byte[] batch = null;
         while (batch == null) {
-            if (Thread.currentThread().isInterrupted()) {
+            Interrupts.check(text -> {
                 close();
-                throw new QueryInterruptedException("the thread that reads the results was interrupted");
-            }
+                return new QueryInterruptedException(text);
+            });
             try {
                 batch = NativeQuads.nextSolutions(handle.raw());
             } catch (FulguriteException error) {

@@ -9,13 +9,14 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.rdf4j.sail.SailLockedException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Another process has the store open. */
+/** Another process has the store open, or this one under another name. */
 class LockedTest {
     private static final String OPEN = "open";
 
@@ -64,5 +65,19 @@ class LockedTest {
         } finally {
             holder.destroyForcibly();
         }
+    }
+
+    @Test
+    void aStoreThatThisProcessHasOpenUnderAnotherNameIsReportedWithTheRemedyOfTheEngine() throws IOException {
+        Path first = directory.resolve("first");
+        FulguriteStore store = new FulguriteStore(first.toFile());
+        store.init();
+        Path second = Files.createDirectory(directory.resolve("second"));
+        Files.createLink(second.resolve(FulguriteStore.FILE_NAME), first.resolve(FulguriteStore.FILE_NAME));
+        FulguriteStore other = new FulguriteStore(second.toFile());
+        String message = assertThrows(SailLockedException.class, other::init).getMessage();
+        assertTrue(message.contains("; use the database that is open, or "), message);
+        assertFalse(message.contains("shut it down there"), message);
+        store.shutDown();
     }
 }

@@ -37,7 +37,12 @@ final class NativeLibrary {
     private static final String DIRECTORY_PROPERTY = "fulgurite.directory";
 
     private static final String REMEDY_FOR_FILE = "; let " + FILE_PROPERTY
-            + " name the file of Fulgurite's native library for this platform, or remove it to use the one in the jar";
+            + " name the file of Fulgurite's native library for this platform, or do not set it";
+
+    private static final String REMEDY_FOR_PATH =
+            "; replace this file of java.library.path by Fulgurite's native library for this platform, or remove it";
+
+    private static final String REMEDY_FOR_JAR = "; replace the jar by that of org.fulgurite:fulgurite";
 
     /** A copy that no program has loaded for so long is removed. */
     private static final Duration KEPT = Duration.ofDays(30);
@@ -69,13 +74,20 @@ final class NativeLibrary {
     private NativeLibrary() {}
 
     static void load() {
-        Path given = loadFile();
+        String property = System.getProperty(FILE_PROPERTY);
+        Path file = property != null ? given(property) : inLibraryPath();
+        String remedy = property != null ? REMEDY_FOR_FILE : file != null ? REMEDY_FOR_PATH : REMEDY_FOR_JAR;
+        if (file != null) {
+            load(file, remedy);
+        } else {
+            loadOfJar();
+        }
         String library;
         try {
             library = Native.version();
         } catch (UnsatisfiedLinkError foreign) {
-            throw failed("the library " + (given == null ? "in the jar" : given) + " is not the native library of Fulgurite"
-                    + REMEDY_FOR_FILE, foreign);
+            throw failed("the library " + (file == null ? "in the jar" : file)
+                    + " is not the native library of Fulgurite" + remedy, foreign);
         }
         String classes = versionOfClasses();
         if (!library.equals(classes)) {
@@ -85,14 +97,7 @@ final class NativeLibrary {
         }
     }
 
-    /** Loads the library. Returns its file, or null if it is that of a jar. */
-    private static Path loadFile() {
-        String file = System.getProperty(FILE_PROPERTY);
-        Path found = file != null ? given(file) : inLibraryPath();
-        if (found != null) {
-            load(found);
-            return found;
-        }
+    private static void loadOfJar() {
         String platform = Platform.ofThisMachine();
         String resource = "org/fulgurite/native/" + platform + "/" + System.mapLibraryName(NAME);
         try (InputStream stream = open(resource)) {
@@ -100,7 +105,6 @@ final class NativeLibrary {
                 throw new UnsatisfiedLinkError(Platform.missing(platform, versionOfClasses(), FILE_PROPERTY));
             }
             loadCopy(hash(stream), () -> open(resource));
-            return null;
         } catch (IOException error) {
             throw failed("the native library cannot be read from the jar: " + error, error);
         }
@@ -128,13 +132,12 @@ final class NativeLibrary {
         return null;
     }
 
-    private static void load(Path file) {
+    private static void load(Path file, String remedy) {
         try {
             System.load(file.toString());
         } catch (UnsatisfiedLinkError error) {
             if (!isLoadedElsewhere(error)) {
-                throw failed("the native library " + file + ", which " + FILE_PROPERTY
-                        + " or java.library.path names, cannot be loaded: " + error.getMessage() + REMEDY_FOR_FILE, error);
+                throw failed("the native library " + file + " cannot be loaded: " + error.getMessage() + remedy, error);
             }
             try (InputStream stream = Files.newInputStream(file)) {
                 loadCopy(hash(stream), () -> Files.newInputStream(file));
@@ -169,7 +172,8 @@ final class NativeLibrary {
             }
             try {
                 System.load(file.toString());
-                removeOld(directory, FileTime.from(Instant.now().minus(KEPT)));
+                boolean isGiven = System.getProperty(DIRECTORY_PROPERTY) != null;
+                removeOld(directory, isGiven, FileTime.from(Instant.now().minus(KEPT)));
                 return;
             } catch (UnsatisfiedLinkError error) {
                 if (!isLoadedElsewhere(error)) {
@@ -184,27 +188,40 @@ final class NativeLibrary {
 
     /**
      * Removes copies of other versions that no program has loaded since a time, as far as that is possible. A process
-     * that has loaded one keeps it: on Linux, what is mapped stays; other systems refuse.
+     * that has loaded one keeps it: on Linux, what is mapped stays; other systems refuse. Nothing is removed from a
+     * directory that the system property names: an administrator may have filled it for other users.
      */
-    static void removeOld(Path directory, FileTime before) {
+    static void removeOld(Path directory, boolean isGiven, FileTime before) {
+        if (isGiven) {
+            return;
+        }
         try (Stream<Path> files = Files.list(directory)) {
             for (Path file : (Iterable<Path>) files::iterator) {
-                boolean isCopy = COPY.matcher(file.getFileName().toString()).matches();
-                if (isCopy && Files.getLastModifiedTime(file).compareTo(before) < 0) {
-                    Files.deleteIfExists(file);
+                if (COPY.matcher(file.getFileName().toString()).matches()) {
+                    removeIfOld(file, before);
                 }
             }
-        } catch (IOException | UncheckedIOException kept) {
-            // The directory may be read-only, or another process removes them too.
+        } catch (IOException | UncheckedIOException unreadable) {
+            // The copies stay.
         }
     }
 
-    /** Notes that a copy is used, if the directory can be written. */
+    private static void removeIfOld(Path copy, FileTime before) {
+        try {
+            if (Files.getLastModifiedTime(copy).compareTo(before) < 0) {
+                Files.deleteIfExists(copy);
+            }
+        } catch (IOException kept) {
+            // The directory may be read-only, the copy in use, or another process removes it too.
+        }
+    }
+
+    /** Notes that a copy is used. Only its owner can: another user's program may remove it and write it again. */
     static void touch(Path file) {
         try {
             Files.setLastModifiedTime(file, FileTime.from(Instant.now()));
-        } catch (IOException readOnly) {
-            // Then nothing is removed from the directory either.
+        } catch (IOException notOwned) {
+            // The copy is used all the same.
         }
     }
 

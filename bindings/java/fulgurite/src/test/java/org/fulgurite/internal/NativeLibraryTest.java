@@ -114,7 +114,11 @@ class NativeLibraryTest {
             }
         }
         NativeLibrary.touch(directory.resolve(used));
-        NativeLibrary.removeOld(directory, FileTime.fromMillis(2_000_000));
+        NativeLibrary.removeOld(directory, true, FileTime.fromMillis(2_000_000));
+        for (String name : copies) {
+            assertTrue(Files.exists(directory.resolve(name)), name);
+        }
+        NativeLibrary.removeOld(directory, false, FileTime.fromMillis(2_000_000));
         for (String name : copies) {
             assertFalse(Files.exists(directory.resolve(name)), name);
         }
@@ -187,46 +191,67 @@ class NativeLibraryTest {
 
     @Test
     void withoutALibraryTheFirstUseFailsAndNamesTheClassifier() throws Exception {
-        URL[] classes = {classesWithoutNatives().toUri().toURL()};
-        try (URLClassLoader loader = new URLClassLoader(classes, null)) {
+        String message = messageWith(classesWithoutNatives());
+        String platform = Platform.ofThisMachine();
+        assertTrue(message.contains("native library of Fulgurite for " + platform), message);
+        assertTrue(message.contains("with the classifier " + platform) || message.contains("no such jar"), message);
+    }
+
+    /** Returns the message of what the first use throws in a class loader of its own. */
+    private String messageWith(Path... classPath) throws Exception {
+        URL[] urls = new URL[classPath.length];
+        for (int index = 0; index < urls.length; index++) {
+            urls[index] = classPath[index].toUri().toURL();
+        }
+        try (URLClassLoader loader = new URLClassLoader(urls, null)) {
             Class<?> type = loader.loadClass("org.fulgurite.Database");
             Throwable thrown = assertThrows(
                     InvocationTargetException.class,
                     () -> type.getMethod("create", Path.class).invoke(null, directory.resolve("a.ful")));
             Throwable error = thrown.getCause();
             assertTrue(error instanceof UnsatisfiedLinkError, String.valueOf(error));
-            String platform = Platform.ofThisMachine();
-            String message = error.getMessage();
-            assertTrue(message.contains("native library of Fulgurite for " + platform), message);
-            assertTrue(
-                    message.contains("with the classifier " + platform) || message.contains("no such jar"), message);
+            return error.getMessage();
         }
     }
 
-    /** What loading the classes in a class loader of their own throws, with this file as the library. */
-    private String thrownWith(Path library) throws Exception {
-        URL[] classes = {classesWithoutNatives().toUri().toURL()};
-        System.setProperty("fulgurite.library", library.toString());
-        try (URLClassLoader loader = new URLClassLoader(classes, null)) {
-            Class<?> type = loader.loadClass("org.fulgurite.Database");
-            Throwable thrown = assertThrows(
-                    InvocationTargetException.class,
-                    () -> type.getMethod("create", Path.class).invoke(null, directory.resolve("a.ful")));
-            return thrown.getCause().getMessage();
+    /** As {@link #messageWith}, while a system property has this value. */
+    private String messageWithProperty(String property, Path value, Path classes) throws Exception {
+        String before = System.getProperty(property);
+        System.setProperty(property, value.toString());
+        try {
+            return messageWith(classes);
         } finally {
-            System.clearProperty("fulgurite.library");
+            if (before == null) {
+                System.clearProperty(property);
+            } else {
+                System.setProperty(property, before);
+            }
         }
     }
 
     @Test
-    void anotherLibraryIsRefusedWithARemedy() throws Exception {
-        String remedy = "; let fulgurite.library name the file of Fulgurite's native library for this platform, or remove it "
-                + "to use the one in the jar";
+    void anotherLibraryIsRefusedWithARemedyForItsPlace() throws Exception {
+        String refused = " is not the native library of Fulgurite; ";
         Path ofJava = Paths.get(System.getProperty("java.home"), "lib", System.mapLibraryName("prefs"));
         assumeTrue(Files.exists(ofJava), "this Java has its libraries elsewhere");
-        Path foreign = Files.copy(ofJava, directory.resolve("foreign.so"));
+        Path classes = classesWithoutNatives();
+        Path named = Files.copy(ofJava, directory.resolve("foreign.so"));
         assertEquals(
-                "the library " + foreign + " is not the native library of Fulgurite" + remedy, thrownWith(foreign));
+                "the library " + named + refused + "let fulgurite.library name the file of Fulgurite's native library "
+                        + "for this platform, or do not set it",
+                messageWithProperty("fulgurite.library", named, classes));
+        String name = System.mapLibraryName("fulgurite_java");
+        Path inPath = Files.copy(ofJava, directory.resolve(name));
+        assertEquals(
+                "the library " + inPath + refused + "replace this file of java.library.path by Fulgurite's native "
+                        + "library for this platform, or remove it",
+                messageWithProperty("java.library.path", directory, classes));
+        Path jar = directory.resolve("jar");
+        Path natives = Files.createDirectories(jar.resolve(NATIVES).resolve(Platform.ofThisMachine()));
+        Files.copy(ofJava, natives.resolve(name));
+        assertEquals(
+                "the library in the jar" + refused + "replace the jar by that of org.fulgurite:fulgurite",
+                messageWith(classes, jar));
     }
 
     private static Path classes() throws URISyntaxException {

@@ -244,10 +244,10 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     }
 
     /**
-     * Sets after how many seconds a commit that is in no checkpoint starts one. Programs that read the file while the
-     * store is open, such as {@code fulgurite rdf query}, see the newest checkpoint. While nothing is committed, nothing
-     * is written. The default is {@link #CHECKPOINT_INTERVAL}. Without a limit, a checkpoint starts when commits fill
-     * the memory for them, and when the store is shut down.
+     * Sets how many seconds after a commit a checkpoint starts. Programs that read the file while the store is open,
+     * such as {@code fulgurite rdf query}, see the newest checkpoint. While nothing is committed, nothing is written.
+     * The default is {@link #CHECKPOINT_INTERVAL}. Without a limit, a checkpoint starts when commits fill the memory
+     * for them, and when the store is shut down.
      *
      * @param seconds the seconds, or 0 for no limit
      * @return this configuration

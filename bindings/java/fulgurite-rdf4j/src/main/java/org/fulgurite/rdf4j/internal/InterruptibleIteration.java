@@ -34,7 +34,9 @@ public final class InterruptibleIteration<T> implements CloseableIteration<T> {
         }
         boolean hasNext = source.hasNext();
         checkInterrupt();
-        isEnded |= !hasNext;
+        if (!hasNext) {
+            isEnded = true;
+        }
         return hasNext;
     }
 

@@ -28,9 +28,9 @@ public interface TermSource {
     }
 
     /**
-     * Returns what knows the values whose terms were not read.
+     * Returns the groups of values whose terms were not read.
      *
-     * @return the values, or null if nothing needs them
+     * @return the groups, or null if they are not kept
      */
     default ValueGroup.Unread unread() {
         return null;

@@ -131,7 +131,7 @@ public final class ValueGroup {
     /** How many terms were not read. */
     private int unread;
 
-    /** What the values that were not read are known by; null if there are none, or if nothing knows them. */
+    /** The entry of this group in a list of {@link Unread}; null if all terms were read, or if there is no list. */
     private Known known;
 
     /** How many values the next read has; 0 for all. */

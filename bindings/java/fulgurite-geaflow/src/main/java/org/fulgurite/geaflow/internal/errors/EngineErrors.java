@@ -1,5 +1,6 @@
 package org.fulgurite.geaflow.internal.errors;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
@@ -42,7 +43,7 @@ public final class EngineErrors {
     /** Returns what a job can do about an error of the file of a shard; null for other errors. */
     private static String remedy(Throwable error, Path file) {
         String message = error.getMessage();
-        if (!(error instanceof FulguriteException) || message == null || !message.contains(file.toString())) {
+        if (!(error instanceof FulguriteException) || message == null || !names(message, file)) {
             return null;
         }
         Path directory = file.toAbsolutePath().getParent();
@@ -57,7 +58,9 @@ public final class EngineErrors {
             case UNSUPPORTED_FORMAT:
                 return "use the version of Fulgurite that wrote it; or " + recovery;
             case LOCKED:
-                return "end that process, or set geaflow.work.path to another directory";
+                // The process of the job itself may have the file open, such as in another class loader.
+                return (message.contains("this process") ? "close it there" : "end that process")
+                        + ", or set geaflow.work.path to another directory";
             case IO:
                 return Files.isDirectory(file)
                         ? recovery
@@ -65,6 +68,21 @@ public final class EngineErrors {
             default:
                 return null;
         }
+    }
+
+    /** Whether a message names a file. The engine resolves symbolic links, {@code .} and {@code ..} in its path. */
+    private static boolean names(String message, Path file) {
+        try {
+            Path resolved = file.toAbsolutePath().getParent().toRealPath().resolve(file.getFileName());
+            return message.contains(resolved.toString()) || message.contains(file.toString());
+        } catch (IOException missing) {
+            return message.contains(file.toString());
+        }
+    }
+
+    /** Returns whether only a recovery of a checkpoint makes the file usable again. */
+    public static boolean isDamage(FulguriteException error) {
+        return error.kind() == ErrorKind.CORRUPT || error.kind() == ErrorKind.NOT_A_DATABASE;
     }
 
     /**

@@ -28,7 +28,10 @@ final class OpenFile {
         layouts = database.openOrCreateTable(LAYOUTS);
     }
 
-    /** Refuses a database of something else, in which the shard would begin empty. */
+    /**
+     * Refuses a database of something else, in which the shard would begin empty. Its entries stay as they are, but
+     * opening it may have written commits of its log into the file.
+     */
     private void checkOwn(List<String> tables) {
         List<String> found = database.tableNames();
         if (!found.isEmpty() && !found.contains(LAYOUTS) && Collections.disjoint(found, tables)) {

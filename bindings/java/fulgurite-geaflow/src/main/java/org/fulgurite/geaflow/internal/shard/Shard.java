@@ -223,8 +223,15 @@ public final class Shard {
 
     /** Returns an error of the engine as the store throws it: with a remedy for a job, if there is one. */
     public RuntimeException ofJob(FulguriteException failed) {
-        isDamaged |= failed instanceof CorruptException;
+        noteDamage(failed);
         return file.ofJob(failed);
+    }
+
+    /** Notes an error of the engine: after damage, no recovery is ignored. */
+    void noteDamage(FulguriteException failed) {
+        if (EngineErrors.isDamage(failed)) {
+            isDamaged = true;
+        }
     }
 
     public void put(int table, byte[] key, byte[] value) {
@@ -405,8 +412,9 @@ public final class Shard {
     Checkpoints.Report createCheckpoint(Checkpoints checkpoints, long id) {
         checkWritable();
         changes.flush();
-        OpenFile open = file.entered();
+        OpenFile open = null;
         try {
+            open = file.entered();
             Checkpoints.Report report = checkpoints.create(open.database, id);
             checkSizes();
             return report;
@@ -414,10 +422,12 @@ public final class Shard {
             throw EngineErrors.refused(full, settings.quotaKey);
         } catch (CorruptException damage) {
             // The caller names the shard and the remedy.
-            isDamaged = true;
+            noteDamage(damage);
             throw damage;
         } finally {
-            open.leave();
+            if (open != null) {
+                open.leave();
+            }
         }
     }
 

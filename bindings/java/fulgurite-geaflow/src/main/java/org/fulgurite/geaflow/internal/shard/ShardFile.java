@@ -117,6 +117,7 @@ final class ShardFile {
         } catch (StorageFullException full) {
             throw EngineErrors.refused(full, settings.quotaKey);
         } catch (FulguriteException refused) {
+            shard.noteDamage(refused);
             throw EngineErrors.notOpened(refused, store, path);
         }
     }

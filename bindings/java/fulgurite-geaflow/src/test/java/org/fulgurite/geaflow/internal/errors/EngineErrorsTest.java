@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import org.apache.geaflow.common.exception.GeaflowRuntimeException;
@@ -12,6 +14,7 @@ import org.fulgurite.exceptions.ErrorKind;
 import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.exceptions.StorageFullException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /**
  * On a full disk, a commit lost the changes of a shard with the words of the engine: "try again; nothing was lost". A
@@ -79,6 +82,12 @@ class EngineErrorsTest {
                 "work/state.ful: another process has this database open for writing (pid 7); end that process, or set "
                         + "geaflow.work.path to another directory");
         notOpened(
+                ErrorKind.LOCKED,
+                "work/state.ful: this process already has the database open for writing; use the database that is open, "
+                        + "or end the transactions that a closed handle left open",
+                "work/state.ful: this process already has the database open for writing; close it there, or set "
+                        + "geaflow.work.path to another directory");
+        notOpened(
                 ErrorKind.IO,
                 "work/state.ful-lock: lock failed: Permission denied (os error 13); or open read-only",
                 "work/state.ful-lock: lock failed: Permission denied (os error 13); check the directory DIRECTORY and its "
@@ -92,6 +101,20 @@ class EngineErrorsTest {
         notOpened(ErrorKind.CORRUPT, "data/segment-1 is damaged; try another", "data/segment-1 is damaged; try another");
         assertSame(DISK, EngineErrors.notOpened(DISK, "the store s, shard 3", FILE));
         assertSame(DISK, EngineErrors.ofOpen(DISK, "the store s, shard 3", FILE));
+    }
+
+    /** The engine names the file that a symbolic link leads to, and a job the link, such as /var/run. */
+    @Test
+    void aFileBehindASymbolicLinkHasARemedyForAJob(@TempDir Path directory) throws IOException {
+        Path real = Files.createDirectory(directory.resolve("real")).toRealPath();
+        Path link = Files.createSymbolicLink(directory.resolve("link"), real);
+        String damaged = real.resolve("state.ful") + ": is damaged; ";
+        FulguriteException damage = new FulguriteException(ErrorKind.CORRUPT, damaged + "restore a backup");
+        for (Path of : new Path[] {link, link.resolve("."), real.resolve("..").resolve("link")}) {
+            assertEquals(
+                    "the store s, shard 3: " + damaged + "delete the directory " + of + ", and recover a checkpoint",
+                    EngineErrors.ofOpen(damage, "the store s, shard 3", of.resolve("state.ful")).getMessage());
+        }
     }
 
     @Test

@@ -4,11 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
@@ -24,6 +26,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.apache.geaflow.common.config.Configuration;
+import org.apache.geaflow.common.exception.GeaflowRuntimeException;
 import org.fulgurite.Checkpoints;
 import org.fulgurite.Cursor;
 import org.fulgurite.KeyRange;
@@ -158,6 +161,20 @@ class OpenFilesTest {
         shards.subList(1, 8).forEach(shard -> shard.get(0, bytes(7)));
         assertFalse(first.hasOpenFile());
         assertArrayEquals(bytes(3), first.get(0, bytes(1)));
+    }
+
+    /** A recovery of the same checkpoint was ignored after this. */
+    @Test
+    void aShardWhoseFileIsFoundDamagedWhenItIsOpenedAgainHasFailed() throws IOException {
+        open(1, 8);
+        Shard shard = shards.get(0);
+        // The first call finds that the file was used.
+        shard.closeIdleFile();
+        assertTrue(shard.closeIdleFile());
+        assertFalse(shard.hasFailed());
+        Files.write(directory.resolve("shard 0").resolve(Shard.FILE), "a text".getBytes(StandardCharsets.UTF_8));
+        assertThrows(GeaflowRuntimeException.class, () -> shard.get(0, bytes(1)));
+        assertTrue(shard.hasFailed());
     }
 
     @Test
