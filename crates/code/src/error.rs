@@ -165,7 +165,10 @@ impl fmt::Display for Error {
                     write!(out, "; `--skip {name}` indexes without it")?;
                 }
                 if !kept.is_empty() {
-                    write!(out, "; the output of the others is kept until the next run; index it with")?;
+                    write!(
+                        out,
+                        "; the output of the others is kept until the next run, and can be indexed alone with"
+                    )?;
                 }
                 kept.iter().try_for_each(|path| write!(out, " --scip {}", path.display()))
             }

@@ -126,7 +126,7 @@ impl Options {
         self
     }
 
-    /// Opens the database for reading only, and also if its file was cut off, as by a copy that broke:
+    /// Opens the database for reading only, even if its file was cut off, for example by an interrupted copy:
     /// [`crate::ReadTxn::salvage`] then reads what is left. Default: `false`.
     ///
     /// Reads of what is missing return [`crate::Error::Corrupt`], and so do backups. Opening returns it if the list of
@@ -250,8 +250,8 @@ impl Options {
     ///
     /// While nothing is committed, nothing is written, and the thread sleeps. If a checkpoint fails, it is tried again
     /// later. The option has no effect without [`Options::background`]. With [`Options::keep_log`], each checkpoint
-    /// begins a segment of the log, and each segment that is kept counts as at least 4 KiB. If the process has the
-    /// database open for writing already, the interval must be the same.
+    /// begins a segment of the log, which takes at least 16 KiB. If the process has the
+    /// database open for writing already, the interval must be the same, or zero.
     #[must_use]
     pub fn checkpoint_interval(mut self, interval: Duration) -> Self {
         self.checkpoint_interval = interval;
@@ -361,7 +361,9 @@ impl Options {
             && self.max_size_bytes == other.max_size_bytes
             && self.map == other.map
             && self.keep_log_bytes == other.keep_log_bytes
-            && (self.read_only || self.checkpoint_interval == other.checkpoint_interval)
+            && (self.read_only
+                || other.checkpoint_interval.is_zero()
+                || self.checkpoint_interval == other.checkpoint_interval)
             && (self.write_set_bytes == other.write_set_bytes
                 || self.write_set_bytes_or_default() == other.write_set_bytes_or_default())
             && (self.read_only || self.merge_functions.include(&other.merge_functions))

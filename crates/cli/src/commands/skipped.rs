@@ -43,9 +43,9 @@ impl Skipped {
         }
     }
 
-    /// Notes how much is missing of the output.
-    pub fn note_missing(&mut self, missing: String) {
-        self.missing = Some(missing);
+    /// Notes how much is missing of the output. Damage may also be in pages without entries.
+    pub fn note_missing(&mut self, count: u64, missing: String) {
+        self.missing = (count > 0).then_some(missing);
     }
 
     /// Prints the places as messages, and fails with the exit code of damage if there are any.
@@ -56,7 +56,7 @@ impl Skipped {
         for place in &self.first {
             let _ = writeln!(std::io::stderr(), "left out: {place}");
         }
-        let missing = self.missing.as_ref().map_or_else(String::new, |missing| format!(", {missing}"));
+        let missing = self.missing.as_ref().map_or_else(String::new, |missing| format!(" ({missing})"));
         match self.all.len() as u64 {
             0 => Ok(()),
             places => Err(Failure::damaged(format!(

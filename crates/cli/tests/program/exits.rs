@@ -30,7 +30,7 @@ fn a_truncated_file_is_damaged_and_the_page_is_named() {
             // `check` does not advise its user to run it.
             assert!(verb[0] != "check" || !told.contains("`fulgurite check`"), "{told}");
             // Nothing but the end is found by a check.
-            let advice = "; restore a backup; without one, `fulgurite export --skip-damaged` reads what is left";
+            let advice = "; restore a backup; without one, `--skip-damaged` of `fulgurite export`, ";
             assert!(verb[0] == "check" || told.contains(advice), "{told}");
         }
         let message = place.run(&["export", "cut.ful", "t", "--skip-damaged"]).fails(3);
@@ -53,15 +53,18 @@ fn what_is_left_of_a_truncated_file_is_exported_if_its_tables_can_be_found() {
         put(number);
         let whole = place.read("a.ful");
         place.file("cut.ful", &whole[..whole.len() * 6 / 10]);
-        place.run(&["tables", "cut.ful"]).code == 0
+        !place.run(&["tables", "cut.ful"]).data.is_empty()
     });
     assert!(is_salvaged);
+    // The list does not hide the damage.
+    let message = place.run(&["tables", "cut.ful"]).fails(3);
+    assert!(message.contains("it was cut off; "), "{message}");
     let exported = place.run(&["export", "cut.ful", "t", "--skip-damaged"]).ok();
     assert_eq!(exported.lines().count(), 10_008);
     let run = place.run(&["export", "cut.ful", "u", "--format", "csv", "--skip-damaged"]);
     assert!(run.text().lines().skip(1).all(|line| lines.contains(line)));
     let missing =
-        format!("was left out {} entries; restore a backup to have it\n", 10_001 - run.text().lines().count());
+        format!("was left out ({} entries); restore a backup to have it\n", 10_001 - run.text().lines().count());
     assert!(run.code == 3 && run.messages.replace(',', "").ends_with(&missing), "{run:?}");
 }
 
@@ -88,9 +91,9 @@ fn a_damaged_page_is_named_by_whatever_meets_it() {
 
     let run = place.run(&["export", "a.ful", "t", "b.csv", "--skip-damaged"]);
     assert!(run.code == 3 && run.messages.contains(&format!("left out: {page} is damaged: ")), "{run:?}");
-    assert!(run.messages.contains("a.ful: 1 damaged place: what cannot be read was left out, "));
+    assert!(run.messages.contains("a.ful: 1 damaged place: what cannot be read was left out ("));
     let kept = String::from_utf8(place.read("b.csv")).unwrap();
-    let missing = format!(" {} entries; restore a backup to have it\n", 20_001 - kept.lines().count());
+    let missing = format!("({} entries); restore a backup to have it\n", 20_001 - kept.lines().count());
     assert!(run.messages.ends_with(&missing), "{run:?}");
     assert!((before + 1000..20_000).contains(&kept.lines().skip(1).count()), "{before}");
     let lines: HashSet<&str> = lines.lines().collect();

@@ -511,7 +511,7 @@ mod tests {
         let error = plan.run(&lock, &mut |_, _| {}).err().expect("the last one fails").to_string();
         let kept = directory.path().join("code.ful-sh.scip");
         assert!(error.starts_with("false failed: "), "{error}");
-        assert!(error.ends_with(&format!("; index it with --scip {}", kept.display())), "{error}");
+        assert!(error.ends_with(&format!(" alone with --scip {}", kept.display())), "{error}");
         assert!(kept.exists() && !directory.path().join("code.ful-sh-1.scip").exists());
     }
 

@@ -131,8 +131,10 @@ impl ExtentMap {
             return Err("the extent is of another kind");
         }
         if !is_live(entry, at.slot, pages) {
-            let ends_before = entry.first_page.0 + u64::from(at.slot) + u64::from(pages) > self.page_count;
-            return Err(if ends_before { "the file ends before it" } else { "the extent has no such live pages" });
+            let end = at.slot.checked_add(pages).filter(|end| *end <= entry.page_count);
+            // Only of a file that was cut off.
+            let is_missing = end.is_some_and(|end| entry.first_page.0 + u64::from(end) > self.page_count);
+            return Err(if is_missing { "the file ends before it" } else { "the extent has no such live pages" });
         }
         Ok(entry.first_page.0 + u64::from(at.slot))
     }

@@ -89,9 +89,11 @@ impl PageFile {
     /// # Errors
     /// [`Error::Corrupt`] if the file ends before its extents do; [`Error::Io`] if it cannot be mapped.
     pub(super) fn source_of(&self, page_count: u64) -> Result<Source> {
-        self.refuse_cut_off(page_count)?;
         let length = self.length_bytes()?;
         let needed = page_count.saturating_mul(self.page_size.bytes() as u64);
+        if needed > length {
+            return Err(self.cut_off(length / self.page_size.bytes() as u64));
+        }
         let mut source = self.source.lock();
         let current = match &*source {
             Some(Source::Map(map)) if map.window_bytes() >= needed => Source::Map(Arc::clone(map)),
@@ -163,11 +165,13 @@ impl PageFile {
     /// [`Error::Corrupt`] if it has; [`Error::Io`].
     pub fn refuse_cut_off(&self, page_count: u64) -> Result<()> {
         let file_pages = self.whole_pages()?;
-        if page_count <= file_pages {
-            return Ok(());
-        }
+        if page_count <= file_pages { Ok(()) } else { Err(self.cut_off(file_pages)) }
+    }
+
+    /// The error of a file that ends after `file_pages` whole pages.
+    fn cut_off(&self, file_pages: u64) -> Error {
         let what = format!("the file ends here, before its last page: {CUT_OFF}");
-        Err(Error::corrupt(&self.path, Place::Page(PageNumber(file_pages)), what))
+        Error::corrupt(&self.path, Place::Page(PageNumber(file_pages)), what)
     }
 
     /// Makes everything written so far durable.

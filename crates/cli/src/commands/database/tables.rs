@@ -1,31 +1,44 @@
 //! `tables`: what tables there are.
 
-use fulgurite::{MergeOperator, Read};
+use fulgurite::{MergeOperator, Read, ReadTxn};
 
 use crate::arguments::Tables;
-use crate::database::{reading_as, to_read};
+use crate::database::{reading, reading_as, to_read};
 use crate::failure::Failure;
 use crate::output::{Cell, Printer};
 
-/// Lists the tables.
+/// Lists the tables. Those of a file that was cut off are listed too, so that its user learns what to export, but the
+/// failure stays.
 pub fn run(arguments: &Tables) -> Result<(), Failure> {
-    // Of a file that was cut off too, so that its user learns what to export.
-    reading_as(to_read(true), &arguments.file.path, |_, txn| {
-        let mut printer =
-            Printer::to_standard_output(arguments.format, &["table", "kind", "keys", "values", "merge", "entries"]);
-        for table in txn.tables() {
-            let merge = merge_name(table.merge_operator(), table.merge_function());
-            printer.row(&[
-                Cell::Text(table.name()),
-                Cell::Text(if table.is_multimap() { "multimap" } else { "table" }),
-                Cell::Text(type_name(table.key_type())),
-                Cell::Text(type_name(table.value_type())),
-                Cell::Text(&merge),
-                Cell::Number(txn.len(&table)?),
-            ])?;
+    let mut is_open = false;
+    let listed = reading(&arguments.file.path, |_, txn| {
+        is_open = true;
+        list(arguments, txn)
+    });
+    match listed {
+        Err(failure) if failure.is_damage() && !is_open => {
+            reading_as(to_read(true), &arguments.file.path, |_, txn| list(arguments, txn))?;
+            Err(failure)
         }
-        printer.finish()
-    })
+        listed => listed,
+    }
+}
+
+fn list(arguments: &Tables, txn: &ReadTxn) -> Result<(), Failure> {
+    let mut printer =
+        Printer::to_standard_output(arguments.format, &["table", "kind", "keys", "values", "merge", "entries"]);
+    for table in txn.tables() {
+        let merge = merge_name(table.merge_operator(), table.merge_function());
+        printer.row(&[
+            Cell::Text(table.name()),
+            Cell::Text(if table.is_multimap() { "multimap" } else { "table" }),
+            Cell::Text(type_name(table.key_type())),
+            Cell::Text(type_name(table.value_type())),
+            Cell::Text(&merge),
+            Cell::Number(txn.len(&table)?),
+        ])?;
+    }
+    printer.finish()
 }
 
 /// Plain bytes have no name in the catalog.

@@ -88,7 +88,8 @@ impl Exported<'_> {
                 }
                 if let Some(estimate) = estimate {
                     let about = if estimate.low == estimate.high { "" } else { "about " };
-                    skipped.note_missing(format!("{about}{}", entries(estimate.entries.saturating_sub(written))));
+                    let missing = estimate.entries.saturating_sub(written);
+                    skipped.note_missing(missing, format!("{about}{}", entries(missing)));
                 }
             }
         }

@@ -92,7 +92,7 @@ impl<R: Read> Read for Bounded<R> {
 
 /// The failure of a file. Its exit code is that of `error`.
 fn nothing_written(path: &Path, error: fulgurite_facts::Error, is_packed: bool) -> Failure {
-    // Its checksum is at its end.
+    // Damage may show as wrong JSON first: the checksum is at the end of the input.
     let may_be_damaged = match (&error, is_packed) {
         (fulgurite_facts::Error::Json { .. }, true) => {
             "; the input is compressed: if its JSON should be valid, test the file for damage"

@@ -117,7 +117,8 @@ fn write<W: Write>(
     };
     let written = dump_readable(snapshot, pattern, format, out, told, note)?;
     if let Some(count) = count {
-        skipped.note_missing(counted(count.saturating_sub(written), "quad", "quads"));
+        let missing = count.saturating_sub(written);
+        skipped.note_missing(missing, counted(missing, "quad", "quads"));
     }
     Ok(written)
 }

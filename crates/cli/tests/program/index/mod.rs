@@ -408,7 +408,7 @@ fn an_indexer_that_fails_leaves_the_index_as_it_was_and_can_be_skipped() {
     assert_eq!(failed.code, 1, "{failed:?}");
     let expected = "fulgurite: scip-go failed: exit status: 3: half; the index was not changed; `--skip scip-go`";
     assert!(failed.messages.contains(expected), "{}", failed.messages);
-    assert!(failed.messages.contains("index it with --scip "), "{}", failed.messages);
+    assert!(failed.messages.contains("can be indexed alone with --scip "), "{}", failed.messages);
     std::fs::remove_file(project.directory.path("scip-go.fails")).unwrap();
     // The output of the other one is kept.
     std::fs::remove_file(project.directory.path("code.ful-scip-python.scip")).unwrap();

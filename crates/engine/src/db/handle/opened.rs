@@ -48,10 +48,10 @@ pub fn read_tables(
         cache_bytes: usize::try_from(options.cache_bytes).unwrap_or(usize::MAX),
     };
     let file = PageFile::new(path, file, meta.page_size, meta.identity(), read);
-    if !options.salvage {
-        file.refuse_cut_off(meta.page_count)?;
-    }
-    let page_count = meta.page_count.min(file.whole_pages()?);
+    let page_count = match options.salvage {
+        true => meta.page_count.min(file.whole_pages()?),
+        false => file.refuse_cut_off(meta.page_count).map(|()| meta.page_count)?,
+    };
     let entries = read_entries(&file, &meta, page_count)?;
     let extents = ExtentMap::new(entries.clone(), page_count, None);
     let pages = file.pages(Arc::new(extents))?;

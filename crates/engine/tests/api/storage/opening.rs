@@ -49,9 +49,11 @@ fn errors_of_the_path_name_a_remedy_for_every_language() {
 #[test]
 fn a_path_opened_with_other_promises_is_refused_while_it_is_open() {
     let disk = MemoryDisk::new();
-    let same = options(&disk);
+    let same = options(&disk).checkpoint_interval(Duration::from_secs(60));
     let first = same.clone().open("a.ful").unwrap();
+    drop(options(&disk).open("a.ful").expect("without an interval, any is as good"));
     for other in [
+        same.clone().checkpoint_interval(Duration::from_secs(30)),
         same.clone().create(false).read_only(true),
         same.clone().durability(Durability::Memory),
         same.clone().max_size_bytes(1 << 30),

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use spareval::CancellationToken;
 
 use super::memory::{Memory, MemoryCount};
-use crate::MeteringAllocator;
 use crate::error::{Error, LimitKind, Result};
+use crate::{IdPattern, MeteringAllocator};
 
 /// The clock is read once in so many steps, because reading it costs as much as a step.
 const STEPS_PER_LOOK: u64 = 32;
@@ -116,9 +116,11 @@ impl Limits {
         }
     }
 
-    /// Whether the quads that an update changes have to be looked at one by one.
-    pub(crate) fn bound_changes(&self) -> bool {
-        self.timeout.is_some() || self.rows_max.is_some() || self.cancellation.is_some()
+    /// Whether an update removes the quads of a pattern one by one, to count them or to end in between. All quads of
+    /// the default graph, or of all named graphs, are removed by ranges, in too little time to be cancelled.
+    pub(crate) fn bound_removal(&self, pattern: &IdPattern) -> bool {
+        let is_countable = self.timeout.is_some() || self.rows_max.is_some();
+        is_countable || self.cancellation.is_some() && !pattern.is_all_of_its_graphs()
     }
 
     /// Sets a token with which another thread can cancel the evaluation. It then ends with [`Error::Cancelled`].

@@ -254,7 +254,7 @@ impl<'r> Run<'r> {
     fn remove(&mut self, pattern: &IdPattern, watch: &EvaluationMonitor, removed: &mut u64) -> Result<()> {
         step(watch, *removed)?;
         self.recorder.remove(pattern, &self.transaction.view())?;
-        if !self.options.limits.bound_changes() {
+        if !self.options.limits.bound_removal(pattern) {
             *removed += self.transaction.remove_matching(pattern)?;
             return Ok(());
         }
