@@ -284,8 +284,8 @@ func (f *Follower) poll() ([]Event, error) {
 }
 
 // All iterates over the next events, and waits for further ones until the context ends. An error is the
-// last pair, such as that of the context. If the loop is left, also by a panic, the next call continues with
-// the event after it.
+// last pair, such as that of the context. If the loop is left, also by a panic, the next call continues after
+// the last event that the loop has received.
 func (f *Follower) All(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {

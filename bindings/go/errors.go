@@ -24,7 +24,8 @@ var (
 	ErrTransactionTooOld = &Error{Code: int(C.FULGURITE_TRANSACTION_TOO_OLD), message: "the transaction is too old"}
 	// ErrReadOnly says that the database or transaction only reads.
 	ErrReadOnly = &Error{Code: int(C.FULGURITE_READ_ONLY), message: "it only reads"}
-	// ErrLocked says that another process, or this one under another name, has the database open for writing.
+	// ErrLocked says that another process, or this one under another name, has the database open for writing. Or
+	// a closed DB of this process has left a transaction or an iterator open.
 	ErrLocked = &Error{Code: int(C.FULGURITE_LOCKED), message: "the database is open for writing elsewhere"}
 	// ErrTableNotFound says that no table has the name.
 	ErrTableNotFound = &Error{Code: int(C.FULGURITE_TABLE_NOT_FOUND), message: "there is no such table"}

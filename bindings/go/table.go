@@ -194,7 +194,8 @@ func (db *DB) Tables() ([]string, error) {
 // The result must depend on the arguments only: the function may be called several times for one merge, and by
 // several threads at once. Other commits may wait for it. It must not use the database or a transaction.
 // After an error, a panic or runtime.Goexit (as by t.FailNow), the call that needs the value, such as Get or
-// Commit, fails with ErrUnmergeable. A call of runtime.LockOSThread must be undone before the function returns.
+// Commit, fails with ErrUnmergeable. Each runtime.Goexit in it leaves a suspended goroutine behind. A call of
+// runtime.LockOSThread must be undone before the function returns.
 type MergeFunction func(key, value []byte, operands [][]byte) ([]byte, error)
 
 // mergeFunctions are functions as the library takes them.

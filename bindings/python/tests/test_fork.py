@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import fulgurite
-from fulgurite import events
+from fulgurite import events, rdf
 from fulgurite.events import NewEvent
 
 
@@ -138,6 +138,23 @@ class ForkTest(unittest.TestCase):
             self.assertEqual(in_child(use), "")
             self.assertTrue(socket.exists())
             self.assertEqual([event.type for event in follower.poll(60)], ["y"])
+
+    def test_a_child_does_not_wait_for_solutions_of_its_parent(self) -> None:
+        store = rdf.open(self.path.with_name("rdf.ful"))
+        self.addCleanup(store.close)
+        store.load_bytes(b"<http://a/a> <http://a/p> 1, 2 .", "ttl")
+        rows = iter(store.select("SELECT ?o { ?s ?p ?o }"))
+        next(rows)
+
+        def use() -> None:
+            with self.assertRaises(fulgurite.Error) as caught:
+                next(rows)
+            self.assertEqual(caught.exception.kind, "FORKED")
+            # As if the child ended normally.
+            del store._store  # noqa: SLF001
+
+        self.assertEqual(in_child(use), "")
+        self.assertEqual(len(list(rows)), 1)
 
     def test_a_child_opens_the_database_after_the_parent_has_closed_it(self) -> None:
         def use() -> None:

@@ -1,6 +1,8 @@
 """The RDF store."""
 
+import os
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -63,15 +65,22 @@ class RdfTest(unittest.TestCase):
             (self.store.ask, "SELECT * {}"),
             (self.store.construct, "SELECT * {}"),
         ):
-            with self.assertRaisesRegex(ValueError, "the query is a .*; use Store"):
+            with self.assertRaisesRegex(ValueError, "the form of the query is .*; use Store"):
                 method(text)
         with self.assertRaisesRegex(fulgurite.errors.SyntaxInputError, "use Store.select"):
             self.store.update("SELECT * {}")
+        with self.assertRaisesRegex(fulgurite.errors.SyntaxInputError, "use Store.update"):
+            self.store.select("INSERT DATA { <http://a/s> <http://a/p> 1 }")
 
     def test_a_literal_whose_text_is_not_of_its_datatype_is_a_text(self) -> None:
         xsd = "http://www.w3.org/2001/XMLSchema#"
-        for text, kind in (("abc", "integer"), ("zz", "decimal"), ("TRUE", "boolean"), ("9" * 6000, "integer")):
+        for text, kind in (
+            ("abc", "integer"), ("1_000", "integer"), ("9" * 6000, "integer"), ("NaN", "decimal"), ("1e1", "decimal"),
+            ("infinity", "double"), ("TRUE", "boolean"),
+        ):
             self.assertEqual(rdf.Literal(text, xsd + kind).to_python(), text)
+        for text, kind, value in (("+.5", "decimal", 0.5), ("-INF", "float", float("-inf")), ("1.E1", "double", 10)):
+            self.assertEqual(rdf.Literal(text, xsd + kind).to_python(), value)
         self.assertIs(rdf.Literal("0", xsd + "boolean").to_python(), False)
 
     def test_an_empty_store_is_true(self) -> None:
@@ -106,12 +115,19 @@ class RdfTest(unittest.TestCase):
             list(self.store.select(f"SELECT (COUNT(*) AS ?n) {{ {many} }}", timeout=0.2))
 
     def test_use_after_close(self) -> None:
-        solutions = self.store.select("SELECT * { ?s ?p ?o }")
+        solutions, begun = self.store.select("SELECT * { ?s ?p ?o }"), iter(self.store.select("SELECT * { ?s ?p ?o }"))
+        # All rows of this query have arrived, and its thread ends.
+        next(begun)
+        self.assertTrue(self.store.ask("ASK {}"))
         self.store.close()
         self.store.close()
         for use in (
             lambda: list(solutions),
-            lambda: self.store.ask("ASK {}"), lambda: len(self.store), lambda: self.store.update("CLEAR ALL")):
+            lambda: next(begun),
+            lambda: self.store.ask("ASK {}"),
+            lambda: len(self.store),
+            lambda: self.store.update("CLEAR ALL"),
+        ):
             with self.assertRaises(fulgurite.ClosedError):
                 use()
 
@@ -121,6 +137,10 @@ class RdfTest(unittest.TestCase):
             pass
         with self.assertRaises(fulgurite.ClosedError):
             next(iter(rows))
+        with self.store.construct(f"CONSTRUCT {{ ?a0 ?b0 ?c0 }} WHERE {{ {LONG} }}") as triples:
+            pass
+        with self.assertRaises(fulgurite.ClosedError):
+            next(triples)
         dropped, rows = self.store.select(text), self.store.select(text)
         del dropped
         self.store.close()
@@ -130,25 +150,56 @@ class RdfTest(unittest.TestCase):
         with rdf.open(self.path) as store:
             self.assertEqual(len(store), 9)
 
-    @unittest.skipUnless(hasattr(signal, "setitimer"), "needs timers that send signals")
+    @unittest.skipUnless(hasattr(os, "mkfifo"), "needs signals and pipes with names")
     def test_an_interrupt_cancels_queries_updates_and_loads(self) -> None:
         def interrupt(*_: object) -> None:
             raise KeyboardInterrupt
 
         before = signal.signal(signal.SIGALRM, interrupt)
         self.addCleanup(signal.signal, signal.SIGALRM, before)
-        document = b"".join(b"<http://a/%d> <http://a/p> <http://a/o> .\n" % n for n in range(100_000))
+        # With this interval, a thread runs only when another one waits: this one does so in a call of the store.
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(1000)
+        main, begun = threading.get_ident(), threading.Semaphore(0)
+
+        def send() -> None:
+            begun.acquire()
+            signal.pthread_kill(main, signal.SIGALRM)
+
+        pipe = self.path.with_name("pipe.nt")
+        os.mkfifo(pipe)
+
+        def write() -> None:
+            end = os.open(pipe, os.O_WRONLY)
+            try:
+                # The load reads all of it only if nothing cancels it.
+                for n in range(1000):
+                    os.write(end, b"".join(b"<http://a/%d> <http://a/%d> <a:a> .\n" % (n, m) for m in range(1000)))
+            except BrokenPipeError:
+                pass
+            finally:
+                os.close(end)
+
+        solutions = self.store.select(f"SELECT * {{ {LONG} }}")
         uses: list[Callable[[], object]] = [
             lambda: self.store.ask(f"ASK {{ {LONG} }}"),
-            lambda: list(self.store.select(f"SELECT * {{ {LONG} }}")),
+            lambda: next(iter(solutions)),
             lambda: self.store.update(f"INSERT {{ ?a0 ?b0 ?c0, 1 }} WHERE {{ {LONG} }}"),
-            lambda: self.store.load_bytes(document, "nt"),
+            lambda: self.store.load(pipe),
+            # Waits for the query of the solutions.
+            self.store.close,
         ]
+        threading.Thread(target=write, daemon=True).start()
         for use in uses:
+            sender = threading.Thread(target=send)
+            sender.start()
             with self.assertRaises(KeyboardInterrupt):
-                signal.setitimer(signal.ITIMER_REAL, 0.02)
+                begun.release()
                 use()
-        self.assertEqual(len(self.store), 9)
+            sender.join()
+        self.store.close()
+        with rdf.open(self.path) as store:
+            self.assertEqual(len(store), 9)
 
     def test_results_that_are_not_read_stop_their_query(self) -> None:
         if not _TASKS.exists():

@@ -245,6 +245,8 @@ impl Reading {
         let values = values.as_mut().ok_or_else(|| Failure::closed("transaction"))?;
         if values.len() == values.capacity() {
             values.retain(|lease| lease.strong_count() > 0);
+            // Half of the places are free then, so that calls rarely look at all values.
+            values.reserve(values.len());
         }
         values.push(Arc::downgrade(&lease));
         Ok(Some(lease))

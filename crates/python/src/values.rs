@@ -19,7 +19,7 @@ enum Bytes {
     /// In a snapshot, which is kept.
     Held(Arc<HeldValue>),
     /// In memory.
-    Owned(Arc<[u8]>),
+    Owned(Arc<Vec<u8>>),
 }
 
 impl std::ops::Deref for Bytes {
@@ -37,7 +37,7 @@ enum Source {
     /// A read transaction.
     Leased(Arc<Lease>),
     /// A copy.
-    Owned(Arc<[u8]>),
+    Owned(Arc<Vec<u8>>),
 }
 
 /// The bytes of a value, not copied. Use it by memoryview(value) or bytes(value).
@@ -55,7 +55,7 @@ impl Value {
 
     /// A copied value.
     pub fn owned(value: Vec<u8>) -> Self {
-        Self(Source::Owned(value.into()))
+        Self(Source::Owned(Arc::new(value)))
     }
 
     fn get(&self) -> Result<Bytes> {

@@ -71,6 +71,7 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
 
 /// Runs the commands of the guide, with its program.
 fn check_guide(root: &Path, code: &str) -> Result<(), Failure> {
+    empty_directory(root, "c-guide")?;
     let place = empty_directory(root, "c-guide/repository")?;
     let source = empty_directory(root, "c-guide/book")?.join("book.c");
     fs::write(&source, code).map_err(|error| failed(&source, error))?;

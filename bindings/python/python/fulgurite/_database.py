@@ -436,8 +436,8 @@ def open(
     the key, the value or None, and a list of operands, as bytes, and returns the new value. The
     result must depend on these only, and the function must use no database. If it raises an
     exception, the call that needs the value, such as a commit, raises an ``Error`` with the exception
-    as its ``__cause__``, or the exception itself if it is no ``Exception``. A database that is open in this process keeps the functions of its first
-    opening.
+    as its ``__cause__``, or the exception itself if it is no ``Exception``. A database that is open in
+    this process keeps the functions of its first opening.
     """
     path = os.fsdecode(path)
     source = _native.open(

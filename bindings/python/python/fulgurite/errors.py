@@ -58,7 +58,10 @@ class CorruptError(Error):
 
 
 class LockedError(Error):
-    """Another process, or this one under another name, has the database open for writing."""
+    """Another process, or this one under another name, has the database open for writing.
+
+    Or a closed handle of this process has left a transaction, an iterator or a value open.
+    """
 
 
 class ReadOnlyError(Error):

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,7 +22,7 @@ from typing import Any, Self, TypeAlias
 from fulgurite import _native
 from fulgurite._database import FilePath
 
-__all__ = ["BlankNode", "IRI", "Literal", "Solutions", "Store", "Term", "Triple", "open"]
+__all__ = ["BlankNode", "IRI", "Literal", "Solutions", "Store", "Term", "Triple", "Triples", "open"]
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _INTEGERS = frozenset(
@@ -42,6 +43,10 @@ _INTEGERS = frozenset(
         "unsignedByte",
     )
 )
+# Python's types accept further texts.
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
+_DOUBLE = re.compile(rf"{_DECIMAL.pattern}([eE][+-]?[0-9]+)?|[+-]?INF|NaN")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -77,15 +82,16 @@ class Literal:
     def to_python(self) -> Any:
         """Return a number or Boolean of Python for datatypes that have one, else the text.
 
-        A text that is not of its datatype is returned as it is, such as ``"abc"`` of an integer, and so
-        is an integer with more digits than ``sys.get_int_max_str_digits()``.
+        A text that XML Schema does not accept for its datatype is returned as it is, such as ``"1_000"``
+        of an integer or ``"NaN"`` of a decimal, and so is an integer with more digits than
+        ``sys.get_int_max_str_digits()``.
         """
         try:
-            if self.datatype in _INTEGERS:
+            if self.datatype in _INTEGERS and _INTEGER.fullmatch(self.value):
                 return int(self.value)
-            if self.datatype == _XSD + "decimal":
+            if self.datatype == _XSD + "decimal" and _DECIMAL.fullmatch(self.value):
                 return Decimal(self.value)
-            if self.datatype in (_XSD + "double", _XSD + "float"):
+            if self.datatype in (_XSD + "double", _XSD + "float") and _DOUBLE.fullmatch(self.value):
                 return float(self.value)
             if self.datatype == _XSD + "boolean":
                 return _BOOLEANS.get(self.value, self.value)
@@ -160,6 +166,35 @@ class Solutions:
         return self._rows.arrow(batch_rows)
 
 
+class Triples(Iterator[Triple]):
+    """The triples of a CONSTRUCT or DESCRIBE. They are read once.
+
+    A thread of the store evaluates the query until all triples are read. Use the triples as a context
+    manager, close them or drop them, to end it before.
+    """
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: _native.Rows) -> None:
+        """``Store.construct`` makes triples; programs do not."""
+        self._rows = rows
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the query. Reading its triples raises ``ClosedError`` then. Does nothing the second time."""
+        self._rows.close()
+
+    def __next__(self) -> Triple:
+        return Triple(*(_term(part) for part in next(self._rows)))
+
+
 class Store:
     """An open RDF store. Any number of threads may use it at once."""
 
@@ -181,7 +216,7 @@ class Store:
         return self._store.count()
 
     def __bool__(self) -> bool:
-        """Whether this is a store, which it is, also if it is empty."""
+        """Return True, also for an empty store."""
         return True
 
     def close(self) -> None:
@@ -229,12 +264,9 @@ class Store:
         """Evaluate an ASK."""
         return self._store.query(text, "ask", base, timeout)
 
-    def construct(
-        self, text: str, *, base: str | None = None, timeout: float | None = None
-    ) -> Iterator[Triple]:
+    def construct(self, text: str, *, base: str | None = None, timeout: float | None = None) -> Triples:
         """Evaluate a CONSTRUCT or DESCRIBE while its triples are read."""
-        rows = self._store.query(text, "construct", base, timeout)
-        return (Triple(*(_term(part) for part in row)) for row in rows)
+        return Triples(self._store.query(text, "construct", base, timeout))
 
     def update(self, text: str, *, base: str | None = None, timeout: float | None = None) -> None:
         """Execute a SPARQL update, all of it or nothing."""

@@ -18,7 +18,7 @@ use fulgurite_events::{Position, Signal};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Result, check_process};
 use crate::events::arguments;
 use crate::events::exclusive::Exclusive;
 use crate::events::recorded::{Event, Recorded, StreamNames};
@@ -146,12 +146,6 @@ struct Taken {
     events: Vec<Recorded>,
     /// Whether the feed has moved: it may have more events, also if none was taken.
     moved: bool,
-}
-
-/// Fails in a child, made by `fork`, of the process that has drawn a stamp. Called before any lock: a thread that the
-/// child does not have may hold it.
-fn check_process(process: Option<Stamp>) -> Result<()> {
-    if process.is_some_and(|process| process.is_inherited()) { Err(fulgurite::Error::Forked.into()) } else { Ok(()) }
 }
 
 /// A follower.

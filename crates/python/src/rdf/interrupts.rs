@@ -22,14 +22,18 @@ pub fn cancelled_by_interrupts<T: Send>(
     thread::scope(|scope| {
         let (sender, mut receiver) = sync_channel(1);
         let run = move || drop(sender.send(work()));
-        let thread = thread::Builder::new().name("fulgurite-update".into());
-        thread.spawn_scoped(scope, run).map_err(|error| no_thread(&error))?;
+        let thread = thread::Builder::new().name("fulgurite-call".into());
+        let thread = thread.spawn_scoped(scope, run).map_err(|error| no_thread(&error))?;
         let mut interrupt = None;
         loop {
             let receiver = &mut receiver;
             match py.detach(move || receiver.recv_timeout(SLICE)) {
                 Ok(done) => return interrupt.map_or(done, Err),
-                Err(RecvTimeoutError::Disconnected) => return Err(died()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    // The scope panics if a thread that is not joined has panicked.
+                    let _ = thread.join();
+                    return Err(died());
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if let Err(raised) = py.check_signals() {

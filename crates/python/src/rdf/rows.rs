@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use fulgurite::Stamp;
 use fulgurite_rdf::oxrdf::{Term, Triple};
 use fulgurite_rdf::sparql::{Query, QueryResults};
 use fulgurite_rdf::{CancellationToken, Snapshot};
@@ -18,7 +19,7 @@ use pyo3::types::{PyList, PyTuple};
 
 use crate::arrow::{ArrowStream, Cells, Field, check_batch_rows, text_of};
 use crate::change_feed::SLICE;
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Result, check_process};
 use crate::rdf::interrupts::{died, no_thread};
 
 /// A row: one term, or none, for each variable.
@@ -48,15 +49,21 @@ pub enum Answer {
 const ROWS_OF_MESSAGE: usize = 256;
 const MESSAGES_MAX: usize = 8;
 
-/// The queries of a store that may still run. None after the end.
-pub struct Evaluations(Mutex<Option<Vec<Running>>>);
+/// The queries of a store that may still run or have rows to read.
+pub struct Evaluations {
+    /// The process that has the threads. A child made by `fork` has none of them. None if the system does not show
+    /// forks.
+    process: Option<Stamp>,
+    /// None after the end.
+    running: Mutex<Option<Vec<Running>>>,
+}
 
 /// The thread of a query, and the query.
 type Running = (JoinHandle<()>, Weak<Evaluation>);
 
 impl Default for Evaluations {
     fn default() -> Self {
-        Self(Mutex::new(Some(Vec::new())))
+        Self { process: Stamp::new().ok(), running: Mutex::new(Some(Vec::new())) }
     }
 }
 
@@ -85,35 +92,53 @@ impl Evaluations {
                 let _ = sender.send(Message::Failed(failure));
             }
         };
-        let mut running = self.0.lock().map_err(|_| Failure::broken())?;
+        let mut running = self.running.lock().map_err(|_| Failure::broken())?;
         let running = running.as_mut().ok_or_else(|| Failure::closed("store"))?;
-        running.retain(|(thread, _)| !thread.is_finished());
+        running.retain(|(thread, evaluation)| evaluation.strong_count() > 0 || !thread.is_finished());
         let thread = thread::Builder::new().name("fulgurite-query".into());
         let thread = thread.spawn(run).map_err(|error| no_thread(&error))?;
         let state = Mutex::new(State { rows: Vec::new().into_iter(), receiver: Some(receiver) });
-        let evaluation = Arc::new(Evaluation { token, is_closed: AtomicBool::new(false), state });
+        let (process, is_closed) = (Stamp::new().ok(), AtomicBool::new(false));
+        let evaluation = Arc::new(Evaluation { process, token, is_closed, state });
         running.push((thread, Arc::downgrade(&evaluation)));
         Ok(evaluation)
     }
 
-    /// Cancels all queries, and waits for the end of their threads. Does nothing the second time.
+    /// Cancels all queries, and waits for the end of their threads. Does nothing the second time, and in a child made
+    /// by `fork`.
     ///
     /// # Errors
-    /// Those of handlers of signals.
+    /// Those of handlers of signals. The next call waits for the threads that are left.
     pub fn end(&self, py: Python<'_>) -> Result<()> {
-        let running = self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+        if check_process(self.process).is_err() {
+            return Ok(());
+        }
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
         // A dropped evaluation is cancelled.
         running.iter().filter_map(|(_, evaluation)| evaluation.upgrade()).for_each(|evaluation| evaluation.cancel());
-        for (thread, evaluation) in running {
+        while let Some((thread, evaluation)) = running.pop() {
             if let Some(evaluation) = evaluation.upgrade() {
                 py.detach(|| evaluation.close());
             }
             while !thread.is_finished() {
                 py.detach(|| thread::sleep(END_PAUSE));
-                py.check_signals()?;
+                if let Err(raised) = py.check_signals() {
+                    running.push((thread, evaluation));
+                    *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
+                    return Err(raised.into());
+                }
             }
         }
         Ok(())
+    }
+}
+
+impl Drop for Evaluations {
+    fn drop(&mut self) {
+        if check_process(self.process).is_err() {
+            // Dropping them would detach threads of the parent.
+            std::mem::forget(self.running.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+        }
     }
 }
 
@@ -122,6 +147,9 @@ const END_PAUSE: Duration = Duration::from_millis(1);
 
 /// A query that is evaluated, and what has arrived of its answer. Dropping it cancels the query.
 struct Evaluation {
+    /// The process that has the thread. A child made by `fork` would wait for rows for ever. None if the system does
+    /// not show forks.
+    process: Option<Stamp>,
     token: CancellationToken,
     is_closed: AtomicBool,
     state: Mutex<State>,
@@ -130,6 +158,7 @@ struct Evaluation {
 impl Evaluation {
     /// Calls `run` with what has arrived. Other threads that read wait.
     fn with<R>(&self, run: impl FnOnce(&mut State) -> Result<R>) -> Result<R> {
+        check_process(self.process)?;
         let done = self.state.lock().map_err(|_| Failure::broken()).and_then(|mut state| run(&mut state));
         if self.is_closed.load(Ordering::SeqCst) { Err(Failure::closed("result")) } else { done }
     }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use fulgurite::Stamp;
 use fulgurite_rdf::oxrdf::{GraphName, NamedNode};
 use fulgurite_rdf::sparql::{Limits, Query, QueryForm, Update};
 use fulgurite_rdf::{CancellationToken, IdPattern, LoadInput, LoadOptions, Quads, RdfFormat, StoreOptions};
@@ -29,9 +28,6 @@ pub struct Store {
     open: OpenDatabase,
     /// The queries that run.
     evaluations: Evaluations,
-    /// The process that has opened it. A child made by `fork` has no threads of queries. None if the system does not
-    /// show forks.
-    process: Option<Stamp>,
 }
 
 impl Store {
@@ -51,8 +47,7 @@ pub fn open_store(py: Python<'_>, path: PathBuf, given: Option<&Bound<'_, PyDict
         let store = fulgurite_rdf::Store::open_with(options.clone(), &path, StoreOptions::new())?;
         Ok((store.database().clone(), Ok(store)))
     })?;
-    let (store, process) = (Mutex::new(Some(store)), Stamp::new().ok());
-    Ok(Store { store, open, evaluations: Evaluations::default(), process })
+    Ok(Store { store: Mutex::new(Some(store)), open, evaluations: Evaluations::default() })
 }
 
 fn format_of(name: &str) -> Result<RdfFormat> {
@@ -147,7 +142,7 @@ impl Store {
         })?;
         let (name, wanted) = method_of(query.form());
         if wanted != method {
-            return Err(PyValueError::new_err(format!("the query is a {name}; use Store.{wanted}")).into());
+            return Err(PyValueError::new_err(format!("the form of the query is {name}; use Store.{wanted}")).into());
         }
         match self.evaluations.begin(py, query, snapshot, token)? {
             Answer::Boolean(answer) => Ok(PyBool::new(py, answer).to_owned().into_any()),
@@ -159,18 +154,13 @@ impl Store {
     #[pyo3(signature = (text, base=None, timeout=None))]
     fn update(&self, py: Python<'_>, text: &str, base: Option<&str>, timeout: Option<f64>) -> Result<()> {
         let store = self.get()?;
-        let limits = limits(timeout)?;
-        let parse = |limits| {
+        let token = CancellationToken::new();
+        let limits = limits(timeout)?.cancellation(token.clone());
+        let update = py.detach(|| {
             let prefixes = store.snapshot()?.namespaces()?;
             let update = Update::parse_with_prefixes(text, base, &prefixes).map_err(in_python)?;
             Ok::<_, Failure>(update.with_limits(limits))
-        };
-        // Without WHERE, an update evaluates nothing. With a token, CLEAR would remove quads one by one.
-        if !text.to_ascii_lowercase().contains("where") {
-            return py.detach(|| Ok(parse(limits)?.execute(&store).map(drop)?));
-        }
-        let token = CancellationToken::new();
-        let update = py.detach(|| parse(limits.cancellation(token.clone())))?;
+        })?;
         cancelled_by_interrupts(py, &token, || Ok(update.execute(&store).map(drop)?))
     }
 
@@ -183,9 +173,7 @@ impl Store {
     /// Closes the store. Ends its queries: they keep snapshots.
     fn close(&self, py: Python<'_>) -> Result<()> {
         check_not_merging()?;
-        if !self.process.is_some_and(|process| process.is_inherited()) {
-            self.evaluations.end(py)?;
-        }
+        self.evaluations.end(py)?;
         py.detach(|| {
             let store = self.store.lock().map_err(|_| Failure::broken())?.take();
             // Not under the lock, for which other threads wait with the interpreter's lock.
