@@ -255,14 +255,14 @@ class BackgroundWritesTest {
         shard.put(0, bytes(0), bytes(0));
         closeFileAndBuffer(shard, 1);
         Path kept = hideFile();
-        assertThrows(FulguriteException.class, shard::flush);
-        assertThrows(FulguriteException.class, () -> shard.get(0, bytes(1)));
+        assertThrows(GeaflowRuntimeException.class, shard::flush);
+        assertThrows(GeaflowRuntimeException.class, () -> shard.get(0, bytes(1)));
         showFile(kept);
         shard.flush();
         assertArrayEquals(bytes(1), shard.get(0, bytes(1)));
         closeFileAndBuffer(shard, 2);
         hideFile();
-        assertThrows(FulguriteException.class, shard::close);
+        assertThrows(GeaflowRuntimeException.class, shard::close);
         showFile(kept);
         Shard reopened = kept("shard");
         assertArrayEquals(bytes(1), reopened.get(0, bytes(1)));
