@@ -127,9 +127,9 @@ impl Options {
     }
 
     /// Opens the database for reading only, even if its file was cut off, for example by an interrupted copy:
-    /// [`crate::ReadTxn::salvage`] then reads what is left. Default: `false`.
+    /// [`crate::ReadTxn::salvage`] then reads the intact entries. Default: `false`.
     ///
-    /// Reads of what is missing return [`crate::Error::Corrupt`], and so do backups. Opening returns it if the list of
+    /// Reads of missing pages return [`crate::Error::Corrupt`], and so do backups. Opening returns it if the list of
     /// tables is missing, which is often near the end of the file: nothing can be read then. Images are not salvaged.
     #[must_use]
     pub fn salvage(mut self, salvage: bool) -> Self {

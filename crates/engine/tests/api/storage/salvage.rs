@@ -155,7 +155,7 @@ fn cut_copy(disk: &MemoryDisk, percent: u64) {
     disk.open(Path::new("cut.ful"), Access::CreateNew).unwrap().write_at(0, &bytes).unwrap();
 }
 
-/// Reads what is left of a table. Returns whether there is something, and something is lost.
+/// Salvages a table. Returns whether some of its entries are found and some are lost.
 fn is_partly_salvaged(db: &Database, name: &str) -> bool {
     let (txn, table) = (db.read().unwrap(), db.open_table(name).unwrap());
     let (found, errors): (Vec<_>, Vec<_>) = txn.salvage(&table, ..).unwrap().partition(Result::is_ok);
