@@ -29,8 +29,8 @@ mod linux {
     const HELP: &str = "\
 Has a file system's medium fail beneath a process that writes: full, cut short, unreadable; and the file system itself full.
 Compares what is left, after the medium is mended, with what the process was told. Needs root, loop devices, and the tools
-mount, losetup, mkfs.ext4 and e2fsck; ends with exit code 77 where they are missing, and where the kernel itself fails. If one fails later, or a kind of fault
-strikes in none of 4 runs or more, nothing is proved, and it ends with exit code 1.
+mount, losetup, mkfs.ext4 and e2fsck; ends with exit code 77 where they are missing, and where the kernel itself fails. If one fails later, a kind of fault
+strikes in none of 4 runs or more, or a process hangs in the kernel in more than one run of 8, nothing is proved, and it ends with exit code 1.
 
 Usage: kernel_faults [--runs N] [--seed S] [--first N] [--only KIND] [--plant] [--no-plant] [--verbose]
 
@@ -85,6 +85,9 @@ Usage: kernel_faults [--runs N] [--seed S] [--first N] [--only KIND] [--plant] [
             start.elapsed().as_secs_f64()
         );
         println!("struck as they should: {}", report.strikes());
+        if report.hung > 0 {
+            println!("not counted: in {} runs a process hung in the kernel until the medium was repaired", report.hung);
+        }
         report.faults.failures.iter().chain(&report.tools).for_each(|failure| println!("{failure}"));
         report.untried().iter().for_each(|text| println!("proves nothing: {text}"));
         let proves = no_plant || search(plan) == ExitCode::SUCCESS;

@@ -16,6 +16,8 @@ pub(super) enum Failure {
     Behaved(Defect),
     /// A tool of the system failed, or the place where nothing is made to fail. It says nothing about the engine.
     Tool(String),
+    /// A process hung in the kernel, and could not be killed. It says nothing about the engine either.
+    Hung,
 }
 
 /// What a writer was told.

@@ -8,6 +8,7 @@
 
 mod judge;
 mod loads;
+mod release;
 mod run;
 mod session;
 mod volume;

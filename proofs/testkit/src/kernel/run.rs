@@ -100,6 +100,8 @@ pub struct Report {
     pub judged: Option<String>,
     /// Runs that tools failed in. They say nothing about the engine, and count nowhere else.
     pub tools: Vec<String>,
+    /// Runs in which a process hung in the kernel. They count nowhere else.
+    pub hung: u64,
     strikes: [Strikes; Kind::ALL.len()],
 }
 
@@ -132,6 +134,10 @@ impl Report {
         if self.faults.runs >= RUNS_TO_STRIKE && self.to_survive == 0 {
             untried.push("no acknowledgement had to hold in any run".into());
         }
+        if self.hung > self.faults.runs / RUNS_PER_HANG {
+            untried
+                .push(format!("a process hung in the kernel in {} runs, {} others ended", self.hung, self.faults.runs));
+        }
         untried
     }
 
@@ -150,6 +156,10 @@ impl Report {
                 let text = format!("{}: a tool failed: {text}\n  repeat: {again}", kind.name());
                 self.tools.push(text.clone());
                 return text;
+            }
+            Err(Failure::Hung) => {
+                self.hung += 1;
+                return format!("a process hung in the kernel until the medium was repaired ({seen})");
             }
         };
         self.faults.runs += 1;
@@ -264,7 +274,7 @@ impl<'p> Run<'p> {
     fn all(mut self, seen: &mut Seen) -> Result<(), Failure> {
         let outcome = self.go();
         *seen = std::mem::take(&mut self.seen);
-        outcome
+        if self.volume.hung() { Err(Failure::Hung) } else { outcome }
     }
 
     fn go(&mut self) -> Result<(), Failure> {
@@ -445,6 +455,8 @@ impl<'p> Run<'p> {
 
 /// How often a file system is filled, and emptied.
 const FILLINGS: u64 = 2;
+/// A process may hang in the kernel in one of so many runs.
+const RUNS_PER_HANG: u64 = 8;
 /// A fault that struck in none of so many runs of its kind does not work.
 const RUNS_TO_STRIKE: u64 = 4;
 
@@ -472,6 +484,18 @@ mod tests {
             count(&mut report, Kind::MediumFull, &seen, Err(failure));
             assert!(report.judged.is_some() && !report.is_sound());
         }
+    }
+
+    #[test]
+    fn runs_that_hang_in_the_kernel_count_for_nothing_and_are_few() {
+        let seen = Seen { to_survive: 9, full: true, fillings: FILLINGS, ..Seen::default() };
+        let mut report = Report::default();
+        count(&mut report, Kind::FilesFull, &seen, Err(Failure::Hung));
+        assert!(report.faults.runs == 0 && report.judged.is_none() && !report.is_sound());
+        (1..RUNS_PER_HANG).for_each(|_| count(&mut report, Kind::FilesFull, &seen, Ok(())));
+        assert!(!report.is_sound());
+        count(&mut report, Kind::FilesFull, &seen, Ok(()));
+        assert!(report.is_sound(), "{:?}", report.untried());
     }
 
     #[test]

@@ -8,6 +8,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
+
+use super::release::Release;
 
 /// See the module. What was mounted is unmounted when it is dropped.
 #[derive(Debug)]
@@ -20,6 +23,8 @@ pub(super) struct Volume {
     in_memory: bool,
     /// What was cut off the medium, from where.
     tail: Option<(u64, Vec<u8>)>,
+    /// Repairs the medium if a process hangs because of it.
+    release: Release,
 }
 
 impl Volume {
@@ -55,7 +60,8 @@ impl Volume {
     }
 
     fn new(root: &Path, in_memory: bool) -> Result<Self, String> {
-        let volume = Self { root: root.to_path_buf(), device: None, in_memory, tail: None };
+        let volume =
+            Self { root: root.to_path_buf(), device: None, in_memory, tail: None, release: Release::default() };
         for directory in [volume.medium(), volume.files()] {
             fs::create_dir_all(directory).map_err(told("a directory"))?;
         }
@@ -73,14 +79,16 @@ impl Volume {
         tool("dd", &[&file, "iflag=nocache", "count=0", "status=none"], None).map(drop)
     }
 
-    /// From now on the medium ends so many thousandths from its beginning: the rest can be neither read nor written.
-    pub fn fill_medium(&self) -> Result<(), String> {
-        fill(&self.medium().join("ballast"), 0)
+    /// From now on the medium has no room for what it does not have yet.
+    pub fn fill_medium(&mut self) -> Result<(), String> {
+        self.limit_fault();
+        fill(&self.ballast(), 0)
     }
 
     /// From now on the medium ends at this many thousandths of its size. The rest can be neither read nor written.
     pub fn cut_medium(&mut self, thousandths: u64) -> Result<(), String> {
         let at = MEDIUM_BYTES / 1000 * thousandths / PAGE_BYTES * PAGE_BYTES;
+        self.limit_fault();
         // What is written between the copy and the cut would be lost, though it was not refused.
         let files = self.files();
         tool("fsfreeze", &["--freeze"], Some(&files))?;
@@ -95,7 +103,8 @@ impl Volume {
 
     /// The medium works again. What was cut off is as it was.
     pub fn mend_medium(&mut self) -> Result<(), String> {
-        remove(&self.medium().join("ballast"))?;
+        self.release.stop();
+        remove(&self.ballast())?;
         let Some((at, bytes)) = self.tail.take() else { return Ok(()) };
         let write = || {
             let mut image = OpenOptions::new().write(true).open(self.image())?;
@@ -108,12 +117,23 @@ impl Volume {
     }
 
     fn set_medium_length(&self, length: u64) -> Result<(), String> {
-        let image = OpenOptions::new().write(true).open(self.image());
-        image.and_then(|image| image.set_len(length)).map_err(told("the medium"))?;
-        match &self.device {
-            Some(device) => tool("losetup", &["--set-capacity", device], None).map(drop),
-            None => Ok(()),
-        }
+        set_length(&self.image(), self.device.as_deref(), length)
+    }
+
+    /// A fault of the medium ends when no process can still be waited for. See [`Release`].
+    fn limit_fault(&mut self) {
+        let (ballast, image, device) = (self.ballast(), self.image(), self.device.clone());
+        self.release.start(FAULT_LIMIT, move || {
+            let ended = remove(&ballast).and_then(|()| set_length(&image, device.as_deref(), MEDIUM_BYTES));
+            if let Err(text) = ended {
+                println!("the medium cannot be repaired: {text}");
+            }
+        });
+    }
+
+    /// Whether a fault of the medium lasted so long that it was ended: a process hung in the kernel.
+    pub fn hung(&self) -> bool {
+        self.release.has_released()
     }
 
     /// Fills the file system itself, except for so many bytes.
@@ -198,12 +218,17 @@ impl Volume {
     fn image(&self) -> PathBuf {
         self.medium().join("image")
     }
+
+    fn ballast(&self) -> PathBuf {
+        self.medium().join("ballast")
+    }
 }
 
 impl Drop for Volume {
     fn drop(&mut self) {
         // What stays mounted goes with the mount namespace.
         let _ = self.unmount();
+        self.release.stop();
         if !self.in_memory {
             let _ = tool("umount", &[], Some(&self.medium()));
         }
@@ -227,6 +252,13 @@ fn tool(program: &str, arguments: &[&str], path: Option<&Path>) -> Result<String
     }
     let text = String::from_utf8_lossy(&output.stderr);
     Err(format!("{program} {}: {}", arguments.join(" "), text.trim()))
+}
+
+/// Gives the medium a length, and the device, if there is one, the same.
+fn set_length(image: &Path, device: Option<&str>, length: u64) -> Result<(), String> {
+    let image = OpenOptions::new().write(true).open(image);
+    image.and_then(|image| image.set_len(length)).map_err(told("the medium"))?;
+    device.map_or(Ok(()), |device| tool("losetup", &["--set-capacity", device], None).map(drop))
 }
 
 /// Writes until the medium is full, and then frees so much.
@@ -271,6 +303,8 @@ fn told(what: &str) -> impl Fn(io::Error) -> String {
     move |error| format!("{what}: {error}")
 }
 
+/// Longer than a run waits for its processes before it kills them: one that is there after this cannot be killed.
+const FAULT_LIMIT: Duration = Duration::from_secs(90);
 const PAGE_BYTES: u64 = 4096;
 const MEDIUM_BYTES: u64 = 40 << 20;
 /// What ext4 needs for itself: journal, inodes, bitmaps, the directory.
