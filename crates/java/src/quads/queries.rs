@@ -1,5 +1,6 @@
 //! SPARQL queries over snapshots, evaluated by the store.
 
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use fulgurite_rdf::oxrdf::{GraphName, Term, Variable};
@@ -8,6 +9,7 @@ use fulgurite_rdf::{Error, Snapshot};
 use jni::objects::{JByteArray, JClass, JString};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
+use quick_cache::sync::Cache;
 
 use super::objects::RunningQuery;
 use super::objects::terms::{DEFAULT_GRAPH, take, take_number, take_term, take_text};
@@ -55,9 +57,9 @@ fn query<'l>(
         Err(_) => return Err(Failure::Invalid(format!("{memory} bytes are no limit of memory"))),
     };
     let base = if base.is_null() { None } else { Some(text(env, &base)?) };
-    let text = text(env, &sparql)?;
-    let query = match Query::parse_rdf_star(&text, base.as_deref(), &[]) {
-        Ok(query) => query.union_default_graph(true),
+    let source = (text(env, &sparql)?, base);
+    let query = match parse(&source) {
+        Ok(query) => Query::clone(&query),
         Err(Error::SparqlSyntax { .. } | Error::Invalid { .. }) => return Ok(0),
         Err(error) => return Err(error.into()),
     };
@@ -65,7 +67,31 @@ fn query<'l>(
     let query = with_given(query, &given)?;
     let kinds = kinds(kinds_of)?;
     let snapshot: Snapshot = REGISTRY.with(snapshot, |object| Ok(object.snapshot()?.of_kinds(kinds)))?;
-    Ok(REGISTRY.add(Object::Query(RunningQuery::start(&text, query, snapshot, limits)?)))
+    Ok(REGISTRY.add(Object::Query(RunningQuery::start(&source.0, query, snapshot, limits)?)))
+}
+
+/// A text and its base.
+type Source = (String, Option<String>);
+
+/// The parsed queries that were used last. Programs repeat texts, with other bindings or other data.
+static PARSED: LazyLock<Cache<Source, Arc<Query>>> = LazyLock::new(|| Cache::new(PARSED_MAX));
+
+/// The maximum number of parsed queries that are kept.
+const PARSED_MAX: usize = 256;
+
+/// A query with a longer text is not kept.
+const KEPT_BYTES_MAX: usize = 16 << 10;
+
+fn parse(source: &Source) -> fulgurite_rdf::Result<Arc<Query>> {
+    if let Some(query) = PARSED.get(source) {
+        return Ok(query);
+    }
+    let (text, base) = source;
+    let query = Arc::new(Query::parse_rdf_star(text, base.as_deref(), &[])?.union_default_graph(true));
+    if text.len() + base.as_ref().map_or(0, String::len) <= KEPT_BYTES_MAX {
+        PARSED.insert(source.clone(), Arc::clone(&query));
+    }
+    Ok(query)
 }
 
 /// Sets the dataset and the bindings.
