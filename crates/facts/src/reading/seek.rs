@@ -200,7 +200,7 @@ impl<'t> Seek<'t> {
                 let Found { piece, record, .. } = found;
                 while let Some(next) = piece.record(record.end)? {
                     let key = piece.key(*record);
-                    if !key.starts_with(&self.prefix) {
+                    if !begins_with(key, &self.prefix) {
                         break;
                     }
                     let flow = each(Entry::Shown(packed.first.plus(record.rank), key, piece.value(*record)))?;
@@ -259,13 +259,13 @@ impl<'t> Seek<'t> {
                 Source::Ids(layer, ids) => match ids.next()? {
                     Some(id) => {
                         let fact = layer.fact(id)?;
-                        if fact.key().starts_with(&self.prefix) {
+                        if begins_with(fact.key(), &self.prefix) {
                             return Ok(Some(fact));
                         }
                     }
                     None => self.source = Source::Nothing,
                 },
-                Source::Records(packed, found) if found.piece.key(found.record).starts_with(&self.prefix) => {
+                Source::Records(packed, found) if begins_with(found.piece.key(found.record), &self.prefix) => {
                     let fact = found.piece.fact(found.record, packed.first);
                     self.next_record()?;
                     return Ok(Some(fact));
@@ -293,7 +293,7 @@ impl<'t> Seek<'t> {
 
     /// Whether an entry by key is of the predicate and the prefix.
     fn is_entry(&self, key: &[u8]) -> bool {
-        key.strip_prefix(&self.predicate.get().to_be_bytes()).is_some_and(|key| key.starts_with(&self.prefix))
+        key.strip_prefix(&self.predicate.get().to_be_bytes()).is_some_and(|key| begins_with(key, &self.prefix))
     }
 
     /// Whether the fact is of the section and not hidden.
@@ -314,6 +314,13 @@ impl<'t> Iterator for Seek<'t> {
         }
         item.transpose()
     }
+}
+
+/// Whether `key` begins with `prefix`. An empty slice can have an address without memory. For that, `memcmp` of the GNU C
+/// Library with AVX-512 takes 100 ns on Intel's processors: it loads no byte, but the load faults and is repeated.
+#[inline]
+fn begins_with(key: &[u8], prefix: &[u8]) -> bool {
+    prefix.is_empty() || key.starts_with(prefix)
 }
 
 /// The facts of `layer` from a key on, as long as they have the prefix. Requires: `low` has it.
