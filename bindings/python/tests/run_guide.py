@@ -1,6 +1,8 @@
 """Runs the blocks of Python of a document, one after the other, in an empty directory.
 
-    run_guide.py DOCUMENT
+Writes them as one program to a file, whose types can be checked.
+
+    run_guide.py DOCUMENT PROGRAM
 """
 
 import os
@@ -21,10 +23,12 @@ def main() -> None:
             # Other lines are empty, so that messages have the numbers of lines of the document.
             lines.append(line if is_inside else "")
     assert count > 0, f"{document}: no block of Python"
+    program = "\n".join(lines)
+    Path(sys.argv[2]).write_text(program + "\n", encoding="utf-8")
     start = os.getcwd()
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)
-        exec(compile("\n".join(lines), document, "exec"), {"__name__": "__main__"})
+        exec(compile(program, document, "exec"), {"__name__": "__main__"})
         os.chdir(start)
     print(f"{document.name}: {count} blocks")
 

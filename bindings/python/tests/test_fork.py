@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import traceback
 import unittest
 import warnings
@@ -13,6 +14,7 @@ from pathlib import Path
 import fulgurite
 from fulgurite import events, rdf
 from fulgurite.events import NewEvent
+from test_rdf import LONG
 
 
 def in_child(run: Callable[[], None], before: Callable[[], None] = lambda: None) -> str:
@@ -55,6 +57,12 @@ class ForkTest(unittest.TestCase):
         self.t = self.db.table("t", key=str, value=int)
         self.t["parent"] = 1
 
+    def refuse(self, call: Callable[[], object]) -> None:
+        """A call of the child raises the error of a fork."""
+        with self.assertRaisesRegex(fulgurite.Error, "open it again in this process") as caught:
+            call()
+        self.assertEqual(caught.exception.kind, "FORKED")
+
     def files(self) -> list[str]:
         return os.listdir(self.directory.name)
 
@@ -62,6 +70,8 @@ class ForkTest(unittest.TestCase):
         self.db.checkpoint()
         other, read, write = fulgurite.open(self.path), self.db.read(), self.db.write()
         write["t"]["parent"] = 2
+        value, entries = read["t"].view("parent"), self.t.scan()
+        assert value is not None
 
         def use() -> None:
             for call in (
@@ -70,6 +80,9 @@ class ForkTest(unittest.TestCase):
                 lambda: self.t.update(child=1),
                 lambda: read["t"]["parent"],
                 lambda: list(read["t"]),
+                lambda: len(value),
+                lambda: memoryview(value),
+                lambda: next(entries),
                 self.db.read,
                 self.db.write,
                 self.db.sync,
@@ -77,16 +90,16 @@ class ForkTest(unittest.TestCase):
                 self.db.close,
                 other.close,
             ):
-                with self.assertRaisesRegex(fulgurite.Error, "open it again in this process") as caught:
-                    call()
-                self.assertEqual(caught.exception.kind, "FORKED")
+                self.refuse(call)
+            for end in (read.end, write.abort):
+                end()
             with self.assertRaises(fulgurite.LockedError):
                 fulgurite.open(self.path)
             with fulgurite.open(self.path, read_only=True) as db:
                 self.assertEqual(dict(db["t"]), {"parent": 1})
 
         self.assertEqual(in_child(use), "")
-        self.assertEqual(read["t"]["parent"], 1)
+        self.assertEqual((read["t"]["parent"], len(value), next(entries)), (1, 8, ("parent", 1)))
         read.end()
         write.commit()
         other.close()
@@ -96,6 +109,7 @@ class ForkTest(unittest.TestCase):
         store = events.open(self.path.with_name("log.ful"))
         self.addCleanup(store.close)
         store.append("s", NewEvent("x"))
+        snapshot = store.snapshot()
 
         def use() -> None:
             for call in (
@@ -104,14 +118,16 @@ class ForkTest(unittest.TestCase):
                 lambda: list(store.read()),
                 lambda: list(store.read_stream("s")),
                 lambda: store.head,
+                lambda: snapshot.head,
+                lambda: store.table("t"),
+                store.close,
             ):
-                with self.assertRaisesRegex(fulgurite.Error, "open it again in this process") as caught:
-                    call()
-                self.assertEqual(caught.exception.kind, "FORKED")
+                self.refuse(call)
+            snapshot.end()
 
         self.assertEqual(in_child(use), "")
         store.append("s", NewEvent("z"))
-        self.assertEqual([event.type for event in store.read_stream("s")], ["x", "z"])
+        self.assertEqual(([event.type for event in store.read_stream("s")], snapshot.head), (["x", "z"], 1))
 
     def test_a_child_harms_neither_a_server_nor_a_connection_of_its_parent(self) -> None:
         store = events.open(self.path.with_name("log.ful"))
@@ -129,9 +145,8 @@ class ForkTest(unittest.TestCase):
                     lambda: server.followers,
                     server.close,
                 ):
-                    with self.assertRaises(fulgurite.Error) as caught:
-                        call()
-                    self.assertEqual(caught.exception.kind, "FORKED")
+                    self.refuse(call)
+                follower.close()
                 # As if the child ended normally.
                 server._server = follower._follower = None  # noqa: SLF001
 
@@ -147,14 +162,70 @@ class ForkTest(unittest.TestCase):
         next(rows)
 
         def use() -> None:
-            with self.assertRaises(fulgurite.Error) as caught:
-                next(rows)
-            self.assertEqual(caught.exception.kind, "FORKED")
+            self.refuse(lambda: next(rows))
             # As if the child ended normally.
             del store._store  # noqa: SLF001
 
         self.assertEqual(in_child(use), "")
         self.assertEqual(len(list(rows)), 1)
+
+    def test_a_child_does_not_wait_for_locks_that_threads_of_its_parent_hold(self) -> None:
+        entered, leave = threading.Semaphore(0), threading.Event()
+
+        def wait(value: bytes) -> bytes:
+            entered.release()
+            leave.wait(60)
+            return value
+
+        functions = {"wait": lambda key, value, operands: wait(operands[0])}
+        db = fulgurite.open(self.path.with_name("merged.ful"), merge_functions=functions, keep_log_bytes=1 << 20)
+        self.addCleanup(db.close)
+        db.table("m", merge_function="wait")
+        write, feed = db.write(), db.changes()
+        write["m"].merge(b"k", b"v")
+        store = events.open(self.path.with_name("log.ful"), upcasters={("x", 0): wait})
+        self.addCleanup(store.close)
+        store.append("s", NewEvent("x", b"data"))
+        scan = store.read()
+        quads = rdf.open(self.path.with_name("rdf.ful"))
+        self.addCleanup(quads.close)
+        quads.load_bytes(b"<http://a/a> <http://a/p> 1, 2, 3, 4, 5, 6, 7, 8 .", "ttl")
+        rows = quads.select(f"SELECT * {{ {LONG} }}")
+
+        def use() -> None:
+            for call in (
+                lambda: write["m"][b"k"],
+                write.savepoint,
+                write.commit,
+                lambda: next(scan),
+                lambda: next(iter(rows)),
+                lambda: next(feed),
+            ):
+                self.refuse(call)
+            for end in (write.abort, feed.close, rows.close):
+                end()
+
+        def read_rows() -> None:
+            with self.assertRaises(fulgurite.ClosedError):
+                next(iter(rows))
+
+        # Each holds a lock of the object that it uses.
+        threads = [
+            threading.Thread(target=run) for run in (lambda: write["m"][b"k"], lambda: next(scan), read_rows)
+        ]
+        for thread in threads:
+            thread.start()
+        for _ in range(2):
+            self.assertTrue(entered.acquire(timeout=60))
+        try:
+            self.assertEqual(in_child(use), "")
+        finally:
+            leave.set()
+            rows.close()
+            for thread in threads:
+                thread.join()
+        write.commit()
+        self.assertEqual(dict(db["m"]), {b"k": b"v"})
 
     def test_a_child_opens_the_database_after_the_parent_has_closed_it(self) -> None:
         def use() -> None:

@@ -505,7 +505,7 @@ class MisuseTest(unittest.TestCase):
                 lambda: self.db.create_table("typed", value=kind),
                 lambda: events.View("v").table("typed", key=kind),
             ):
-                with self.assertRaisesRegex(fulgurite.InvalidError, "names no type.*; use int, .* u8 to u128"):
+                with self.assertRaisesRegex(fulgurite.InvalidError, "no type.*; use int, .* u8 to u128.* option<T> "):
                     use()
         self.assertNotIn("typed", self.db)
         self.db.table("typed", key="(u32, string)", value="option<bytes[16]>")

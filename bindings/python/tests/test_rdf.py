@@ -58,6 +58,8 @@ class RdfTest(unittest.TestCase):
         self.assertFalse(self.store.ask(PREFIX + "ASK { :bob :age 39 }"))
         [triple] = self.store.construct(PREFIX + "CONSTRUCT { ?x :old ?a } { ?x :age ?a FILTER(?a > 30) }")
         self.assertEqual((triple.subject, triple.object.to_python()), ("http://example.org/bob", 40))
+        for term in (triple, triple.subject, rdf.BlankNode("b")):
+            self.assertIs(term.to_python(), term)
         self.assertEqual(len(self.store), 9)
         for method, text in (
             (self.store.select, "ASK {}"),

@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use crate::error::{Failure, Result};
 use crate::kinds::OpenDatabase;
+use crate::process::ProcessBound;
 
 enum Feed {
     /// It keeps its part of the log.
@@ -21,7 +22,7 @@ enum Feed {
 /// A feed of commits.
 #[pyclass(frozen, module = "fulgurite._native")]
 pub struct ChangeFeed {
-    feed: Mutex<Feed>,
+    feed: ProcessBound<Mutex<Feed>>,
     open: Arc<OpenDatabase>,
 }
 
@@ -32,7 +33,7 @@ impl ChangeFeed {
     /// Those of the engine.
     pub fn open(open: Arc<OpenDatabase>, after: u64) -> Result<Self> {
         let changes = open.get()?.changes(Sequence(after))?;
-        Ok(Self { feed: Mutex::new(Feed::Open(Box::new(changes))), open })
+        Ok(Self { feed: ProcessBound::new(Mutex::new(Feed::Open(Box::new(changes)))), open })
     }
 }
 
@@ -45,7 +46,7 @@ impl ChangeFeed {
     fn next_commit<'py>(&self, py: Python<'py>) -> Result<Option<Commit<'py>>> {
         let commit = py.detach(|| {
             self.open.get()?;
-            let mut feed = self.feed.lock().map_err(|_| Failure::broken())?;
+            let mut feed = self.feed.get()?.lock().map_err(|_| Failure::broken())?;
             let commit = match &mut *feed {
                 Feed::Open(changes) => changes.next().transpose().map_err(Failure::from)?,
                 Feed::Ended => None,
@@ -61,11 +62,10 @@ impl ChangeFeed {
         Ok(Some((commit.sequence.0, changes?)))
     }
 
-    /// Releases the log. Does nothing the second time.
+    /// Releases the log. Does nothing the second time, and in a child made by `fork`.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| {
-            *self.feed.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Feed::Closed;
-        });
+        let Ok(feed) = self.feed.get() else { return };
+        py.detach(|| *feed.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Feed::Closed);
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use fulgurite::Stamp;
 use fulgurite_events::Expected;
 use fulgurite_handles::kind;
 use pyo3::exceptions::{PyAttributeError, PyException, PyImportError, PyRuntimeError};
@@ -72,15 +71,6 @@ impl Failure {
     pub fn broken() -> Self {
         Self::Kind("INTERNAL", "an earlier call of this object failed with an internal error; close it".into())
     }
-}
-
-/// Fails in a child, made by `fork`, of the process that has drawn a stamp. Called before any lock: a thread that the
-/// child does not have may hold it.
-///
-/// # Errors
-/// If this process is such a child.
-pub fn check_process(process: Option<Stamp>) -> Result<()> {
-    if process.is_some_and(|process| process.is_inherited()) { Err(fulgurite::Error::Forked.into()) } else { Ok(()) }
 }
 
 impl From<fulgurite::Error> for Failure {

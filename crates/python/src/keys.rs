@@ -100,18 +100,15 @@ impl Column {
 /// If no type has it.
 #[pyfunction]
 pub fn check_type(name: &str) -> Result<()> {
-    let remedy = "use int, float, str, bytes, bool, a tuple of these, or a name such as";
+    let remedy = "use int, float, str, bytes, bool, a tuple of these, or a name:";
     let parsed: Result<Type, fulgurite::keys::Error> = name.parse();
     parsed.map(drop).map_err(|error| {
         // If the whole name is no type, the message needs no place.
         let fault = error.to_string();
         let fault = fault.strip_suffix(": expected a type at the end").unwrap_or(&fault);
-        Failure::invalid(format!("{fault}; {remedy} {NAMES}"))
+        Failure::invalid(format!("{fault}; {remedy} {}", Type::NAMES))
     })
 }
-
-/// The names of types.
-const NAMES: &str = "u8 to u128, i8 to i128, f32, f64, bool, char, string, bytes, bytes[16], option<u64>, (u32,string)";
 
 /// The bytes of an object that has some.
 ///

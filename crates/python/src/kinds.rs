@@ -12,17 +12,21 @@ use pyo3::Python;
 use crate::error::{Failure, Result};
 use crate::lent::{Changer, Lent};
 use crate::merging::running::check_not_merging;
+use crate::process::ProcessBound;
 
 /// An open database.
 pub struct OpenDatabase {
     /// The engine's handle; none after closing, so that nothing here keeps the database open.
-    database: Mutex<Option<Database>>,
+    database: ProcessBound<Mutex<Option<Database>>>,
     /// The opening that the object is part of.
     opening: Opening,
-    /// The newest exclusive transaction, open or not, and the thread that has begun it.
-    exclusive: Mutex<Option<(ThreadId, Weak<Writing>)>>,
+    /// The newest exclusive transaction, open or not.
+    exclusive: ProcessBound<Mutex<Option<Begun>>>,
     loading: Arc<Loading>,
 }
+
+/// A transaction, and the thread that has begun it.
+type Begun = (ThreadId, Weak<Writing>);
 
 impl OpenDatabase {
     /// Opens a database, which counts as one more object of its opening. While the database is locked, opening it is
@@ -67,8 +71,8 @@ impl OpenDatabase {
         };
         *objects += 1;
         drop(objects);
-        let database = Mutex::new(Some(database));
-        Ok((Self { database, opening, exclusive: Mutex::default(), loading: Arc::default() }, other))
+        let database = ProcessBound::new(Mutex::new(Some(database)));
+        Ok((Self { database, opening, exclusive: ProcessBound::default(), loading: Arc::default() }, other))
     }
 
     /// Closes the database, unless another object has it open. Does nothing the second time. Aborts an exclusive
@@ -79,15 +83,15 @@ impl OpenDatabase {
     pub fn close(&self) -> Result<()> {
         check_not_merging()?;
         self.loading.check()?;
-        if let Some(writing) = self.exclusive_of_this_thread() {
+        if let Some(writing) = self.exclusive_of_this_thread()? {
             drop(writing.take()?);
         }
-        let Some(database) = self.taken() else { return Ok(()) };
+        let Some(database) = self.taken()? else { return Ok(()) };
         Ok(self.opening.close(database)?)
     }
 
-    fn taken(&self) -> Option<Database> {
-        self.database.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn taken(&self) -> Result<Option<Database>> {
+        Ok(self.database.get()?.lock().unwrap_or_else(PoisonError::into_inner).take())
     }
 
     /// The database.
@@ -96,7 +100,7 @@ impl OpenDatabase {
     /// If this object is closed.
     pub fn get(&self) -> Result<Database> {
         check_not_merging()?;
-        let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        let database = self.database.get()?.lock().unwrap_or_else(PoisonError::into_inner);
         database.clone().ok_or_else(|| Failure::closed("database"))
     }
 
@@ -114,37 +118,43 @@ impl OpenDatabase {
     /// # Errors
     /// As [`OpenDatabase::get_after_loads`]. Also if this thread has an exclusive transaction open.
     pub fn get_to_write(&self) -> Result<Database> {
-        match self.exclusive_of_this_thread() {
+        match self.exclusive_of_this_thread()? {
             Some(_) => Err(Failure::nested()),
             None => self.get_after_loads(),
         }
     }
 
     /// Runs a sorted bulk load. Meanwhile, calls of this thread that would wait for it fail.
-    pub fn while_loading<R>(&self, load: impl FnOnce() -> R) -> R {
-        let _noted = self.loading.note();
-        load()
+    ///
+    /// # Errors
+    /// In a child made by `fork`.
+    pub fn while_loading<R>(&self, load: impl FnOnce() -> R) -> Result<R> {
+        let _noted = self.loading.note()?;
+        Ok(load())
     }
 
     /// Notes that this thread has begun an exclusive transaction.
-    pub fn note_exclusive(&self, writing: &Arc<Writing>) {
-        let mut exclusive = self.exclusive.lock().unwrap_or_else(PoisonError::into_inner);
+    ///
+    /// # Errors
+    /// In a child made by `fork`.
+    pub fn note_exclusive(&self, writing: &Arc<Writing>) -> Result<()> {
+        let mut exclusive = self.exclusive.get()?.lock().unwrap_or_else(PoisonError::into_inner);
         *exclusive = Some((thread::current().id(), Arc::downgrade(writing)));
+        Ok(())
     }
 
     /// The open exclusive transaction that this thread has begun.
-    fn exclusive_of_this_thread(&self) -> Option<Arc<Writing>> {
-        let exclusive = self.exclusive.lock().unwrap_or_else(PoisonError::into_inner);
-        let (holder, writing) = exclusive.as_ref()?;
-        let writing = if *holder == thread::current().id() { writing.upgrade() } else { None };
-        writing.filter(|writing| writing.is_open())
+    fn exclusive_of_this_thread(&self) -> Result<Option<Arc<Writing>>> {
+        let exclusive = self.exclusive.get()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = exclusive.as_ref().filter(|(holder, _)| *holder == thread::current().id());
+        Ok(own.and_then(|(_, writing)| writing.upgrade()).filter(|writing| writing.is_open()))
     }
 }
 
 impl Drop for OpenDatabase {
     fn drop(&mut self) {
         // Commits stay in the log; errors have no place to go.
-        let Some(database) = self.taken() else { return };
+        let Ok(Some(database)) = self.taken() else { return };
         self.opening.leave();
         // Ending the threads of the database can take long; other threads of Python run meanwhile. Without an
         // interpreter there is nobody to wait.
@@ -155,24 +165,24 @@ impl Drop for OpenDatabase {
 
 /// The threads that are in a sorted bulk load of a database.
 #[derive(Default)]
-struct Loading(Mutex<Vec<ThreadId>>);
+struct Loading(ProcessBound<Mutex<Vec<ThreadId>>>);
 
 /// Notes, while it lives, that its thread is in a load.
 struct Noted<'l>(&'l Loading);
 
 impl Loading {
-    fn threads(&self) -> MutexGuard<'_, Vec<ThreadId>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn threads(&self) -> Result<MutexGuard<'_, Vec<ThreadId>>> {
+        Ok(self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn note(&self) -> Noted<'_> {
-        self.threads().push(thread::current().id());
-        Noted(self)
+    fn note(&self) -> Result<Noted<'_>> {
+        self.threads()?.push(thread::current().id());
+        Ok(Noted(self))
     }
 
     /// Fails if this thread is in a load.
     fn check(&self) -> Result<()> {
-        let is_loading = self.threads().contains(&thread::current().id());
+        let is_loading = self.threads()?.contains(&thread::current().id());
         if is_loading { Err(Failure::loading()) } else { Ok(()) }
     }
 }
@@ -180,7 +190,9 @@ impl Loading {
 impl Drop for Noted<'_> {
     fn drop(&mut self) {
         let ended = thread::current().id();
-        self.0.threads().retain(|thread| *thread != ended);
+        if let Ok(mut threads) = self.0.threads() {
+            threads.retain(|thread| *thread != ended);
+        }
     }
 }
 
@@ -189,13 +201,13 @@ const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// A read transaction.
 pub struct Reading {
-    txn: RwLock<Option<Arc<ReadTxn>>>,
+    txn: ProcessBound<RwLock<Option<Arc<ReadTxn>>>>,
     /// Its values, which end with it. None after the end.
-    values: Mutex<Option<Vec<Weak<Lease>>>>,
+    values: ProcessBound<Mutex<Option<Vec<Weak<Lease>>>>>,
 }
 
 /// A value of a read transaction, until the transaction ends. Readers of the value have references of their own.
-pub struct Lease(Mutex<Option<Arc<HeldValue>>>);
+pub struct Lease(ProcessBound<Mutex<Option<Arc<HeldValue>>>>);
 
 impl Lease {
     /// The value.
@@ -203,12 +215,13 @@ impl Lease {
     /// # Errors
     /// If its transaction has ended.
     pub fn get(&self) -> Result<Arc<HeldValue>> {
-        let value = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let value = self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner).clone();
         value.ok_or_else(|| Failure::closed("transaction"))
     }
 
     fn end(&self) {
-        let value = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Ok(value) = self.0.get() else { return };
+        let value = value.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(value);
     }
 }
@@ -221,7 +234,8 @@ impl Reading {
 
     /// A running transaction that shares its snapshot with another one, and ends by itself.
     pub fn of(txn: Arc<ReadTxn>) -> Self {
-        Self { txn: RwLock::new(Some(txn)), values: Mutex::new(Some(Vec::new())) }
+        let (txn, values) = (RwLock::new(Some(txn)), Mutex::new(Some(Vec::new())));
+        Self { txn: ProcessBound::new(txn), values: ProcessBound::new(values) }
     }
 
     /// The transaction.
@@ -230,7 +244,7 @@ impl Reading {
     /// If it has ended.
     pub fn get(&self) -> Result<Arc<ReadTxn>> {
         check_not_merging()?;
-        let txn = self.txn.read().unwrap_or_else(PoisonError::into_inner);
+        let txn = self.txn.get()?.read().unwrap_or_else(PoisonError::into_inner);
         txn.clone().ok_or_else(|| Failure::closed("transaction"))
     }
 
@@ -240,8 +254,8 @@ impl Reading {
     /// If it has ended; those of the engine.
     pub fn lease(&self, table: &Table, key: &[u8]) -> Result<Option<Arc<Lease>>> {
         let Some(value) = HeldValue::get(&self.get()?, table, key)? else { return Ok(None) };
-        let lease = Arc::new(Lease(Mutex::new(Some(Arc::new(value)))));
-        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let lease = Arc::new(Lease(ProcessBound::new(Mutex::new(Some(Arc::new(value))))));
+        let mut values = self.values.get()?.lock().unwrap_or_else(PoisonError::into_inner);
         let values = values.as_mut().ok_or_else(|| Failure::closed("transaction"))?;
         if values.len() == values.capacity() {
             values.retain(|lease| lease.strong_count() > 0);
@@ -252,14 +266,15 @@ impl Reading {
         Ok(Some(lease))
     }
 
-    /// Ends it. Its snapshot remains while views of its values are in use.
+    /// Ends it. Its snapshot remains while views of its values are in use. Does nothing in a child made by `fork`.
     ///
     /// # Errors
     /// In a merge function.
     pub fn end(&self) -> Result<()> {
         check_not_merging()?;
-        self.txn.write().unwrap_or_else(PoisonError::into_inner).take();
-        let values = self.values.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (Ok(txn), Ok(values)) = (self.txn.get(), self.values.get()) else { return Ok(()) };
+        txn.write().unwrap_or_else(PoisonError::into_inner).take();
+        let values = values.lock().unwrap_or_else(PoisonError::into_inner).take();
         values.iter().flatten().filter_map(Weak::upgrade).for_each(|lease| lease.end());
         Ok(())
     }
@@ -275,7 +290,7 @@ pub struct Changes {
 
 /// A write transaction.
 pub struct Writing {
-    changes: Mutex<Option<Changes>>,
+    changes: ProcessBound<Mutex<Option<Changes>>>,
     /// The loads of its database, for which its commit waits.
     loading: Arc<Loading>,
 }
@@ -283,22 +298,22 @@ pub struct Writing {
 impl Writing {
     /// A running transaction of a database.
     pub fn new(txn: WriteTxn, open: &OpenDatabase) -> Self {
-        let changes = Mutex::new(Some(Changes { txn, savepoints: Vec::new() }));
+        let changes = ProcessBound::new(Mutex::new(Some(Changes { txn, savepoints: Vec::new() })));
         Self { changes, loading: Arc::clone(&open.loading) }
     }
 
     /// Whether it has not ended. A transaction that another thread uses has not ended.
     fn is_open(&self) -> bool {
-        match self.changes.try_lock() {
+        self.changes.get().is_ok_and(|changes| match changes.try_lock() {
             Ok(changes) => changes.is_some(),
             Err(TryLockError::Poisoned(changes)) => changes.get_ref().is_some(),
             Err(TryLockError::WouldBlock) => true,
-        }
+        })
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, Option<Changes>>> {
         check_not_merging()?;
-        self.changes.lock().map_err(|_| Failure::broken())
+        self.changes.get()?.lock().map_err(|_| Failure::broken())
     }
 
     /// Calls `run` with the transaction.
@@ -321,9 +336,17 @@ impl Writing {
     /// Takes the transaction out, to end it.
     ///
     /// # Errors
-    /// If a call of it has panicked.
+    /// If a call of it has panicked; in a child made by `fork`.
     pub fn take(&self) -> Result<Option<WriteTxn>> {
         Ok(self.lock()?.take().map(|changes| changes.txn))
+    }
+
+    /// Ends it without a commit. Does nothing in a child made by `fork`.
+    ///
+    /// # Errors
+    /// If a call of it has panicked.
+    pub fn abort(&self) -> Result<()> {
+        if self.changes.get().is_ok() { self.take().map(drop) } else { Ok(()) }
     }
 }
 

@@ -19,6 +19,7 @@ use fulgurite_events::Transaction;
 
 use crate::error::{Failure, Result};
 use crate::merging::running::check_not_merging;
+use crate::process::ProcessBound;
 
 /// A transaction that changes tables.
 pub enum Changer<'c> {
@@ -40,7 +41,7 @@ unsafe impl Send for Target {}
 
 /// A reference to a transaction, which is none when nothing is lent.
 pub struct Lent {
-    target: Mutex<Option<Target>>,
+    target: ProcessBound<Mutex<Option<Target>>>,
     thread: ThreadId,
     /// How many loans have begun.
     loans: AtomicU64,
@@ -53,7 +54,7 @@ pub struct Loan(u64);
 impl Lent {
     /// Lends nothing yet. Transactions can be lent on this thread only.
     pub fn new() -> Arc<Self> {
-        Arc::new(Self { target: Mutex::new(None), thread: thread::current().id(), loans: AtomicU64::new(0) })
+        Arc::new(Self { target: ProcessBound::default(), thread: thread::current().id(), loans: AtomicU64::new(0) })
     }
 
     /// Lends a transaction of the engine while `run` runs.
@@ -76,7 +77,10 @@ impl Lent {
     }
 
     fn set(&self, target: Option<Target>) {
-        *self.target.lock().unwrap_or_else(PoisonError::into_inner) = target;
+        // In a child made by `fork`, nothing is lent.
+        if let Ok(lent) = self.target.get() {
+            *lent.lock().unwrap_or_else(PoisonError::into_inner) = target;
+        }
     }
 
     /// Calls `run` with the transaction.
@@ -89,7 +93,7 @@ impl Lent {
             let text = "this transaction belongs to the thread that called the function; use it there only";
             return Err(Failure::invalid(text));
         }
-        let target = match self.target.try_lock() {
+        let target = match self.target.get()?.try_lock() {
             Ok(target) => target,
             Err(TryLockError::Poisoned(_)) => return Err(Failure::broken()),
             Err(TryLockError::WouldBlock) => {

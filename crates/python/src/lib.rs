@@ -6,6 +6,7 @@
 //! - Objects of an ended transaction or closed database raise `ClosedError`.
 //! - A `Value` exports memory of a snapshot. It keeps the snapshot until its transaction ends, and a view of it as long
 //!   as the view lives.
+//! - A child made by `fork` gets an error from what its parent opened, before any lock: [`process::ProcessBound`].
 //! - The interpreter's lock is released in calls that may wait, for the disk or for other transactions. A lock of this
 //!   crate that is held while a function of Python runs, as a merge function or an upcaster, is never awaited with the
 //!   interpreter's lock held.
@@ -21,6 +22,7 @@ mod lent;
 mod loads;
 mod merging;
 mod names;
+mod process;
 mod rdf;
 mod scans;
 mod source;
@@ -32,6 +34,9 @@ use pyo3::prelude::*;
 /// The native part of the package fulgurite.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // From now on, forks are noticed: a later fork never interrupts the preparations for that. Where they fail, opening
+    // a database fails too.
+    let _ = fulgurite::Stamp::new();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<source::Source>()?;
     module.add_class::<tables::Table>()?;

@@ -105,9 +105,9 @@ pub fn load(
         if is_sorted {
             open.while_loading(|| database.try_bulk_load(engine, entries))
         } else {
-            database.try_bulk_load_unsorted(engine, entries, SORT_MEMORY_BYTES)
+            Ok(database.try_bulk_load_unsorted(engine, entries, SORT_MEMORY_BYTES))
         }
-    });
+    })?;
     match (loaded, failure.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)) {
         (Err(Error::Input { .. }), Some(failure)) => Err(failure),
         (Err(error), _) => Err(error.into()),

@@ -12,6 +12,7 @@ use crate::error::{Failure, Result};
 use crate::kinds::{Kind, Reading, reading};
 use crate::lent::Loan;
 use crate::merging::running::check_not_merging;
+use crate::process::ProcessBound;
 use crate::tables::Table;
 
 /// A key and its value.
@@ -98,7 +99,7 @@ pub struct Scan {
     loan: Option<Loan>,
     /// Whether it has a snapshot of its own, which it releases when all entries are read.
     owns_snapshot: bool,
-    state: Mutex<State>,
+    state: ProcessBound<Mutex<State>>,
 }
 
 impl Scan {
@@ -107,7 +108,7 @@ impl Scan {
     /// # Errors
     /// If the source is closed.
     pub fn new(kind: &Kind, table: Py<Table>, rest: Rest, what: What) -> Result<Self> {
-        let state = Mutex::new(State { rest, entries: VecDeque::new() });
+        let state = ProcessBound::new(Mutex::new(State { rest, entries: VecDeque::new() }));
         let loan = if let Kind::Lent(lent) = kind { Some(lent.loan()?) } else { None };
         let owns_snapshot = matches!(kind, Kind::Database(_));
         Ok(Self { kind: snapshot_of(kind)?, table, what, loan, owns_snapshot, state })
@@ -134,7 +135,7 @@ impl Scan {
     fn __next__<'py>(&self, py: Python<'py>) -> Result<Option<Bound<'py, PyAny>>> {
         let table = self.table.get();
         let entry = py.detach(|| -> Result<Option<Entry>> {
-            let mut state = self.state.lock().map_err(|_| Failure::broken())?;
+            let mut state = self.state.get()?.lock().map_err(|_| Failure::broken())?;
             let State { rest, entries } = &mut *state;
             if let (Kind::Lent(lent), Some(loan)) = (&self.kind, self.loan) {
                 lent.check(loan)?;

@@ -345,7 +345,7 @@ impl Source {
             let begun = py.detach(move || database.begin_exclusive(left.min(SLICE)))?;
             if let Some(txn) = begun {
                 let writing = Arc::new(Writing::new(txn, &open));
-                open.note_exclusive(&writing);
+                open.note_exclusive(&writing)?;
                 return Ok(Some(Self { kind: Kind::Write(writing) }));
             }
             if left.is_zero() {
@@ -542,7 +542,7 @@ impl Source {
         py.detach(|| match &self.kind {
             Kind::Database(open) => open.close(),
             Kind::Read(reading) => reading.end(),
-            Kind::Write(writing) => writing.take().map(drop),
+            Kind::Write(writing) => writing.abort(),
             Kind::Lent(_) => Err(Failure::invalid("this transaction ends when the function returns")),
         })
     }

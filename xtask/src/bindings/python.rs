@@ -43,14 +43,22 @@ pub fn check(root: &Path, profile: &str, profile_of_library: &str) -> Result<(),
     let tests = tests.to_string_lossy().into_owned();
     let guide = root.join("docs/guide/python.md").to_string_lossy().into_owned();
     run(&["-X", "dev", "-W", "error", "-m", "unittest", "discover", "-s", &tests, "-t", &tests])?;
-    run(&["-W", "error", &format!("{tests}/run_guide.py"), &guide])?;
+    run(&["-W", "error", &format!("{tests}/run_guide.py"), &guide, GUIDE_PROGRAM])?;
     let allowed = root.join("bindings/python/stubtest.allow").to_string_lossy().into_owned();
     let allow = ["--allowlist", &allowed, "--ignore-unused-allowlist", "--ignore-missing-stub"];
     run(&[&["-m", "mypy.stubtest", "fulgurite"], &allow[..]].concat())?;
     run(&["-m", "mypy", "--strict", "--package", "fulgurite"])?;
-    let sources = root.join("bindings/python/python").to_string_lossy().into_owned();
-    run(&["-m", "pyright", "--warnings", "--pythonpath", &program, &sources])
+    run(&["-m", "mypy", "--strict", GUIDE_PROGRAM])?;
+    let pyright = ["-m", "pyright", "--warnings", "--pythonpath", &program];
+    run(&[&pyright[..], &[GUIDE_PROGRAM]].concat())?;
+    // With the settings of the project, which pyright does not find from the directory of the tests.
+    let project = root.join("bindings/python");
+    let (project, sources) = (project.to_string_lossy(), project.join("python").to_string_lossy().into_owned());
+    run(&[&pyright[..], &["--project", &project, &sources]].concat())
 }
+
+/// The program of the guide, in the directory where the tests run.
+const GUIDE_PROGRAM: &str = "guide.py";
 
 /// The variable with the C library, by which tests store what Python programs cannot store.
 fn library(root: &Path, profile: &str) -> Result<Option<(&'static str, PathBuf)>, Failure> {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, cast
 
 from fulgurite import _native
+from fulgurite._closable import Closable
 
 __all__ = ["Change", "ChangeFeed", "Commit"]
 
@@ -52,7 +52,7 @@ class Commit:
     changes: list[Change]
 
 
-class ChangeFeed(Iterator[Commit]):
+class ChangeFeed(Closable, Iterator[Commit]):
     """The commits after a given one, in order, up to the newest that was durable when it was opened.
 
     Use it as a context manager, or close it: it keeps its part of the log until then, or until its
@@ -64,14 +64,6 @@ class ChangeFeed(Iterator[Commit]):
     def __init__(self, feed: _native.ChangeFeed) -> None:
         """``Database.changes`` makes feeds; programs do not."""
         self._feed = feed
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        self.close()
 
     def __next__(self) -> Commit:
         commit = self._feed.next_commit()

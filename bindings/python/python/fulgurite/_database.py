@@ -11,6 +11,7 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from fulgurite import _native
 from fulgurite._changes import ChangeFeed
+from fulgurite._closable import Closable
 from fulgurite._table import Table
 from fulgurite.errors import ConflictError, TableNotFoundError
 
@@ -177,7 +178,7 @@ class WriteTransaction(Source):
         self._source.end()
 
 
-class Database(Source):
+class Database(Closable, Source):
     """An open database. Any number of threads may use it at once."""
 
     __slots__ = ("_path",)
@@ -189,14 +190,6 @@ class Database(Source):
 
     def __repr__(self) -> str:
         return f"<fulgurite.Database {self._path!r}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        self.close()
 
     @property
     def path(self) -> str:

@@ -143,7 +143,7 @@ def _listed(what: str, given: Any) -> list[Any]:
         raise TypeError(f"{what} is a sequence, not {given!r}; use {what}=[{given!r}]")
     if not isinstance(given, Iterable):
         raise TypeError(f"{what} is a sequence of texts, not {type(given).__name__}")
-    elements: Iterable[Any] = given
+    elements: Iterable[Any] = given  # pyright: ignore[reportUnknownVariableType]
     return list(elements)
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Self
 
 from fulgurite import _native
+from fulgurite._closable import Closable
 
 __all__ = ["Follower", "Server"]
 
 
-class Follower:
+class Follower(Closable):
     """An iterator over events that waits for new ones.
 
     An iteration ends when no event has come for ``timeout`` seconds; another one continues there.
@@ -32,14 +32,6 @@ class Follower:
         if event is None:
             raise StopIteration
         return event
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        self.close()
 
     def poll(self, timeout: float | None = None, *, limit: int = 10_000) -> list[_native.Event]:
         """Return the next events, at most ``limit``. Wait for the first one, if there is none.
@@ -84,7 +76,7 @@ class Follower:
         self._follower.close()
 
 
-class Server:
+class Server(Closable):
     """Serves the events of a store to other processes. Use it as a context manager, or close it."""
 
     __slots__ = ("_server",)
@@ -92,14 +84,6 @@ class Server:
     def __init__(self, server: _native.Server) -> None:
         """``EventStore.serve`` makes servers; programs do not."""
         self._server = server
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        self.close()
 
     @property
     def followers(self) -> int:

@@ -169,7 +169,7 @@ class Table(MutableMapping[Any, Any]):
 
     def put_many(self, pairs: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
         """Store many entries: all of them, or none if it raises an exception."""
-        items = pairs.items() if isinstance(pairs, Mapping) else pairs
+        items = pairs.items() if isinstance(pairs, Mapping) else pairs  # pyright: ignore[reportUnknownVariableType]
         self._source.put_many(self._table, cast("Iterable[tuple[Any, Any]]", items))
 
     def insert(self, key: Any, value: Any) -> bool:
@@ -225,9 +225,10 @@ class Table(MutableMapping[Any, Any]):
 
     def update(self, other: Any = (), /, **named: Any) -> None:
         """Store the entries of a mapping or of pairs, as ``put_many``."""
+        pairs = other
         if hasattr(other, "keys") and not isinstance(other, Mapping):
-            other = {key: other[key] for key in other.keys()}
-        self.put_many(other)
+            pairs = {key: other[key] for key in other.keys()}
+        self.put_many(pairs)
         if named:
             self.put_many(named)
 

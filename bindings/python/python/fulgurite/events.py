@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from fulgurite import _native
+from fulgurite._closable import Closable
 from fulgurite._database import Database, Durability, FilePath, Source
 from fulgurite._event_parts import (
     AggregateState,
@@ -238,7 +239,7 @@ class Transaction(Source):
         self._transaction.set_consumer_position(consumer, position)
 
 
-class EventStore(_Reads):
+class EventStore(Closable, _Reads):
     """An open event store. Any number of threads may use it at once."""
 
     __slots__ = ("_store",)
@@ -249,14 +250,6 @@ class EventStore(_Reads):
 
     def _snapshot(self) -> _native.EventSnapshot:
         return self._store.snapshot(False)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the store, and the database if ``open`` has opened it. Does nothing the second time."""

@@ -16,10 +16,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from fulgurite import _native
+from fulgurite._closable import Closable
 from fulgurite._database import FilePath
 
 __all__ = ["BlankNode", "IRI", "Literal", "Solutions", "Store", "Term", "Triple", "Triples", "open"]
@@ -58,6 +58,10 @@ class IRI(str):
     def __repr__(self) -> str:
         return f"IRI({str(self)!r})"
 
+    def to_python(self) -> Self:
+        """Return the IRI itself, which is a text. Terms of every kind have this method."""
+        return self
+
 
 class BlankNode(str):
     """A blank node, by its label. Labels name nodes within one result."""
@@ -66,6 +70,10 @@ class BlankNode(str):
 
     def __repr__(self) -> str:
         return f"BlankNode({str(self)!r})"
+
+    def to_python(self) -> Self:
+        """Return the blank node itself."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +116,10 @@ class Triple:
     predicate: Term
     object: Term
 
+    def to_python(self) -> Self:
+        """Return the triple itself."""
+        return self
+
 
 Term: TypeAlias = IRI | BlankNode | Literal | Triple
 
@@ -123,7 +135,7 @@ def _term(parts: tuple[Any, ...]) -> Term:
     return Triple(*(_term(part) for part in parts[1:]))
 
 
-class Solutions:
+class Solutions(Closable):
     """The rows of a SELECT, each a dict of the variables that are bound. They are read once.
 
     A thread of the store evaluates the query until all rows are read. Use the solutions as a context
@@ -135,14 +147,6 @@ class Solutions:
     def __init__(self, rows: _native.Rows) -> None:
         """``Store.select`` makes solutions; programs do not."""
         self._rows = rows
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the query. Reading its rows raises ``ClosedError`` then. Does nothing the second time."""
@@ -166,7 +170,7 @@ class Solutions:
         return self._rows.arrow(batch_rows)
 
 
-class Triples(Iterator[Triple]):
+class Triples(Closable, Iterator[Triple]):
     """The triples of a CONSTRUCT or DESCRIBE. They are read once.
 
     A thread of the store evaluates the query until all triples are read. Use the triples as a context
@@ -179,14 +183,6 @@ class Triples(Iterator[Triple]):
         """``Store.construct`` makes triples; programs do not."""
         self._rows = rows
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
         """End the query. Reading its triples raises ``ClosedError`` then. Does nothing the second time."""
         self._rows.close()
@@ -195,7 +191,7 @@ class Triples(Iterator[Triple]):
         return Triple(*(_term(part) for part in next(self._rows)))
 
 
-class Store:
+class Store(Closable):
     """An open RDF store. Any number of threads may use it at once."""
 
     __slots__ = ("_store",)
@@ -203,14 +199,6 @@ class Store:
     def __init__(self, store: _native.Store) -> None:
         """``open`` makes stores; programs do not."""
         self._store = store
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        self.close()
 
     def __len__(self) -> int:
         return self._store.count()

@@ -11,19 +11,20 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use fulgurite::Stamp;
 #[cfg(unix)]
 use fulgurite_events::Upcasters;
 use fulgurite_events::{Position, Signal};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::error::{Failure, Result, check_process};
+use crate::error::{Failure, Result};
 use crate::events::arguments;
 use crate::events::exclusive::Exclusive;
 use crate::events::recorded::{Event, Recorded, StreamNames};
 use crate::events::store::EventStore;
 use crate::kinds::OpenDatabase;
+#[cfg(unix)]
+use crate::process::ProcessBound;
 
 /// How long a follower waits at once. New events and the end of the slice wake it.
 pub const SLICE: Duration = Duration::from_millis(50);
@@ -151,9 +152,6 @@ struct Taken {
 /// A follower.
 #[pyclass(frozen, module = "fulgurite._native")]
 pub struct Follower {
-    /// The process that follows. A child made by `fork` would return events that its parent gets too. None if the
-    /// system does not show forks.
-    process: Option<Stamp>,
     /// None after closing.
     state: Exclusive<Option<State>>,
     position: AtomicU64,
@@ -166,7 +164,6 @@ pub struct Follower {
 impl Follower {
     fn new(feed: Feed) -> Self {
         Self {
-            process: Stamp::new().ok(),
             position: AtomicU64::new(feed.position()),
             state: Exclusive::new(Some(State { feed, queue: VecDeque::new(), signal: None, failure: None })),
             missed: AtomicU64::new(0),
@@ -178,7 +175,6 @@ impl Follower {
 
     /// Takes at most `most` events, and waits at most `wait` for the first.
     fn take(&self, wait: Duration, most: usize) -> Result<Taken> {
-        check_process(self.process)?;
         self.state.with("follower", |state| {
             if self.is_closed.load(Ordering::SeqCst) {
                 *state = None;
@@ -279,7 +275,6 @@ impl Follower {
 
     /// Says that all events that were returned are processed.
     fn acknowledge(&self, py: Python<'_>) -> Result<()> {
-        check_process(self.process)?;
         py.detach(|| {
             self.state.with("follower", |state| {
                 let state = state.as_mut().filter(|_| !self.is_closed.load(Ordering::SeqCst));
@@ -320,8 +315,9 @@ pub fn follow(
 #[cfg(unix)]
 #[pyfunction]
 pub fn serve(py: Python<'_>, store: &EventStore, socket: PathBuf) -> Result<Server> {
-    let (store, process) = (store.get()?, Stamp::new().ok());
-    Ok(Server { process, server: Mutex::new(Some(py.detach(|| store.serve(socket))?)) })
+    let store = store.get()?;
+    let server = py.detach(|| store.serve(socket))?;
+    Ok(Server { server: ProcessBound::new(Mutex::new(Some(server))) })
 }
 
 /// Serves the events of a store at a Unix socket.
@@ -386,13 +382,9 @@ fn no_sockets(socket: &std::path::Path) -> Failure {
 /// Serves the events of a store.
 #[pyclass(frozen, module = "fulgurite._native")]
 pub struct Server {
-    /// The process that serves. A child made by `fork` has no thread of the server, and must not remove the socket of
-    /// its parent. None if the system does not show forks.
+    /// None after closing. A child made by `fork` must not remove the socket of its parent.
     #[cfg(unix)]
-    process: Option<Stamp>,
-    /// None after closing.
-    #[cfg(unix)]
-    server: Mutex<Option<fulgurite_events::Server>>,
+    server: ProcessBound<Mutex<Option<fulgurite_events::Server>>>,
 }
 
 #[cfg(unix)]
@@ -401,29 +393,17 @@ impl Server {
     /// How many followers are connected.
     #[getter]
     fn followers(&self) -> Result<usize> {
-        check_process(self.process)?;
-        let server = self.server.lock().map_err(|_| Failure::broken())?;
+        let server = self.server.get()?.lock().map_err(|_| Failure::broken())?;
         Ok(server.as_ref().ok_or_else(|| Failure::closed("server"))?.followers())
     }
 
     /// Ends the server. Does nothing the second time.
     fn close(&self, py: Python<'_>) -> Result<()> {
-        check_process(self.process)?;
         py.detach(|| {
-            let server = self.server.lock().map_err(|_| Failure::broken())?.take();
+            let server = self.server.get()?.lock().map_err(|_| Failure::broken())?.take();
             drop(server);
             Ok(())
         })
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Server {
-    fn drop(&mut self) {
-        if check_process(self.process).is_err() {
-            // Dropping it would remove the socket of the parent.
-            std::mem::forget(self.server.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner).take());
-        }
     }
 }
 

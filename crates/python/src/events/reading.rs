@@ -15,6 +15,7 @@ use crate::events::exclusive::Exclusive;
 use crate::events::recorded::{Event, Recorded, StreamNames};
 use crate::merging::running::check_not_merging;
 use crate::names;
+use crate::process::ProcessBound;
 
 /// Which events an iterator reads.
 enum Selection {
@@ -222,17 +223,17 @@ impl StreamScan {
 
 /// One state of a store.
 #[pyclass(frozen, module = "fulgurite._native")]
-pub struct EventSnapshot(Mutex<Option<Snapshot>>);
+pub struct EventSnapshot(ProcessBound<Mutex<Option<Snapshot>>>);
 
 impl EventSnapshot {
     /// A snapshot.
     pub fn new(snapshot: Snapshot) -> Self {
-        Self(Mutex::new(Some(snapshot)))
+        Self(ProcessBound::new(Mutex::new(Some(snapshot))))
     }
 
     fn get(&self) -> Result<Snapshot> {
         check_not_merging()?;
-        let snapshot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner);
         snapshot.clone().ok_or_else(|| Failure::closed("snapshot"))
     }
 
@@ -246,9 +247,10 @@ impl EventSnapshot {
 
 #[pymethods]
 impl EventSnapshot {
-    /// Ends the snapshot. Iterators of it continue.
+    /// Ends the snapshot. Iterators of it continue. Does nothing in a child made by `fork`.
     fn end(&self, py: Python<'_>) {
-        let snapshot = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Ok(snapshot) = self.0.get() else { return };
+        let snapshot = snapshot.lock().unwrap_or_else(PoisonError::into_inner).take();
         py.detach(|| drop(snapshot));
     }
 

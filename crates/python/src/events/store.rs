@@ -17,25 +17,30 @@ use crate::kinds::OpenDatabase;
 use crate::lent::Lent;
 use crate::merging::running::check_not_merging;
 use crate::names;
+use crate::process::ProcessBound;
 use crate::source::{Source, durability, options};
 
 /// An event store.
 #[pyclass(frozen, module = "fulgurite._native")]
 pub struct EventStore {
     /// None after closing. Dropped before the database.
-    store: Mutex<Option<fulgurite_events::EventStore>>,
+    store: ProcessBound<Mutex<Option<fulgurite_events::EventStore>>>,
     open: Arc<OpenDatabase>,
     /// Whether closing the store closes the database.
     owns_database: bool,
 }
 
 impl EventStore {
+    fn new(store: fulgurite_events::EventStore, open: Arc<OpenDatabase>, owns_database: bool) -> Self {
+        Self { store: ProcessBound::new(Mutex::new(Some(store))), open, owns_database }
+    }
+
     /// The store.
     ///
     /// # Errors
     /// If it or its database is closed.
     pub fn get(&self) -> Result<fulgurite_events::EventStore> {
-        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let store = self.store.get()?.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let store = store.ok_or_else(|| Failure::closed("store"))?;
         self.open.get()?;
         Ok(store)
@@ -99,7 +104,7 @@ pub fn open_events(
         };
         Ok((database, store))
     })?;
-    Ok(EventStore { store: Mutex::new(Some(store)), open: Arc::new(open), owns_database: true })
+    Ok(EventStore::new(store, Arc::new(open), true))
 }
 
 /// The error of a store that does not exist, with its file.
@@ -120,7 +125,7 @@ pub fn open_events_in(py: Python<'_>, database: &Source, given: &Bound<'_, PyDic
     let (given, open) = (store_options(given)?, database.open_database()?);
     let database = open.get()?;
     let store = py.detach(|| given.open_in(&database))?;
-    Ok(EventStore { store: Mutex::new(Some(store)), open, owns_database: false })
+    Ok(EventStore::new(store, open, false))
 }
 
 #[pymethods]
@@ -205,7 +210,7 @@ impl EventStore {
     /// Closes the store, and the database if the store has opened it. Does nothing the second time.
     fn close(&self, py: Python<'_>) -> Result<()> {
         check_not_merging()?;
-        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let store = self.store.get()?.lock().unwrap_or_else(PoisonError::into_inner).take();
         py.detach(|| {
             drop(store);
             if self.owns_database { self.open.close() } else { Ok(()) }

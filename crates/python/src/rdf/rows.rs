@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use fulgurite::Stamp;
 use fulgurite_rdf::oxrdf::{Term, Triple};
 use fulgurite_rdf::sparql::{Query, QueryResults};
 use fulgurite_rdf::{CancellationToken, Snapshot};
@@ -19,7 +18,8 @@ use pyo3::types::{PyList, PyTuple};
 
 use crate::arrow::{ArrowStream, Cells, Field, check_batch_rows, text_of};
 use crate::change_feed::SLICE;
-use crate::error::{Failure, Result, check_process};
+use crate::error::{Failure, Result};
+use crate::process::ProcessBound;
 use crate::rdf::interrupts::{died, no_thread};
 
 /// A row: one term, or none, for each variable.
@@ -51,11 +51,8 @@ const MESSAGES_MAX: usize = 8;
 
 /// The queries of a store that may still run or have rows to read.
 pub struct Evaluations {
-    /// The process that has the threads. A child made by `fork` has none of them. None if the system does not show
-    /// forks.
-    process: Option<Stamp>,
     /// None after the end.
-    running: Mutex<Option<Vec<Running>>>,
+    running: ProcessBound<Mutex<Option<Vec<Running>>>>,
 }
 
 /// The thread of a query, and the query.
@@ -63,7 +60,7 @@ type Running = (JoinHandle<()>, Weak<Evaluation>);
 
 impl Default for Evaluations {
     fn default() -> Self {
-        Self { process: Stamp::new().ok(), running: Mutex::new(Some(Vec::new())) }
+        Self { running: ProcessBound::new(Mutex::new(Some(Vec::new()))) }
     }
 }
 
@@ -92,14 +89,13 @@ impl Evaluations {
                 let _ = sender.send(Message::Failed(failure));
             }
         };
-        let mut running = self.running.lock().map_err(|_| Failure::broken())?;
+        let mut running = self.running.get()?.lock().map_err(|_| Failure::broken())?;
         let running = running.as_mut().ok_or_else(|| Failure::closed("store"))?;
         running.retain(|(thread, evaluation)| evaluation.strong_count() > 0 || !thread.is_finished());
         let thread = thread::Builder::new().name("fulgurite-query".into());
         let thread = thread.spawn(run).map_err(|error| no_thread(&error))?;
-        let state = Mutex::new(State { rows: Vec::new().into_iter(), receiver: Some(receiver) });
-        let (process, is_closed) = (Stamp::new().ok(), AtomicBool::new(false));
-        let evaluation = Arc::new(Evaluation { process, token, is_closed, state });
+        let state = ProcessBound::new(Mutex::new(State { rows: Vec::new().into_iter(), receiver: Some(receiver) }));
+        let evaluation = Arc::new(Evaluation { token, is_closed: AtomicBool::new(false), state });
         running.push((thread, Arc::downgrade(&evaluation)));
         Ok(evaluation)
     }
@@ -110,10 +106,8 @@ impl Evaluations {
     /// # Errors
     /// Those of handlers of signals. The next call waits for the threads that are left.
     pub fn end(&self, py: Python<'_>) -> Result<()> {
-        if check_process(self.process).is_err() {
-            return Ok(());
-        }
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+        let Ok(of_store) = self.running.get() else { return Ok(()) };
+        let mut running = of_store.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
         // A dropped evaluation is cancelled.
         running.iter().filter_map(|(_, evaluation)| evaluation.upgrade()).for_each(|evaluation| evaluation.cancel());
         while let Some((thread, evaluation)) = running.pop() {
@@ -124,7 +118,7 @@ impl Evaluations {
                 py.detach(|| thread::sleep(END_PAUSE));
                 if let Err(raised) = py.check_signals() {
                     running.push((thread, evaluation));
-                    *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
+                    *of_store.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
                     return Err(raised.into());
                 }
             }
@@ -133,33 +127,21 @@ impl Evaluations {
     }
 }
 
-impl Drop for Evaluations {
-    fn drop(&mut self) {
-        if check_process(self.process).is_err() {
-            // Dropping them would detach threads of the parent.
-            std::mem::forget(self.running.get_mut().unwrap_or_else(PoisonError::into_inner).take());
-        }
-    }
-}
-
 /// The interval at which closing a store asks whether the threads of its queries have ended.
 const END_PAUSE: Duration = Duration::from_millis(1);
 
 /// A query that is evaluated, and what has arrived of its answer. Dropping it cancels the query.
 struct Evaluation {
-    /// The process that has the thread. A child made by `fork` would wait for rows for ever. None if the system does
-    /// not show forks.
-    process: Option<Stamp>,
     token: CancellationToken,
     is_closed: AtomicBool,
-    state: Mutex<State>,
+    state: ProcessBound<Mutex<State>>,
 }
 
 impl Evaluation {
     /// Calls `run` with what has arrived. Other threads that read wait.
     fn with<R>(&self, run: impl FnOnce(&mut State) -> Result<R>) -> Result<R> {
-        check_process(self.process)?;
-        let done = self.state.lock().map_err(|_| Failure::broken()).and_then(|mut state| run(&mut state));
+        let state = self.state.get()?.lock().map_err(|_| Failure::broken());
+        let done = state.and_then(|mut state| run(&mut state));
         if self.is_closed.load(Ordering::SeqCst) { Err(Failure::closed("result")) } else { done }
     }
 
@@ -168,10 +150,11 @@ impl Evaluation {
         self.token.cancel();
     }
 
-    /// Ends the query. A thread that reads its rows gets `ClosedError`.
+    /// Ends the query. A thread that reads its rows gets `ClosedError`. Does nothing in a child made by `fork`.
     fn close(&self) {
+        let Ok(state) = self.state.get() else { return };
         self.cancel();
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         *state = State { rows: Vec::new().into_iter(), receiver: None };
     }
 }

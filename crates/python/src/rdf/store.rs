@@ -16,6 +16,7 @@ use crate::error::{Failure, Result};
 use crate::keys::bytes_of;
 use crate::kinds::OpenDatabase;
 use crate::merging::running::check_not_merging;
+use crate::process::ProcessBound;
 use crate::rdf::interrupts::cancelled_by_interrupts;
 use crate::rdf::rows::{Answer, Evaluations};
 use crate::source::options;
@@ -24,7 +25,7 @@ use crate::source::options;
 #[pyclass(frozen, module = "fulgurite._native")]
 pub struct Store {
     /// None after closing.
-    store: Mutex<Option<fulgurite_rdf::Store>>,
+    store: ProcessBound<Mutex<Option<fulgurite_rdf::Store>>>,
     open: OpenDatabase,
     /// The queries that run.
     evaluations: Evaluations,
@@ -33,7 +34,7 @@ pub struct Store {
 impl Store {
     fn get(&self) -> Result<fulgurite_rdf::Store> {
         check_not_merging()?;
-        let store = self.store.lock().map_err(|_| Failure::broken())?;
+        let store = self.store.get()?.lock().map_err(|_| Failure::broken())?;
         store.clone().ok_or_else(|| Failure::closed("store"))
     }
 }
@@ -47,7 +48,8 @@ pub fn open_store(py: Python<'_>, path: PathBuf, given: Option<&Bound<'_, PyDict
         let store = fulgurite_rdf::Store::open_with(options.clone(), &path, StoreOptions::new())?;
         Ok((store.database().clone(), Ok(store)))
     })?;
-    Ok(Store { store: Mutex::new(Some(store)), open, evaluations: Evaluations::default() })
+    let store = ProcessBound::new(Mutex::new(Some(store)));
+    Ok(Store { store, open, evaluations: Evaluations::default() })
 }
 
 fn format_of(name: &str) -> Result<RdfFormat> {
@@ -175,7 +177,7 @@ impl Store {
         check_not_merging()?;
         self.evaluations.end(py)?;
         py.detach(|| {
-            let store = self.store.lock().map_err(|_| Failure::broken())?.take();
+            let store = self.store.get()?.lock().map_err(|_| Failure::broken())?.take();
             // Not under the lock, for which other threads wait with the interpreter's lock.
             drop(store);
             self.open.close()

@@ -181,8 +181,13 @@ const CRATES: &[Allowed] = &[
         directory: "crates/java",
         ours: &["fulgurite", "fulgurite-graph", "fulgurite-handles", "fulgurite-rdf"],
         ours_in_tests: &[],
-        // Java's bytes are signed: views of slices as the other type.
-        outside: Outside::Only(&["bytemuck", "jni"]),
+        outside: Outside::Only(&[
+            // Java's bytes are signed: views of slices as the other type.
+            "bytemuck",
+            "jni",
+            // The parsed queries that were used last.
+            "quick_cache",
+        ]),
     },
     Allowed {
         directory: "crates/cli",

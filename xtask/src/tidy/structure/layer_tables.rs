@@ -177,6 +177,7 @@ const C_LAYERS: &[&[&str]] = &[
 const PYTHON_LAYERS: &[&[&str]] = &[
     &["names", "merging::raised"],
     &["error"],
+    &["process"],
     &["merging::running"],
     &["lent"],
     &["keys", "kinds"],
