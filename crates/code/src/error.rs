@@ -53,8 +53,13 @@ pub enum Error {
         message: String,
         /// Whether another indexer would read the directory without it.
         can_be_skipped: bool,
-        /// The SCIP files of indexers that ran before it, which stay until the next run.
-        kept: Vec<PathBuf>,
+    },
+    /// Indexers, or an update from their outputs, failed. Outputs that were finished stay until indexers run again.
+    OutputsKept {
+        /// Why.
+        error: Box<Error>,
+        /// The outputs.
+        outputs: Vec<KeptOutput>,
     },
     /// The database is one of facts, but not an index of code.
     NotAnIndex {
@@ -126,6 +131,19 @@ pub enum Error {
     Client(String),
 }
 
+/// The output of an indexer that stays after a failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeptOutput {
+    /// The file.
+    pub path: PathBuf,
+    /// The directory in which the indexer ran, from the indexed directory on. It is empty for the indexed directory.
+    pub root: String,
+    /// Whether [`ScipFile::of_root`](crate::ScipFile::of_root) can read it. A file with an error stays so that the
+    /// error can be reported.
+    pub is_readable: bool,
+}
+
 impl Error {
     pub(crate) fn file(path: &Path, operation: &'static str) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
@@ -159,18 +177,16 @@ impl fmt::Display for Error {
                 "{name} is missing, and the index has files that it found: install it ({install}), or put it on PATH; \
                  the index was not changed; `--skip {name}` indexes without it, and loses the references in its files"
             ),
-            Self::Indexer { name, message, can_be_skipped, kept } => {
+            Self::Indexer { name, message, can_be_skipped } => {
                 write!(out, "{name} failed: {message}; the index was not changed")?;
-                if *can_be_skipped {
-                    write!(out, "; `--skip {name}` indexes without it")?;
+                match can_be_skipped {
+                    true => write!(out, "; `--skip {name}` indexes without it"),
+                    false => Ok(()),
                 }
-                if !kept.is_empty() {
-                    write!(
-                        out,
-                        "; the output of the others is kept until the next run, and can be indexed alone with"
-                    )?;
-                }
-                kept.iter().try_for_each(|path| write!(out, " --scip {}", path.display()))
+            }
+            Self::OutputsKept { error, outputs } => {
+                let paths: Vec<_> = outputs.iter().map(|output| output.path.display().to_string()).collect();
+                write!(out, "{error}; finished outputs are kept until indexers run again: {}", paths.join(", "))
             }
             Self::NotAnIndex { path } => write!(
                 out,
@@ -253,6 +269,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Facts(error) => Some(error),
+            Self::OutputsKept { error, .. } => Some(&**error),
             Self::File { source, .. } => Some(source),
             _ => None,
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::part::Part;
 
 /// The function that receives each part.
@@ -26,6 +26,12 @@ pub trait Source {
     /// left out of the index.
     fn outside_files(&self) -> BTreeSet<String> {
         BTreeSet::new()
+    }
+
+    /// An update from the source failed for this reason. A source that removes its files may keep them, and name them
+    /// in the error that it returns.
+    fn failed(&self, error: Error) -> Error {
+        error
     }
 }
 
@@ -62,6 +68,10 @@ impl Source for Without<'_> {
     fn outside_files(&self) -> BTreeSet<String> {
         self.source.outside_files()
     }
+
+    fn failed(&self, error: Error) -> Error {
+        self.source.failed(error)
+    }
 }
 
 /// Several sources, one after the other.
@@ -76,5 +86,9 @@ impl Source for Vec<Box<dyn Source>> {
 
     fn outside_files(&self) -> BTreeSet<String> {
         self.iter().flat_map(|source| source.outside_files()).collect()
+    }
+
+    fn failed(&self, error: Error) -> Error {
+        self.iter().fold(error, |error, source| source.failed(error))
     }
 }

@@ -10,6 +10,8 @@ use crate::ctags::CtagsFile;
 use crate::error::Error;
 use crate::indexers::choose::Plan;
 use crate::indexers::languages::Indexer;
+use crate::scip::reader::ScipFile;
+use crate::source::Without;
 use crate::stack::{IndexLock, open_index};
 
 /// What an indexer of SCIP writes if it finds files without symbols.
@@ -65,7 +67,14 @@ fn what_an_indexer_finds_in_directories_below_has_their_paths() {
     std::fs::write(directory.path().join("api/prepared.scip"), [0xff; 100]).expect("a file");
     let indexed = plan.run(&lock, &mut |_, _| {}).expect("it runs");
     let error = lock.update(&indexed, false, &mut |_| {}).expect_err("it is no index").to_string();
-    assert!(error.starts_with("sh failed: in api: its index is wrong: byte 0: "), "{error}");
+    let [of_web, of_api] = ["code.ful-sh.scip", "code.ful-sh-1.scip"].map(|name| directory.path().join(name));
+    let expected = format!("sh failed: in api: its index is wrong: {}: byte 0: ", of_api.display());
+    assert!(error.starts_with(&expected), "{error}");
+    drop(indexed);
+    // The other one can be indexed alone.
+    let source = ScipFile::of_root(of_web, directory.path(), "web");
+    let updated = lock.update(&source, false, &mut |_| {}).expect("it is written");
+    assert_eq!((updated.files, updated.removed), (2, 1));
 }
 
 /// One broken project among many left all without an index.
@@ -99,15 +108,49 @@ fn an_indexer_that_fails_in_a_directory_below_is_left_out_if_the_index_loses_not
 }
 
 #[test]
-fn an_indexer_that_writes_a_wrong_index_is_named() {
+fn an_indexer_that_writes_a_wrong_index_is_named_and_the_index_stays_for_a_report() {
     let directory = tempfile::tempdir().expect("a directory");
     std::fs::write(directory.path().join("prepared.scip"), [0xff; 100]).expect("a file");
     let plan = Plan::of_one(directory.path(), &PREPARED);
     let lock = IndexLock::take(&directory.path().join("code.ful")).expect("a lock");
     let indexed = plan.run(&lock, &mut |_, _| {}).expect("it runs");
-    let error = lock.update(&indexed, false, &mut |_| {}).expect_err("it is no index").to_string();
-    assert!(error.starts_with("sh failed: its index is wrong: byte 0: "), "{error}");
-    assert!(error.ends_with("; the index was not changed"), "{error}");
+    let error = lock.update(&indexed, false, &mut |_| {}).expect_err("it is no index");
+    drop(indexed);
+    let path = directory.path().join("code.ful-sh.scip");
+    let expected = format!("sh failed: its index is wrong: {}: byte 0: ", path.display());
+    assert!(error.to_string().starts_with(&expected), "{error}");
+    assert!(error.to_string().contains("; the index was not changed; finished outputs are kept"), "{error}");
+    let Error::OutputsKept { outputs, .. } = error else { panic!("{error}") };
+    assert!(matches!(&outputs[..], [output] if output.path == path && !output.is_readable), "{outputs:?}");
+    assert_eq!(std::fs::read(path).expect("it stays"), [0xff; 100]);
+}
+
+/// The output of hours was removed because the disk was full.
+#[test]
+fn outputs_of_indexers_stay_if_the_index_cannot_be_written() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("prepared.scip"), scip_of(&["a.rs"])).expect("a file");
+    let plan = Plan::of_one(directory.path(), &PREPARED);
+    let lock = IndexLock::take(&directory.path().join("code.ful")).expect("a lock");
+    let path = directory.path().join("code.ful-sh.scip");
+    let indexed = plan.run(&lock, &mut |_, _| {}).expect("it runs");
+    // Something else is where an increment would be.
+    let increment = directory.path().join("code.ful-increment.1");
+    std::fs::create_dir(&increment).expect("a directory");
+    let source = Without::new(&indexed, &[]);
+    let error = lock.update(&source, false, &mut |_| {}).expect_err("it is refused");
+    drop(indexed);
+    let Error::OutputsKept { error, outputs } = error else { panic!("{error}") };
+    assert!(matches!(*error, Error::NotAnIncrement { .. }), "{error}");
+    assert!(matches!(&outputs[..], [output] if output.path == path && output.is_readable), "{outputs:?}");
+    std::fs::remove_dir(increment).expect("it is there");
+    let kept = ScipFile::new(&path, directory.path());
+    assert_eq!(lock.update(&kept, false, &mut |_| {}).expect("it is written").files, 1);
+    // Nothing stays if nothing fails.
+    let indexed = plan.run(&lock, &mut |_, _| {}).expect("it runs");
+    lock.update(&indexed, false, &mut |_| {}).expect("it is written");
+    drop(indexed);
+    assert!(!path.exists());
 }
 
 #[test]

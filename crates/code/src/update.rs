@@ -71,8 +71,13 @@ impl IndexLock {
     ///
     /// # Errors
     /// Those of the source and of [`IndexLock::require_writable`]; [`Error::DamagedIndex`], which `whole` mends;
-    /// [`Error::NoSources`]; [`Error::SourceChanged`]; errors of files and databases.
+    /// [`Error::NoSources`]; [`Error::SourceChanged`]; errors of files and databases. The source may return another one
+    /// in its place ([`Source::failed`]): [`Indexed`](crate::Indexed) returns [`Error::OutputsKept`].
     pub fn update(&self, source: &dyn Source, whole: bool, progress: &mut dyn FnMut(Step)) -> Result<Updated> {
+        self.try_update(source, whole, progress).map_err(|error| source.failed(error))
+    }
+
+    fn try_update(&self, source: &dyn Source, whole: bool, progress: &mut dyn FnMut(Step)) -> Result<Updated> {
         let path = self.path();
         self.require_writable()?;
         remove_unfinished(path);

@@ -537,7 +537,7 @@ fn remedy_of_damage(offence: &str) -> &'static str {
     match offence {
         FOREIGN_LOG => "move it to the directory of its own database",
         offence if offence.ends_with(CUT_OFF) => {
-            "restore a backup; without one, `--skip-damaged` of `fulgurite export`, `rdf dump` or `events read` reads what is left"
+            "restore a backup; without one, `--skip-damaged` of `fulgurite export`, `rdf dump` or `events read` reads the intact entries"
         }
         offence if offence.ends_with(NOTHING_LEFT) => "restore a backup: the file cannot be salvaged",
         // Neither a check nor a salvage can read anything of such an image.

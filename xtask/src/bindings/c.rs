@@ -69,7 +69,7 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
     check_cpp(root, &include, &place)
 }
 
-/// Runs the commands of the guide, with its program.
+/// Runs the commands of the guide, with its program, and compares what it prints.
 fn check_guide(root: &Path, code: &str) -> Result<(), Failure> {
     empty_directory(root, "c-guide")?;
     let place = empty_directory(root, "c-guide/repository")?;
@@ -78,18 +78,11 @@ fn check_guide(root: &Path, code: &str) -> Result<(), Failure> {
     let script = guide::script(root, "docs/guide/c.md", "c")?;
     let mut shell = workspace::child(root, "sh", &["-e", "-c", &script]);
     shell.current_dir(&place);
-    wait(shell)
+    guide::compare(root, "docs/guide/c.md", &guide::run(shell)?)
 }
 
 fn run(root: &Path, program: &str, files: &Path) -> Result<String, Failure> {
-    eprintln!("$ {program}");
-    let mut command = workspace::child(root, program, &[&files.to_string_lossy()]);
-    let output = command.output().map_err(|error| failed(Path::new(program), error))?;
-    eprint!("{}", String::from_utf8_lossy(&output.stderr));
-    if !output.status.success() {
-        return Err(Failure::Failed(format!("{program} failed: {}", output.status)));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    guide::run(workspace::child(root, program, &[&files.to_string_lossy()]))
 }
 
 /// Compiles the example as a user does: by pkg-config, with the shared library.

@@ -62,7 +62,7 @@ pub fn check(root: &Path, profile: &str) -> Result<(), Failure> {
     let script = guide::script(root, "docs/guide/go.md", "go")? + "mv ../main.go .\ngo run .\n";
     let mut shell = command(root, "sh", &prefix, &["-e", "-c", &script]);
     shell.current_dir(empty_directory(root, "go-guide/repository")?).env("PATH", path_with(&program)?);
-    wait(shell)
+    guide::compare(root, "docs/guide/go.md", &guide::run(shell)?)
 }
 
 /// The variable PATH, with the directory of a program first if it is not a bare name.

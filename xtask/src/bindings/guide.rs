@@ -1,10 +1,12 @@
 //! Programs in the guides, which run as tests.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use crate::bindings::library::failed;
 use crate::command::Failure;
-use crate::workspace::target;
+use crate::launch::judge;
+use crate::workspace::{shown, target};
 
 /// All blocks of code in a language, one after the other.
 ///
@@ -29,6 +31,39 @@ pub fn script(root: &Path, document: &str, language: &str) -> Result<String, Fai
     }
     let (target, root) = (target(root), root.display().to_string());
     Ok(commands.replace("$PWD/target", &target.to_string_lossy()).replace("/path/to/fulgurite", &root))
+}
+
+/// Runs a command, and returns what it prints to standard output.
+///
+/// # Errors
+/// If it cannot be run, or fails.
+pub fn run(mut command: Command) -> Result<String, Failure> {
+    let shown = shown(&command);
+    eprintln!("$ {shown}");
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| Failure::Failed(format!("`{shown}` cannot start: {error}")))?;
+    judge(&shown, output.status)?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Compares what the program of a document has printed with what the document says that it prints: the block of text
+/// after a line that ends with `program prints:`.
+///
+/// # Errors
+/// If they differ, the document has no such block, or it cannot be read.
+pub fn compare(root: &Path, document: &str, printed: &str) -> Result<(), Failure> {
+    let reason = match output(&read(root, document)?) {
+        Some(output) if output == printed => return Ok(()),
+        Some(_) => format!("{document} does not have what its program prints:\n{printed}"),
+        None => format!("{document}: no block of text after `program prints:`"),
+    };
+    Err(Failure::Failed(reason))
+}
+
+fn output(text: &str) -> Option<&str> {
+    let (_, after) = text.split_once("program prints:\n\n```text\n")?;
+    let end = if after.starts_with("```\n") { 0 } else { after.find("\n```\n")? + 1 };
+    Some(&after[..end])
 }
 
 fn read(root: &Path, document: &str) -> Result<String, Failure> {
@@ -68,6 +103,14 @@ mod tests {
         let text = "A.\n```c\nint a;\n```\n```console\n$ cc\n```\n```c\nint b;\n```\n";
         assert_eq!(blocks(text, "c"), "\n\nint a;\n\n\n\n\n\nint b;\n\n");
         assert_eq!(blocks(text, "go"), "");
+    }
+
+    #[test]
+    fn the_output_of_a_program_is_the_block_after_the_line_that_announces_it() {
+        let text = "```text\nother\n```\nThe program prints:\n\n```text\na\n\nb\n```\n\n```text\nc\n```\n";
+        assert_eq!(output(text), Some("a\n\nb\n"));
+        assert_eq!(output("The program prints:\n\n```text\n```\n"), Some(""));
+        assert_eq!(output("The program prints:\n\n```console\n$ a\n```\n"), None);
     }
 
     #[test]

@@ -23,14 +23,18 @@ pub struct Index {
     /// files.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scip: Vec<PathBuf>,
+    /// Read this SCIP file as --scip does. The indexer ran in SUBDIR, a directory below DIR: the paths in the file
+    /// begin there.
+    #[arg(long, num_args = 2, value_names = ["SUBDIR", "FILE"], value_hint = ValueHint::AnyPath)]
+    pub scip_in: Vec<PathBuf>,
     /// Do not run this indexer, for example because it fails or is missing. Ctags finds the definitions of its
     /// languages.
-    #[arg(long, value_name = "INDEXER", conflicts_with = "scip")]
+    #[arg(long, value_name = "INDEXER", conflicts_with_all = ["scip", "scip_in"])]
     #[arg(value_parser = PossibleValuesParser::new(INDEXER_NAMES))]
     pub skip: Vec<String>,
     /// Leave out this file or directory. Its path begins at DIR. Indexers read it, but the index is without it. Repeat
     /// the option to leave out several.
-    #[arg(long, value_name = "PATH", value_parser = parse_excluded)]
+    #[arg(long, value_name = "PATH", value_parser = parse_inner)]
     pub exclude: Vec<String>,
     /// Write the whole index, not only what has changed.
     #[arg(long)]
@@ -39,6 +43,24 @@ pub struct Index {
     /// Increments always use Fulgurite.
     #[arg(long, value_enum)]
     pub backend: Option<BackendArgument>,
+}
+
+impl Index {
+    /// Whether it reads SCIP files instead of running indexers.
+    pub fn reads_scip(&self) -> bool {
+        !self.scip.is_empty() || !self.scip_in.is_empty()
+    }
+
+    /// The SCIP files, with the directories in which indexers ran, from the indexed directory on.
+    pub fn scip_files(&self) -> Result<Vec<(&Path, String)>, String> {
+        let mut files: Vec<(&Path, String)> = self.scip.iter().map(|path| (path.as_path(), String::new())).collect();
+        for given in self.scip_in.chunks_exact(2) {
+            let root = given[0].to_str().ok_or_else(|| "not in UTF-8".to_owned()).and_then(parse_inner);
+            let root = root.map_err(|error| format!("--scip-in {}: {error}", given[0].display()))?;
+            files.push((&given[1], root));
+        }
+        Ok(files)
+    }
 }
 
 /// An index of code.
@@ -129,7 +151,7 @@ pub struct Lsp {
 }
 
 /// A path from the indexed directory on, as the index has it.
-fn parse_excluded(text: &str) -> Result<String, String> {
+fn parse_inner(text: &str) -> Result<String, String> {
     let mut parts = Vec::new();
     for component in Path::new(text).components() {
         match component {

@@ -30,7 +30,8 @@ fn a_truncated_file_is_damaged_and_the_page_is_named() {
             // `check` does not advise its user to run it.
             assert!(verb[0] != "check" || !told.contains("`fulgurite check`"), "{told}");
             // Nothing but the end is found by a check.
-            let advice = "; restore a backup; without one, `--skip-damaged` of `fulgurite export`, ";
+            let advice = "; restore a backup; without one, `--skip-damaged` of `fulgurite export`, `rdf dump` or \
+                          `events read` reads the intact entries";
             assert!(verb[0] == "check" || told.contains(advice), "{told}");
         }
         let message = place.run(&["export", "cut.ful", "t", "--skip-damaged"]).fails(3);

@@ -173,9 +173,9 @@ impl Plan {
     /// there that it found before, or no other one runs.
     ///
     /// # Errors
-    /// [`Error::MissingIndexer`], if the index has files that an indexer found that is missing now; [`Error::Indexer`],
-    /// which names the outputs of others that stay for `--scip`; [`Error::File`], if an earlier output cannot be
-    /// removed, or the disk is full.
+    /// [`Error::MissingIndexer`], if the index has files that an indexer found that is missing now; [`Error::Indexer`];
+    /// [`Error::File`], if an earlier output cannot be removed, or the disk is full; [`Error::OutputsKept`] with one of
+    /// these, if other indexers have finished.
     pub fn run(&self, lock: &IndexLock, waiting: &mut dyn FnMut(&str, Duration)) -> Result<Indexed> {
         let is_loss = |job: &&Job| would_lose(lock.path(), &job.root, job.indexer.endings);
         if let Some(Job { indexer, .. }) = self.absent.iter().find(is_loss) {
@@ -183,14 +183,28 @@ impl Plan {
         }
         let beside = lock.path();
         let beside = std::path::absolute(beside).map_err(Error::file(beside, "be written"))?;
+        remove_outputs(&beside);
+        let mut indexed = Indexed::of(&self.directory);
+        match self.run_all(lock, &beside, &mut indexed, waiting) {
+            Ok(()) => Ok(indexed),
+            Err(error) => Err(indexed.failed(error)),
+        }
+    }
+
+    /// Runs the indexers, which write files beside the index at `beside`, and adds their outputs to `indexed`.
+    fn run_all(
+        &self,
+        lock: &IndexLock,
+        beside: &Path,
+        indexed: &mut Indexed,
+        waiting: &mut dyn FnMut(&str, Duration),
+    ) -> Result<()> {
         let named = |ending: &str| {
             let mut name = beside.as_os_str().to_owned();
             name.push(ending);
             PathBuf::from(name)
         };
-        remove_outputs(&beside);
         let (log, list) = (Temporary::at(named("-indexer.log"))?, Temporary::at(named("-ctags.list"))?);
-        let mut indexed = Indexed::of(&self.directory);
         let mut files = [&log, &list].map(|file| file.path().to_owned()).to_vec();
         let scip = self.scip.iter().map(Some);
         for job in scip.chain(self.ctags.iter().map(|_| None)) {
@@ -220,7 +234,7 @@ impl Plan {
                     indexed.failures.push(error);
                     continue;
                 }
-                return Err(indexed.keeping(error));
+                return Err(error);
             }
             indexed.own_paths.extend(path_within(&self.directory, file.path()));
             let can_be_skipped = self.can_be_skipped(name, &is_available);
@@ -228,7 +242,7 @@ impl Plan {
         }
         match indexed.outputs.is_empty() && !indexed.failures.is_empty() {
             true => Err(indexed.failures.remove(0)),
-            false => Ok(indexed),
+            false => Ok(()),
         }
     }
 
@@ -245,8 +259,8 @@ impl Plan {
 
     /// The error of an indexer, with whether another one would be left without it.
     fn explained(&self, error: Error, is_available: &dyn Fn(&str) -> bool) -> Error {
-        let Error::Indexer { name, message, kept, .. } = error else { return error };
-        Error::Indexer { name, message, can_be_skipped: self.can_be_skipped(name, is_available), kept }
+        let Error::Indexer { name, message, .. } = error else { return error };
+        Error::Indexer { name, message, can_be_skipped: self.can_be_skipped(name, is_available) }
     }
 
     /// Whether another indexer would be left without this one.
@@ -429,7 +443,7 @@ mod tests {
             let is_available = |program: &str| available.contains(&program);
             let plan = Plan::with(directory.path(), &skipped, &is_available).expect("an indexer is there");
             let message = "it has a bug".to_owned();
-            let error = Error::Indexer { name, message, can_be_skipped: false, kept: Vec::new() };
+            let error = Error::Indexer { name, message, can_be_skipped: false };
             plan.explained(error, &is_available).to_string().contains(&format!("`--skip {name}` indexes without it"))
         };
         assert!(!advice("ctags", &[], &["ctags"]));
@@ -509,10 +523,12 @@ mod tests {
         std::fs::create_dir(directory.path().join("web")).expect("a directory");
         let lock = IndexLock::take(&directory.path().join("code.ful")).expect("a lock");
         let error = plan.run(&lock, &mut |_, _| {}).err().expect("the last one fails").to_string();
-        let kept = directory.path().join("code.ful-sh.scip");
+        let kept = ["code.ful-sh.scip", "code.ful-sh-1.scip"].map(|name| directory.path().join(name));
         assert!(error.starts_with("false failed: "), "{error}");
-        assert!(error.ends_with(&format!(" alone with --scip {}", kept.display())), "{error}");
-        assert!(kept.exists() && !directory.path().join("code.ful-sh-1.scip").exists());
+        let [of_root, of_web] = kept.each_ref().map(|path| path.display());
+        let named = format!("; finished outputs are kept until indexers run again: {of_root}, {of_web}");
+        assert!(error.ends_with(&named), "{error}");
+        assert!(kept.iter().all(|path| path.exists()));
     }
 
     #[cfg(unix)]

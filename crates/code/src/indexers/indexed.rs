@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, KeptOutput, Result};
 use crate::indexers::run::Temporary;
 use crate::indexers::stamps::Stamps;
 use crate::model::part::Part;
 use crate::source::{Source, Visit};
 
-/// The output of indexers. The files are removed when it is dropped.
+/// The output of indexers. The files are removed when it is dropped, except those that [`Source::failed`] keeps.
 pub struct Indexed {
     pub(super) outputs: Vec<Output>,
     /// The paths of the outputs from the directory on, if they are in it: an indexer may have read them.
@@ -41,15 +41,6 @@ impl Indexed {
     pub(super) fn of(directory: &Path) -> Self {
         let (own_paths, failures, changed) = (HashSet::new(), Vec::new(), RefCell::default());
         Self { outputs: Vec::new(), own_paths, failures, stamps: Stamps::of(directory), changed }
-    }
-
-    /// The error of an indexer that ends the run. What the others wrote stays: some take hours. Only what was written
-    /// for the whole directory can be read by itself.
-    pub(super) fn keeping(self, error: Error) -> Error {
-        let Error::Indexer { name, message, can_be_skipped, .. } = error else { return error };
-        let is_readable = |output: &Output| output.name != "ctags" && output.root.is_empty();
-        let kept = self.outputs.into_iter().filter(is_readable).map(|output| output.file.keep()).collect();
-        Error::Indexer { name, message, can_be_skipped, kept }
     }
 
     /// Which indexers failed in directories below the indexed one, and why. The index is then without what they find
@@ -86,10 +77,34 @@ impl Source for Indexed {
         };
         for output in &self.outputs {
             let is_of_ctags = output.name == "ctags";
-            let read = output.source.each(&mut |part| checked(part, is_of_ctags));
-            read.map_err(|error| output.explained(error))?;
+            output.source.each(&mut |part| checked(part, is_of_ctags))?;
         }
         Ok(())
+    }
+
+    /// Decides which outputs stay after a failure, of a later indexer or of the update: all that were finished, because
+    /// some take hours. One with an error stays for a report of it. Ctags is quick, and no option reads its output, so
+    /// that stays only with an error. Outputs without any sources are of no use.
+    fn failed(&self, error: Error) -> Error {
+        if matches!(error, Error::NoSources) {
+            return error;
+        }
+        let wrong = match &error {
+            Error::Index { path, .. } => self.outputs.iter().find(|output| output.file.path() == path),
+            _ => None,
+        };
+        let is_wrong = |output: &Output| wrong.is_some_and(|wrong| std::ptr::eq(wrong, output));
+        let mut outputs = Vec::new();
+        for output in self.outputs.iter().filter(|output| output.name != "ctags" || is_wrong(output)) {
+            output.file.keep();
+            let (path, root) = (output.file.path().to_owned(), output.root.clone());
+            outputs.push(KeptOutput { path, root, is_readable: !is_wrong(output) });
+        }
+        let error = match wrong {
+            Some(output) => output.wrong(&error),
+            None => error,
+        };
+        if outputs.is_empty() { error } else { Error::OutputsKept { error: Box::new(error), outputs } }
     }
 
     fn changed_files(&self) -> BTreeSet<String> {
@@ -102,21 +117,18 @@ impl Source for Indexed {
 }
 
 impl Output {
-    /// The error of what the indexer wrote names the indexer: the file is gone when the user reads it.
-    fn explained(&self, error: Error) -> Error {
-        let Error::Index { place, message, .. } = error else { return error };
-        let message = format!("its index is wrong: {place}: {message}");
-        let (name, can_be_skipped) = (self.name, self.can_be_skipped);
-        let error = Error::Indexer { name, message, can_be_skipped, kept: Vec::new() };
-        in_root(error, &self.root)
+    /// An error in the output, as one of the indexer.
+    fn wrong(&self, error: &Error) -> Error {
+        let (name, message) = (self.name, format!("its index is wrong: {error}"));
+        in_root(Error::Indexer { name, message, can_be_skipped: self.can_be_skipped }, &self.root)
     }
 }
 
 /// The error of an indexer, with the directory in which it ran.
 pub(super) fn in_root(error: Error, root: &str) -> Error {
     match error {
-        Error::Indexer { name, message, can_be_skipped, kept } if !root.is_empty() => {
-            Error::Indexer { name, message: format!("in {root}: {message}"), can_be_skipped, kept }
+        Error::Indexer { name, message, can_be_skipped } if !root.is_empty() => {
+            Error::Indexer { name, message: format!("in {root}: {message}"), can_be_skipped }
         }
         error => error,
     }

@@ -1,5 +1,6 @@
 //! Running an indexer: its messages are kept for errors, and it may take minutes.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ pub struct Run<'r> {
 /// known here: the error says no. [`Error::File`], if a disk is full: that is no fault of the indexer.
 pub fn run(run: Run<'_>, waiting: &mut dyn FnMut(Duration)) -> Result<()> {
     let Run { name, mut command, directory, output, log, lock, files } = run;
-    let failed = |message: String| Error::Indexer { name, message, can_be_skipped: false, kept: Vec::new() };
+    let failed = |message: String| Error::Indexer { name, message, can_be_skipped: false };
     let messages = File::create(log).map_err(Error::file(log, "be written"))?;
     let others = messages.try_clone().map_err(Error::file(log, "be written"))?;
     command.current_dir(directory);
@@ -131,8 +132,11 @@ fn probe(path: &Path) -> io::Result<()> {
     file.sync_data()
 }
 
-/// A file that goes when it is dropped.
-pub struct Temporary(PathBuf);
+/// A file that is removed when it is dropped, unless it is kept.
+pub struct Temporary {
+    path: PathBuf,
+    is_kept: Cell<bool>,
+}
 
 impl Temporary {
     /// The one at `path`, where a program will write it. Removes what a killed process has left there.
@@ -142,25 +146,26 @@ impl Temporary {
     pub fn at(path: PathBuf) -> Result<Self> {
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(&path, "be removed")(error)),
-            _ => Ok(Self(path)),
+            _ => Ok(Self { path, is_kept: Cell::new(false) }),
         }
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// Leaves the file there.
-    pub fn keep(mut self) -> PathBuf {
-        // No file has the empty path, which is dropped.
-        std::mem::take(&mut self.0)
+    pub fn keep(&self) {
+        self.is_kept.set(true);
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        if !self.is_kept.get() {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 

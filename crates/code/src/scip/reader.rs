@@ -37,7 +37,7 @@ impl ScipFile {
 
     /// As [`ScipFile::new`], if the indexer ran in the directory `below`, from `root` on: there the paths in the index
     /// begin.
-    pub(crate) fn of_root(path: impl Into<PathBuf>, root: impl Into<PathBuf>, below: &str) -> Self {
+    pub fn of_root(path: impl Into<PathBuf>, root: impl Into<PathBuf>, below: &str) -> Self {
         Self { path: path.into(), root: root.into(), below: below.to_owned(), outside: RefCell::default() }
     }
 }

@@ -163,7 +163,13 @@ impl<'c> Chunk<'c> {
 
     /// Removes events or parts of them, and returns the new value of the log. `kept` decides how much of each event
     /// stays; it is called for removed events too. Returns None if nothing changes.
-    pub fn without(&self, mut kept: impl FnMut(&Event<'c>) -> Kept) -> Option<Vec<u8>> {
+    pub fn without(&self, kept: impl FnMut(&Event<'c>) -> Kept) -> Option<Vec<u8>> {
+        self.reduced(kept).and_then(|(value, is_changed)| is_changed.then_some(value))
+    }
+
+    /// As [`Chunk::without`], also if nothing changes; the flag is true if something does. Returns None if the chunk is
+    /// damaged.
+    pub fn reduced(&self, mut kept: impl FnMut(&Event<'c>) -> Kept) -> Option<(Vec<u8>, bool)> {
         let mut bytes = vec![0; CHUNK_HEADER_BYTES];
         let (mut changed, mut begun) = (false, 0);
         let mut slots = self.slots();
@@ -187,13 +193,25 @@ impl<'c> Chunk<'c> {
             begun = end;
         }
         write_header(&mut bytes, self.time, self.count);
-        (changed && slots.is_whole()).then_some(bytes)
+        slots.is_whole().then_some((bytes, changed))
     }
 
     /// Whether it has ids of events, removed ones included.
     pub fn has_ids(&self) -> bool {
         self.slots().any(|slot| slot.event.id.is_some())
     }
+}
+
+/// Adds the events of the next chunk to a value of the log, which keeps its time. Both are from [`Chunk::reduced`], and
+/// the second begins where the first ends. Returns false, and adds nothing, if a chunk would be too long.
+pub fn join(value: &mut Vec<u8>, next: &[u8]) -> bool {
+    let is_short = value.len() + next.len() - CHUNK_HEADER_BYTES <= CHUNK_BYTES_MAX;
+    if is_short {
+        let [count, added] = [&value[..], next].map(|of| u32::from_le_bytes([of[8], of[9], of[10], of[11]]));
+        value[8..12].copy_from_slice(&(count + added).to_le_bytes());
+        value.extend_from_slice(&next[CHUNK_HEADER_BYTES..]);
+    }
+    is_short
 }
 
 /// What [`Chunk::without`] leaves of an event.
@@ -425,6 +443,29 @@ mod tests {
     }
 
     #[test]
+    fn chunks_that_keep_only_ids_are_joined_until_they_are_full() {
+        let value = chunk();
+        let reduced = |first: u64| {
+            let reduced = Chunk::parse(&first.to_be_bytes(), &value).unwrap().reduced(|_| Kept::Id).unwrap();
+            assert!(reduced.1, "payloads are removed");
+            reduced.0
+        };
+        let (mut joined, mut chunks) = (reduced(5), 1);
+        while join(&mut joined, &reduced(5 + 3 * chunks)) {
+            chunks += 1;
+        }
+        let events_bytes = reduced(5).len() - CHUNK_HEADER_BYTES;
+        assert_eq!(joined.len(), CHUNK_HEADER_BYTES + chunks as usize * events_bytes);
+        assert!(joined.len() + events_bytes > CHUNK_BYTES_MAX);
+        let chunk = Chunk::parse(&5_u64.to_be_bytes(), &joined).unwrap();
+        assert_eq!((chunk.time, chunk.end()), (Timestamp(77), Position(5 + 3 * chunks)));
+        let left: Vec<_> = chunk.slots().map(Slot::remains).collect();
+        assert!(left.iter().zip(5..).all(|(event, position)| event.position == Position(position)));
+        assert_eq!(left.iter().filter(|event| event.id.is_some()).count() as u64, chunks);
+        assert_eq!(chunk.reduced(|_| Kept::Id), Some((joined.clone(), false)));
+    }
+
+    #[test]
     fn damaged_bytes_end_early_and_never_panic() {
         let value = chunk();
         for length in 0..value.len() {
@@ -439,7 +480,7 @@ mod tests {
                 value[at] ^= 1 << bit;
                 let Some(chunk) = Chunk::parse(&[0; 8], &value) else { continue };
                 chunk.events().for_each(|event| assert!(event.tags.count() <= value.len()));
-                chunk.without(|_| Kept::Id);
+                chunk.reduced(|_| Kept::Id);
             }
         }
     }

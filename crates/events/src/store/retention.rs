@@ -6,12 +6,14 @@
 //! removed, so that a reader that misses one knows why. (3) Appends change no entry that this removes, and do not wait
 //! for it. (4) One call runs at a time: a second one would write chunks back that the first has removed. (5) The ids of
 //! removed events stay in the log while they are recognised, unless their stream was deleted. A chunk below the start
-//! of the log stays for them, without events. (6) An entry of the index leaves after the events of its parts: so the
-//! index names all chunks with events that the limits of a stream remove. The ids that these events have left are
-//! removed when they leave the window: the store notes up to where that is done. If the window is larger than before,
-//! the note goes back first. Ids that events of a stream have left may stay if it has no limits when they leave the
-//! window. (7) On a full disk the engine accepts commits that free more than they add. So the start of the log is
-//! raised by a commit that removes a chunk, and chunks are removed before others are rewritten.
+//! of the log stays for them, without events, or together with its neighbours as one chunk. (6) An entry of the index
+//! leaves after the events of its parts: so the index names all chunks with events that the limits of a stream remove.
+//! The ids that these events have left are removed when they leave the window: the store notes up to where that is
+//! done. If the window is larger than before, the note goes back first. Ids that events of a stream have left may stay
+//! if it has no limits when they leave the window. (7) On a full disk the engine accepts commits that free more than
+//! they add, and counts what is deleted, not what is replaced by less. So the start of the log is raised by a commit
+//! that removes a chunk. Chunks are removed before others are rewritten, and neighbours whose ids stay are deleted in
+//! favour of the first of them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::PoisonError;
@@ -22,7 +24,7 @@ use fulgurite::{Database, Isolation, Read, ReadTxn, UPDATE_ATTEMPTS, WriteTxn};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::ids::{Position, StreamId, Timestamp, Version};
-use crate::layout::chunk::{Chunk, Kept};
+use crate::layout::chunk::{Chunk, Kept, join};
 use crate::layout::keys;
 use crate::layout::parts::{self, Entry, Part};
 use crate::layout::stream::StreamRecord;
@@ -50,8 +52,67 @@ pub struct RetentionReport {
     pub start: Position,
     /// Chunks that were removed whole. Those that stay for ids of their events are among the rewritten ones.
     pub chunks_removed: u64,
-    /// Chunks from which events or ids were removed.
+    /// Chunks from which events or ids were removed, or that were joined.
     pub chunks_rewritten: u64,
+}
+
+/// Changes of the log that are to be committed.
+#[derive(Default)]
+struct Changes {
+    /// The start of the log, until a transaction has raised it.
+    start: Option<Position>,
+    removed: Vec<Position>,
+    rewritten: Vec<Rewritten>,
+    /// The last chunk that keeps ids, which the next one may join.
+    husk: Option<Husk>,
+}
+
+/// A new value of a chunk.
+struct Rewritten {
+    chunk: Position,
+    value: Vec<u8>,
+    /// The chunks after it whose places are in the value. They are removed.
+    joined: Vec<Position>,
+}
+
+impl Rewritten {
+    fn of(chunk: &Chunk<'_>, value: Vec<u8>) -> Self {
+        Self { chunk: chunk.first, value, joined: Vec::new() }
+    }
+}
+
+/// A chunk below the start of the log, and those that have joined it.
+struct Husk {
+    rewritten: Rewritten,
+    end: Position,
+    is_changed: bool,
+}
+
+impl Changes {
+    /// How many chunks are changed.
+    fn len(&self) -> usize {
+        self.removed.len() + self.rewritten.iter().map(|chunk| 1 + chunk.joined.len()).sum::<usize>()
+    }
+
+    /// Notes a chunk that keeps only ids. It joins the chunk before it, if that ends where this one begins.
+    fn keep_ids(&mut self, chunk: &Chunk<'_>, (value, is_changed): (Vec<u8>, bool)) {
+        if let Some(husk) = &mut self.husk
+            && husk.end == chunk.first
+            && join(&mut husk.rewritten.value, &value)
+        {
+            husk.rewritten.joined.push(chunk.first);
+            husk.end = chunk.end();
+            return;
+        }
+        self.finish_husk();
+        let rewritten = Rewritten::of(chunk, value);
+        self.husk = Some(Husk { rewritten, end: chunk.end(), is_changed });
+    }
+
+    fn finish_husk(&mut self) {
+        let husk = self.husk.take().filter(|husk| husk.is_changed || !husk.rewritten.joined.is_empty());
+        self.rewritten.extend(husk.map(|husk| husk.rewritten));
+    }
 }
 
 /// The limits of a stream, as versions and times.
@@ -116,32 +177,12 @@ impl EventStore {
         let wanted = self.start_by(txn, retention, now)?;
         let wanted = locate::chunk_start(txn, &self.shared.tables, wanted)?;
         let start = wanted.min(last).max(snapshot.start()?);
-        self.raise_start(txn, start)?;
         let mut report = RetentionReport { start, ..RetentionReport::default() };
         let limits = self.limits(txn, now)?;
         self.remove_chunks(txn, start, &limits, &mut report)?;
         self.remove_parts(txn, start, &limits)?;
         self.remove_lanes(txn, start)?;
         Ok(report)
-    }
-
-    /// Raises the start of the log. The first chunk leaves in the same commit, if it can.
-    fn raise_start(&self, before: &ReadTxn, start: Position) -> Result<()> {
-        let tables = &self.shared.tables;
-        if start <= locate::start_of_log(before, tables)? {
-            return Ok(());
-        }
-        let mut first = None;
-        if let Some((key, value)) = before.first(&tables.log)? {
-            let chunk = locate::parse(tables, &key, &value)?;
-            first = (chunk.first < start && !has_kept_ids(&chunk, self.ids_from(before)?)).then_some(chunk.first);
-        }
-        retry(&self.shared.db, |txn| {
-            if let Some(first) = first {
-                txn.delete(&tables.log, keys::number(first.0))?;
-            }
-            Ok(txn.put(&tables.meta, META_START, keys::number(start.0))?)
-        })
     }
 
     /// The first position whose id is recognised.
@@ -265,24 +306,27 @@ impl EventStore {
         if !limits.is_empty() && left < noted {
             note()?;
         }
-        let (mut removed, mut rewritten) = (Vec::new(), Vec::new());
+        let is_raised = start > locate::start_of_log(txn, tables)?;
+        let mut changes = Changes { start: is_raised.then_some(start), ..Changes::default() };
         let mut visit = |key: &[u8], value: &[u8]| {
             let chunk = locate::parse(tables, key, value)?;
             let is_below = chunk.first < start;
-            if is_below && !has_kept_ids(&chunk, ids_from) {
-                removed.push(chunk.first);
+            let kept = |event: &Event<'_>| {
+                let kept = limits.get(&event.stream).map_or(Kept::Whole, |limit| limit.kept(event));
+                let kept = if is_below { kept.min(Kept::Id) } else { kept };
+                if kept == Kept::Id && event.position < ids_from { Kept::Place } else { kept }
+            };
+            if !is_below {
+                changes.rewritten.extend(chunk.without(kept).map(|value| Rewritten::of(&chunk, value)));
+            } else if has_kept_ids(&chunk, ids_from) {
+                // A chunk that is damaged stays as it is.
+                if let Some(reduced) = chunk.reduced(kept) {
+                    changes.keep_ids(&chunk, reduced);
+                }
             } else {
-                let kept = |event: &Event<'_>| {
-                    let kept = limits.get(&event.stream).map_or(Kept::Whole, |limit| limit.kept(event));
-                    let kept = if is_below { kept.min(Kept::Id) } else { kept };
-                    if kept == Kept::Id && event.position < ids_from { Kept::Place } else { kept }
-                };
-                rewritten.extend(chunk.without(kept).map(|value| (chunk.first, value)));
+                changes.removed.push(chunk.first);
             }
-            match removed.len() + rewritten.len() >= CHANGES_MAX {
-                true => self.change_chunks(&mut removed, &mut rewritten, report),
-                false => Ok(()),
-            }
+            if changes.len() >= CHANGES_MAX { self.commit(&mut changes, report) } else { Ok(()) }
         };
         for range in [Position::START..start, scanned.clone()] {
             for entry in txn.range(&tables.log, keys::number(range.start.0)..keys::number(range.end.0))? {
@@ -297,7 +341,8 @@ impl EventStore {
                 visit(&key, &value)?;
             }
         }
-        self.change_chunks(&mut removed, &mut rewritten, report)?;
+        changes.finish_husk();
+        self.commit(&mut changes, report)?;
         match !limits.is_empty() && noted < left {
             // Without the note, the next call reads the same chunks again.
             true => note().or_else(|error| if is_without_room(&error) { Ok(()) } else { Err(error) }),
@@ -305,33 +350,55 @@ impl EventStore {
         }
     }
 
-    fn change_chunks(
-        &self,
-        removed: &mut Vec<Position>,
-        rewritten: &mut Vec<(Position, Vec<u8>)>,
-        report: &mut RetentionReport,
-    ) -> Result<()> {
-        let (db, log) = (&self.shared.db, &self.shared.tables.log);
-        let change = |removed: &[Position], rewritten: &[(Position, Vec<u8>)]| {
-            retry(db, |txn| {
-                removed.iter().try_for_each(|chunk| txn.delete(log, keys::number(chunk.0)).map(drop))?;
-                rewritten.iter().try_for_each(|(chunk, value)| Ok(txn.put(log, keys::number(chunk.0), value)?))
-            })
-        };
-        match change(removed, rewritten) {
-            Err(error) if is_without_room(&error) => {
-                change(removed, &[])?;
-                // What was removed makes room.
-                db.checkpoint()?;
-                rewritten.chunks(REWRITTEN_AT_ONCE).try_for_each(|some| change(&[], some))?;
-            }
+    /// Commits changes of the log, and empties the lists of them.
+    fn commit(&self, changes: &mut Changes, report: &mut RetentionReport) -> Result<()> {
+        let Changes { start, removed, rewritten, .. } = changes;
+        match self.change(*start, removed, rewritten) {
+            Err(error) if is_without_room(&error) => self.change_without_room(*start, removed, rewritten)?,
             changed => changed?,
         }
+        *start = None;
         report.chunks_removed += removed.len() as u64;
-        report.chunks_rewritten += rewritten.len() as u64;
+        report.chunks_rewritten += rewritten.iter().map(|chunk| 1 + chunk.joined.len() as u64).sum::<u64>();
         removed.clear();
         rewritten.clear();
         Ok(())
+    }
+
+    /// Makes changes by transactions that free more than they add, as far as there are any. The first one raises the
+    /// start of the log. Then there may be room for the others.
+    fn change_without_room(
+        &self,
+        mut start: Option<Position>,
+        removed: &[Position],
+        rewritten: &mut [Rewritten],
+    ) -> Result<()> {
+        if !removed.is_empty() {
+            self.change(start.take(), removed, &[])?;
+            self.shared.db.checkpoint()?;
+        }
+        rewritten.sort_by_key(|chunk| chunk.joined.is_empty());
+        let (joining, others) = rewritten.split_at(rewritten.partition_point(|chunk| !chunk.joined.is_empty()));
+        for some in joining.chunks(JOINED_AT_ONCE) {
+            self.change(start.take(), &[], some)?;
+            self.shared.db.checkpoint()?;
+        }
+        others.chunks(REWRITTEN_AT_ONCE).try_for_each(|some| self.change(start.take(), &[], some))?;
+        if start.is_some() { self.change(start, &[], &[]) } else { Ok(()) }
+    }
+
+    /// One transaction.
+    fn change(&self, start: Option<Position>, removed: &[Position], rewritten: &[Rewritten]) -> Result<()> {
+        let (tables, joined) = (&self.shared.tables, || rewritten.iter().flat_map(|chunk| &chunk.joined));
+        retry(&self.shared.db, |txn| {
+            for chunk in removed.iter().chain(joined()) {
+                txn.delete(&tables.log, keys::number(chunk.0))?;
+            }
+            for Rewritten { chunk, value, .. } in rewritten {
+                txn.put(&tables.log, keys::number(chunk.0), value)?;
+            }
+            start.map_or(Ok(()), |start| Ok(txn.put(&tables.meta, META_START, keys::number(start.0))?))
+        })
     }
 
     /// Removes entries of the index of streams whose events are gone, but not the last of a stream.
@@ -415,5 +482,7 @@ pub fn retry<T>(db: &Database, mut change: impl FnMut(&mut WriteTxn) -> Result<T
 const CHANGES_MAX: usize = 1000;
 /// So many chunks are less than an engine without room accepts at once.
 const REWRITTEN_AT_ONCE: usize = 16;
+/// So many chunks with those that have joined them. Such a chunk may be full, and the reserve of a small disk is small.
+const JOINED_AT_ONCE: usize = 4;
 /// If the index names more chunks, the whole log is read: a list of so many takes about 20 MB.
 const CHUNKS_MAX: usize = 1 << 20;

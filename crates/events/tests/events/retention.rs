@@ -368,19 +368,13 @@ fn noted(store: &fulgurite_events::EventStore) -> u64 {
 /// The first commit of retention was a put alone, which a full disk refuses.
 #[test]
 fn a_full_disk_refuses_appends_and_no_retention() {
-    let disk = FullDisk { inner: MemoryDisk::new(), available_bytes: Arc::new(AtomicU64::new(1 << 30)) };
-    let db = Database::options().disk(Arc::new(disk.clone())).background(false).create(true).open("a.ful").unwrap();
-    let store = EventStore::open_in(&db).unwrap();
+    let (disk, store) = on_disk();
     let append = |stream: &str| store.append(stream, Expected::Any, &vec![EventData::new("x", &[1; 1000]); 5]);
     for round in 0..100 {
         append(&format!("s{}", round % 10)).unwrap();
     }
     store.truncate_before("s1", Version(48)).unwrap();
-    // No more than the engine keeps for deleting.
-    disk.available_bytes.store(24 << 20, Ordering::SeqCst);
-    db.checkpoint().unwrap();
-    let full = (0..10).find_map(|_| append("late").err()).expect("the disk is full");
-    assert!(matches!(&full, Error::Engine(error) if matches!(**error, fulgurite::Error::DiskFull { .. })), "{full}");
+    disk.fill(&store);
 
     let mut expected = all(&store.snapshot().unwrap());
     let report = store.apply_retention(&Retention { count_max: Some(250), ..Retention::default() }).unwrap();
@@ -391,11 +385,104 @@ fn a_full_disk_refuses_appends_and_no_retention() {
     assert!(snapshot.check().unwrap().is_sound());
 }
 
+/// The oldest chunk was to be rewritten, which a full disk refuses, so nothing was removed.
+#[test]
+fn a_full_disk_refuses_no_retention_of_events_whose_ids_are_recognised() {
+    // The changes of the second store are too large for one commit.
+    for (rounds, count, payload_bytes, joined) in [(100, 5, 1000, 39), (200, 55, 100, 3)] {
+        let (disk, store) = on_disk();
+        let payload = vec![1; payload_bytes];
+        let append = |store: &EventStore, round: u8| {
+            let id = |number: u8| [round, number].repeat(8).try_into().unwrap();
+            let events: Vec<_> = (0..count).map(|number| EventData::new("x", &payload).id(id(number))).collect();
+            store.append(format!("s{}", round % 10), Expected::Any, &events).unwrap()
+        };
+        let appended: Vec<_> = (0..rounds).map(|round| append(&store, round)).collect();
+        disk.fill(&store);
+
+        let mut expected = all(&store.snapshot().unwrap());
+        let kept = u64::from(rounds / 4) * u64::from(count);
+        let report = store.apply_retention(&Retention { count_max: Some(kept), ..Retention::default() }).unwrap();
+        let removed = report.start.0 / u64::from(count);
+        let wanted = expected.last().unwrap().position.0 + 1 - kept;
+        assert_eq!(report.start.0, wanted - wanted % u64::from(count), "chunks stay whole");
+        assert_eq!((report.chunks_removed, report.chunks_rewritten), (0, removed));
+        expected.retain(|event| event.position >= report.start);
+        let snapshot = store.snapshot().unwrap();
+        assert_eq!(all(&snapshot), expected);
+        assert!(snapshot.check().unwrap().is_sound());
+        // Of the events before, the log has headers and ids, in few chunks.
+        let log = snapshot.txn().open_table("events.log").unwrap();
+        let before = snapshot.txn().range(&log, ..report.start.0.to_be_bytes()).unwrap();
+        let lengths: Vec<usize> = before.map(|entry| entry.unwrap().1.len()).collect();
+        let chunks = removed.div_ceil(joined);
+        assert_eq!(lengths.len() as u64, chunks);
+        assert_eq!(lengths.iter().sum::<usize>() as u64, 16 * chunks + (24 + 16) * report.start.0);
+        // All ids are still recognised, also after an opening.
+        let db = store.database().clone();
+        drop((snapshot, store));
+        let store = EventStore::open_in(&db).unwrap();
+        for (round, before) in (0..rounds).zip(appended) {
+            let again = append(&store, round);
+            assert_eq!((again.repeated, again.position), (true, before.position), "round {round}");
+        }
+    }
+}
+
+#[test]
+fn neighbours_that_keep_only_ids_are_one_chunk_until_the_ids_leave_the_window() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path(), 100);
+    for number in 0..90_u8 {
+        store.append("a", Expected::Any, &[event("x").id([number; 16])]).unwrap();
+    }
+    let keep = |count: u64| {
+        let report = store.apply_retention(&Retention { count_max: Some(count), ..Retention::default() }).unwrap();
+        let snapshot = store.snapshot().unwrap();
+        assert!(snapshot.check().unwrap().is_sound());
+        let log = snapshot.txn().open_table("events.log").unwrap();
+        let chunks = snapshot.txn().range(&log, ..report.start.0.to_be_bytes()).unwrap().count();
+        (all(&snapshot).len(), report.chunks_removed, report.chunks_rewritten, chunks)
+    };
+    assert_eq!(keep(40), (40, 0, 50, 1));
+    // The joint chunk and those that join it.
+    assert_eq!(keep(10), (10, 0, 31, 1));
+    assert_eq!(keep(10), (10, 0, 0, 1), "nothing changes");
+    let again = store.append("a", Expected::Any, &[event("x").id([7; 16])]).unwrap();
+    assert_eq!((again.position, again.repeated), (Position(7), true));
+    // Some ids leave the window, then all that are below the start of the log.
+    store.append("a", Expected::Any, &[event("y"); 60]).unwrap();
+    assert!(!store.append("a", Expected::Any, &[event("x").id([7; 16])]).unwrap().repeated);
+    assert!(store.append("a", Expected::Any, &[event("x").id([77; 16])]).unwrap().repeated);
+    keep(61);
+    store.append("a", Expected::Any, &[event("y"); 100]).unwrap();
+    assert_eq!(keep(100).3, 0);
+}
+
+/// A store on a disk whose free space the test sets.
+fn on_disk() -> (FullDisk, EventStore) {
+    let disk = FullDisk { inner: MemoryDisk::new(), available_bytes: Arc::new(AtomicU64::new(1 << 30)) };
+    let db = Database::options().disk(Arc::new(disk.clone())).background(false).create(true).open("a.ful").unwrap();
+    (disk, EventStore::open_in(&db).unwrap())
+}
+
 /// A disk in memory whose file system says how many bytes are free.
 #[derive(Clone, Debug)]
 struct FullDisk {
     inner: MemoryDisk,
     available_bytes: Arc<AtomicU64>,
+}
+
+impl FullDisk {
+    /// Leaves no more than the engine keeps for deleting, and appends to the store until it refuses.
+    fn fill(&self, store: &EventStore) {
+        self.available_bytes.store(24 << 20, Ordering::SeqCst);
+        store.database().checkpoint().unwrap();
+        let events = vec![EventData::new("x", &[1; 1000]); 5];
+        let error = (0..10).find_map(|_| store.append("late", Expected::Any, &events).err()).expect("the disk is full");
+        let Error::Engine(full) = error else { panic!("{error}") };
+        assert!(matches!(*full, fulgurite::Error::DiskFull { .. }), "{full}");
+    }
 }
 
 impl ForwardDisk for FullDisk {

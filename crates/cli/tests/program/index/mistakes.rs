@@ -232,6 +232,52 @@ mod indexers {
         assert!(!run.messages.contains("--exclude main.py"), "{run:?}");
     }
 
+    /// The output of hours was removed, and the malformed index too, which its user wanted to report.
+    #[test]
+    fn outputs_stay_if_one_is_malformed_and_the_message_has_the_command_for_the_others() {
+        let project = StandIns::new(&["scip-go", "scip-python"]);
+        project.finds("scip-python", &[("main.py", 2), ("other.py", 1)]);
+        project.directory.file("scip-go.scip", [0xff; 100]);
+        let failed = project.index(&["--exclude", "it's/other", "--exclude", "other.py", "--whole"]);
+        for part in ["scip-go failed: its index is wrong: /", "code.ful-scip-go.scip: byte 0: ", "; index the others "]
+        {
+            assert!(failed.code == 1 && failed.messages.contains(part), "{failed:?}");
+        }
+        assert_eq!(project.directory.read("code.ful-scip-go.scip"), [0xff; 100]);
+        let run = project.follow(&failed.messages);
+        assert!(run.code == 0 && run.messages.contains("1 file: 1 added, 0 changed, 0 removed"), "{run:?}");
+        // The next run of indexers removes the outputs.
+        project.finds("scip-go", &[("main.go", 2)]);
+        project.index(&[]).ok();
+        let names = project.directory.names();
+        assert!(!names.iter().any(|name| name.starts_with("code.ful-scip")), "{names:?}");
+        // If nothing else is there to index, there is no command.
+        project.directory.file("scip-go.scip", [0xff; 100]);
+        let failed = project.index(&["--skip", "scip-python"]);
+        let kept = "; finished outputs are kept until indexers run again\n";
+        assert!(failed.code == 1 && failed.messages.ends_with(kept), "{failed:?}");
+    }
+
+    #[test]
+    fn the_output_of_an_indexer_in_a_subdirectory_stays_if_another_indexer_fails() {
+        let project = StandIns::new(&["scip-go", "scip-python"]);
+        std::fs::remove_file(project.directory.path("project/main.py")).unwrap();
+        std::fs::create_dir(project.directory.path("project/a b")).unwrap();
+        for name in ["project/a b/main.py", "project/a b/pyproject.toml", "scip-go.fails"] {
+            project.directory.file(name, "");
+        }
+        project.finds("scip-python", &[("main.py", 2)]);
+        let failed = project.index(&[]);
+        assert!(failed.code == 1 && failed.messages.contains(" --scip-in 'a b' /"), "{failed:?}");
+        let run = project.follow(&failed.messages);
+        assert!(run.code == 0 && run.messages.contains("1 file: 1 added, 0 changed, 0 removed"), "{run:?}");
+        let files = project.directory.run(&["facts", "query", "code.ful", "code.File _"]);
+        assert!(files.text().contains("a b/main.py"), "{files:?}");
+        let outside = ["facts", "index", "project", "--scip-in", "../x", "scip-python.scip"];
+        let message = project.directory.run(&outside).fails(1);
+        assert!(message.contains("--scip-in ../x: not a path that begins at the indexed directory"), "{message}");
+    }
+
     /// The indexer ran on, and could write to the files of the next run.
     #[test]
     fn an_indexer_ends_when_the_program_is_killed_and_leaves_no_files() {

@@ -356,6 +356,14 @@ impl StandIns {
         Run::of(program.output().unwrap())
     }
 
+    /// Runs the command that the message of a failure has for the outputs that are kept.
+    fn follow(&self, message: &str) -> Run {
+        let (_, command) = message.split_once(" alone with `fulgurite ").unwrap();
+        let (command, _) = command.split_once('`').unwrap();
+        let mut shell = self.directory.command("/bin/sh");
+        Run::of(shell.args(["-c", &format!("'{}' {command}", crate::fixture::PROGRAM)]).output().unwrap())
+    }
+
     /// The paths and lines where `area` is used.
     fn uses(&self) -> Vec<String> {
         let run = self.directory.run(&["facts", "references", "code.ful", "area", "--format", "csv"]);
@@ -408,7 +416,9 @@ fn an_indexer_that_fails_leaves_the_index_as_it_was_and_can_be_skipped() {
     assert_eq!(failed.code, 1, "{failed:?}");
     let expected = "fulgurite: scip-go failed: exit status: 3: half; the index was not changed; `--skip scip-go`";
     assert!(failed.messages.contains(expected), "{}", failed.messages);
-    assert!(failed.messages.contains("can be indexed alone with --scip "), "{}", failed.messages);
+    let kept = "; finished outputs are kept until indexers run again; index them alone with `fulgurite facts index \
+                project --database code.ful --scip /";
+    assert!(failed.messages.contains(kept), "{}", failed.messages);
     std::fs::remove_file(project.directory.path("scip-go.fails")).unwrap();
     // The output of the other one is kept.
     std::fs::remove_file(project.directory.path("code.ful-scip-python.scip")).unwrap();

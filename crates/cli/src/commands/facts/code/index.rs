@@ -2,9 +2,11 @@
 
 use std::cell::RefCell;
 use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
-use fulgurite_code::{Error, IndexLock, Plan, ScipFile, Source, Step, Updated, Without};
+use clap::ValueEnum;
+use fulgurite_code::{Error, IndexLock, KeptOutput, Plan, ScipFile, Source, Step, Updated, Without};
 
 use crate::arguments::code::Index;
 use crate::commands::facts::database::explain_code;
@@ -31,13 +33,7 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
         });
     };
     let source = Without::new(&*source, &arguments.exclude);
-    let updated = lock.update(&source, arguments.whole, &mut tell).map_err(|error| match error {
-        error @ Error::NoSources => {
-            let place = arguments.scip.first().unwrap_or(&arguments.directory);
-            Failure::Message(format!("{}: {error}", place.display()))
-        }
-        error => explain_code(error),
-    })?;
+    let updated = lock.update(&source, arguments.whole, &mut tell).map_err(|error| explain(error, arguments))?;
     let elapsed = progress.borrow().elapsed();
     drop(progress);
     if let Some(damaged) = &updated.damaged {
@@ -50,7 +46,7 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
     report_absent(arguments);
     report_outside(&updated.outside);
     report_left_out(&updated.left_out);
-    if !arguments.scip.is_empty() && updated.removed > 0 {
+    if arguments.reads_scip() && updated.removed > 0 {
         let left = counted(updated.removed, "file has", "files have");
         let _ = writeln!(std::io::stderr(), "{left} left the index; if a SCIP file was cut off, write it again");
     }
@@ -58,11 +54,66 @@ pub fn run(arguments: &Index) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The failure of an error. If outputs of indexers are kept, it has the command that indexes them.
+fn explain(error: Error, arguments: &Index) -> Failure {
+    match error {
+        Error::NoSources => {
+            let place = arguments.scip.first().or(arguments.scip_in.get(1)).unwrap_or(&arguments.directory);
+            Failure::Message(format!("{}: {error}", place.display()))
+        }
+        Error::OutputsKept { error, outputs } => {
+            let failure = explain(*error, arguments);
+            let mut message = format!("{failure}; finished outputs are kept until indexers run again");
+            if outputs.iter().any(|output| output.is_readable) {
+                let those = if outputs.iter().all(|output| output.is_readable) { "them" } else { "the others" };
+                message += &format!("; index {those} alone with `{}`", continued(arguments, &outputs));
+            }
+            failure.reworded(message)
+        }
+        error => explain_code(error),
+    }
+}
+
+/// The command that indexes what is kept, for a shell.
+fn continued(arguments: &Index, outputs: &[KeptOutput]) -> String {
+    let Index { directory, database, exclude, whole, backend, .. } = arguments;
+    let mut words = ["fulgurite", "facts", "index"].map(str::to_owned).to_vec();
+    let mut add = |option: &str, values: &[&Path]| {
+        words.extend((!option.is_empty()).then(|| option.to_owned()));
+        words.extend(values.iter().map(|value| quoted(&value.to_string_lossy())));
+    };
+    add("", &[directory]);
+    add("--database", &[database]);
+    exclude.iter().for_each(|path| add("--exclude", &[path.as_ref()]));
+    if *whole {
+        add("--whole", &[]);
+    }
+    if let Some(value) = backend.as_ref().and_then(ValueEnum::to_possible_value) {
+        add("--backend", &[value.get_name().as_ref()]);
+    }
+    for KeptOutput { path, root, .. } in outputs.iter().filter(|output| output.is_readable) {
+        match root.as_str() {
+            "" => add("--scip", &[path]),
+            root => add("--scip-in", &[root.as_ref(), path]),
+        }
+    }
+    words.join(" ")
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=+,@".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// Says which paths to leave out do not exist, such as mistyped ones and patterns. The sources of a SCIP file need not
 /// be there.
 fn report_absent(arguments: &Index) {
-    let Index { directory, scip, exclude, .. } = arguments;
-    for path in exclude.iter().filter(|path| scip.is_empty() && !directory.join(path).exists()) {
+    let Index { directory, exclude, .. } = arguments;
+    for path in exclude.iter().filter(|path| !arguments.reads_scip() && !directory.join(path).exists()) {
         let (directory, path) = (directory.display(), printable(path));
         let _ = writeln!(std::io::stderr(), "{directory}: --exclude {path}: there is no such file or directory");
     }
@@ -99,8 +150,9 @@ fn source(
     progress: &RefCell<Progress>,
 ) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
     let directory = &arguments.directory;
-    if !arguments.scip.is_empty() {
-        let files = arguments.scip.iter().map(|path| Box::new(ScipFile::new(path, directory)) as Box<dyn Source>);
+    if arguments.reads_scip() {
+        let files = arguments.scip_files().map_err(Failure::Message)?.into_iter();
+        let files = files.map(|(path, root)| Box::new(ScipFile::of_root(path, directory, &root)) as Box<dyn Source>);
         return Ok((Box::new(files.collect::<Vec<_>>()), Vec::new()));
     }
     let plan = Plan::without(directory, &arguments.skip).map_err(explain_code)?;
@@ -118,7 +170,7 @@ fn source(
             let _ = writeln!(std::io::stderr(), "{}", printable(&running(&runs, run, elapsed)));
         }
     });
-    let indexed = indexed.map_err(explain_code)?;
+    let indexed = indexed.map_err(|error| explain(error, arguments))?;
     let failures = indexed.failures();
     Ok((Box::new(indexed), failures))
 }
