@@ -8,8 +8,8 @@ use std::time::Duration;
 
 /// Ends a fault that nobody has ended in time.
 ///
-/// Linux 6.18 can repeat a write to a shortened loop device for ever. The process that waits for it cannot be killed,
-/// and whoever waits for that process waits for ever too, until the device has its length again.
+/// Linux 6.18 can repeat a write to a shortened loop device for ever. The process that waits for it cannot be killed
+/// until the device has its length again, and the parent waits for that process.
 #[derive(Debug, Default)]
 pub(super) struct Release {
     running: Option<(Sender<()>, JoinHandle<()>)>,
