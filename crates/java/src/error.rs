@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use fulgurite::Error;
@@ -76,21 +77,36 @@ fn kind_of_checkpoint(error: &CheckpointError) -> &'static str {
     }
 }
 
-/// The text of an error of the engine. Each class loader has a copy of this library, and takes the lock of another copy
-/// for that of another process. The pid alone proves nothing: processes of different containers can have the same one.
-/// A database that does not exist cannot be opened read-only.
+/// The text of an error of the engine. A database that does not exist cannot be opened read-only.
 fn text_of_engine(error: &Error) -> String {
     match error {
-        Error::Locked { path, pid: Some(pid), is_here: false } if *pid == std::process::id() => format!(
-            "{}: open for writing by pid {pid}, the id of this process: in another class loader, or by a process of \
-             another container; close it there, wait for it, or open read-only",
-            path.display()
-        ),
-        Error::Io { operation: "lock", path, .. } if !database_of(path).exists() => {
-            error.to_string().replace("; or open read-only", "; choose another one")
+        Error::Locked { path, pid: Some(pid), is_here: false } if *pid == std::process::id() => {
+            format!("{}; close it there, wait for it, or open read-only", text_of_holder(path, Some(*pid)))
+        }
+        Error::Io { operation: "lock", path, source } if is_forbidden(source) && !database_of(path).exists() => {
+            let remedy = "the directory must be writable, for the lock and the log; choose another one";
+            format!("{}: lock failed: {source}; {remedy}", path.display())
         }
         error => error.to_string(),
     }
+}
+
+/// What has a file open. Each class loader has a copy of this library, and takes the lock of another copy for that of
+/// another process. The pid alone proves nothing: processes of different containers can have the same one.
+fn text_of_holder(path: &Path, pid: Option<u32>) -> String {
+    let path = path.display();
+    match pid {
+        Some(pid) if pid == std::process::id() => format!(
+            "{path}: open for writing by pid {pid}, the id of this process: in another class loader, or by a process \
+             of another container"
+        ),
+        Some(pid) => format!("{path}: another process has this store open for writing (pid {pid})"),
+        None => format!("{path}: another process has this store open for writing"),
+    }
+}
+
+fn is_forbidden(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
 }
 
 /// The database of a lock, whose name is that of the database and `-lock`.
@@ -110,6 +126,19 @@ fn text_of_store(error: &fulgurite_rdf::Error) -> String {
 }
 
 impl Failure {
+    /// The error of a store that cannot be opened. Programs can share a store by a server, and do not wait for it.
+    pub fn of_opening(error: fulgurite_rdf::Error) -> Self {
+        match error {
+            fulgurite_rdf::Error::Engine(Error::Locked { path, pid, is_here: false }) => {
+                let holder = text_of_holder(&path, pid);
+                let remedy = "shut it down there, open it read-only here (readOnly), or let both programs use a server \
+                              (`fulgurite rdf serve`)";
+                Self::Explained("LOCKED", format!("{holder}; {remedy}"))
+            }
+            error => error.into(),
+        }
+    }
+
     /// The kind of the error, and its text.
     pub fn kind_and_text(&self) -> (&'static str, String) {
         match self {
@@ -205,15 +234,46 @@ mod tests {
     }
 
     #[test]
+    fn a_locked_store_has_the_remedies_of_a_store_whatever_the_engine_advises() {
+        let own = std::process::id();
+        for (pid, holder) in [
+            (None, "another process has this store open for writing; ".to_owned()),
+            (Some(own + 1), format!("another process has this store open for writing (pid {}); ", own + 1)),
+            (Some(own), format!("open for writing by pid {own}, the id of this process: in another class loader")),
+        ] {
+            let error = Error::Locked { path: "a;b.ful".into(), pid, is_here: false };
+            let (kind, text) = Failure::of_opening(error.into()).kind_and_text();
+            assert_eq!(kind, "LOCKED");
+            assert!(text.starts_with(&format!("a;b.ful: {holder}")), "{text}");
+            let remedy = "; shut it down there, open it read-only here (readOnly), or let both programs use a server";
+            assert!(text.contains(remedy) && !text.contains("wait for it"), "{text}");
+        }
+        // The remedy of the engine is right.
+        let here = || Error::Locked { path: "a.ful".into(), pid: Some(own), is_here: true };
+        let (kind, text) = Failure::of_opening(here().into()).kind_and_text();
+        assert_eq!((kind, text), ("LOCKED", here().to_string()));
+    }
+
+    #[test]
     fn a_new_database_without_a_lock_is_not_to_be_opened_read_only() {
-        let text = |database: &Path| {
-            let source = std::io::ErrorKind::ReadOnlyFilesystem.into();
+        let error = |database: &Path, kind: ErrorKind| {
             let path = PathBuf::from(format!("{}-lock", database.display()));
-            Failure::from(Error::Io { operation: "lock", path, source }).kind_and_text().1
+            Error::Io { operation: "lock", path, source: kind.into() }
         };
+        let text = |error| Failure::from(error).kind_and_text().1;
         let existing = std::env::current_exe().unwrap();
-        let remedy = "the directory must be writable, for the lock and the log; ";
-        assert!(text(&existing).ends_with(&format!("{remedy}or open read-only")));
-        assert!(text(&existing.with_extension("ful")).ends_with(&format!("{remedy}choose another one")));
+        let new = existing.with_extension("ful");
+        for kind in [ErrorKind::ReadOnlyFilesystem, ErrorKind::PermissionDenied] {
+            // The text of the engine, which advises to open read-only.
+            let of_engine = error(&existing, kind).to_string();
+            assert!(of_engine.contains("read-only"), "{of_engine}");
+            assert_eq!(text(error(&existing, kind)), of_engine);
+            let refused = text(error(&new, kind));
+            assert!(refused.starts_with(&format!("{}-lock: lock failed: ", new.display())), "{refused}");
+            assert!(refused.ends_with("must be writable, for the lock and the log; choose another one"), "{refused}");
+            assert!(!refused.contains("open read-only"), "{refused}");
+        }
+        let other = || error(&new, ErrorKind::TimedOut);
+        assert_eq!(text(other()), other().to_string());
     }
 }

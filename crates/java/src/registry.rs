@@ -123,12 +123,20 @@ impl Object {
         lock(writing)
     }
 
-    /// The RDF store.
+    /// The RDF store and its opening.
     ///
     /// # Errors
     /// [`Failure::Invalid`] if it is another object.
+    pub fn opened_store(&self) -> Result<&OpenedStore> {
+        if let Self::Store(opened) = self { Ok(opened) } else { Err(self.is_not("store")) }
+    }
+
+    /// The RDF store.
+    ///
+    /// # Errors
+    /// As [`Object::opened_store`].
     pub fn store(&self) -> Result<&Store> {
-        if let Self::Store(opened) = self { Ok(&opened.store) } else { Err(self.is_not("store")) }
+        Ok(&self.opened_store()?.store)
     }
 
     /// The snapshot of an RDF store.

@@ -1,5 +1,6 @@
 //! Tables.
 
+use fulgurite::keys::Type;
 use fulgurite::{MergeOperator, TableOptions};
 use jni::objects::{JClass, JObjectArray, JString};
 use jni::sys::{jint, jlong};
@@ -56,6 +57,19 @@ fn options(flags: jint, align: jint, operator: jint) -> Result<TableOptions> {
     Ok(options.merge(*operator))
 }
 
+/// Returns the name of a type. An empty name is that of bytes, as tables store it.
+///
+/// # Errors
+/// [`Failure::Invalid`] if no type has the name: tools and other languages could not read the table.
+fn checked_type(name: String, option: &str) -> Result<String> {
+    if !name.is_empty()
+        && let Err(error) = name.parse::<Type>()
+    {
+        return Err(Failure::Invalid(format!("{option}: {error}; the types are {}", Type::NAMES)));
+    }
+    Ok(name)
+}
+
 /// Creates a table. `function` is the name of a merge function, or null.
 #[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
 fn create_table<'l>(
@@ -74,9 +88,9 @@ fn create_table<'l>(
     if !function.is_null() {
         options = options.merge_function(text(env, &function)?);
     }
-    let [key_type, value_type] = [0, 1].map(|index| {
+    let [key_type, value_type] = [(0, "keyType"), (1, "valueType")].map(|(index, option)| {
         let name = types.get_element(env, index)?;
-        text(env, &name)
+        checked_type(text(env, &name)?, option)
     });
     let options = options.key_type(key_type?).value_type(value_type?);
     let database = REGISTRY.database(database)?;

@@ -316,8 +316,8 @@ impl<'t> Iterator for Seek<'t> {
     }
 }
 
-/// Whether `key` begins with `prefix`. An empty slice can have an address without memory. For that, `memcmp` of the GNU C
-/// Library with AVX-512 takes 100 ns on Intel's processors: it loads no byte, but the load faults and is repeated.
+/// Whether `key` begins with `prefix`. An empty slice can have an address without memory. For such an address, `memcmp`
+/// of the GNU C Library with AVX-512 takes 100 ns on Intel's processors: it loads no byte, but the load faults.
 #[inline]
 fn begins_with(key: &[u8], prefix: &[u8]) -> bool {
     prefix.is_empty() || key.starts_with(prefix)

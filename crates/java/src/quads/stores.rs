@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use fulgurite_handles::Opening;
-use fulgurite_rdf::{IsolationLevel, Order, Store, StoreOptions};
+use fulgurite_rdf::{IsolationLevel, Order, Store, StoreOptions, SweepOptions};
 use jni::objects::{JByteArray, JClass, JLongArray, JString};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
@@ -18,7 +18,7 @@ use crate::error::{Failure, Result, Throw};
 use crate::quads::reads::term_ids;
 use crate::registry::{Object, OpenedStore, REGISTRY};
 
-const _: [NativeMethod<'_>; 8] = [
+const _: [NativeMethod<'_>; 9] = [
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
         static extern fn open_store(path: JString, options: jlong[], indexes: JString) -> jlong,
@@ -51,6 +51,10 @@ const _: [NativeMethod<'_>; 8] = [
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
         static extern fn current_terms(store: jlong, ids: jlong[], count: jint) -> jbyte[],
     },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn sweep(store: jlong) -> jlong,
+    },
 ];
 
 /// Opens a store. `indexes` has the orders of a new store, separated by commas, or is empty for the default.
@@ -75,7 +79,7 @@ fn open_store<'l>(
     check_not_merging()?;
     let opening = Opening::of(&path);
     let mut objects = opening.lock();
-    let store = Store::open_with(options, path, store_options)?;
+    let store = Store::open_with(options, path, store_options).map_err(Failure::of_opening)?;
     *objects += 1;
     drop(objects);
     Ok(REGISTRY.add(Object::Store(OpenedStore { store, opening })))
@@ -126,4 +130,22 @@ fn current_terms<'l>(
     let mut bytes = Vec::new();
     snapshot.terms(&ids, &mut |term| push_term(&mut bytes, term))?;
     array(env, &bytes)
+}
+
+/// Removes unused terms, and returns how many. Another object of this process could have ids of them, so it is refused
+/// while there is one, and none is opened meanwhile.
+fn sweep<'l>(_: &mut Env<'l>, _: JClass<'l>, store: jlong) -> Result<jlong> {
+    check_not_merging()?;
+    REGISTRY.with(store, |object| {
+        let OpenedStore { store, opening } = object.opened_store()?;
+        let objects = opening.lock();
+        if *objects > 1 {
+            let path = store.database().path().display();
+            let text = format!(
+                "{path}: this process has it open more than once; close the other stores and databases before a sweep"
+            );
+            return Err(Failure::Explained("ALREADY_OPEN", text));
+        }
+        Ok(store.sweep(&SweepOptions::new())?.removed.cast_signed())
+    })
 }

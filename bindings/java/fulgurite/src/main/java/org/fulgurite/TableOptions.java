@@ -91,7 +91,8 @@ public final class TableOptions {
 
     /**
      * Sets the name of the type of the keys, which the database records and {@link Table#keyType} returns. {@link
-     * org.fulgurite.typed.TypedTable} sets it. Default: none.
+     * org.fulgurite.typed.TypedTable} sets it. Default: none. A name of no type is an error of the call that creates the
+     * table.
      *
      * @param name the name, such as {@code u64}
      * @return this
@@ -102,8 +103,8 @@ public final class TableOptions {
     }
 
     /**
-     * Sets the name of the type of the values. {@link MergeOperator}s read and write numbers of this type. Default:
-     * none.
+     * Sets the name of the type of the values, as {@link #keyType}. {@link MergeOperator}s read and write numbers of
+     * this type. Default: none.
      *
      * @param name the name, such as {@code i64}
      * @return this

@@ -172,10 +172,11 @@ public final class BulkLoad {
      * Loads the files.
      *
      * @return what was loaded
-     * @throws SailException if a file cannot be read or is malformed, or the thread is interrupted; nothing is loaded
-     *     then
+     * @throws SailException if a file cannot be read or is malformed, the store is only read, or the thread is
+     *     interrupted; nothing is loaded then
      */
     public Report run() {
+        store.requireWritable();
         long[] counts = new long[5];
         listenerHasFailed = false;
         Handle load = new Handle(this, NativeQuads.newLoad(), "load", false, Handle.newSet());

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.rdf4j.common.transaction.IsolationLevels;
 import org.eclipse.rdf4j.model.ValueFactory;
 import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
@@ -16,6 +17,7 @@ import org.eclipse.rdf4j.query.algebra.evaluation.federation.FederatedServiceRes
 import org.eclipse.rdf4j.repository.sparql.federation.SPARQLServiceResolver;
 import org.eclipse.rdf4j.sail.NotifyingSailConnection;
 import org.eclipse.rdf4j.sail.SailException;
+import org.eclipse.rdf4j.sail.SailReadOnlyException;
 import org.eclipse.rdf4j.sail.config.SailConfigException;
 import org.eclipse.rdf4j.sail.helpers.AbstractNotifyingSail;
 import org.fulgurite.exceptions.ClosedException;
@@ -30,6 +32,7 @@ import org.fulgurite.rdf4j.internal.CommittedTerms;
 import org.fulgurite.rdf4j.internal.OtherStore;
 import org.fulgurite.rdf4j.internal.SailErrors;
 import org.fulgurite.rdf4j.internal.StoreLockedException;
+import org.fulgurite.rdf4j.queries.ParsedQueries;
 import org.fulgurite.rdf4j.queries.StoreEvaluationStrategyFactory;
 import org.fulgurite.rdf4j.values.IriCache;
 import org.fulgurite.rdf4j.values.ValueCache;
@@ -63,23 +66,25 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
 
     private static final int OPTIONS = 15;
     private static final int OPTION_CREATE = 0;
+    private static final int OPTION_READ_ONLY = 1;
     private static final int OPTION_CACHE_BYTES = 3;
     private static final int OPTION_DURABILITY = 6;
     private static final int OPTION_CHECKPOINT_MILLIS = 14;
     private static final long OPTION_DEFAULT = Long.MIN_VALUE;
 
     private final FulguriteStoreConfig config;
+    private final ParsedQueries parsedQueries = new ParsedQueries();
     private final Set<Handle> views = Handle.newSet();
     private final Object snapshotLock = new Object();
+
+    /** Connections that are not closed. They are counted under the read lock of {@link #initializationLock}. */
+    private final AtomicInteger connections = new AtomicInteger();
 
     /** The newest state that was read; null if it is not known. Changed under {@link #snapshotLock}. */
     private volatile StoreView snapshot;
 
     private volatile CommittedTerms committed;
     private volatile IriCache iris;
-
-    /** Values that queries have read; null if none are kept. */
-    private volatile ValueCache values;
 
     private volatile Handle handle;
     private File temporary;
@@ -124,8 +129,8 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     }
 
     /**
-     * Creates a store in a directory, with a configuration. {@link #init()} opens its file, and creates it if it does
-     * not exist.
+     * Creates a store in a directory, with a configuration. {@link #init()} opens its file. If it does not exist, it is
+     * created, unless the configuration is {@linkplain FulguriteStoreConfig#setReadOnly read-only}.
      *
      * @param dataDir the directory
      * @param config the configuration
@@ -139,12 +144,45 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     protected void initializeInternal() {
         // Throws an exception if the jar for the threshold is missing.
         new QueryEvaluation(this).collections().get().close();
+        File directory = config.isReadOnly() ? existingDirectory() : createdDirectory();
+        File file = new File(directory, FILE_NAME);
+        checkDataDir(directory, file);
+        if (config.isReadOnly() && !file.exists()) {
+            throw new SailException("the data directory " + directory + " has no " + FILE_NAME + " to read; name the "
+                    + "directory of a store, or create one by opening the directory without readOnly");
+        }
+        String path = file.getPath();
+        try {
+            long raw = NativeQuads.openStore(path, nativeOptions(), config.nativeIndexes());
+            Handle opened = new Handle(this, raw, "store", true, Handle.newSet());
+            opened.setChildren(views);
+            beginIds(opened);
+            handle = opened;
+        } catch (LockedException error) {
+            throw new StoreLockedException(path, error);
+        } catch (FulguriteException error) {
+            throw SailErrors.of(error);
+        } catch (SailConfigException error) {
+            throw new SailException(error.getMessage(), error);
+        }
+    }
+
+    private File existingDirectory() {
         File directory = getDataDir();
         if (directory == null) {
-            directory = createTemporary();
+            throw new SailException("a store that is only read needs a data directory; name one, or leave readOnly out");
+        }
+        return directory;
+    }
+
+    private File createdDirectory() {
+        File directory = getDataDir();
+        if (directory == null) {
+            return createTemporary();
         }
         try {
             Files.createDirectories(directory.toPath());
+            return directory;
         } catch (IOException error) {
             throw new SailException(
                     directory.isFile()
@@ -153,32 +191,29 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
                                     + "directories above it, or name another directory",
                     error);
         }
+    }
+
+    private long[] nativeOptions() {
         long[] options = new long[OPTIONS];
         Arrays.fill(options, OPTION_DEFAULT);
-        options[OPTION_CREATE] = 1;
-        options[OPTION_DURABILITY] = config.getDurability().ordinal();
-        options[OPTION_CHECKPOINT_MILLIS] = TimeUnit.SECONDS.toMillis(config.getCheckpointInterval());
+        if (config.isReadOnly()) {
+            options[OPTION_READ_ONLY] = 1;
+        } else {
+            options[OPTION_CREATE] = 1;
+            options[OPTION_DURABILITY] = config.getDurability().ordinal();
+            options[OPTION_CHECKPOINT_MILLIS] = TimeUnit.SECONDS.toMillis(config.getCheckpointInterval());
+        }
         if (config.getCacheBytes() > 0) {
             options[OPTION_CACHE_BYTES] = config.getCacheBytes();
         }
-        File file = new File(directory, FILE_NAME);
-        checkDataDir(directory, file);
-        String path = file.getPath();
-        try {
-            long raw = NativeQuads.openStore(path, options, config.nativeIndexes());
-            Handle opened = new Handle(this, raw, "store", true, Handle.newSet());
-            opened.setChildren(views);
-            values = config.getValueCacheSize() == 0 ? null : new ValueCache(config.getValueCacheSize());
-            committed = new CommittedTerms(opened, values);
-            iris = new IriCache(committed);
-            handle = opened;
-        } catch (LockedException error) {
-            throw new StoreLockedException(path, error);
-        } catch (FulguriteException error) {
-            throw SailErrors.ofOpening(error);
-        } catch (SailConfigException error) {
-            throw new SailException(error.getMessage(), error);
-        }
+        return options;
+    }
+
+    /** Begins a scope of ids, without values of another scope. */
+    private void beginIds(Handle store) {
+        ValueCache cache = config.getValueCacheSize() == 0 ? null : new ValueCache(config.getValueCacheSize());
+        committed = new CommittedTerms(store, cache);
+        iris = new IriCache(committed);
     }
 
     /**
@@ -277,6 +312,51 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         return SailErrors.convert(() -> Native.compact(raw()));
     }
 
+    /**
+     * Removes values that no statement uses from the file. Later changes and {@link #compact()} reuse their space. All
+     * connections must be closed: their results have ids of values. {@link #getConnection()} waits until the sweep has
+     * ended, and bulk loads and the sweep wait for each other. The sweep reads all statements.
+     *
+     * <p>Values of earlier results can still be used. Before the sweep, their texts are read into memory.
+     *
+     * @return the number of values that were removed
+     * @throws SailException if a connection is open, this process has the file open more than once, or the file cannot
+     *     be read or written; if the sweep fails, some values may be removed
+     */
+    public long sweep() {
+        requireWritable();
+        initializationLock.writeLock().lock();
+        try {
+            long store = raw();
+            int open = connections.get();
+            if (open > 0) {
+                throw new SailException("connections to the store are open: " + open
+                        + "; close them before a sweep, because their results have ids of values");
+            }
+            SailErrors.run(this::forgetSnapshot);
+            committed.unread().readAll();
+            try {
+                return SailErrors.convert(() -> NativeQuads.sweep(store));
+            } finally {
+                beginIds(handle());
+            }
+        } finally {
+            initializationLock.writeLock().unlock();
+        }
+    }
+
+    boolean isReadOnly() {
+        return config.isReadOnly();
+    }
+
+    /** Throws an exception if the store is only read. */
+    void requireWritable() {
+        if (isReadOnly()) {
+            throw new SailReadOnlyException(
+                    "the store in " + getDataDir() + " is open read-only; open it without readOnly to change it");
+        }
+    }
+
     long raw() {
         return handle().raw();
     }
@@ -354,6 +434,10 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         return config.getQueryEngine() == QueryEngine.STORE;
     }
 
+    ParsedQueries parsedQueries() {
+        return parsedQueries;
+    }
+
     /** The most memory of a query that the store evaluates, in bytes; 0 for no limit. */
     long queryMemory() {
         return config.getQueryMemory();
@@ -392,13 +476,20 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
 
     @Override
     protected NotifyingSailConnection getConnectionInternal() {
-        return new FulguriteStoreConnection(this);
+        FulguriteStoreConnection connection = new FulguriteStoreConnection(this);
+        connections.incrementAndGet();
+        return connection;
+    }
+
+    /** Called once for each connection, after its results are closed. */
+    void connectionHasClosed() {
+        connections.decrementAndGet();
     }
 
     @Override
     public boolean isWritable() {
         File directory = getDataDir();
-        return directory == null || directory.canWrite() || !directory.exists();
+        return !isReadOnly() && (directory == null || directory.canWrite() || !directory.exists());
     }
 
     @Override

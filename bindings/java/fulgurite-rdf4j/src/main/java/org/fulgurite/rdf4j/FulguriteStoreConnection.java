@@ -237,7 +237,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     public Optional<TupleExpr> prepareQuery(
             QueryLanguage language, Query.QueryType type, String query, String base) {
         return store.usesOwnQueryEngine()
-                ? StoreQuery.parse(language, type, query, base).map(Function.identity())
+                ? store.parsedQueries().parse(language, type, query, base).map(Function.identity())
                 : Optional.empty();
     }
 
@@ -303,7 +303,8 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         synchronized (lock) {
             changed = new DefaultSailChangedEvent(store);
             IsolationLevel level = getTransactionIsolation();
-            if (level.isCompatibleWith(IsolationLevels.SNAPSHOT)) {
+            // All reads of a store that is only read have the same state.
+            if (level.isCompatibleWith(IsolationLevels.SNAPSHOT) && !store.isReadOnly()) {
                 beginNative();
             }
         }
@@ -329,6 +330,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
 
     /** Begins the native transaction, and detaches what reads it. */
     private void prepareChange() {
+        store.requireWritable();
         if (transaction == null) {
             beginNative();
         }
@@ -400,8 +402,12 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
 
     @Override
     protected void closeInternal() {
-        synchronized (lock) {
-            end();
+        try {
+            synchronized (lock) {
+                end();
+            }
+        } finally {
+            store.connectionHasClosed();
         }
     }
 
@@ -446,6 +452,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     }
 
     private void add(Resource subject, IRI predicate, Value object, Resource... contexts) {
+        store.requireWritable();
         synchronized (lock) {
             changed.setStatementsAdded(true);
             for (Resource context : orDefault(contexts)) {
@@ -486,6 +493,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
 
     /** Adds a statement, and returns whether it is new. */
     private boolean addNow(Resource subject, IRI predicate, Value object, Resource context, boolean inferred) {
+        store.requireWritable();
         changed.setStatementsAdded(true);
         flushPending();
         pending.add(subject, predicate, object, context);
@@ -581,7 +589,9 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
 
     @Override
     public void startUpdate(UpdateContext operation) {
+        // RDF4J begins every transaction with null.
         if (operation != null) {
+            store.requireWritable();
             synchronized (lock) {
                 updates.put(operation, new UpdateChanges());
             }
@@ -691,6 +701,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
 
     @Override
     protected void clearNamespacesInternal() {
+        store.requireWritable();
         for (String prefix : compute(StoreView::namespaces).keySet()) {
             changeNamespace(prefix, null);
         }

@@ -15,6 +15,7 @@ import org.fulgurite.internal.NativeQuads;
 import org.fulgurite.rdf4j.internal.IdRows;
 import org.fulgurite.rdf4j.internal.Interrupts;
 import org.fulgurite.rdf4j.internal.SailErrors;
+import org.fulgurite.rdf4j.values.IriCache;
 import org.fulgurite.rdf4j.values.StatementBatch;
 import org.fulgurite.rdf4j.values.TermBytes;
 
@@ -54,7 +55,9 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
 
     private static final ThreadLocal<ThreadRoom> ROOM = ThreadLocal.withInitial(ThreadRoom::new);
 
-    private final FulguriteStore store;
+    /** The IRIs of the scope in which the ids of this result are valid. */
+    private final IriCache iris;
+
     private final Resource subject;
     private final IRI predicate;
 
@@ -72,8 +75,9 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
 
     private volatile boolean isClosed;
 
-    private SnapshotStatements(FulguriteStore store, Resource subject, IRI predicate, StatementBatch first) {
-        this.store = store;
+    private SnapshotStatements(
+            FulguriteStore store, IriCache iris, Resource subject, IRI predicate, StatementBatch first) {
+        this.iris = iris;
         this.subject = subject;
         this.predicate = predicate;
         this.batch = first;
@@ -98,13 +102,14 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
             if (found == null) {
                 return null;
             }
+            IriCache iris = store.iris();
             if (found.length == 0) {
-                return new SnapshotStatements(store, subject, predicate, null);
+                return new SnapshotStatements(store, iris, subject, predicate, null);
             }
-            StatementBatch first = new StatementBatch(found, store.iris());
+            StatementBatch first = new StatementBatch(found, iris);
             remember(view, predicate, first.predicateId());
             remember(view, object, first.objectId());
-            return new SnapshotStatements(store, subject, predicate, first);
+            return new SnapshotStatements(store, iris, subject, predicate, first);
         });
     }
 
@@ -189,7 +194,7 @@ final class SnapshotStatements implements CloseableIteration<Statement> {
         }
         row = 0;
         byte[] found = SailErrors.convert(() -> NativeQuads.nextStatements(following.raw(), rows, room));
-        batch = new StatementBatch(found, store.iris());
+        batch = new StatementBatch(found, iris);
         if (found != room && found.length < BATCH_BYTES) {
             room = new byte[found.length + found.length / 4];
         }

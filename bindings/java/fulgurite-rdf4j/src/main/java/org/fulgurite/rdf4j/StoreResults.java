@@ -33,7 +33,7 @@ import org.fulgurite.rdf4j.values.TermSource;
  * it. Another thread may close it, for example after a time-out, which ends the evaluation.
  *
  * <p>Rows come as terms, or as ids whose terms are read when they are needed, also after the result is closed: ids of
- * committed terms keep their meaning as long as the store is open, and the store reads the rest before it is closed.
+ * committed terms keep their meaning until a sweep. The store reads the rest before a sweep, and before it is closed.
  */
 final class StoreResults implements CloseableIteration<BindingSet> {
     /** In the first byte of a batch: it is the last one. */

@@ -26,6 +26,8 @@ public final class NativeQuads {
 
     public static native boolean refresh(long txn);
 
+    public static native long sweep(long store);
+
     public static native void observe(long txn, int given, byte[] terms, int length);
 
     public static native byte[] currentTerms(long store, long[] ids, int count);

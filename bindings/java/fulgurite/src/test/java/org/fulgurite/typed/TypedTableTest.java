@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.fulgurite.Database;
 import org.fulgurite.KeyRange;
+import org.fulgurite.Table;
 import org.fulgurite.TableOptions;
 import org.fulgurite.Transaction;
 import org.fulgurite.exceptions.ErrorKind;
@@ -95,6 +96,42 @@ class TypedTableTest {
         assertTrue(error.getMessage().contains("untyped bytes"), error.getMessage());
         try (TypedTable<Pair<String, Long>, String> again = TypedTable.open(database, "logins", KEYS, Codecs.STRING)) {
             assertEquals("table logins of (string,i64) to string", again.toString());
+        }
+    }
+
+    private void assertRefused(TableOptions options, String option) {
+        for (Runnable creation : new Runnable[] {
+            () -> database.createTable("refused", options), () -> database.openOrCreateTable("refused", options)
+        }) {
+            FulguriteException error = assertThrows(FulguriteException.class, creation::run);
+            assertEquals(ErrorKind.INVALID, error.kind());
+            assertTrue(error.getMessage().startsWith(option + ": "), error.getMessage());
+            assertTrue(error.getMessage().contains("`u46`"), error.getMessage());
+            assertTrue(error.getMessage().contains("the types are u8 to u128, "), error.getMessage());
+        }
+        assertFalse(database.tableNames().contains("refused"));
+    }
+
+    @Test
+    void aNameOfNoTypeIsRefusedWithTheNamesOfTypes() {
+        assertRefused(new TableOptions().keyType("u46"), "keyType");
+        assertRefused(new TableOptions().keyType("u64").valueType("u46"), "valueType");
+    }
+
+    @Test
+    void theNamesOfAllCodecsAreTypes() {
+        List<Codec<?>> codecs = new ArrayList<>(Arrays.asList(
+                Codecs.I8, Codecs.I16, Codecs.I32, Codecs.I64, Codecs.I128, Codecs.U8, Codecs.U16, Codecs.U32, Codecs.U64,
+                Codecs.U128, Codecs.BOOL, Codecs.CHAR, Codecs.F32, Codecs.F64, Codecs.STRING, Codecs.BYTES, Codecs.UUIDS,
+                Codecs.bytes(0), Codecs.bytes(64 << 20), Codecs.option(Codecs.pair(Codecs.U8, Codecs.option(Codecs.BOOL)))));
+        codecs.add(Codecs.tuple(codecs.subList(0, 8).toArray(new Codec<?>[0])));
+        for (int index = 0; index < codecs.size(); index++) {
+            String name = codecs.get(index).typeName();
+            TableOptions options = new TableOptions().keyType(name).valueType(name);
+            try (Table table = database.createTable("table " + index, options)) {
+                assertEquals(name, table.keyType());
+                assertEquals(name, table.valueType());
+            }
         }
     }
 

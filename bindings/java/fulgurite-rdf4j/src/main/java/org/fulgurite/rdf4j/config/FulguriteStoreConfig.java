@@ -30,6 +30,9 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     /** After how many seconds a commit starts a checkpoint by default. */
     public static final long CHECKPOINT_INTERVAL = 10;
 
+    /** The allowed values of a switch, for errors. */
+    private static final String BOOLEAN = "true or false";
+
     /** The allowed values of a cache size, for errors. */
     private static final String INT = "a whole number up to " + Integer.MAX_VALUE;
 
@@ -45,6 +48,7 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     private QueryEngine queryEngine = QueryEngine.RDF4J;
     private long queryMemory = QUERY_MEMORY;
     private long checkpointInterval = CHECKPOINT_INTERVAL;
+    private boolean readOnly;
 
     // Settings of an LmdbStore that have no effect here. Programs can set and read them.
     private long tripleDBSize;
@@ -262,6 +266,28 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     }
 
     /**
+     * Returns whether the store is only read.
+     *
+     * @return whether it is
+     */
+    public boolean isReadOnly() {
+        return readOnly;
+    }
+
+    /**
+     * Sets whether the store is only read. Its file must exist. Another process may have it open for writing. Reads show
+     * the newest checkpoint from before {@code init()}, until the store is shut down and initialized again. Changes
+     * throw a {@code SailReadOnlyException}. The default is false.
+     *
+     * @param isReadOnly whether it is only read
+     * @return this configuration
+     */
+    public FulguriteStoreConfig setReadOnly(boolean isReadOnly) {
+        readOnly = isReadOnly;
+        return this;
+    }
+
+    /**
      * Returns what {@link #setTripleDBSize} has set.
      *
      * @return the bytes
@@ -391,7 +417,7 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     }
 
     /**
-     * Has no effect: {@code fulgurite rdf sweep} removes values that no statement uses. It is for programs that were
+     * Has no effect: {@code FulguriteStore.sweep()} removes values that no statement uses. It is for programs that were
      * written for an {@code LmdbStore}.
      *
      * @param milliseconds the interval in milliseconds
@@ -459,6 +485,9 @@ public class FulguriteStoreConfig extends BaseSailConfig {
         if (checkpointInterval != CHECKPOINT_INTERVAL) {
             model.add(node, FulguriteStoreSchema.CHECKPOINT_INTERVAL, Values.literal(checkpointInterval));
         }
+        if (readOnly) {
+            model.add(node, FulguriteStoreSchema.READ_ONLY, Values.literal(true));
+        }
         return node;
     }
 
@@ -470,7 +499,7 @@ public class FulguriteStoreConfig extends BaseSailConfig {
             parseIndexes(model, node, key);
         }
         for (IRI key : FulguriteStoreSchema.OTHER_FORCE_SYNC) {
-            literal(model, node, key, "true or false", value -> setForceSync(value.booleanValue()));
+            literal(model, node, key, BOOLEAN, value -> setForceSync(value.booleanValue()));
         }
         for (IRI key : FulguriteStoreSchema.OTHER_VALUE_CACHE_SIZE) {
             literal(model, node, key, INT, value -> setValueCacheSize(value.intValue()));
@@ -496,6 +525,7 @@ public class FulguriteStoreConfig extends BaseSailConfig {
                 FulguriteStoreSchema.CHECKPOINT_INTERVAL,
                 "a whole number of seconds, at least 0 (0 for no limit)",
                 value -> setCheckpointInterval(value.longValue()));
+        literal(model, node, FulguriteStoreSchema.READ_ONLY, BOOLEAN, value -> setReadOnly(value.booleanValue()));
         literal(model, node, FulguriteStoreSchema.DURABILITY, names(Durability.values()), value ->
                 setDurability(Durability.valueOf(value.getLabel().toUpperCase(Locale.ROOT))));
         literal(model, node, FulguriteStoreSchema.QUERY_ENGINE, names(QueryEngine.values()), value ->

@@ -31,6 +31,9 @@ public final class FulguriteStoreSchema {
     /** After how many seconds a commit starts a checkpoint; 0 for no limit. */
     public static final IRI CHECKPOINT_INTERVAL = Values.iri(NAMESPACE, "checkpointInterval");
 
+    /** Whether the store is only read: true or false. */
+    public static final IRI READ_ONLY = Values.iri(NAMESPACE, "readOnly");
+
     /** The keys of {@link #NAMESPACE}. */
     static final List<IRI> KEYS = List.of(
             TRIPLE_INDEXES,
@@ -39,7 +42,8 @@ public final class FulguriteStoreSchema {
             VALUE_CACHE_SIZE,
             QUERY_ENGINE,
             QUERY_MEMORY,
-            CHECKPOINT_INTERVAL);
+            CHECKPOINT_INTERVAL,
+            READ_ONLY);
 
     private static final String LMDB = "http://rdf4j.org/config/sail/lmdb#";
 

@@ -8,7 +8,7 @@ import org.fulgurite.rdf4j.values.TermSource;
 import org.fulgurite.rdf4j.values.ValueCache;
 import org.fulgurite.rdf4j.values.ValueGroup;
 
-/** The committed terms of a store. Their ids keep their meaning as long as the store is open. */
+/** The committed terms of a store. Their ids keep their meaning until a sweep, or until the store is closed. */
 public final class CommittedTerms implements TermSource {
     private final Handle store;
     private final ValueCache cache;

@@ -3,6 +3,8 @@ package org.fulgurite.rdf4j.internal;
 import java.util.function.Supplier;
 import org.eclipse.rdf4j.sail.SailConflictException;
 import org.eclipse.rdf4j.sail.SailException;
+import org.eclipse.rdf4j.sail.SailReadOnlyException;
+import org.fulgurite.exceptions.ErrorKind;
 import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.exceptions.RetryableException;
 
@@ -27,14 +29,14 @@ public final class SailErrors {
         });
     }
 
-    /** As {@link #of}, without the remedy of the engine that a store does not have: a database that is only read. */
-    public static SailException ofOpening(FulguriteException error) {
-        return new SailException(error.getMessage().replace("; or open read-only", ""), error);
-    }
-
     public static SailException of(FulguriteException error) {
         if (error instanceof RetryableException) {
             return new SailConflictException(error.getMessage(), error);
+        }
+        if (error.kind() == ErrorKind.READ_ONLY) {
+            SailException readOnly = new SailReadOnlyException(error.getMessage());
+            readOnly.initCause(error);
+            return readOnly;
         }
         return new SailException(error.getMessage(), error);
     }

@@ -34,12 +34,9 @@ public final class StoreQuery extends QueryRoot {
         this.base = base;
     }
 
-    /** Parses a query. Returns nothing if it is of another type, or RDF4J has to evaluate it. */
-    public static Optional<StoreQuery> parse(QueryLanguage language, QueryType type, String text, String base) {
-        if (!QueryLanguage.SPARQL.equals(language)) {
-            return Optional.empty();
-        }
-        ParsedQuery parsed = QueryParserUtil.parseQuery(language, text, base);
+    /** Parses a query of SPARQL. Returns nothing if it is of another type, or RDF4J has to evaluate it. */
+    static Optional<StoreQuery> parse(QueryType type, String text, String base) {
+        ParsedQuery parsed = QueryParserUtil.parseQuery(QueryLanguage.SPARQL, text, base);
         Check check = new Check(text);
         parsed.getTupleExpr().visit(check);
         // Wrappers such as DatasetRepository look for the dataset of the text in RDF4J's own query.

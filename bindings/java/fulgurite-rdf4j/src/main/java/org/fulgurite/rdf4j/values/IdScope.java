@@ -2,7 +2,7 @@ package org.fulgurite.rdf4j.values;
 
 /**
  * Where ids of terms are valid: ids of committed terms in all snapshots and transactions of a store, ids of a
- * transaction in it only.
+ * transaction in it only. A sweep of the store begins another scope.
  */
 public final class IdScope {
     /** The scope of the committed terms of the store; null if it is this one. */

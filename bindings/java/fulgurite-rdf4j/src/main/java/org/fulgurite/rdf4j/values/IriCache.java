@@ -3,8 +3,8 @@ package org.fulgurite.rdf4j.values;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /**
- * IRIs that were read lately: predicates, and other IRIs that were read twice, such as classes. Their ids stay valid as
- * long as the store is open. Threads share the cache without locks, so an entry may be lost.
+ * IRIs that were read lately: predicates, and other IRIs that were read twice, such as classes. Their ids keep their
+ * meaning until a sweep. Threads share the cache without locks, so an entry may be lost.
  */
 public final class IriCache {
     private static final int SIZE = 1 << 12;

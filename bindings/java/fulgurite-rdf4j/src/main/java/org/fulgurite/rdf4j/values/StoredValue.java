@@ -103,8 +103,8 @@ public interface StoredValue extends Value {
     }
 
     /**
-     * Returns whether two values are known to be different by their ids. Committed terms have one id each while the
-     * store is open, because it is not swept meanwhile.
+     * Returns whether two values are known to be different by their ids. Committed terms have one id each in a scope: a
+     * term that a sweep has removed gets another id in another scope.
      *
      * @param value a value
      * @param other another object

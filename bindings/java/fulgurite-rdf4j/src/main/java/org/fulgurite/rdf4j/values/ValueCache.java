@@ -3,8 +3,8 @@ package org.fulgurite.rdf4j.values;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /**
- * Values of committed terms that were read recently, by their ids. An id keeps its meaning as long as the store is
- * open. Values whose term was read refer to no view. Threads share the cache without locks, so an entry may be lost.
+ * Values of committed terms that were read recently, by their ids, which keep their meaning until a sweep. Values whose
+ * term was read refer to no view. Threads share the cache without locks, so an entry may be lost.
  */
 public final class ValueCache {
     private static final int BITS_MAX = 24;

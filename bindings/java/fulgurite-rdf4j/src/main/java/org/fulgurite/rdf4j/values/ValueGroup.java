@@ -18,8 +18,8 @@ public final class ValueGroup {
     private static final int WINDOW_MAX = 512;
 
     /**
-     * The groups of a store that have values whose terms were not read. The store reads them before it is closed, so
-     * that programs can use values after that. Groups whose values the program has dropped are garbage. A query may
+     * The groups of a store that have values whose terms were not read. The store reads them before a sweep, and before
+     * it is closed, so that programs can use values after that. Groups whose values the program has dropped are garbage. A query may
      * create a group for each of its rows, so threads seldom share a list.
      */
     public static final class Unread {
@@ -57,7 +57,7 @@ public final class ValueGroup {
                             group.readAll();
                         }
                     } catch (RuntimeException unreadable) {
-                        // The store is closed nevertheless.
+                        // The others are read nevertheless.
                     }
                 }
             }

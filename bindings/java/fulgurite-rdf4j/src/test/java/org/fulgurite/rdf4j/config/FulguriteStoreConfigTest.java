@@ -1,6 +1,7 @@
 package org.fulgurite.rdf4j.config;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -52,7 +53,8 @@ class FulguriteStoreConfigTest {
     @Test
     void aConfigurationIsParsedAsItWasExported() throws Exception {
         FulguriteStoreConfig config = parse("; ful:tripleIndexes \"spoc,posc\"; ful:durability \"log\"; ful:cacheBytes 1000;"
-                + " ful:valueCacheSize 0; ful:queryEngine \"store\"; ful:queryMemory 0; ful:checkpointInterval 0");
+                + " ful:valueCacheSize 0; ful:queryEngine \"store\"; ful:queryMemory 0; ful:checkpointInterval 0;"
+                + " ful:readOnly true");
         Model exported = new LinkedHashModel();
         Resource node = config.export(exported);
         FulguriteStoreConfig again = new FulguriteStoreConfig();
@@ -64,7 +66,10 @@ class FulguriteStoreConfigTest {
         assertEquals(QueryEngine.STORE, again.getQueryEngine());
         assertEquals(0, again.getQueryMemory());
         assertEquals(0, again.getCheckpointInterval());
+        assertTrue(again.isReadOnly());
         assertEquals(FulguriteStoreConfig.CHECKPOINT_INTERVAL, parse("").getCheckpointInterval());
+        assertFalse(parse("").isReadOnly());
+        assertFalse(parse("; ful:readOnly false").isReadOnly());
         assertEquals("posg,pos,spog,spo".length(), again.nativeIndexes().length());
     }
 
@@ -129,6 +134,7 @@ class FulguriteStoreConfigTest {
             {"lmdb:valueCacheSize 3000000000", "lmdb#valueCacheSize", "3000000000", "a whole number up to 2147483647"},
             {"ful:queryMemory -5", "queryMemory", "-5", "a number of bytes, at least 0"},
             {"ful:checkpointInterval \"often\"", "checkpointInterval", "often", "a whole number of seconds"},
+            {"ful:readOnly \"often\"", "readOnly", "often", "true or false"},
             {"ful:durability \"log\", \"disk\"", "durability", "has 2 values; it must have one"},
             {"ful:queryEngine \"fast\"", "queryEngine", "fast", "\"rdf4j\" or \"store\""},
             {"lmdb:forceSync \"often\"", "lmdb#forceSync", "often", "true or false"},
