@@ -27,10 +27,12 @@ mod linux {
     use fulgurite_testkit::kernel::{Ending, Kind, Plan, Writer, run, unavailable, write};
 
     const HELP: &str = "\
-Has a file system's medium fail beneath a process that writes: full, cut short, unreadable; and the file system itself full.
-Compares what is left, after the medium is mended, with what the process was told. Needs root, loop devices, and the tools
-mount, losetup, mkfs.ext4 and e2fsck; ends with exit code 77 where they are missing, and where the kernel itself fails. If one fails later, a kind of fault
-strikes in none of 4 runs or more, or a process hangs in the kernel in more than one run of 8, nothing is proved, and it ends with exit code 1.
+Makes the medium of a file system fail under a process that writes (full, cut short, unreadable), or fills the file
+system itself. Then it repairs the medium, and compares the database with the commits that were acknowledged.
+
+Needs root, loop devices, and the tools mount, losetup, mkfs.ext4 and e2fsck. The exit code is 77 if they are missing,
+or if the kernel itself fails. It is 1 if the engine is wrong, and if nothing is proved: a tool fails, a kind of fault
+never strikes in 4 runs or more, or a process hangs in the kernel in more than one run for 8 others.
 
 Usage: kernel_faults [--runs N] [--seed S] [--first N] [--only KIND] [--plant] [--no-plant] [--verbose]
 
@@ -40,7 +42,7 @@ Usage: kernel_faults [--runs N] [--seed S] [--first N] [--only KIND] [--plant] [
   --only KIND   only this: medium-full, medium-ends, unreadable, files-full, memory-full
   --plant       plant a fault in the engine: a failed sync is ignored; the run succeeds if that is found
   --no-plant    do not plant the fault at the end of the run
-  --verbose     tell what each run did
+  --verbose     print what each run did
 ";
 
     pub fn main() -> ExitCode {

@@ -14,9 +14,11 @@ pub(super) enum Failure {
     Judged(Defect),
     /// The engine did something else that it should not: it hangs, gives up, or panics.
     Behaved(Defect),
+    /// As [`Failure::Behaved`], and the writer itself has reported it.
+    Reported(Defect),
     /// A tool of the system failed, or the place where nothing is made to fail. It says nothing about the engine.
     Tool(String),
-    /// A process hung in the kernel, and could not be killed. It says nothing about the engine either.
+    /// A process hung in the kernel, and could not be killed. What was found after that says nothing about the engine.
     Hung,
 }
 

@@ -151,7 +151,7 @@ impl Report {
         let (defect, is_judged) = match outcome {
             Ok(()) => (None, false),
             Err(Failure::Judged(defect)) => (Some(defect), true),
-            Err(Failure::Behaved(defect)) => (Some(defect), false),
+            Err(Failure::Behaved(defect) | Failure::Reported(defect)) => (Some(defect), false),
             Err(Failure::Tool(text)) => {
                 let text = format!("{}: a tool failed: {text}\n  repeat: {again}", kind.name());
                 self.tools.push(text.clone());
@@ -274,7 +274,11 @@ impl<'p> Run<'p> {
     fn all(mut self, seen: &mut Seen) -> Result<(), Failure> {
         let outcome = self.go();
         *seen = std::mem::take(&mut self.seen);
-        if self.volume.hung() { Err(Failure::Hung) } else { outcome }
+        match outcome {
+            Err(Failure::Reported(_)) => outcome,
+            _ if self.volume.hung() => Err(Failure::Hung),
+            _ => outcome,
+        }
     }
 
     fn go(&mut self) -> Result<(), Failure> {
@@ -455,7 +459,7 @@ impl<'p> Run<'p> {
 
 /// How often a file system is filled, and emptied.
 const FILLINGS: u64 = 2;
-/// A process may hang in the kernel in one of so many runs.
+/// A process may hang in the kernel in one run for so many others.
 const RUNS_PER_HANG: u64 = 8;
 /// A fault that struck in none of so many runs of its kind does not work.
 const RUNS_TO_STRIKE: u64 = 4;

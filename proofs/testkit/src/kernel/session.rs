@@ -139,7 +139,7 @@ fn failure_of(text: &str) -> Failure {
         return Failure::Tool(text.to_owned());
     }
     let kind = if text.contains("it panics") { DefectKind::Panic } else { DefectKind::Wrong };
-    Failure::Behaved(Defect { kind, text: text.to_owned() })
+    Failure::Reported(Defect { kind, text: text.to_owned() })
 }
 
 impl Drop for Session {

@@ -88,11 +88,11 @@ impl Volume {
     /// From now on the medium ends at this many thousandths of its size. The rest can be neither read nor written.
     pub fn cut_medium(&mut self, thousandths: u64) -> Result<(), String> {
         let at = MEDIUM_BYTES / 1000 * thousandths / PAGE_BYTES * PAGE_BYTES;
-        self.limit_fault();
         // What is written between the copy and the cut would be lost, though it was not refused.
         let files = self.files();
         tool("fsfreeze", &["--freeze"], Some(&files))?;
         let cut = fs::read(self.image()).map_err(told("the medium")).and_then(|bytes| {
+            self.limit_fault();
             self.set_medium_length(at)?;
             self.tail = Some((at, bytes[at as usize..].to_vec()));
             Ok(())
