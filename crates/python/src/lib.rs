@@ -6,7 +6,7 @@
 //! - Objects of an ended transaction or closed database raise `ClosedError`.
 //! - A `Value` exports memory of a snapshot. It keeps the snapshot until its transaction ends, and a view of it as long
 //!   as the view lives.
-//! - A child made by `fork` gets an error from what its parent opened, before any lock: [`process::ProcessBound`].
+//! - A child made by `fork` gets an error from what its parent opened, before any lock: `process::ProcessBound`.
 //! - The interpreter's lock is released in calls that may wait, for the disk or for other transactions. A lock of this
 //!   crate that is held while a function of Python runs, as a merge function or an upcaster, is never awaited with the
 //!   interpreter's lock held.
