@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
  * sets how often.
  */
 class KillTest {
-    private static final int KILLS = Integer.getInteger("fulgurite.kills", 10);
+    private static final int KILLS = Integer.getInteger("fulgurite.kills", 20);
     private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
     private static final IRI COMMIT = VALUES.createIRI("http://example.org/commit");
     private static final int PARTS = 20;

@@ -58,7 +58,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class StormTest {
     private static final int THREADS = 32;
-    private static final long SECONDS = Long.getLong("fulgurite.storm.seconds", 20);
+    private static final long SECONDS = Long.getLong("fulgurite.storm.seconds", 60);
     private static final long OPERATIONS_MIN = 500;
 
     /** A thread that has not ended after so long hangs. */
