@@ -4,8 +4,8 @@
 use std::ffi::c_char;
 use std::time::Duration;
 
-use fulgurite::keys::Type;
 use fulgurite::{Database, Durability, Isolation, MergeOperator, Options, TableOptions};
+use fulgurite_handles::type_name;
 
 use crate::arguments::text;
 use crate::code::{Failure, Result};
@@ -240,26 +240,15 @@ pub unsafe fn table_options(given: Option<&fulgurite_table_options>) -> Result<T
     }
     if !given.key_type.is_null() {
         // SAFETY: the caller's promise.
-        options = options.key_type(checked_type(unsafe { text(given.key_type, "key_type") }?, "key_type")?);
+        let name = unsafe { text(given.key_type, "key_type") }?;
+        options = options.key_type(type_name(name, "key_type").map_err(Failure::invalid)?);
     }
     if !given.value_type.is_null() {
         // SAFETY: the caller's promise.
-        options = options.value_type(checked_type(unsafe { text(given.value_type, "value_type") }?, "value_type")?);
+        let name = unsafe { text(given.value_type, "value_type") }?;
+        options = options.value_type(type_name(name, "value_type").map_err(Failure::invalid)?);
     }
     Ok(options)
-}
-
-/// Returns the name of a type. An empty name is that of bytes, as tables store it.
-///
-/// # Errors
-/// If no type has the name: tools and other languages could not read the table.
-fn checked_type<'n>(name: &'n str, member: &str) -> Result<&'n str> {
-    if !name.is_empty()
-        && let Err(error) = name.parse::<Type>()
-    {
-        return Err(Failure::invalid(format!("{member}: {error}; the types are {}", Type::NAMES)));
-    }
-    Ok(name)
 }
 
 #[cfg(test)]
@@ -271,5 +260,22 @@ mod tests {
         assert_eq!(fulgurite_merge_operator::FULGURITE_MERGE_ADD as u8, MergeOperator::Add as u8);
         assert_eq!(fulgurite_merge_operator::FULGURITE_MERGE_XOR as u8, MergeOperator::Xor as u8);
         assert_eq!(MergeOperator::ALL.len(), fulgurite_merge_operator::FULGURITE_MERGE_XOR as usize);
+    }
+
+    #[test]
+    fn names_of_types_are_stored_without_spaces() {
+        let given = fulgurite_table_options {
+            size: size_of::<fulgurite_table_options>(),
+            counted: false,
+            packed: false,
+            value_align: 1,
+            merge: 0,
+            merge_function: std::ptr::null(),
+            key_type: c"(u32, string)".as_ptr(),
+            value_type: c" u64".as_ptr(),
+        };
+        // SAFETY: the texts end with a byte 0.
+        let options = unsafe { table_options(Some(&given)) }.expect("both are names of types");
+        assert_eq!(options, TableOptions::new().value_align(1).key_type("(u32,string)").value_type("u64"));
     }
 }

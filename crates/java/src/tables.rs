@@ -1,7 +1,7 @@
 //! Tables.
 
-use fulgurite::keys::Type;
 use fulgurite::{MergeOperator, TableOptions};
+use fulgurite_handles::type_name;
 use jni::objects::{JClass, JObjectArray, JString};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
@@ -57,19 +57,6 @@ fn options(flags: jint, align: jint, operator: jint) -> Result<TableOptions> {
     Ok(options.merge(*operator))
 }
 
-/// Returns the name of a type. An empty name is that of bytes, as tables store it.
-///
-/// # Errors
-/// [`Failure::Invalid`] if no type has the name: tools and other languages could not read the table.
-fn checked_type(name: String, option: &str) -> Result<String> {
-    if !name.is_empty()
-        && let Err(error) = name.parse::<Type>()
-    {
-        return Err(Failure::Invalid(format!("{option}: {error}; the types are {}", Type::NAMES)));
-    }
-    Ok(name)
-}
-
 /// Creates a table. `function` is the name of a merge function, or null.
 #[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
 fn create_table<'l>(
@@ -90,7 +77,7 @@ fn create_table<'l>(
     }
     let [key_type, value_type] = [(0, "keyType"), (1, "valueType")].map(|(index, option)| {
         let name = types.get_element(env, index)?;
-        checked_type(text(env, &name)?, option)
+        type_name(&text(env, &name)?, option).map_err(Failure::Invalid)
     });
     let options = options.key_type(key_type?).value_type(value_type?);
     let database = REGISTRY.database(database)?;

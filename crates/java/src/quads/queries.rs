@@ -73,7 +73,8 @@ fn query<'l>(
 /// A text and its base.
 type Source = (String, Option<String>);
 
-/// The parsed queries that were used last. Programs repeat texts, with other bindings or other data.
+/// Up to [`PARSED_MAX`] parsed queries, of all stores of the process. Programs repeat texts, with other bindings or
+/// other data.
 static PARSED: LazyLock<Cache<Source, Arc<Query>>> = LazyLock::new(|| Cache::new(PARSED_MAX));
 
 /// The maximum number of parsed queries that are kept.
@@ -137,5 +138,31 @@ fn next_solutions<'l>(env: &mut Env<'l>, _: JClass<'l>, query: jlong) -> Result<
     match running.next(WAIT)? {
         Some(batch) => array(env, &batch),
         None => Ok(JByteArray::default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_kept(source: &Source) -> bool {
+        let first = parse(source).expect("the text is a query");
+        Arc::ptr_eq(&first, &parse(source).expect("the text is a query"))
+    }
+
+    #[test]
+    fn a_text_with_its_base_is_parsed_once_unless_it_is_long() {
+        let text = "ASK { <s> ?p ?o }";
+        let bases = ["http://a.example/", "http://b.example/"].map(|base| (text.to_owned(), Some(base.to_owned())));
+        assert!(bases.iter().all(is_kept));
+        assert!(!Arc::ptr_eq(&parse(&bases[0]).unwrap(), &parse(&bases[1]).unwrap()));
+        let padded = |length: usize| (format!("ASK {{ ?s ?p ?o }}{}", " ".repeat(length - 16)), None);
+        assert_eq!(padded(100).0.len(), 100);
+        assert!(is_kept(&padded(KEPT_BYTES_MAX)));
+        assert!(!is_kept(&padded(KEPT_BYTES_MAX + 1)));
+        for number in 0..2 * PARSED_MAX {
+            parse(&(format!("ASK {{ VALUES ?o {{ {number} }} }}"), None)).unwrap();
+        }
+        assert!(PARSED.len() <= PARSED_MAX);
     }
 }

@@ -160,7 +160,7 @@ const CLI_LAYERS: &[&[&str]] = &[
 ];
 
 /// See [`Layered::layers`].
-const HANDLES_LAYERS: &[&[&str]] = &[&["held", "kind", "openings", "registry"]];
+const HANDLES_LAYERS: &[&[&str]] = &[&["held", "kind", "openings", "registry", "types"]];
 
 /// See [`Layered::layers`].
 const C_LAYERS: &[&[&str]] = &[

@@ -90,9 +90,9 @@ public final class TableOptions {
     }
 
     /**
-     * Sets the name of the type of the keys, which the database records and {@link Table#keyType} returns. {@link
-     * org.fulgurite.typed.TypedTable} sets it. Default: none. A name of no type is an error of the call that creates the
-     * table.
+     * Sets the name of the type of the keys, which the database records without spaces and {@link Table#keyType}
+     * returns. {@link org.fulgurite.typed.TypedTable} sets it. Default: none. Creating a table with an unknown type
+     * name throws an exception of the kind {@code INVALID}.
      *
      * @param name the name, such as {@code u64}
      * @return this

@@ -172,7 +172,7 @@ public final class BulkLoad {
      * Loads the files.
      *
      * @return what was loaded
-     * @throws SailException if a file cannot be read or is malformed, the store is only read, or the thread is
+     * @throws SailException if a file cannot be read or is malformed, the store is read-only, or the thread is
      *     interrupted; nothing is loaded then
      */
     public Report run() {

@@ -6,8 +6,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.rdf4j.common.transaction.IsolationLevels;
 import org.eclipse.rdf4j.model.ValueFactory;
 import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
@@ -16,6 +16,7 @@ import org.eclipse.rdf4j.query.algebra.evaluation.federation.FederatedServiceRes
 import org.eclipse.rdf4j.query.algebra.evaluation.federation.FederatedServiceResolverClient;
 import org.eclipse.rdf4j.repository.sparql.federation.SPARQLServiceResolver;
 import org.eclipse.rdf4j.sail.NotifyingSailConnection;
+import org.eclipse.rdf4j.sail.SailConnection;
 import org.eclipse.rdf4j.sail.SailException;
 import org.eclipse.rdf4j.sail.SailReadOnlyException;
 import org.eclipse.rdf4j.sail.config.SailConfigException;
@@ -77,8 +78,8 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     private final Set<Handle> views = Handle.newSet();
     private final Object snapshotLock = new Object();
 
-    /** Connections that are not closed. They are counted under the read lock of {@link #initializationLock}. */
-    private final AtomicInteger connections = new AtomicInteger();
+    /** Connections that are not closed. They are added under the read lock of {@link #initializationLock}. */
+    private final Set<SailConnection> connections = ConcurrentHashMap.newKeySet();
 
     /** The newest state that was read; null if it is not known. Changed under {@link #snapshotLock}. */
     private volatile StoreView snapshot;
@@ -170,7 +171,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     private File existingDirectory() {
         File directory = getDataDir();
         if (directory == null) {
-            throw new SailException("a store that is only read needs a data directory; name one, or leave readOnly out");
+            throw new SailException("a read-only store needs a data directory; name one, or leave readOnly out");
         }
         return directory;
     }
@@ -239,6 +240,8 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
 
     @Override
     protected void shutDownInternal() {
+        // RDF4J has closed them, except for those whose closing was interrupted.
+        connections.clear();
         if (handle == null) {
             return;
         }
@@ -249,6 +252,8 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         try {
             // Programs may use the values of results after this.
             committed.unread().readAll();
+        } catch (RuntimeException unreadable) {
+            // Values that cannot be read throw an exception when they are used.
         } finally {
             closeFile();
         }
@@ -305,6 +310,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
      * pages, the file may grow to twice its size before it shrinks.
      *
      * @return the number of bytes by which the file shrank
+     * @throws SailReadOnlyException if the store is read-only
      * @throws SailException if the file cannot be read or written
      */
     public long compact() {
@@ -314,27 +320,30 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
 
     /**
      * Removes values that no statement uses from the file. Later changes and {@link #compact()} reuse their space. All
-     * connections must be closed: their results have ids of values. {@link #getConnection()} waits until the sweep has
-     * ended, and bulk loads and the sweep wait for each other. The sweep reads all statements.
+     * connections and their results must be closed: they have ids of values. RDF4J closes a connection also while
+     * results are open. A result that is not closed counts as open until it is garbage-collected.
+     *
+     * <p>The sweep reads all statements. {@link #getConnection()}, {@link #shutDown()} and other openings of the file
+     * in this process wait until it has ended. Bulk loads and exclusive steps of the sweep wait for each other, at most
+     * ten minutes.
      *
      * <p>Values of earlier results can still be used. Before the sweep, their texts are read into memory.
      *
      * @return the number of values that were removed
-     * @throws SailException if a connection is open, this process has the file open more than once, or the file cannot
-     *     be read or written; if the sweep fails, some values may be removed
+     * @throws SailReadOnlyException if the store is read-only
+     * @throws org.eclipse.rdf4j.sail.SailConflictException if the sweep has waited for ten minutes; some values may be
+     *     removed
+     * @throws SailException if a connection or a result is open, this process has the file open more than once, the
+     *     text of a value of an earlier result cannot be read, or the file cannot be read or written; in the last case,
+     *     some values may be removed
      */
     public long sweep() {
         requireWritable();
         initializationLock.writeLock().lock();
         try {
             long store = raw();
-            int open = connections.get();
-            if (open > 0) {
-                throw new SailException("connections to the store are open: " + open
-                        + "; close them before a sweep, because their results have ids of values");
-            }
-            SailErrors.run(this::forgetSnapshot);
-            committed.unread().readAll();
+            requireNoIdsInUse();
+            readUnread();
             try {
                 return SailErrors.convert(() -> NativeQuads.sweep(store));
             } finally {
@@ -345,11 +354,39 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         }
     }
 
+    /** Throws an exception if a connection or a result is open. Requires: no connection is opened meanwhile. */
+    private void requireNoIdsInUse() {
+        int open = connections.size();
+        if (open > 0) {
+            throw new SailException("connections to the store are open: " + open
+                    + "; close them before a sweep, because their results have ids of values");
+        }
+        SailErrors.run(this::forgetSnapshot);
+        // RDF4J closes connections also while their results are open.
+        int results = views.size();
+        if (results > 0) {
+            throw new SailException("results of closed connections are open: " + results
+                    + "; close them before a sweep, because they have ids of values");
+        }
+    }
+
+    /** Reads the texts of values of earlier results. After a sweep, they cannot be read by their ids. */
+    private void readUnread() {
+        try {
+            committed.unread().readAll();
+        } catch (RuntimeException error) {
+            throw new SailException(
+                    "nothing was swept: values of earlier results cannot be read: " + error.getMessage()
+                            + "; check the file by `fulgurite rdf check`",
+                    error);
+        }
+    }
+
     boolean isReadOnly() {
         return config.isReadOnly();
     }
 
-    /** Throws an exception if the store is only read. */
+    /** Throws an exception if the store is read-only. */
     void requireWritable() {
         if (isReadOnly()) {
             throw new SailReadOnlyException(
@@ -477,13 +514,15 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
     @Override
     protected NotifyingSailConnection getConnectionInternal() {
         FulguriteStoreConnection connection = new FulguriteStoreConnection(this);
-        connections.incrementAndGet();
+        connections.add(connection);
         return connection;
     }
 
-    /** Called once for each connection, after its results are closed. */
-    void connectionHasClosed() {
-        connections.decrementAndGet();
+    /** RDF4J calls this also if the connection's rollback fails. Results of the connection may still be open. */
+    @Override
+    protected void connectionClosed(SailConnection connection) {
+        connections.remove(connection);
+        super.connectionClosed(connection);
     }
 
     @Override

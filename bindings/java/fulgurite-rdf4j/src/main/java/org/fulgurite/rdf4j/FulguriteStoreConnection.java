@@ -79,6 +79,9 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
 
     private DefaultSailChangedEvent changed;
 
+    /** Whether an operation of an update was refused in the transaction, because the store is read-only. */
+    private boolean hasRefusedUpdate;
+
     /** The mode of the transaction's queries; null for that of the store. */
     private volatile QueryEvaluationMode evaluationMode;
 
@@ -303,7 +306,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         synchronized (lock) {
             changed = new DefaultSailChangedEvent(store);
             IsolationLevel level = getTransactionIsolation();
-            // All reads of a store that is only read have the same state.
+            // All reads of a read-only store have the same state.
             if (level.isCompatibleWith(IsolationLevels.SNAPSHOT) && !store.isReadOnly()) {
                 beginNative();
             }
@@ -347,6 +350,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     @Override
     protected void prepareInternal() {
         synchronized (lock) {
+            requireNoRefusedUpdate();
             flushPending();
             if (transaction != null) {
                 SailErrors.run(() -> NativeQuads.prepare(transaction.raw()));
@@ -365,6 +369,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     protected void commitInternal() {
         DefaultSailChangedEvent event;
         synchronized (lock) {
+            requireNoRefusedUpdate();
             event = changed;
             try {
                 flushPending();
@@ -393,6 +398,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         pending.clear();
         updates.clear();
         changed = null;
+        hasRefusedUpdate = false;
         evaluationMode = null;
         if (transaction != null) {
             transaction.close();
@@ -402,12 +408,8 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
 
     @Override
     protected void closeInternal() {
-        try {
-            synchronized (lock) {
-                end();
-            }
-        } finally {
-            store.connectionHasClosed();
+        synchronized (lock) {
+            end();
         }
     }
 
@@ -591,10 +593,18 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     public void startUpdate(UpdateContext operation) {
         // RDF4J begins every transaction with null.
         if (operation != null) {
-            store.requireWritable();
             synchronized (lock) {
+                hasRefusedUpdate |= store.isReadOnly();
+                store.requireWritable();
                 updates.put(operation, new UpdateChanges());
             }
+        }
+    }
+
+    /** RDF4J ignores the exception of an operation that is {@code SILENT}, so the commit throws it too. */
+    private void requireNoRefusedUpdate() {
+        if (hasRefusedUpdate) {
+            store.requireWritable();
         }
     }
 

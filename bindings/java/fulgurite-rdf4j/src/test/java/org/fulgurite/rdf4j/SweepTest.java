@@ -1,6 +1,7 @@
 package org.fulgurite.rdf4j;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,24 +10,41 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.eclipse.rdf4j.common.iteration.CloseableIteration;
+import org.eclipse.rdf4j.common.transaction.IsolationLevels;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Literal;
 import org.eclipse.rdf4j.model.Statement;
 import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.model.util.Values;
+import org.eclipse.rdf4j.query.Query.QueryType;
+import org.eclipse.rdf4j.query.QueryLanguage;
 import org.eclipse.rdf4j.query.QueryResults;
+import org.eclipse.rdf4j.query.algebra.TupleExpr;
+import org.eclipse.rdf4j.query.impl.EmptyBindingSet;
 import org.eclipse.rdf4j.repository.sail.SailRepository;
 import org.eclipse.rdf4j.repository.sail.SailRepositoryConnection;
+import org.eclipse.rdf4j.sail.SailConnection;
 import org.eclipse.rdf4j.sail.SailException;
 import org.fulgurite.Database;
+import org.fulgurite.DatabaseOptions;
+import org.fulgurite.Table;
+import org.fulgurite.TableOptions;
+import org.fulgurite.WriteTransaction;
+import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.rdf4j.config.FulguriteStoreConfig;
 import org.fulgurite.rdf4j.config.QueryEngine;
+import org.fulgurite.rdf4j.values.StoredValue;
+import org.fulgurite.rdf4j.values.ValueGroup;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,6 +60,9 @@ class SweepTest {
     private static final String QUERY = "SELECT ?s ?p ?o { ?s ?p ?o }";
     private static final int COUNT = 1000;
     private static final int ROUNDS = 100;
+
+    /** After as many rounds, the threads wait for a sweep. */
+    private static final int ROUNDS_TO_SWEEP = 10;
 
     @TempDir
     Path directory;
@@ -137,6 +158,95 @@ class SweepTest {
         repository.shutDown();
     }
 
+    private static void assertResultIsOpen(FulguriteStore store) {
+        String message = assertThrows(SailException.class, store::sweep).getMessage();
+        assertTrue(message.startsWith("results of closed connections are open: 1; "), message);
+    }
+
+    private static CloseableIteration<?> query(SailConnection connection) {
+        TupleExpr query = connection.prepareQuery(QueryLanguage.SPARQL, QueryType.TUPLE, QUERY, null).orElseThrow();
+        return connection.evaluate(query, null, EmptyBindingSet.getInstance(), false);
+    }
+
+    /** RDF4J closes the connection nevertheless, and then throws an exception. */
+    @Test
+    void aSweepIsRefusedWhileAResultOfAClosedConnectionIsOpen() {
+        FulguriteStore store = store(new FulguriteStoreConfig().setQueryEngine(QueryEngine.STORE));
+        SailRepository repository = new SailRepository(store);
+        for (Function<SailConnection, CloseableIteration<?>> read :
+                List.<Function<SailConnection, CloseableIteration<?>>>of(
+                        sail -> sail.getStatements(null, NAME, null, false),
+                        sail -> sail.getStatements(null, NAME, null, false, null, ANN),
+                        SweepTest::query)) {
+            try (SailRepositoryConnection connection = repository.getConnection()) {
+                add(connection);
+            }
+            SailConnection connection = store.getConnection();
+            CloseableIteration<?> result = read.apply(connection);
+            connection.begin();
+            connection.clear();
+            connection.commit();
+            assertThrows(SailException.class, connection::close);
+            assertFalse(connection.isOpen());
+            assertResultIsOpen(store);
+            int count = 0;
+            for (; result.hasNext(); count++) {
+                result.next();
+            }
+            assertEquals(COUNT, count);
+            result.close();
+            assertEquals(COUNT + 2, store.sweep());
+        }
+        repository.shutDown();
+    }
+
+    /** RDF4J does not close the rest of a connection whose transaction cannot be rolled back. */
+    @Test
+    void aConnectionThatCouldNotRollBackIsNotOpen() {
+        FulguriteStore store = store(new FulguriteStoreConfig());
+        SailConnection connection = store.getConnection();
+        connection.begin(IsolationLevels.SNAPSHOT);
+        DatabaseOptions options = Database.options().create(true).mergeFunction("closing", (key, value, operands) -> {
+            // A merge function cannot end a transaction.
+            assertThrows(FulguriteException.class, connection::close);
+            return operands.get(0);
+        });
+        try (Database database = options.open(directory.resolve("other.ful"))) {
+            Table table = database.createTable("t", new TableOptions().mergeFunction("closing"));
+            byte[] key = {1};
+            try (WriteTransaction txn = database.beginWrite()) {
+                txn.merge(table, key, new byte[] {7});
+                assertEquals(7, txn.get(table, key)[0]);
+            }
+        }
+        assertFalse(connection.isOpen());
+        // The native transaction is open until the store is shut down.
+        assertResultIsOpen(store);
+        store.shutDown();
+        store.init();
+        assertEquals(0, store.sweep());
+        store.shutDown();
+    }
+
+    @Test
+    void aSweepIsRefusedIfAValueOfAnEarlierResultCannotBeRead() {
+        FulguriteStore store = store(new FulguriteStoreConfig());
+        SailRepository repository = new SailRepository(store);
+        try (SailRepositoryConnection connection = repository.getConnection()) {
+            add(connection);
+            connection.clear();
+        }
+        // No term has this id.
+        StoredValue missing = new ValueGroup(store.committedTerms(), null).add((1L << 56) + (1L << 40));
+        String message = assertThrows(SailException.class, store::sweep).getMessage();
+        assertTrue(message.startsWith("nothing was swept: values of earlier results cannot be read: "), message);
+        assertThrows(SailException.class, missing::stringValue);
+        repository.shutDown();
+        repository.init();
+        assertEquals(COUNT + 2, store.sweep());
+        repository.shutDown();
+    }
+
     @Test
     void aSweepIsRefusedWhileTheProcessHasTheFileOpenOnceMore() {
         FulguriteStore store = store(new FulguriteStoreConfig());
@@ -160,15 +270,21 @@ class SweepTest {
         SailRepository repository = new SailRepository(store);
         repository.init();
         Semaphore ends = new Semaphore(0);
+        AtomicLong removed = new AtomicLong();
+        // Meanwhile, both threads have no connection.
+        CyclicBarrier betweenConnections = new CyclicBarrier(2, () -> removed.addAndGet(store.sweep()));
         ExecutorService pool = Executors.newFixedThreadPool(2);
         List<Future<?>> threads = new ArrayList<>();
         for (int thread = 0; thread < 2; thread++) {
             IRI own = Values.iri("http://example.org/thread/" + thread);
-            threads.add(pool.submit(() -> changeAndRead(repository, own, ends)));
+            threads.add(pool.submit(() -> {
+                changeAndRead(repository, own, ends, betweenConnections);
+                return null;
+            }));
         }
         for (int end = 0; end < 2 * ROUNDS && ends.tryAcquire(1, TimeUnit.MINUTES); end++) {
             try {
-                store.sweep();
+                removed.addAndGet(store.sweep());
             } catch (SailException refused) {
                 assertTrue(refused.getMessage().startsWith("connections to the store are open"), refused::toString);
             }
@@ -177,15 +293,18 @@ class SweepTest {
             thread.get();
         }
         pool.shutdown();
+        // Each of these sweeps has removed the literals, unless another one has done so just before.
+        assertTrue(removed.get() >= 20 * (ROUNDS / ROUNDS_TO_SWEEP), removed::toString);
         store.sweep();
         assertEquals(0, store.sweep());
         repository.shutDown();
     }
 
     /** Adds and removes the same statements again and again, and reads them by the values of the time before. */
-    private static void changeAndRead(SailRepository repository, IRI own, Semaphore ends) {
+    private static void changeAndRead(
+            SailRepository repository, IRI own, Semaphore ends, CyclicBarrier betweenConnections) throws Exception {
         List<Value> before = List.of();
-        for (int round = 0; round < ROUNDS; round++) {
+        for (int round = 1; round <= ROUNDS; round++) {
             try (SailRepositoryConnection connection = repository.getConnection()) {
                 connection.begin();
                 for (int number = 0; number < 20; number++) {
@@ -200,6 +319,9 @@ class SweepTest {
                         .collect(Collectors.toList());
                 assertEquals(20, before.size());
                 connection.remove(own, null, null);
+            }
+            if (round % ROUNDS_TO_SWEEP == 0) {
+                betweenConnections.await(1, TimeUnit.MINUTES);
             }
             ends.release();
         }

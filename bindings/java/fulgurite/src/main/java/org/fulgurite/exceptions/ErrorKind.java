@@ -33,7 +33,7 @@ public enum ErrorKind {
     FORKED,
     /** A segment of the log is missing. */
     LOG_MISSING,
-    /** This process has the database open with other options. */
+    /** This process has the database open with other options, or more than once. */
     ALREADY_OPEN,
     /** A write to a database that is open read-only. */
     READ_ONLY,

@@ -119,6 +119,17 @@ class TypedTableTest {
     }
 
     @Test
+    void aNameWithSpacesIsThatOfItsCodec() {
+        TableOptions options = new TableOptions().keyType(" ( string , i64 )").valueType("string ");
+        try (Table table = database.createTable("spaces", options)) {
+            assertEquals("(string,i64)", table.keyType());
+            assertEquals("string", table.valueType());
+        }
+        database.openOrCreateTable("spaces", options).close();
+        TypedTable.open(database, "spaces", KEYS, Codecs.STRING).close();
+    }
+
+    @Test
     void theNamesOfAllCodecsAreTypes() {
         List<Codec<?>> codecs = new ArrayList<>(Arrays.asList(
                 Codecs.I8, Codecs.I16, Codecs.I32, Codecs.I64, Codecs.I128, Codecs.U8, Codecs.U16, Codecs.U32, Codecs.U64,

@@ -266,7 +266,7 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     }
 
     /**
-     * Returns whether the store is only read.
+     * Returns whether the store is read-only.
      *
      * @return whether it is
      */
@@ -275,11 +275,14 @@ public class FulguriteStoreConfig extends BaseSailConfig {
     }
 
     /**
-     * Sets whether the store is only read. Its file must exist. Another process may have it open for writing. Reads show
-     * the newest checkpoint from before {@code init()}, until the store is shut down and initialized again. Changes
-     * throw a {@code SailReadOnlyException}. The default is false.
+     * Sets whether the store is read-only. Its file must exist. Another process may have it open for writing: then
+     * reads show the newest checkpoint from before {@code init()}. Otherwise they show all commits. To see a newer
+     * state, shut down all objects of the process that have the file open, and initialize them again. Changes throw a
+     * {@code SailReadOnlyException}. The default is false.
      *
-     * @param isReadOnly whether it is only read
+     * <p>With it, {@link #setDurability}, {@link #setCheckpointInterval} and {@link #setTripleIndexes} have no effect.
+     *
+     * @param isReadOnly whether it is read-only
      * @return this configuration
      */
     public FulguriteStoreConfig setReadOnly(boolean isReadOnly) {

@@ -31,7 +31,7 @@ public final class FulguriteStoreSchema {
     /** After how many seconds a commit starts a checkpoint; 0 for no limit. */
     public static final IRI CHECKPOINT_INTERVAL = Values.iri(NAMESPACE, "checkpointInterval");
 
-    /** Whether the store is only read: true or false. */
+    /** Whether the store is read-only: true or false. */
     public static final IRI READ_ONLY = Values.iri(NAMESPACE, "readOnly");
 
     /** The keys of {@link #NAMESPACE}. */

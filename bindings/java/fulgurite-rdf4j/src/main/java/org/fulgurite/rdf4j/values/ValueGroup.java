@@ -19,8 +19,8 @@ public final class ValueGroup {
 
     /**
      * The groups of a store that have values whose terms were not read. The store reads them before a sweep, and before
-     * it is closed, so that programs can use values after that. Groups whose values the program has dropped are garbage. A query may
-     * create a group for each of its rows, so threads seldom share a list.
+     * it is closed, so that programs can use values after that. Groups whose values the program has dropped are
+     * garbage. A query may create a group for each of its rows, so threads seldom share a list.
      */
     public static final class Unread {
         private static final int LISTS = 16;
@@ -47,8 +47,14 @@ public final class ValueGroup {
             return count;
         }
 
-        /** Reads all terms. A value whose term cannot be read throws an exception when it is used. */
+        /**
+         * Reads all terms, also those after one that cannot be read. A value whose term cannot be read throws an
+         * exception when it is used.
+         *
+         * @throws RuntimeException the first error, if a term cannot be read
+         */
         public void readAll() {
+            RuntimeException first = null;
             for (Groups list : lists) {
                 for (Known known : list.all()) {
                     ValueGroup group = known.get();
@@ -57,9 +63,12 @@ public final class ValueGroup {
                             group.readAll();
                         }
                     } catch (RuntimeException unreadable) {
-                        // The others are read nevertheless.
+                        first = first == null ? unreadable : first;
                     }
                 }
+            }
+            if (first != null) {
+                throw first;
             }
         }
     }

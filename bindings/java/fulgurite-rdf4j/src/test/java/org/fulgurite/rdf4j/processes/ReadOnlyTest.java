@@ -31,11 +31,12 @@ import org.fulgurite.rdf4j.FulguriteStore;
 import org.fulgurite.rdf4j.config.FulguriteStoreConfig;
 import org.fulgurite.rdf4j.config.QueryEngine;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A store that is only read. */
+/** A read-only store. */
 class ReadOnlyTest {
     private static final IRI ANN = Values.iri("http://example.org/ann");
     private static final IRI NAME = Values.iri("http://example.org/name");
@@ -160,6 +161,39 @@ class ReadOnlyTest {
             assertEquals(1, connection.size());
         }
         repository.shutDown();
+    }
+
+    /** RDF4J continues after an operation that is {@code SILENT} and has thrown an exception. */
+    @Test
+    void theCommitOfASilentUpdateIsRefused() {
+        fill();
+        SailRepository repository = new SailRepository(readOnly());
+        String update = "CLEAR SILENT ALL";
+        try (SailRepositoryConnection connection = repository.getConnection()) {
+            assertRefused(() -> connection.prepareUpdate(update).execute());
+            assertFalse(connection.isActive());
+            connection.begin();
+            connection.prepareUpdate(update).execute();
+            assertRefused(connection::prepare);
+            assertRefused(connection::commit);
+            connection.rollback();
+            connection.begin();
+            connection.prepare();
+            connection.prepareUpdate(update).execute();
+            assertRefused(connection::commit);
+            assertRefused(connection::commit);
+            connection.rollback();
+            // A transaction after it is not refused.
+            connection.begin();
+            assertEquals(1, connection.size());
+            connection.commit();
+        }
+        repository.shutDown();
+    }
+
+    private static void assertRefused(Executable call) {
+        RepositoryException refused = assertThrows(RepositoryException.class, call);
+        assertTrue(refused.getCause() instanceof SailReadOnlyException, refused::toString);
     }
 
     @Test

@@ -1,6 +1,7 @@
 package org.fulgurite.rdf4j.queries;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -32,6 +33,12 @@ import org.junit.jupiter.api.Test;
 class RepeatedQueriesTest {
     private static final String BASE = "http://example.org/";
     private static final String OBJECTS = "SELECT ?o { <s> ?p ?o }";
+
+    /** Each parse gives its anonymous variables other names. So two queries that are equal are from one parse. */
+    private static final String ANONYMOUS = "SELECT ?o { [] <p>/<q> ?o }";
+
+    private static final int QUERIES_MAX = 256;
+    private static final int LENGTH_MAX = 16 * 1024;
 
     private final SailRepository repository =
             new SailRepository(new FulguriteStore(new FulguriteStoreConfig().setQueryEngine(QueryEngine.STORE)));
@@ -85,6 +92,36 @@ class RepeatedQueriesTest {
         StoreQuery second = parse(queries, QueryType.TUPLE, OBJECTS).orElseThrow();
         assertEquals(expected, second);
         assertNotSame(second, parse(queries, QueryType.TUPLE, OBJECTS).orElseThrow());
+    }
+
+    private static StoreQuery anonymous(ParsedQueries queries, int length) {
+        String text = ANONYMOUS + " ".repeat(length - ANONYMOUS.length());
+        return parse(queries, QueryType.TUPLE, text).orElseThrow();
+    }
+
+    @Test
+    void aTextIsParsedOnceUnlessItIsLong() {
+        ParsedQueries queries = new ParsedQueries();
+        StoreQuery first = anonymous(queries, LENGTH_MAX);
+        assertNotEquals(first, anonymous(new ParsedQueries(), LENGTH_MAX));
+        assertEquals(first, anonymous(queries, LENGTH_MAX));
+        assertNotEquals(anonymous(queries, LENGTH_MAX + 1), anonymous(queries, LENGTH_MAX + 1));
+    }
+
+    @Test
+    void theTextsThatWereUsedLastAreKept() {
+        ParsedQueries queries = new ParsedQueries();
+        StoreQuery first = anonymous(queries, LENGTH_MAX);
+        parseOthers(queries, 0, QUERIES_MAX - 1);
+        assertEquals(first, anonymous(queries, LENGTH_MAX));
+        parseOthers(queries, QUERIES_MAX, QUERIES_MAX);
+        assertNotEquals(first, anonymous(queries, LENGTH_MAX));
+    }
+
+    private static void parseOthers(ParsedQueries queries, int first, int count) {
+        for (int number = first; number < first + count; number++) {
+            parse(queries, QueryType.TUPLE, "SELECT ?o { VALUES ?o { " + number + " } }").orElseThrow();
+        }
     }
 
     @Test

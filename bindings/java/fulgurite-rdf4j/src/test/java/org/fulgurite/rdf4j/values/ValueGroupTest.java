@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
@@ -20,6 +21,9 @@ class ValueGroupTest {
     private static final long LITERAL = 5L << 56;
     private static final long STRING = 6L << 56;
     private static final int TEXT_CHARS_MAX = 512;
+
+    /** No term has this id. */
+    private static final long MISSING = IRI + Integer.MAX_VALUE;
 
     /** Terms that are made of their ids. It notes how many terms each call reads. */
     private static final class Source implements TermSource {
@@ -38,6 +42,9 @@ class ValueGroupTest {
             reads.add(count);
             TermBytes bytes = new TermBytes();
             for (int index = 0; index < count; index++) {
+                if (ids[index] == MISSING) {
+                    throw new IllegalStateException("no term has the id");
+                }
                 bytes.term(term(ids[index]));
             }
             return new TermReader(bytes.array());
@@ -96,6 +103,21 @@ class ValueGroupTest {
         assertTrue(later.isRead());
         assertEquals(0, source.unread.count());
         add(whole, IRI, 1);
+        assertEquals(1, source.unread.count());
+    }
+
+    @Test
+    void aTermThatCannotBeReadIsReportedAfterTheOthersAreRead() {
+        Source source = new Source(IdScope.ofStore(), null);
+        List<StoredValue> values = new ArrayList<>();
+        for (long id : new long[] {IRI, MISSING, IRI + 1}) {
+            values.add(new ValueGroup(source, null).add(id));
+        }
+        assertThrows(IllegalStateException.class, source.unread::readAll);
+        assertEquals(List.of(1, 1, 1), source.reads);
+        assertTrue(values.get(0).isRead());
+        assertFalse(values.get(1).isRead());
+        assertTrue(values.get(2).isRead());
         assertEquals(1, source.unread.count());
     }
 
