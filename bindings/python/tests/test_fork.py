@@ -206,16 +206,28 @@ class ForkTest(unittest.TestCase):
                 end()
 
         def read_rows() -> None:
-            with self.assertRaises(fulgurite.ClosedError):
-                next(iter(rows))
+            entered.release()
+            next(iter(rows))
 
+        raised: list[Exception] = []
+
+        def collect(run: Callable[[], object]) -> None:
+            try:
+                run()
+            except Exception as error:  # noqa: BLE001
+                raised.append(error)
+
+        # With this interval, a thread runs only when another one waits: the one that reads rows does so with its lock.
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(1000)
         # Each holds a lock of the object that it uses.
         threads = [
-            threading.Thread(target=run) for run in (lambda: write["m"][b"k"], lambda: next(scan), read_rows)
+            threading.Thread(target=collect, args=[run])
+            for run in (lambda: write["m"][b"k"], lambda: next(scan), read_rows)
         ]
         for thread in threads:
             thread.start()
-        for _ in range(2):
+        for _ in threads:
             self.assertTrue(entered.acquire(timeout=60))
         try:
             self.assertEqual(in_child(use), "")
@@ -224,6 +236,7 @@ class ForkTest(unittest.TestCase):
             rows.close()
             for thread in threads:
                 thread.join()
+        self.assertEqual([type(error) for error in raised], [fulgurite.ClosedError], raised)
         write.commit()
         self.assertEqual(dict(db["m"]), {b"k": b"v"})
 

@@ -248,7 +248,7 @@ fn fmt_damaged(out: &mut fmt::Formatter<'_>, path: &Path, message: &str, is_reco
     let path = path.display();
     match is_recognised {
         true => {
-            write!(out, "{path}: the index is damaged ({message}); `fulgurite facts index --whole` writes it again")
+            write!(out, "{path}: the index is damaged ({message}); `--whole` writes it again")
         }
         false => write!(
             out,

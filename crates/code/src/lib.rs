@@ -55,7 +55,7 @@ pub use browse::reader::{CodeReader, IndexedFile, Place, SymbolId, Use};
 pub use columns::{Columns, convert};
 pub use ctags::{CTAGS_ARGUMENTS, CtagsFile};
 pub use error::{Error, KeptOutput, Result};
-pub use indexers::choose::Plan;
+pub use indexers::choose::{Plan, output_files};
 pub use indexers::indexed::Indexed;
 pub use indexers::languages::INDEXER_NAMES;
 pub use live::LiveIndex;

@@ -447,15 +447,21 @@ impl Drop for Unfinished {
 /// none. While the index is locked by another process, these may be the files that it writes.
 #[must_use]
 pub fn unfinished_files(path: &Path) -> Vec<PathBuf> {
+    files_beside(path, is_of_unfinished)
+}
+
+/// The files beside the index at `path` whose names begin with its name, if `is_wanted` says so of the rest of the
+/// name.
+pub(crate) fn files_beside(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let (Some(name), Ok(entries)) = (path.file_name(), std::fs::read_dir(directory_of(path))) else {
         return Vec::new();
     };
-    let is_left = |other: &OsStr| {
+    let is_beside = |other: &OsStr| {
         let rest = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
-        rest.and_then(|rest| str::from_utf8(rest).ok()).is_some_and(is_of_unfinished)
+        rest.and_then(|rest| str::from_utf8(rest).ok()).is_some_and(&is_wanted)
     };
-    let files = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-    files.filter(|entry| is_left(&entry.file_name())).map(|entry| entry.path()).collect()
+    let files = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()));
+    files.filter(|entry| is_beside(&entry.file_name())).map(|entry| entry.path()).collect()
 }
 
 /// Whether a file is an unfinished database, or its lock or log. Its name is that of the index and `rest`.

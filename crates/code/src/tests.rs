@@ -77,6 +77,29 @@ fn what_an_indexer_finds_in_directories_below_has_their_paths() {
     assert_eq!((updated.files, updated.removed), (2, 1));
 }
 
+/// The index had files of other directories, such as `../a.ts`.
+#[test]
+fn a_file_of_a_directory_that_is_not_below_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("prepared.scip");
+    std::fs::write(&path, scip_of(&["a.ts"])).expect("a file");
+    let lock = IndexLock::take(&directory.path().join("code.ful")).expect("a lock");
+    let update = |below: &str| {
+        let source = ScipFile::of_root(&path, directory.path(), below);
+        lock.update(&source, true, &mut |_| {}).map(|_| {
+            let reader = CodeReader::new(&open_index(lock.path()).expect("it is there")).expect("it is an index");
+            reader.files().expect("it is sound")
+        })
+    };
+    for below in ["..", "../web", "web/../../api", "/web"] {
+        let error = update(below).expect_err("it is outside").to_string();
+        assert!(error.contains("all documents are outside of the indexed directory"), "{below}: {error}");
+    }
+    for below in ["web", "./web//", "api/../web"] {
+        assert_eq!(update(below).expect("it is inside"), ["web/a.ts"]);
+    }
+}
+
 /// One broken project among many left all without an index.
 #[test]
 fn an_indexer_that_fails_in_a_directory_below_is_left_out_if_the_index_loses_nothing() {

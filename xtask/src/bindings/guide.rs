@@ -33,7 +33,7 @@ pub fn script(root: &Path, document: &str, language: &str) -> Result<String, Fai
     Ok(commands.replace("$PWD/target", &target.to_string_lossy()).replace("/path/to/fulgurite", &root))
 }
 
-/// Runs a command, and returns what it prints to standard output.
+/// Runs a command, and returns what it prints to standard output. If it fails, that is printed.
 ///
 /// # Errors
 /// If it cannot be run, or fails.
@@ -42,8 +42,12 @@ pub fn run(mut command: Command) -> Result<String, Failure> {
     eprintln!("$ {shown}");
     let output = command.stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| Failure::Failed(format!("`{shown}` cannot start: {error}")))?;
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        eprint!("{printed}");
+    }
     judge(&shown, output.status)?;
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    Ok(printed)
 }
 
 /// Compares what the program of a document has printed with what the document says that it prints: the block of text

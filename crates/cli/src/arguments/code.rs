@@ -34,7 +34,7 @@ pub struct Index {
     pub skip: Vec<String>,
     /// Leave out this file or directory. Its path begins at DIR. Indexers read it, but the index is without it. Repeat
     /// the option to leave out several.
-    #[arg(long, value_name = "PATH", value_parser = parse_inner)]
+    #[arg(long, value_name = "PATH", value_parser = parse_excluded)]
     pub exclude: Vec<String>,
     /// Write the whole index, not only what has changed.
     #[arg(long)]
@@ -56,6 +56,10 @@ impl Index {
         let mut files: Vec<(&Path, String)> = self.scip.iter().map(|path| (path.as_path(), String::new())).collect();
         for given in self.scip_in.chunks_exact(2) {
             let root = given[0].to_str().ok_or_else(|| "not in UTF-8".to_owned()).and_then(parse_inner);
+            let root = root.and_then(|root| match root.is_empty() {
+                true => Err(format!("{DIRECTORY_ITSELF}; read the file with --scip")),
+                false => Ok(root),
+            });
             let root = root.map_err(|error| format!("--scip-in {}: {error}", given[0].display()))?;
             files.push((&given[1], root));
         }
@@ -150,7 +154,13 @@ pub struct Lsp {
     pub root: Option<PathBuf>,
 }
 
-/// A path from the indexed directory on, as the index has it.
+/// As [`parse_inner`], of a path that is not that of the directory itself.
+fn parse_excluded(text: &str) -> Result<String, String> {
+    let path = parse_inner(text)?;
+    if path.is_empty() { Err(DIRECTORY_ITSELF.to_owned()) } else { Ok(path) }
+}
+
+/// A path from the indexed directory on, as the index has it. It is empty for the directory itself.
 fn parse_inner(text: &str) -> Result<String, String> {
     let mut parts = Vec::new();
     for component in Path::new(text).components() {
@@ -160,5 +170,8 @@ fn parse_inner(text: &str) -> Result<String, String> {
             _ => return Err("not a path that begins at the indexed directory and stays in it".to_owned()),
         }
     }
-    if parts.is_empty() { Err("the indexed directory itself".to_owned()) } else { Ok(parts.join("/")) }
+    Ok(parts.join("/"))
 }
+
+/// What is wrong with an empty path.
+const DIRECTORY_ITSELF: &str = "the indexed directory itself";

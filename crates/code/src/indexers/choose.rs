@@ -15,7 +15,7 @@ use crate::indexers::run::{Run, Temporary, is_available, run};
 use crate::indexers::sources::{sources, write_list};
 use crate::scip::reader::ScipFile;
 use crate::source::Source;
-use crate::stack::IndexLock;
+use crate::stack::{IndexLock, files_beside};
 
 /// The indexers that will be run for a directory.
 #[derive(Debug)]
@@ -276,21 +276,21 @@ fn named_in(name: &str, root: &str) -> String {
     if root.is_empty() { name.to_owned() } else { format!("{name} in {root}") }
 }
 
-/// Removes all outputs that interrupted runs have left beside an index: the next run may not write all of them. If an
-/// output cannot be removed, writing it fails later.
-fn remove_outputs(index: &Path) {
-    let (Some(directory), Some(name)) = (index.parent(), index.file_name()) else { return };
-    let Ok(entries) = std::fs::read_dir(directory) else { return };
-    let is_left = |other: &OsStr| {
-        let rest = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
-        rest.and_then(|rest| str::from_utf8(rest).ok()).is_some_and(is_output)
-    };
-    for entry in entries.flatten().filter(|entry| is_left(&entry.file_name())) {
-        let _ = std::fs::remove_file(entry.path());
-    }
+/// The files that runs of indexers have left beside the index at `path`, where there may be none: the outputs that
+/// [`Error::OutputsKept`] names, and what a killed run has left. While the index is locked by another process, these
+/// may be the files of indexers that it runs.
+#[must_use]
+pub fn output_files(path: &Path) -> Vec<PathBuf> {
+    files_beside(path, is_output)
 }
 
-/// Whether a file is the output of an indexer. Its name is that of the index and `rest`.
+/// Removes all outputs that earlier runs have left beside an index: the next run may not write all of them. If an
+/// output cannot be removed, writing it fails later.
+fn remove_outputs(index: &Path) {
+    output_files(index).iter().for_each(|file| drop(std::fs::remove_file(file)));
+}
+
+/// Whether a run of indexers writes a file. Its name is that of the index and `rest`.
 fn is_output(rest: &str) -> bool {
     let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
     let is_of = |indexer: &Indexer| {
@@ -298,7 +298,7 @@ fn is_output(rest: &str) -> bool {
         let number = rest.and_then(|rest| rest.strip_suffix(".scip"));
         number.is_some_and(|number| number.is_empty() || number.strip_prefix('-').is_some_and(is_number))
     };
-    ["-ctags.json", "-ctags.list"].contains(&rest) || INDEXERS.iter().any(is_of)
+    ["-ctags.json", "-ctags.list", "-indexer.log"].contains(&rest) || INDEXERS.iter().any(is_of)
 }
 
 /// How an indexer is run that writes SCIP.
@@ -370,8 +370,9 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = |name: &str| directory.path().join(name);
         let kept = ["code.ful", "code.ful-notes.scip", "code.ful-scip-go-a.scip", "other.ful-ctags.json"];
-        let left =
-            ["code.ful-ctags.json", "code.ful-ctags.list", "code.ful-rust-analyzer.scip", "code.ful-scip-go-2.scip"];
+        let endings = ["ctags.json", "ctags.list", "indexer.log", "rust-analyzer.scip", "scip-go-2.scip"];
+        let left = endings.map(|ending| format!("code.ful-{ending}"));
+        let left = left.each_ref().map(String::as_str);
         kept.iter().chain(&left).for_each(|name| std::fs::write(path(name), "").expect("a file"));
         remove_outputs(&path("code.ful"));
         assert!(kept.iter().all(|name| path(name).exists()));

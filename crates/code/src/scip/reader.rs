@@ -36,7 +36,7 @@ impl ScipFile {
     }
 
     /// As [`ScipFile::new`], if the indexer ran in the directory `below`, from `root` on: there the paths in the index
-    /// begin.
+    /// begin. If `below` leads out of `root`, all files are outside of the directory, and the source fails.
     pub fn of_root(path: impl Into<PathBuf>, root: impl Into<PathBuf>, below: &str) -> Self {
         Self { path: path.into(), root: root.into(), below: below.to_owned(), outside: RefCell::default() }
     }
@@ -150,8 +150,9 @@ impl Reading<'_> {
 /// A path from the indexed directory on as editors and users write it, also if an indexer writes `a//b` or `./a/../b`.
 /// The indexer ran in `below`. `None`, if it leads out of the indexed directory, or to the directory itself.
 fn inner_path(below: &str, path: &str) -> Option<String> {
-    let mut names: Vec<&str> = below.split('/').filter(|name| !name.is_empty()).collect();
-    for part in Path::new(path).components() {
+    let path = Path::new(below).join(path);
+    let mut names: Vec<&str> = Vec::new();
+    for part in path.components() {
         match part {
             Component::Normal(name) => names.push(name.to_str()?),
             Component::CurDir => {}

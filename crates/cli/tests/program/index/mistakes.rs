@@ -27,7 +27,9 @@ fn what_a_killed_index_has_left_is_not_listed_and_is_deleted_with_the_index() {
     let bytes = directory.read("code.ful");
     directory.file("code.ful-unfinished", &bytes);
     directory.file("code.ful-increment.1-unfinished", &bytes);
-    directory.file("code.ful-unfinished-lock", "");
+    for name in ["code.ful-unfinished-lock", "code.ful-scip-go.scip", "code.ful-ctags.json", "code.ful-indexer.log"] {
+        directory.file(name, "");
+    }
     let listed = directory.run(&["facts", "list"]).ok();
     assert!(listed.contains("code.ful ") && !listed.contains("unfinished"), "{listed}");
     directory.run(&["facts", "delete", "code.ful", "--yes"]).ok();
@@ -36,6 +38,12 @@ fn what_a_killed_index_has_left_is_not_listed_and_is_deleted_with_the_index() {
     directory.file("code.ful-unfinished", &bytes);
     directory.run(&["facts", "delete", "code.ful", "--yes"]).ok();
     assert!(!directory.path("code.ful-unfinished").exists());
+    // It failed, and kept an output. Another file is not removed.
+    directory.file("code.ful-scip-go-1.scip", "");
+    directory.file("code.ful-notes.scip", "");
+    directory.run(&["facts", "delete", "code.ful", "--yes"]).ok();
+    assert_eq!(directory.names(), ["code.ful-notes.scip", "index.scip", "src"]);
+    assert!(directory.run(&["facts", "delete", "code.ful", "--yes"]).fails(1).contains("no such database"));
 }
 
 #[test]
@@ -171,12 +179,18 @@ fn statistics_of_an_index_have_the_size_of_all_of_its_files() {
 
 #[cfg(unix)]
 mod indexers {
+    #[cfg(target_os = "linux")]
+    use std::ffi::OsStr;
     use std::fs::File;
     use std::io::Read as _;
     use std::process::Stdio;
     use std::time::{Duration, Instant};
 
     use super::super::StandIns;
+    use crate::fixture::Run;
+
+    /// Damage is by pages of at least this size.
+    const PAGE_BYTES: usize = 4096;
 
     #[test]
     fn a_database_that_cannot_be_written_is_found_before_an_indexer_runs() {
@@ -276,6 +290,51 @@ mod indexers {
         let outside = ["facts", "index", "project", "--scip-in", "../x", "scip-python.scip"];
         let message = project.directory.run(&outside).fails(1);
         assert!(message.contains("--scip-in ../x: not a path that begins at the indexed directory"), "{message}");
+        let itself = ["facts", "index", "project", "--scip-in", ".", "scip-python.scip"];
+        let message = project.directory.run(&itself).fails(1);
+        assert_eq!(message, "--scip-in .: the indexed directory itself; read the file with --scip");
+    }
+
+    /// The command was without `--whole`, and failed as the first one.
+    #[test]
+    fn the_command_for_the_outputs_replaces_an_index_that_is_damaged() {
+        let project = StandIns::new(&["scip-go", "scip-python"]);
+        project.finds("scip-go", &[("main.go", 1)]);
+        project.finds("scip-python", &[("main.py", 2)]);
+        project.index(&[]).ok();
+        let (uses, bytes) = (project.uses(), project.directory.read("code.ful"));
+        // Some pages are read before indexers run, and some not at all.
+        let mut damaged = (PAGE_BYTES..bytes.len()).step_by(PAGE_BYTES).rev().map(|begin| {
+            let end = bytes.len().min(begin + PAGE_BYTES);
+            let mut damaged = bytes.clone();
+            damaged[begin..end].iter_mut().for_each(|byte| *byte = !*byte);
+            project.directory.file("code.ful", &damaged);
+            project.index(&[])
+        });
+        let is_found = |run: &Run| run.messages.contains("; finished outputs are kept until indexers run again; ");
+        let failed = damaged.find(is_found).expect("an update reads some page");
+        assert!(failed.code == 3 && failed.messages.contains("the index is damaged ("), "{failed:?}");
+        let run = project.follow(&failed.messages);
+        assert!(run.code == 0 && run.messages.contains("2 files: 2 added"), "{run:?}");
+        assert_eq!(project.uses(), uses);
+    }
+
+    /// The command had other paths.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn no_command_for_the_outputs_is_printed_if_a_path_is_not_in_utf_8() {
+        use std::os::unix::ffi::OsStrExt as _;
+
+        let project = StandIns::new(&["scip-go", "scip-python"]);
+        project.directory.file("scip-go.fails", "");
+        let mut program = project.directory.command(crate::fixture::PROGRAM);
+        program.env("PATH", project.directory.path("programs")).args(["facts", "index", "project", "--database"]);
+        program.arg(OsStr::from_bytes(b"code\xff.ful"));
+        let failed = Run::of(program.output().unwrap());
+        assert!(failed.code == 1 && !failed.messages.contains("facts index"), "{failed:?}");
+        let kept = "; finished outputs are kept until indexers run again: /";
+        assert!(failed.messages.contains(kept), "{failed:?}");
+        assert!(failed.messages.ends_with("code\u{fffd}.ful-scip-python.scip\n"), "{failed:?}");
     }
 
     /// The indexer ran on, and could write to the files of the next run.

@@ -62,11 +62,16 @@ fn explain(error: Error, arguments: &Index) -> Failure {
             Failure::Message(format!("{}: {error}", place.display()))
         }
         Error::OutputsKept { error, outputs } => {
+            let readable: Vec<&KeptOutput> = outputs.iter().filter(|output| output.is_readable).collect();
+            let command = continued(arguments, &error, &readable);
             let failure = explain(*error, arguments);
             let mut message = format!("{failure}; finished outputs are kept until indexers run again");
-            if outputs.iter().any(|output| output.is_readable) {
-                let those = if outputs.iter().all(|output| output.is_readable) { "them" } else { "the others" };
-                message += &format!("; index {those} alone with `{}`", continued(arguments, &outputs));
+            if let Some(command) = command {
+                let those = if readable.len() == outputs.len() { "them" } else { "the others" };
+                message += &format!("; index {those} alone with `{command}`");
+            } else if !readable.is_empty() {
+                let paths: Vec<_> = readable.iter().map(|output| output.path.display().to_string()).collect();
+                message += &format!(": {}", paths.join(", "));
             }
             failure.reworded(message)
         }
@@ -74,30 +79,34 @@ fn explain(error: Error, arguments: &Index) -> Failure {
     }
 }
 
-/// The command that indexes what is kept, for a shell.
-fn continued(arguments: &Index, outputs: &[KeptOutput]) -> String {
+/// The command that indexes the outputs that are kept after an error, for a shell. A damaged index is written whole.
+/// `None`, if there is no output, or a path is not in UTF-8.
+fn continued(arguments: &Index, error: &Error, outputs: &[&KeptOutput]) -> Option<String> {
     let Index { directory, database, exclude, whole, backend, .. } = arguments;
     let mut words = ["fulgurite", "facts", "index"].map(str::to_owned).to_vec();
     let mut add = |option: &str, values: &[&Path]| {
         words.extend((!option.is_empty()).then(|| option.to_owned()));
-        words.extend(values.iter().map(|value| quoted(&value.to_string_lossy())));
+        for value in values {
+            words.push(quoted(value.to_str()?));
+        }
+        Some(())
     };
-    add("", &[directory]);
-    add("--database", &[database]);
-    exclude.iter().for_each(|path| add("--exclude", &[path.as_ref()]));
-    if *whole {
-        add("--whole", &[]);
+    add("", &[directory])?;
+    add("--database", &[database])?;
+    exclude.iter().try_for_each(|path| add("--exclude", &[path.as_ref()]))?;
+    if *whole || matches!(error, Error::DamagedIndex { is_recognised: true, .. }) {
+        add("--whole", &[])?;
     }
     if let Some(value) = backend.as_ref().and_then(ValueEnum::to_possible_value) {
-        add("--backend", &[value.get_name().as_ref()]);
+        add("--backend", &[value.get_name().as_ref()])?;
     }
-    for KeptOutput { path, root, .. } in outputs.iter().filter(|output| output.is_readable) {
+    for KeptOutput { path, root, .. } in outputs {
         match root.as_str() {
-            "" => add("--scip", &[path]),
-            root => add("--scip-in", &[root.as_ref(), path]),
+            "" => add("--scip", &[path])?,
+            root => add("--scip-in", &[root.as_ref(), path])?,
         }
     }
-    words.join(" ")
+    (!outputs.is_empty()).then(|| words.join(" "))
 }
 
 /// A word for a shell.

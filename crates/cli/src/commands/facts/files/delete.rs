@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use fulgurite::{Database, Error};
-use fulgurite_code::{IndexLock, increments, is_damaged, is_damaged_database, is_index, unfinished_files};
+use fulgurite_code::{
+    IndexLock, increments, is_damaged, is_damaged_database, is_index, output_files, unfinished_files,
+};
 use fulgurite_facts::{Backend, FactDatabase};
 
 use crate::arguments::facts_files::Delete;
@@ -12,8 +14,8 @@ use crate::commands::scratch::{files_beside, is_scratch};
 use crate::database::explain;
 use crate::failure::Failure;
 
-/// Removes it, unless it is another kind of file, or another process writes to it. Of a copy that was cut off, removes
-/// what is there without the database.
+/// Removes it, unless it is another kind of file, or another process writes to it. Of a copy or of a first run of
+/// indexers that was cut off or failed, removes what is there without the database.
 pub fn run(arguments: &Delete) -> Result<(), Failure> {
     let path = &arguments.path;
     let is_cut_off = has_remains_only(path);
@@ -47,17 +49,20 @@ pub fn run(arguments: &Delete) -> Result<(), Failure> {
         std::fs::remove_dir_all(directory).map_err(|error| Failure::file(directory, "cannot be removed", &error))?;
     }
     if is_index {
-        unfinished_files(path).iter().for_each(|file| drop(std::fs::remove_file(file)));
+        let left = [unfinished_files(path), output_files(path)].concat();
+        left.iter().for_each(|file| drop(std::fs::remove_file(file)));
     }
     // Last, and once: another process may lock this name from then on.
     files_beside(path, is_lock).iter().for_each(|lock| drop(std::fs::remove_file(lock)));
     Ok(())
 }
 
-/// Whether there is no database, but what a copy to this name has left that was cut off, or that is not complete yet.
+/// Whether there is no database, but what a copy to this name has left that was cut off, or that is not complete yet,
+/// or what indexers have left.
 fn has_remains_only(path: &Path) -> bool {
     let has_remains = || {
-        !files_beside(path, is_scratch).is_empty() || !increments(path).is_empty() || !unfinished_files(path).is_empty()
+        let left = [files_beside(path, is_scratch), increments(path), unfinished_files(path), output_files(path)];
+        left.iter().any(|files| !files.is_empty())
     };
     !path.exists() && files_beside(path, is_log).is_empty() && has_remains()
 }
