@@ -1,11 +1,13 @@
 //! Random sessions on a disk that loses power: whatever reached the medium, every event is there that was acknowledged
-//! or that a follower has seen, the log is dense, and the view has every event up to its position exactly once.
+//! or that a follower has seen, the log is dense, the ids of the newest events are recognised, also of those that
+//! retention has removed, and the view has every event up to its position exactly once.
 //!
 //! `cargo xtask events power --images N --seed S` cuts the power more often. `--image ID` repeats one image.
 
 #![allow(clippy::unwrap_used)] // A panic is a test's report; clippy sees that only inside of test functions.
 
 use std::path::Path;
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -21,6 +23,10 @@ use fulgurite_testkit::{CrashDisk, CrashImage, Random, Recording, drawn_seed};
 fn open(disk: &CrashDisk, create: bool) -> fulgurite::Result<Database> {
     let options = Database::options().create(create).background(false).delta_bytes(64 << 10);
     options.disk(Arc::new(disk.clone())).open(Path::new(PATH))
+}
+
+fn open_store(db: &Database) -> Result<EventStore> {
+    EventStore::options().id_window(ID_WINDOW).open_in(db)
 }
 
 fn view() -> View {
@@ -47,6 +53,20 @@ fn length(position: u64) -> usize {
 /// The payloads of the next events.
 fn payloads(head: u64, count: u64) -> Vec<Vec<u8>> {
     (head..head + count).map(|position| vec![7; length(position)]).collect()
+}
+
+/// The event at a position. Every second one has an id.
+fn event_at(position: u64, payload: &[u8]) -> EventData<'_> {
+    let event = EventData::new("x", payload);
+    if has_id(position) { event.id(u128::from(position).to_le_bytes()) } else { event }
+}
+
+fn has_id(position: u64) -> bool {
+    position.is_multiple_of(2)
+}
+
+fn name(stream: u64) -> String {
+    format!("s{stream}")
 }
 
 /// A store that is open, and a follower of it on another thread.
@@ -95,21 +115,22 @@ impl Opened<'_> {
     fn operate(&self, random: &mut Random) -> Result<()> {
         match random.below(16) {
             0..=8 => {
-                let (stream, count) = (format!("s{}", random.below(4)), 1 + random.below(5));
-                self.append(count, |payloads| {
-                    let events: Vec<_> = payloads.iter().map(|payload| EventData::new("x", payload)).collect();
-                    self.store.append(&stream, Expected::Any, &events).map(drop)
-                })
+                let (stream, count) = (random.below(4), 1 + random.below(5));
+                let streams = vec![stream; count as usize];
+                self.append(&streams, |events| self.store.append(name(stream), Expected::Any, events).map(drop))
             }
             // To so many streams that the index of streams gets a block.
-            9 => self.append(WIDE_STREAMS, |payloads| {
-                self.store.transact(|t| {
-                    let mut streams = (0..).zip(payloads);
-                    streams.try_for_each(|(stream, payload)| {
-                        t.append(format!("s{stream}"), Expected::Any, &[EventData::new("x", payload)]).map(drop)
+            9 => {
+                let streams: Vec<u64> = (0..WIDE_STREAMS).collect();
+                self.append(&streams, |events| {
+                    self.store.transact(|t| {
+                        let mut events = streams.iter().zip(events);
+                        events.try_for_each(|(stream, event)| {
+                            t.append(name(*stream), Expected::Any, slice::from_ref(event)).map(drop)
+                        })
                     })
                 })
-            }),
+            }
             10..=11 => self.run_view(),
             12 => {
                 self.store.database().checkpoint()?;
@@ -125,11 +146,15 @@ impl Opened<'_> {
         }
     }
 
-    /// Appends so many events, and waits until the follower has seen them: so a seed leads to the same recording again.
-    fn append(&self, count: u64, append: impl FnOnce(&[Vec<u8>]) -> Result<()>) -> Result<()> {
-        let head = self.head()?;
+    /// Appends an event to each of the streams, and waits until the follower has seen them: so a seed leads to the same
+    /// recording again.
+    fn append(&self, streams: &[u64], append: impl FnOnce(&[EventData<'_>]) -> Result<()>) -> Result<()> {
+        let (head, count) = (self.head()?, streams.len() as u64);
+        streams.iter().for_each(|stream| self.disk.mark(STREAM, *stream));
         self.disk.mark(BEGUN, head + count);
-        append(&payloads(head, count))?;
+        let payloads = payloads(head, count);
+        let events: Vec<_> = (head..).zip(&payloads).map(|(position, payload)| event_at(position, payload)).collect();
+        append(&events)?;
         self.disk.mark(APPENDED, head + count);
         while self.seen.load(Ordering::Relaxed) < head + count {
             thread::yield_now();
@@ -164,7 +189,7 @@ impl RecordedSession for Session {
         let mut work = || -> Result<()> {
             let db = open(&disk, true)?;
             for _ in 0..OPENINGS {
-                let store = EventStore::open_in(&db)?;
+                let store = open_store(&db)?;
                 disk.mark("created", 0);
                 let opened = Opened { store, disk: &disk, seen: AtomicU64::new(0), is_done: AtomicBool::new(false) };
                 opened.work(&mut random)?;
@@ -180,20 +205,22 @@ impl RecordedSession for Session {
     }
 
     fn recover(&self, image: &CrashImage<'_>) -> std::result::Result<bool, String> {
-        let newest = |label: &str| {
-            let marks = image.marks().iter().filter(|mark| mark.label == label);
-            marks.map(|mark| mark.number).max().unwrap_or_default()
+        let numbers = |label: &'static str| {
+            let marks = image.marks().iter().filter(move |mark| mark.label == label);
+            marks.map(|mark| mark.number)
         };
-        let head = check(&image.disk(), newest(APPENDED).max(newest(SEEN)), newest(FOLDED));
+        let newest = |label: &'static str| numbers(label).max().unwrap_or_default();
+        let streams: Vec<u64> = numbers(STREAM).collect();
+        let head = check(&image.disk(), newest(APPENDED).max(newest(SEEN)), newest(FOLDED), &streams);
         Ok(head >= newest(BEGUN))
     }
 }
 
 /// Checks the store on the disk after the power cut, and continues it. `durable` events were acknowledged or seen, and
-/// `folded` are in the view. Returns how many events there were.
-fn check(disk: &CrashDisk, durable: u64, folded: u64) -> u64 {
+/// `folded` are in the view. `streams` has the stream of each position. Returns how many events there were.
+fn check(disk: &CrashDisk, durable: u64, folded: u64, streams: &[u64]) -> u64 {
     let db = open(disk, false).unwrap();
-    let store = EventStore::open_in(&db).unwrap();
+    let store = open_store(&db).unwrap();
     let snapshot = store.snapshot().unwrap();
     let (head, start) = (snapshot.head().unwrap().0, snapshot.start().unwrap().0);
     assert!(head >= durable, "{durable} events were acknowledged or seen, and {head} are there");
@@ -220,11 +247,21 @@ fn check(disk: &CrashDisk, durable: u64, folded: u64) -> u64 {
     let report = snapshot.check().unwrap();
     assert!(report.is_sound(), "{:?}", report.defects);
     assert!(check_view(&snapshot) >= folded);
+    check_ids(&store, head, streams);
     let payload = payloads(head, 1).concat();
     let appended = store.append("after the cut", Expected::Any, &[EventData::new("x", &payload)]).unwrap();
     store.run_view(&view(), fold).unwrap();
     assert_eq!([appended.position.0, check_view(&store.snapshot().unwrap())], [head, head + 1]);
     head
+}
+
+/// Appends the newest events that have ids again.
+fn check_ids(store: &EventStore, head: u64, streams: &[u64]) {
+    for position in (head.saturating_sub(ID_WINDOW)..head).filter(|position| has_id(*position)) {
+        let events = [event_at(position, b"again")];
+        let again = store.append(name(streams[position as usize]), Expected::Any, &events).unwrap();
+        assert_eq!((again.repeated, again.position.0), (true, position), "of {head}");
+    }
 }
 
 /// Compares the view with the events up to its position. Returns the position.
@@ -252,7 +289,9 @@ fn a_power_cut_loses_no_event_that_was_acknowledged_or_seen_and_no_view_counts_t
 }
 
 const PATH: &str = "events.ful";
-/// What is noted on the disk: how many events an append has begun to add, were acknowledged, seen, and folded.
+/// What is noted on the disk: the stream of each event in order, and how many events an append has begun to add, were
+/// acknowledged, seen, and folded.
+const STREAM: &str = "stream";
 const BEGUN: &str = "begun";
 const APPENDED: &str = "appended";
 const SEEN: &str = "seen";
@@ -260,6 +299,8 @@ const FOLDED: &str = "folded";
 /// How often a session opens the store, and how many operations it does each time.
 const OPENINGS: u64 = 3;
 const ROUNDS: u64 = 25;
+/// The newest events whose ids are recognised. Retention keeps fewer events, so it joins chunks, and removes others.
+const ID_WINDOW: u64 = 120;
 /// Streams of a wide transaction.
 const WIDE_STREAMS: u64 = 20;
 /// Images of a run that says nothing else.

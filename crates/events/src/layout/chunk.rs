@@ -1,5 +1,5 @@
-//! Chunks: the values of the log. A chunk holds neighbouring events of one transaction, and its key is the position of
-//! the first.
+//! Chunks: the values of the log. A chunk holds neighbouring events, and its key is the position of the first. They are
+//! of one transaction, unless the chunk is below the start of the log: there retention joins chunks that keep only ids.
 //!
 //! ```text
 //! chunk   0  time, u64    8  number of events, u32    12  0, u32    16  events
@@ -116,7 +116,7 @@ fn tag_bytes(event: &EventData<'_>) -> usize {
 pub struct Chunk<'c> {
     /// The position of its first event.
     pub first: Position,
-    /// When its events were appended.
+    /// When its first event was appended, and all others unless the chunk was joined from several.
     pub time: Timestamp,
     /// How many events it has, removed ones included.
     pub count: u32,
@@ -196,20 +196,29 @@ impl<'c> Chunk<'c> {
         slots.is_whole().then_some((bytes, changed))
     }
 
-    /// Whether it has ids of events, removed ones included.
-    pub fn has_ids(&self) -> bool {
-        self.slots().any(|slot| slot.event.id.is_some())
+    /// Whether it has an id that stays if so much of each event is kept. Removed events count too.
+    pub fn keeps_ids(&self, mut kept: impl FnMut(&Event<'c>) -> Kept) -> bool {
+        self.slots().map(Slot::remains).any(|event| event.id.is_some() && kept(&event) >= Kept::Id)
+    }
+
+    /// The length of its value in the log.
+    pub fn bytes(&self) -> usize {
+        CHUNK_HEADER_BYTES + self.events.len()
     }
 }
 
-/// Adds the events of the next chunk to a value of the log, which keeps its time. Both are from [`Chunk::reduced`], and
-/// the second begins where the first ends. Returns false, and adds nothing, if a chunk would be too long.
+/// Adds the events of the next chunk to a value of the log, which keeps its time. Returns false, and adds nothing, if a
+/// chunk would be too long. Requires: both values are from [`Chunk::reduced`], and the second chunk begins where the
+/// first ends.
 pub fn join(value: &mut Vec<u8>, next: &[u8]) -> bool {
     let is_short = value.len() + next.len() - CHUNK_HEADER_BYTES <= CHUNK_BYTES_MAX;
     if is_short {
-        let [count, added] = [&value[..], next].map(|of| u32::from_le_bytes([of[8], of[9], of[10], of[11]]));
-        value[8..12].copy_from_slice(&(count + added).to_le_bytes());
+        let [(time, count), (_, added)] = [&value[..], next].map(|value| {
+            let chunk = Chunk::parse(&[0; 8], value).expect("values of `Chunk::reduced` are chunks");
+            (chunk.time, chunk.count)
+        });
         value.extend_from_slice(&next[CHUNK_HEADER_BYTES..]);
+        write_header(value, time, count + added);
     }
     is_short
 }
@@ -419,7 +428,7 @@ mod tests {
         let value = Chunk::parse(&[0; 8], &value).unwrap().without(only(1, Kept::Place)).unwrap();
         let chunk = Chunk::parse(&[0; 8], &value).unwrap();
         assert_eq!(chunk.events().map(|event| event.position.0).collect::<Vec<_>>(), [0, 2]);
-        assert_eq!((chunk.slots().count(), chunk.has_ids()), (3, false));
+        assert_eq!((chunk.slots().count(), chunk.keeps_ids(|_| Kept::Id)), (3, false));
         for kept in [Kept::Place, Kept::Id, Kept::Whole] {
             assert!(chunk.without(only(1, kept)).is_none(), "it is removed already");
         }
@@ -432,14 +441,15 @@ mod tests {
         let value = chunk();
         let value = Chunk::parse(&[0; 8], &value).unwrap().without(|_| Kept::Id).unwrap();
         let chunk = Chunk::parse(&[0; 8], &value).unwrap();
-        assert_eq!((chunk.events().count(), chunk.has_ids()), (0, true));
+        assert_eq!(chunk.events().count(), 0);
+        assert!(chunk.keeps_ids(only(1, Kept::Id)) && !chunk.keeps_ids(only(1, Kept::Place)));
         let left: Vec<_> = chunk.slots().map(Slot::remains).collect();
         assert_eq!(left.iter().map(|event| event.id).collect::<Vec<_>>(), [None, Some(&[9; 16]), None]);
         assert!(left.iter().all(|event| event.payload.is_empty() && event.metadata.is_empty()));
         assert_eq!(left.iter().map(|event| event.version.0).collect::<Vec<_>>(), [0, 1, 2]);
         assert!(chunk.without(|_| Kept::Id).is_none(), "nothing but ids is left");
         let husk = chunk.without(|_| Kept::Place).unwrap();
-        assert!(!Chunk::parse(&[0; 8], &husk).unwrap().has_ids());
+        assert!(!Chunk::parse(&[0; 8], &husk).unwrap().keeps_ids(|_| Kept::Id));
     }
 
     #[test]
@@ -458,6 +468,7 @@ mod tests {
         assert_eq!(joined.len(), CHUNK_HEADER_BYTES + chunks as usize * events_bytes);
         assert!(joined.len() + events_bytes > CHUNK_BYTES_MAX);
         let chunk = Chunk::parse(&5_u64.to_be_bytes(), &joined).unwrap();
+        assert_eq!(chunk.bytes(), joined.len());
         assert_eq!((chunk.time, chunk.end()), (Timestamp(77), Position(5 + 3 * chunks)));
         let left: Vec<_> = chunk.slots().map(Slot::remains).collect();
         assert!(left.iter().zip(5..).all(|(event, position)| event.position == Position(position)));

@@ -239,7 +239,9 @@ pub fn version_from(txn: &impl Read, tables: &Tables, stream: StreamId, chunk: P
     Ok(Version(low))
 }
 
-/// The first position whose event was appended at `time` or later: by bisection, because times rise with positions.
+/// The first position whose event was appended at `time` or later: by bisection, because times rise with positions. A
+/// chunk that retention has joined has the time of its first event only: if `time` is later, and is that of another
+/// event of the chunk, this is the position after the chunk.
 ///
 /// # Errors
 /// Those of the engine; damage.

@@ -3,17 +3,17 @@
 //! Invariants: (1) The last chunk of the log and the last entry of each stream in the index stay, because the next
 //! position and the next version follow from them. So do blocks of the index: a call folds those that it finds before
 //! its snapshot, and appends beside it add others. (2) The start of the log is raised before chunks below it are
-//! removed, so that a reader that misses one knows why. (3) Appends change no entry that this removes, and do not wait
-//! for it. (4) One call runs at a time: a second one would write chunks back that the first has removed. (5) The ids of
-//! removed events stay in the log while they are recognised, unless their stream was deleted. A chunk below the start
-//! of the log stays for them, without events, or together with its neighbours as one chunk. (6) An entry of the index
-//! leaves after the events of its parts: so the index names all chunks with events that the limits of a stream remove.
-//! The ids that these events have left are removed when they leave the window: the store notes up to where that is
-//! done. If the window is larger than before, the note goes back first. Ids that events of a stream have left may stay
-//! if it has no limits when they leave the window. (7) On a full disk the engine accepts commits that free more than
-//! they add, and counts what is deleted, not what is replaced by less. So the start of the log is raised by a commit
-//! that removes a chunk. Chunks are removed before others are rewritten, and neighbours whose ids stay are deleted in
-//! favour of the first of them.
+//! removed, or in the commit that removes the first of them, so that a reader that misses one knows why. (3) Appends
+//! change no entry that this removes, and do not wait for it. (4) One call runs at a time: a second one would write
+//! chunks back that the first has removed. (5) The ids of removed events stay in the log while they are recognised,
+//! unless their stream was deleted. A chunk below the start of the log stays for them, without events, or together with
+//! its neighbours as one chunk. (6) An entry of the index leaves after the events of its parts: so the index names all
+//! chunks with events that the limits of a stream remove. The ids that these events have left are removed when they
+//! leave the window: the store notes up to where that is done. If the window is larger than before, the note goes back
+//! first. Ids that events of a stream have left may stay if it has no limits when they leave the window. (7) On a full
+//! disk the engine accepts commits that free more than they add, and counts what is deleted, not what is replaced by
+//! less. So the start of the log is raised by a commit that removes a chunk. Chunks are removed before others are
+//! rewritten, and neighbours whose ids stay are deleted in favour of the first of them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::PoisonError;
@@ -73,11 +73,18 @@ struct Rewritten {
     value: Vec<u8>,
     /// The chunks after it whose places are in the value. They are removed.
     joined: Vec<Position>,
+    /// The bytes of these chunks.
+    joined_bytes: usize,
 }
 
 impl Rewritten {
     fn of(chunk: &Chunk<'_>, value: Vec<u8>) -> Self {
-        Self { chunk: chunk.first, value, joined: Vec::new() }
+        Self { chunk: chunk.first, value, joined: Vec::new(), joined_bytes: 0 }
+    }
+
+    /// The bytes that it puts, less those that it deletes.
+    fn added_bytes(&self) -> i64 {
+        self.value.len() as i64 - self.joined_bytes as i64
     }
 }
 
@@ -101,6 +108,7 @@ impl Changes {
             && join(&mut husk.rewritten.value, &value)
         {
             husk.rewritten.joined.push(chunk.first);
+            husk.rewritten.joined_bytes += chunk.bytes();
             husk.end = chunk.end();
             return;
         }
@@ -318,7 +326,7 @@ impl EventStore {
             };
             if !is_below {
                 changes.rewritten.extend(chunk.without(kept).map(|value| Rewritten::of(&chunk, value)));
-            } else if has_kept_ids(&chunk, ids_from) {
+            } else if chunk.end() > ids_from && chunk.keeps_ids(kept) {
                 // A chunk that is damaged stays as it is.
                 if let Some(reduced) = chunk.reduced(kept) {
                     changes.keep_ids(&chunk, reduced);
@@ -365,25 +373,38 @@ impl EventStore {
         Ok(())
     }
 
-    /// Makes changes by transactions that free more than they add, as far as there are any. The first one raises the
-    /// start of the log. Then there may be room for the others.
+    /// Makes changes by transactions that free more than they add, as far as there are any, and those that free most
+    /// first. The first one that is accepted raises the start of the log. Then there may be room for the others.
     fn change_without_room(
         &self,
         mut start: Option<Position>,
         removed: &[Position],
         rewritten: &mut [Rewritten],
     ) -> Result<()> {
+        let mut change = |removed: &[Position], rewritten: &[Rewritten]| -> Result<()> {
+            self.change(start, removed, rewritten)?;
+            start = None;
+            Ok(())
+        };
         if !removed.is_empty() {
-            self.change(start.take(), removed, &[])?;
+            change(removed, &[])?;
             self.shared.db.checkpoint()?;
         }
-        rewritten.sort_by_key(|chunk| chunk.joined.is_empty());
+        rewritten.sort_by_key(|chunk| (chunk.joined.is_empty(), chunk.added_bytes()));
         let (joining, others) = rewritten.split_at(rewritten.partition_point(|chunk| !chunk.joined.is_empty()));
+        let mut refused = Ok(());
         for some in joining.chunks(JOINED_AT_ONCE) {
-            self.change(start.take(), &[], some)?;
+            // One by one: so only the commit of a chunk that was nearly full before is refused.
+            for one in some.chunks(1) {
+                match change(&[], one) {
+                    Err(error) if is_without_room(&error) => refused = Err(error),
+                    changed => changed?,
+                }
+            }
             self.shared.db.checkpoint()?;
         }
-        others.chunks(REWRITTEN_AT_ONCE).try_for_each(|some| self.change(start.take(), &[], some))?;
+        others.chunks(REWRITTEN_AT_ONCE).try_for_each(|some| change(&[], some))?;
+        refused?;
         if start.is_some() { self.change(start, &[], &[]) } else { Ok(()) }
     }
 
@@ -448,11 +469,6 @@ impl EventStore {
     }
 }
 
-/// Whether a chunk has ids that are recognised.
-fn has_kept_ids(chunk: &Chunk<'_>, ids_from: Position) -> bool {
-    chunk.end() > ids_from && chunk.has_ids()
-}
-
 fn is_without_room(error: &Error) -> bool {
     matches!(error, Error::Engine(error) if is_full(error))
 }
@@ -482,7 +498,8 @@ pub fn retry<T>(db: &Database, mut change: impl FnMut(&mut WriteTxn) -> Result<T
 const CHANGES_MAX: usize = 1000;
 /// So many chunks are less than an engine without room accepts at once.
 const REWRITTEN_AT_ONCE: usize = 16;
-/// So many chunks with those that have joined them. Such a chunk may be full, and the reserve of a small disk is small.
+/// So many chunks with those that have joined them, before a checkpoint. Such a chunk may be full, and the reserve of a
+/// small disk is small.
 const JOINED_AT_ONCE: usize = 4;
 /// If the index names more chunks, the whole log is read: a list of so many takes about 20 MB.
 const CHUNKS_MAX: usize = 1 << 20;

@@ -454,9 +454,99 @@ fn neighbours_that_keep_only_ids_are_one_chunk_until_the_ids_leave_the_window() 
     store.append("a", Expected::Any, &[event("y"); 60]).unwrap();
     assert!(!store.append("a", Expected::Any, &[event("x").id([7; 16])]).unwrap().repeated);
     assert!(store.append("a", Expected::Any, &[event("x").id([77; 16])]).unwrap().repeated);
-    keep(61);
+    assert_eq!(keep(61), (61, 0, 11, 1));
+    assert_eq!(first_chunk_bytes(&store), 16 + 51 * 24 + 39 * (24 + 16), "51 of 90 events are out of the window");
     store.append("a", Expected::Any, &[event("y"); 100]).unwrap();
     assert_eq!(keep(100).3, 0);
+}
+
+#[test]
+fn a_chunk_below_the_start_of_the_log_whose_ids_are_not_recognised_is_removed_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path(), 10);
+    // The window begins within the first chunk, after the event that has an id.
+    store.append("old", Expected::Any, &[event("1").id([1; 16]), event("2"), event("3")]).unwrap();
+    store.append("deleted", Expected::Any, &[event("4").id([4; 16])]).unwrap();
+    store.append("filler", Expected::Any, &[event("x"); 8]).unwrap();
+    store.delete_stream("deleted", Expected::Any).unwrap();
+    let report = store.apply_retention(&Retention { count_max: Some(8), ..Retention::default() }).unwrap();
+    assert_eq!((report.start, report.chunks_removed, report.chunks_rewritten), (Position(4), 2, 0));
+    assert!(store.snapshot().unwrap().check().unwrap().is_sound());
+}
+
+/// Appends an event whose id is this number.
+fn append_id(store: &EventStore, number: u64) -> fulgurite_events::Appended {
+    store.append("a", Expected::Any, &[event("x").id(u128::from(number).to_le_bytes())]).unwrap()
+}
+
+/// The lengths of the chunks below the start of the log.
+fn lengths_below_start(store: &EventStore) -> Vec<usize> {
+    let snapshot = store.snapshot().unwrap();
+    let log = snapshot.txn().open_table("events.log").unwrap();
+    let before = snapshot.txn().range(&log, ..snapshot.start().unwrap().0.to_be_bytes()).unwrap();
+    before.map(|entry| entry.unwrap().1.len()).collect()
+}
+
+/// A commit has about 1,000 changes. The last chunk of ids is not complete when the two first commits are made.
+#[test]
+fn chunks_of_ids_are_joined_beyond_the_commits_of_a_call() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path(), 1 << 16);
+    (0..2400).for_each(|number| assert!(!append_id(&store, number).repeated));
+    store.truncate_before("a", Version(2350)).unwrap();
+    let report = store.apply_retention(&Retention { count_max: Some(1100), ..Retention::default() }).unwrap();
+    assert_eq!((report.start, report.chunks_removed, report.chunks_rewritten), (Position(1300), 0, 2350));
+    let mut lengths = [16 + 199 * (24 + 16); 7];
+    lengths[6] = 16 + (1300 - 6 * 199) * (24 + 16);
+    assert_eq!(lengths_below_start(&store), lengths);
+    let snapshot = store.snapshot().unwrap();
+    let positions: Vec<u64> = all(&snapshot).iter().map(|event| event.position.0).collect();
+    assert_eq!(positions, (2350..2400).collect::<Vec<_>>());
+    assert!(snapshot.check().unwrap().is_sound());
+    drop((snapshot, store));
+    let store = open(directory.path(), 1 << 16);
+    for number in 0..2400 {
+        let again = append_id(&store, number);
+        assert_eq!((again.repeated, again.position), (true, Position(number)));
+    }
+}
+
+/// The chunk that was nearly full was the first one, and the call ended when its commit was refused.
+#[test]
+fn a_full_disk_that_refuses_to_join_one_chunk_joins_others() {
+    let (disk, store) = on_disk();
+    let retain = |kept: u64| store.apply_retention(&Retention { count_max: Some(kept), ..Retention::default() });
+    (0..199).for_each(|number| assert!(!append_id(&store, number).repeated));
+    retain(1).unwrap();
+    assert_eq!(lengths_below_start(&store), [16 + 198 * (24 + 16)]);
+    // Three chunks of ids, each of 14 chunks. The four together free less than they add.
+    for chunk in 0..3 * 14_u8 {
+        let ids = (0..14_u8).map(|number| [chunk, number].repeat(8).try_into().unwrap());
+        let events: Vec<_> = ids.map(|id| EventData::new("x", &[1; 8]).id(id)).collect();
+        store.append("b", Expected::Any, &events).unwrap();
+    }
+    store.append("c", Expected::Any, &[event("x")]).unwrap();
+    disk.fill(&store);
+
+    let wanted = 199 + 3 * 14 * 14;
+    let kept = store.snapshot().unwrap().head().unwrap().0 - wanted;
+    let Err(Error::Engine(full)) = retain(kept) else { panic!("there is no room for the first") };
+    assert!(matches!(*full, fulgurite::Error::DiskFull { .. }), "{full}");
+    let (first, joined) = (16 + 198 * (24 + 16), 16 + 14 * 14 * (24 + 16));
+    assert_eq!(lengths_below_start(&store), [first, 16 + 24 + 16 + 8, joined, joined, joined]);
+    let snapshot = store.snapshot().unwrap();
+    assert_eq!(snapshot.start().unwrap(), Position(wanted));
+    let positions: Vec<u64> = all(&snapshot).iter().map(|event| event.position.0).collect();
+    assert_eq!(positions[..2], [198, wanted], "the event of the chunk that was not joined is left");
+    assert!(snapshot.check().unwrap().is_sound());
+
+    disk.available_bytes.store(1 << 30, Ordering::SeqCst);
+    retain(kept).unwrap();
+    assert_eq!(lengths_below_start(&store), [first + 24 + 16, joined, joined, joined]);
+    assert_eq!(all(&store.snapshot().unwrap())[0].position, Position(wanted));
+    for number in 0..199 {
+        assert!(append_id(&store, number).repeated);
+    }
 }
 
 /// A store on a disk whose free space the test sets.
